@@ -1,0 +1,27 @@
+package checker
+
+import "github.com/locklab/locklab/history"
+
+// Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
+// hold, then what the judges find.
+func Conclude(events []history.Event, opts Options) Verdict {
+	if len(events) == 0 {
+		return undecided("nothing was recorded")
+	}
+	last := events[len(events)-1]
+	if last.Kind != history.KindEnd {
+		return undecided("the history breaks off: the run was cut short")
+	}
+	switch last.Detail.Text {
+	case history.EndedNA:
+		return Verdict{Kind: NotApplicable, Reason: last.Detail.Why}
+	case history.EndedUnknown, history.EndedFailed:
+		return undecided(last.Detail.Why)
+	}
+	if why := Premises(events); why != "" {
+		return undecided(why)
+	}
+	return Judge(events, opts)
+}
+
+func undecided(why string) Verdict { return Verdict{Kind: Undecided, Reason: why} }

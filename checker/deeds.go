@@ -1,0 +1,156 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// deeds watches what the commands of one client do to the lock of another:
+//
+//   - early-grant: the service let another client have the lock while the holder's lease had time left and nobody had
+//     released it. (If a command had removed it before, that was a wrongful-delete.)
+//   - overwrite: a command replaced the value of another client's live lock.
+//   - wrongful-delete: a command removed a lock that another client owned.
+//   - wrongful-renew: a command prolonged another client's lock.
+//
+// A lock whose acquire is still pending is its client's if that acquire returns ok in the end; until then the charge is kept.
+type deeds struct {
+	charges []charge
+}
+
+// charge says what a client's command did to another client's lock.
+type charge struct {
+	name    Name
+	lock    int
+	culprit int
+	grant   int64 // the culprit's acquire, which must return ok for the charge to count; zero: it counts as it is
+	victim  claim
+	event   int // index of the command
+	at      time.Duration
+	command string
+}
+
+// proven: the victim was told that it has the lock, and so was the culprit where that matters.
+func (c charge) proven() bool { return c.grant == 0 && c.victim.standing == granted }
+
+func (m *deeds) step(f *fact, v *view) []Anomaly {
+	switch f.e.Kind {
+	case history.KindCommand:
+		return m.command(f, v)
+	case history.KindReturn:
+		if f.op.kind == history.OpAcquire && len(m.charges) > 0 {
+			return m.settle(f, v)
+		}
+	}
+	return nil
+}
+
+func (m *deeds) command(f *fact, v *view) []Anomaly {
+	if f.change == nil || f.work || f.owner.client == 0 || f.owner.client == f.client {
+		return nil
+	}
+	var found []Anomaly
+	file := func(name Name, grant int64) {
+		c := charge{
+			name: name, lock: f.lock, culprit: f.client, grant: grant, victim: f.owner,
+			event: f.i, at: f.e.At, command: commandWord(f),
+		}
+		if c.proven() {
+			found = append(found, c.anomaly(v))
+			return
+		}
+		m.charges = append(m.charges, c)
+	}
+	pendingGrant := f.mine.op != 0 && f.mine.standing == pending && !f.mine.unsure
+	switch f.effect {
+	case history.EffectCreated:
+		if f.live && pendingGrant {
+			file(EarlyGrant, f.mine.op)
+		}
+	case history.EffectReplaced:
+		if f.live && pendingGrant {
+			file(EarlyGrant, f.mine.op)
+		}
+		if f.live {
+			file(Overwrite, 0)
+		}
+	case history.EffectRemoved:
+		if wronged(f) {
+			file(WrongfulDelete, 0)
+		}
+	case history.EffectProlonged:
+		if f.live {
+			file(WrongfulRenew, 0)
+		}
+	}
+	return found
+}
+
+// wronged says whether the removal of the lock wrongs its owner. Unlike a live claim, that of a client that crashed counts: its
+// lease still protects what it was doing.
+func wronged(f *fact) bool {
+	if f.live {
+		return true
+	}
+	o := f.owner
+	return o.standing == granted && o.dead && !o.over && !o.unsure && o.leased(f.e.At)
+}
+
+// settle takes in the outcome of an acquire on which charges wait.
+func (m *deeds) settle(f *fact, v *view) []Anomaly {
+	var found []Anomaly
+	m.charges = slices.DeleteFunc(m.charges, func(c charge) bool {
+		return c.grant == f.op.id && c.culprit == f.client && f.op.outcome != history.OK ||
+			c.victim.op == f.op.id && c.victim.client == f.client && f.op.outcome != history.OK
+	})
+	for n := range m.charges {
+		c := &m.charges[n]
+		if c.grant == f.op.id && c.culprit == f.client {
+			c.grant = 0
+		}
+		if c.victim.op == f.op.id && c.victim.client == f.client {
+			c.victim.settle(f.op)
+		}
+		if c.proven() {
+			found = append(found, c.anomaly(v))
+		}
+	}
+	m.charges = slices.DeleteFunc(m.charges, charge.proven)
+	return found
+}
+
+func (c charge) anomaly(v *view) Anomaly {
+	culprit, victim := v.clients.name(c.culprit), v.clients.name(c.victim.client)
+	return Anomaly{
+		Name: c.name, Lock: v.locks.name(c.lock), Clients: []string{culprit, victim}, At: c.at,
+		Why:    c.why(culprit, victim),
+		Events: inOrder(c.victim.command, c.victim.settled, c.event),
+	}
+}
+
+func (c charge) why(culprit, victim string) string {
+	deed := fmt.Sprintf("%s's %s at %s", culprit, c.command, told(c.at))
+	owned := fmt.Sprintf("%s had held since %s", victim, told(c.victim.since()))
+	if c.victim.settledAt > c.at {
+		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, told(c.victim.at), told(c.victim.settledAt))
+	}
+	switch c.name {
+	case EarlyGrant:
+		if c.victim.ends == never {
+			return fmt.Sprintf("%s got the lock that %s and had not released; that lock has no lease that could have ended.", deed, owned)
+		}
+		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", deed, owned, left(c.victim.ends-c.at))
+	case Overwrite:
+		return fmt.Sprintf("%s replaced the value of the lock that %s.", deed, owned)
+	case WrongfulDelete:
+		return fmt.Sprintf("%s removed the lock that %s.", deed, owned)
+	default:
+		return fmt.Sprintf("%s prolonged the lock that %s.", deed, owned)
+	}
+}
+
+// left words a remaining time.
+func left(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -1,0 +1,129 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// defaultTimeout bounds a window where the options do not.
+const defaultTimeout = 10 * time.Second
+
+// maxPerName bounds how many anomalies of one name a verdict lists for one lock: the first ones tell the story.
+const maxPerName = 16
+
+// Options bound a judgement.
+type Options struct {
+	// Timeout bounds the second judge's work on one window of the history, of some hundred operations; zero means ten seconds.
+	Timeout time.Duration
+}
+
+// Judge judges a whole history. It does not change events, and may be called concurrently.
+//
+// The monitors decide. Porcupine judges two of the properties a second time; if it does not agree, the verdict is unknown and
+// the checker itself at fault. If it ran out of time, the verdict is unknown unless the monitors saw something.
+func Judge(events []history.Event, opts Options) Verdict {
+	if opts.Timeout <= 0 {
+		opts.Timeout = defaultTimeout
+	}
+	if i := firstOutOfOrder(events); i >= 0 {
+		return Verdict{Kind: Undecided, Reason: fmt.Sprintf("event %d is earlier than the one before it", i)}
+	}
+	second := make(chan opinion, 1)
+	go func() { second <- secondOpinion(events, opts.Timeout) }()
+	anomalies := observe(events)
+	return conclude(anomalies, <-second)
+}
+
+func firstOutOfOrder(events []history.Event) int {
+	for i := 1; i < len(events); i++ {
+		if events[i].At < events[i-1].At {
+			return i
+		}
+	}
+	return -1
+}
+
+// observe folds the monitors over a history.
+func observe(events []history.Event) []Anomaly {
+	var found findings
+	v, all := newView(), monitors()
+	emit := func(f *fact) {
+		for _, m := range all {
+			found.add(m.step(f, v))
+		}
+	}
+	for i := range events {
+		v.step(i, &events[i], emit)
+	}
+	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
+	return found.list
+}
+
+// findings collects anomalies up to maxPerName.
+type findings struct {
+	list   []Anomaly
+	counts map[finding]int
+}
+
+// finding is one way in which one lock failed.
+type finding struct {
+	name Name
+	lock string
+}
+
+func (f *findings) add(anomalies []Anomaly) {
+	if len(anomalies) == 0 {
+		return
+	}
+	if f.counts == nil {
+		f.counts = make(map[finding]int)
+	}
+	for _, a := range anomalies {
+		what := finding{a.Name, a.Lock}
+		if f.counts[what]++; f.counts[what] <= maxPerName {
+			f.list = append(f.list, a)
+		}
+	}
+}
+
+// conclude compares the judges and words the verdict.
+func conclude(anomalies []Anomaly, second opinion) Verdict {
+	if reason := disagreement(anomalies, second); reason != "" {
+		return Verdict{Kind: Undecided, CheckerFault: true, Reason: reason}
+	}
+	switch {
+	case len(anomalies) > 0:
+		return Verdict{Kind: Broken, Anomalies: anomalies}
+	case len(second.timedOut) > 0:
+		what := second.timedOut[0]
+		return Verdict{Kind: Undecided, Reason: fmt.Sprintf("porcupine ran out of time looking for %s of %s", what.name, what.lock)}
+	}
+	return Verdict{Kind: Safe}
+}
+
+// disagreement says where the judges differ, or "" where they do not.
+func disagreement(anomalies []Anomaly, second opinion) string {
+	first := make(map[finding]bool)
+	for _, a := range anomalies {
+		if a.Name == DoubleHolder || a.Name == LostUpdate {
+			first[finding{a.Name, a.Lock}] = true
+		}
+	}
+	for _, what := range second.illegal {
+		if !first[what] {
+			return fmt.Sprintf("the judges disagree on %s: porcupine finds the history of %s illegal, the %s monitor saw nothing",
+				what.name, what.lock, what.name)
+		}
+	}
+	for _, a := range anomalies {
+		what := finding{a.Name, a.Lock}
+		if first[what] && !slices.Contains(second.illegal, what) && !slices.Contains(second.timedOut, what) {
+			return fmt.Sprintf("the judges disagree on %s: the %s monitor accuses %s, porcupine finds its history legal",
+				what.name, what.name, what.lock)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package checker
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// never is the end of a lease that does not end.
+const never = time.Duration(math.MaxInt64)
+
+// leaseMargin is how much of a lease must be left before it counts as running: clocks are read at different places.
+func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
+
+// standing is what is known about the acquire on which a claim rests.
+type standing uint8
+
+const (
+	pending standing = iota // it has not returned
+	granted                 // it returned ok
+	refused                 // it returned no, or its client gave it up
+	dubious                 // it ended unknown
+)
+
+// claim is a client's claim on a lock by a command of its that the service carried out. The zero claim is nobody's.
+type claim struct {
+	client  int
+	op      int64 // the acquire that it rests on; zero if not known
+	command int   // index of the command
+	at      time.Duration
+	lease   time.Duration
+	ends    time.Duration // when the lease ends, as early as can be
+	// sure is the end of the lease as far as the client has certainly been told.
+	sure     time.Duration
+	standing standing
+	settled  int // index of the event from which the standing is known
+	// settledAt is when that was.
+	settledAt time.Duration
+	over      bool // its client has called release, or was told that the lock was lost
+	releasing bool // that release has not definitely returned
+	dead      bool // its client has exited
+	gone      bool // the key was found missing although no client's command had removed it
+	// unsure: the command came so near to an expiry that it cannot be told what it did. Nobody is accused over such a claim
+	// until its acquire has returned ok.
+	unsure bool
+}
+
+// leased says whether the lease certainly has time left.
+func (c claim) leased(at time.Duration) bool {
+	return c.client != 0 && (c.ends == never || at+leaseMargin(c.lease) < c.ends)
+}
+
+// since is when the client had the lock as far as it knew, or got it.
+func (c claim) since() time.Duration {
+	if c.standing == granted {
+		return c.settledAt
+	}
+	return c.at
+}
+
+// ledger is the service's side of one lock: whose it is by the commands that it carried out.
+type ledger struct {
+	server string // the only server that has the key
+	off    bool   // the key lives on several servers: nothing is concluded from one of them
+	there  bool   // the key existed when it was last seen
+	owner  claim
+	// challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock.
+	challengers []claim
+}
+
+// settle records the outcome of an acquire.
+func (l *ledger) settle(o op) {
+	if l.owner.op == o.id && l.owner.client == o.client {
+		l.owner.settle(o)
+	}
+	n := slices.IndexFunc(l.challengers, func(c claim) bool { return c.op == o.id })
+	if n < 0 {
+		return
+	}
+	c := l.challengers[n]
+	l.challengers = slices.Delete(l.challengers, n, n+1)
+	if o.outcome == history.OK {
+		c.settle(o)
+		l.owner = c
+	}
+}
+
+func (c *claim) settle(o op) {
+	c.settled, c.settledAt = o.returned, o.returnedAt
+	switch {
+	case o.outcome == history.OK:
+		c.standing, c.unsure, c.sure = granted, false, c.ends
+	case o.refused():
+		c.standing = refused
+	default:
+		c.standing = dubious
+	}
+}
+
+// observe brings the ledger up to what a command found before it did anything.
+func (l *ledger) observe(server string, before history.State) {
+	if l.server == "" {
+		l.server = server
+	}
+	if l.server != server {
+		l.off = true
+	}
+	if before.Exists() && !l.there {
+		l.owner, l.challengers = claim{}, nil // left over, or made by somebody whom we did not see
+	}
+	if !before.Exists() && l.there {
+		l.owner.gone = true
+	}
+	l.there = before.Exists()
+}
+
+// apply records what a command did to the key. mine is the claim that the command would found; live says whether the owner's
+// claim must be respected.
+func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live bool) {
+	own := mine.client == l.owner.client
+	switch effect {
+	case history.EffectCreated:
+		l.take(mine)
+	case history.EffectRemoved:
+		l.take(claim{})
+	case history.EffectReplaced:
+		switch {
+		case own && live:
+			l.owner.ends = mine.ends
+		case live:
+			l.challengers = append(l.challengers, mine)
+		default:
+			l.take(mine)
+		}
+	case history.EffectProlonged:
+		if own {
+			l.owner.ends = mine.ends
+		}
+	case history.EffectShortened:
+		l.owner.ends = min(l.owner.ends, mine.ends)
+	case history.EffectUnclear:
+		mine.unsure = true
+		switch {
+		case !c.After.Exists():
+			l.take(claim{})
+		case c.Before.Value != c.After.Value || c.Before.Type != c.After.Type:
+			l.take(mine)
+		case own:
+			l.owner.ends = mine.ends
+		case mine.op != 0:
+			l.take(mine)
+		}
+	}
+	l.there = c.After.Exists()
+}
+
+func (l *ledger) take(c claim) { l.owner, l.challengers = c, nil }

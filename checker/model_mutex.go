@@ -1,0 +1,231 @@
+package checker
+
+import (
+	"math"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/locklab/locklab/history"
+)
+
+// open is the position of an end that has not come.
+const open = math.MaxInt64
+
+// span is one hold of a lock: taken at some point of [call, got], given back at some point of [end, done].
+//
+// Acquires that were refused put no constraint on anybody, and those with an unknown outcome none either: nobody believes to
+// hold by them, and a model in which they may have happened or not can always choose that they have not.
+type span struct {
+	call, got, end, done int64 // positions
+}
+
+// mutexHistory is the holds of one lock in the order of their beginning.
+type mutexHistory struct {
+	name  string
+	spans []span
+}
+
+// holder is a client's latest hold of a lock while it is being read.
+type holder struct {
+	calls   map[int64]int // pending acquires and renewals, by operation: index of the call
+	release int64         // the release that ended the span, while it is pending
+	span    int           // index in the history's spans
+	on      bool          // the client has neither released the lock nor lost it
+	active  bool          // and its validity is not over: the span has no end yet
+	ends    time.Duration // by validity; zero: not limited
+}
+
+// mutexReader reads the holds of all locks out of a history. It is written apart from the view on purpose: it is half of the
+// second judge.
+type mutexReader struct {
+	events  []history.Event
+	locks   map[string]*mutexHistory
+	order   []*mutexHistory
+	holders map[who]*holder
+	dead    map[string]bool
+}
+
+type who struct{ client, lock string }
+
+// mutexHistories reads the holds of each lock, in the order in which the locks appear.
+func mutexHistories(events []history.Event) []*mutexHistory {
+	r := mutexReader{
+		events: events, locks: make(map[string]*mutexHistory), holders: make(map[who]*holder), dead: make(map[string]bool),
+	}
+	for i := range events {
+		r.event(i, &events[i])
+	}
+	for key, h := range r.holders {
+		r.lapse(h, r.locks[key.lock], never)
+	}
+	return r.order
+}
+
+func (r *mutexReader) event(i int, e *history.Event) {
+	switch e.Kind {
+	case history.KindOpen:
+		r.dead[e.Client] = false
+		return
+	case history.KindExit:
+		r.exit(i, e.Client)
+		return
+	case history.KindCall, history.KindReturn, history.KindLost, history.KindValid:
+	default:
+		return
+	}
+	if e.Client == "" || e.Lock == "" {
+		return
+	}
+	h, lock := r.holder(e.Client, e.Lock)
+	r.lapse(h, lock, e.At)
+	switch {
+	case e.Kind == history.KindLost:
+		h.finish(lock, at(i), at(i))
+	case e.Kind == history.KindValid:
+		r.renewed(h, lock, i, i)
+	case e.Kind == history.KindCall:
+		r.call(h, lock, i, e)
+	default:
+		r.back(h, lock, i, e)
+	}
+}
+
+func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
+	lock := r.locks[name]
+	if lock == nil {
+		lock = &mutexHistory{name: name}
+		r.locks[name] = lock
+		r.order = append(r.order, lock)
+	}
+	h := r.holders[who{client, name}]
+	if h == nil {
+		h = &holder{calls: make(map[int64]int)}
+		r.holders[who{client, name}] = h
+	}
+	return h, lock
+}
+
+func (r *mutexReader) call(h *holder, lock *mutexHistory, i int, e *history.Event) {
+	switch e.Op {
+	case history.OpAcquire, history.OpRenew:
+		if _, twice := h.calls[e.ID]; !twice {
+			h.calls[e.ID] = i
+		}
+	case history.OpRelease:
+		if h.finish(lock, at(i), open) {
+			h.release = e.ID
+		}
+	}
+}
+
+func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Event) {
+	if h.release != 0 && e.ID == h.release {
+		lock.spans[h.span].done = at(i)
+		h.release = 0
+		return
+	}
+	call, known := h.calls[e.ID]
+	if !known {
+		return
+	}
+	kind := r.events[call].Op
+	delete(h.calls, e.ID)
+	switch {
+	case e.Outcome != history.OK || r.dead[e.Client]:
+	case kind == history.OpRenew:
+		r.renewed(h, lock, call, i)
+	case h.active:
+		h.declare(e)
+	default:
+		h.begin(lock, call, i, e)
+	}
+}
+
+// renewed prolongs a hold, or begins a new one where its validity had lapsed.
+func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int) {
+	e := &r.events[i]
+	switch {
+	case !h.on:
+	case h.active:
+		h.declare(e)
+	case e.Valid > 0:
+		h.begin(lock, call, i, e)
+	}
+}
+
+func (r *mutexReader) exit(i int, client string) {
+	r.dead[client] = client != ""
+	for key, h := range r.holders {
+		if key.client == client {
+			lock := r.locks[key.lock]
+			r.lapse(h, lock, r.events[i].At)
+			h.finish(lock, at(i), at(i))
+			clear(h.calls) // nobody will answer them
+			h.release = 0
+		}
+	}
+}
+
+// begin begins a hold at event i, unless the validity that comes with it is over already.
+func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event) {
+	*h = holder{calls: h.calls, on: true}
+	h.declare(e)
+	if h.ends != 0 && h.ends <= e.At {
+		return
+	}
+	h.active, h.span = true, len(lock.spans)
+	lock.spans = append(lock.spans, span{call: at(call), got: at(i), end: open, done: open})
+}
+
+func (h *holder) declare(e *history.Event) {
+	if e.Valid > 0 {
+		h.ends = e.At + e.Valid - validitySlack(e.Valid)
+	}
+}
+
+// lapse ends a hold whose validity is over at a time.
+func (r *mutexReader) lapse(h *holder, lock *mutexHistory, now time.Duration) {
+	if !h.active || h.ends == 0 || h.ends > now {
+		return
+	}
+	h.active = false
+	s := &lock.spans[h.span]
+	s.end = beforeTime(r.events, h.ends)
+	s.done = s.end
+}
+
+// finish ends a hold for good. It says whether one was left to end.
+func (h *holder) finish(lock *mutexHistory, end, done int64) bool {
+	was := h.active
+	h.on, h.active = false, false
+	if !was {
+		return false
+	}
+	lock.spans[h.span].end, lock.spans[h.span].done = end, done
+	return true
+}
+
+// The model: a mutex that is free, or held by one span.
+type (
+	mutexHolder int // index of a span in its window, from 1; 0: free
+	mutexTake   int // input: the span takes the mutex
+	mutexGive   int // input: the span gives it back
+)
+
+// mutexModel is the mutex, with its holder at the beginning of a window.
+func mutexModel(holder mutexHolder) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return holder },
+		Step: func(state, input, _ any) (bool, any) {
+			holder := state.(mutexHolder)
+			switch in := input.(type) {
+			case mutexTake:
+				return holder == 0, mutexHolder(in)
+			case mutexGive:
+				return holder == mutexHolder(in), mutexHolder(0)
+			}
+			return false, state
+		},
+	}
+}

@@ -1,0 +1,50 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// monitor defines one anomaly, or two that are two sides of one thing. It is folded over a history.
+//
+// Its state is small and holds values only, nothing that points into the history.
+type monitor interface {
+	// step takes in one event and reports what it proves. f and v are only read, and not kept.
+	step(f *fact, v *view) []Anomaly
+}
+
+// monitors are the definitions of all anomalies.
+func monitors() []monitor {
+	return []monitor{
+		&doubleHolder{}, &deeds{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &falseAlarm{}, &fences{},
+	}
+}
+
+// told words a time of a run.
+func told(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
+
+// word is what people call a command.
+func word(c *history.Command) string {
+	if c == nil || len(c.Args) == 0 {
+		return "command"
+	}
+	switch name := strings.ToUpper(c.Args[0]); name {
+	case "EVAL", "EVALSHA", "FCALL":
+		return "script (" + name + ")"
+	default:
+		return name
+	}
+}
+
+// commandWord is the word for the command of a fact that is known to be one.
+func commandWord(f *fact) string { return word(f.e.Detail.Command) }
+
+// inOrder sorts event indexes and drops repeated ones.
+func inOrder(events ...int) []int {
+	slices.Sort(events)
+	return slices.Compact(events)
+}

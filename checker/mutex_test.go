@@ -1,0 +1,388 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/locklab/locklab/history"
+)
+
+// bench is a make-believe laboratory: a correct mutex, a correct counter, and clients that use them in a random order of steps.
+// Outcomes get lost, clients crash, leases end. It writes down what a lab would see, but for the commands.
+type bench struct {
+	dice    *rand.Rand
+	lease   time.Duration // zero: the lock has none
+	now     time.Duration
+	events  []history.Event
+	lastID  int64
+	users   []user
+	holder  int // who the service thinks has the lock; negative: nobody
+	until   time.Duration
+	counter int64
+}
+
+type user struct {
+	name    string
+	dead    bool
+	op      history.Op // under way
+	id      int64
+	served  bool // the service has carried it out
+	success bool
+	read    int64
+	belief  bool // was told that it has the lock, and has not let go
+	good    time.Duration
+}
+
+func newBench(t *rapid.T) *bench {
+	b := &bench{dice: newDice(t), holder: -1}
+	if rapid.Bool().Draw(t, "lease") {
+		b.lease = time.Duration(20+b.dice.IntN(280)) * ms
+	}
+	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
+		b.users = append(b.users, user{name: clientName(n)})
+		b.events = append(b.events, history.Event{Client: clientName(n), Lock: storyLock, Kind: history.KindOpen,
+			Detail: &history.Detail{Lease: b.lease, Leaseless: b.lease == 0}})
+	}
+	return b
+}
+
+// legal runs the laboratory for a while.
+func legal(t *rapid.T) *bench {
+	b := newBench(t)
+	for range rapid.IntRange(1, 300).Draw(t, "steps") {
+		b.step()
+	}
+	b.record(history.Event{Lock: storyLock, Kind: history.KindFinal, Detail: &history.Detail{Value: b.counter}})
+	return b
+}
+
+func (b *bench) record(e history.Event) {
+	e.At = b.now
+	b.events = append(b.events, e)
+}
+
+func (b *bench) step() {
+	b.now += pick(b.dice, 0, 0, ms, ms, 2*ms, 10*ms, 50*ms)
+	if b.holder >= 0 && (b.lease > 0 && b.now >= b.until || b.users[b.holder].dead) {
+		b.holder = -1
+	}
+	n := b.dice.IntN(len(b.users))
+	u := &b.users[n]
+	switch chance := b.dice.IntN(100); {
+	case u.dead:
+	case chance < 2:
+		u.dead, u.belief, u.op = true, false, history.OpNone
+		b.record(history.Event{Client: u.name, Kind: history.KindExit})
+	case u.op == history.OpNone:
+		b.call(u)
+	case !u.served && chance < 80:
+		b.serve(n)
+	default:
+		b.answer(n, chance%5 == 0)
+	}
+}
+
+func (b *bench) call(u *user) {
+	u.op = history.OpAcquire
+	if u.belief {
+		u.op = pick(b.dice, history.OpRelease, history.OpRelease, history.OpWork, history.OpRenew)
+	}
+	b.lastID++
+	u.id, u.served, u.success = b.lastID, false, false
+	if u.op == history.OpRelease {
+		u.belief = false
+	}
+	b.record(history.Event{Client: u.name, Lock: storyLock, Kind: history.KindCall, Op: u.op, ID: u.id})
+}
+
+// serve carries the operation out, in one step.
+func (b *bench) serve(n int) {
+	u := &b.users[n]
+	u.served = true
+	switch u.op {
+	case history.OpAcquire:
+		if u.success = b.holder < 0; u.success {
+			b.holder, b.until = n, b.now+b.lease
+		}
+	case history.OpRenew:
+		if u.success = b.holder == n; u.success {
+			b.until = b.now + b.lease
+		}
+	case history.OpRelease:
+		if u.success = b.holder == n; u.success {
+			b.holder = -1
+		}
+	case history.OpWork:
+		u.success, u.read = true, b.counter
+		b.counter++
+	}
+}
+
+// answer tells the client, who may not hear it.
+func (b *bench) answer(n int, lost bool) {
+	u := &b.users[n]
+	e := history.Event{Client: u.name, Lock: storyLock, Kind: history.KindReturn, Op: u.op, ID: u.id, Outcome: history.No}
+	inTime := b.lease == 0 || b.holder == n && b.now < b.until
+	switch {
+	case !u.served || lost:
+		e.Outcome = history.Unknown
+	case u.success && u.op == history.OpWork:
+		e.Outcome, e.Detail = history.OK, &history.Detail{Read: u.read, Wrote: u.read + 1}
+	case u.success && (u.op == history.OpRelease || inTime):
+		e.Outcome = history.OK
+	}
+	if e.Outcome == history.OK && (u.op == history.OpAcquire || u.op == history.OpRenew) {
+		u.belief = true
+		if b.lease > 0 {
+			e.Valid = b.until - b.now
+			u.good = e.At + e.Valid
+		}
+	}
+	u.op = history.OpNone
+	b.record(e)
+}
+
+// A correct mutex is never accused, whatever gets lost.
+func TestLegalHistoriesPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := legal(t)
+		v := Judge(b.events, Options{})
+		require.Equal(t, Verdict{Kind: Safe}, v, "%s", told(b.now))
+	})
+}
+
+// If somebody is told that it has the lock while another certainly has it, that is seen.
+func TestOverlappingHoldsFail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := newBench(t)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			b.step()
+		}
+		victim, cheat := b.holdFor(t), 0
+		if cheat == victim {
+			cheat = 1
+		}
+		if b.users[cheat].dead {
+			t.Skip("nobody is left to cheat")
+		}
+		if b.users[cheat].op != history.OpNone {
+			b.answer(cheat, true)
+		}
+		b.lastID++
+		e := history.Event{Client: b.users[cheat].name, Lock: storyLock, Kind: history.KindCall, Op: history.OpAcquire, ID: b.lastID}
+		b.record(e)
+		e.Kind, e.Outcome = history.KindReturn, history.OK
+		b.record(e)
+		for range rapid.IntRange(0, 30).Draw(t, "more steps") {
+			b.step()
+		}
+		v := Judge(b.events, Options{})
+		require.False(t, v.CheckerFault, v.Reason)
+		require.Contains(t, v.Names(), DoubleHolder)
+	})
+}
+
+// holdFor makes a live client hold the lock now, and certainly for a while.
+func (b *bench) holdFor(t *rapid.T) int {
+	for n := range b.users {
+		u := &b.users[n]
+		if u.dead {
+			continue
+		}
+		if u.op != history.OpNone {
+			b.answer(n, true)
+		}
+		if u.belief {
+			b.lastID++
+			b.record(history.Event{Client: u.name, Lock: storyLock, Kind: history.KindCall, Op: history.OpRelease, ID: b.lastID})
+			b.record(history.Event{Client: u.name, Lock: storyLock, Kind: history.KindReturn, Op: history.OpRelease, ID: b.lastID, Outcome: history.OK})
+			u.belief = false
+		}
+		b.holder = -1
+		u.op = history.OpAcquire
+		b.lastID++
+		u.id = b.lastID
+		b.record(history.Event{Client: u.name, Lock: storyLock, Kind: history.KindCall, Op: u.op, ID: u.id})
+		b.serve(n)
+		b.answer(n, false)
+		return n
+	}
+	t.Skip("everybody is dead")
+	return 0
+}
+
+// genEvents draws events without any sense: few names and numbers, so that they meet.
+func genEvents(t *rapid.T) []history.Event {
+	now := time.Duration(0)
+	event := rapid.Custom(func(t *rapid.T) history.Event {
+		e := history.Event{
+			At:      time.Duration(rapid.IntRange(0, 20).Draw(t, "ms")) * time.Millisecond,
+			Kind:    rapid.SampledFrom([]history.Kind{1, 2, 2, 2, 3, 3, 3, 3, 4, 5, 6, 10}).Draw(t, "kind"),
+			Client:  rapid.SampledFrom([]string{"C1", "C2", "C3", ""}).Draw(t, "client"),
+			Lock:    rapid.SampledFrom([]string{"k", "k", "l", ""}).Draw(t, "lock"),
+			ID:      rapid.Int64Range(0, 4).Draw(t, "id"),
+			Op:      history.Op(rapid.IntRange(0, 5).Draw(t, "op")),
+			Outcome: rapid.SampledFrom([]history.Outcome{history.OK, history.OK, history.No, history.Unknown}).Draw(t, "outcome"),
+			Valid:   time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20, 60}).Draw(t, "valid")) * time.Millisecond,
+			Fence:   rapid.Int64Range(0, 3).Draw(t, "fence"),
+		}
+		if rapid.Bool().Draw(t, "detail") {
+			read := rapid.Int64Range(0, 4).Draw(t, "read")
+			e.Detail = &history.Detail{Read: read, Wrote: read + 1, Value: read, Lease: 50 * time.Millisecond}
+		}
+		return e
+	})
+	events := rapid.SliceOfN(event, 0, 60).Draw(t, "events")
+	for i := range events {
+		now += events[i].At
+		events[i].At = now
+	}
+	return events
+}
+
+// Whatever the events, the two judges never contradict each other.
+func TestJudgesAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := Judge(genEvents(t), Options{})
+		require.False(t, v.CheckerFault, v.Reason)
+	})
+}
+
+// Cut into windows of any size, a history is judged as it is as a whole: a legal one, one with overlapping holds or lost
+// updates, and one without any sense.
+func TestCutAndUncutAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := genEvents(t)
+		if rapid.Bool().Draw(t, "sensible") {
+			events = spoilt(t, legal(t).events)
+		}
+		size := rapid.IntRange(1, 6).Draw(t, "size")
+		for _, lock := range mutexHistories(events) {
+			whole := judgeWindows(mutexWindowsOf(lock.spans, len(lock.spans)+1), time.Minute)
+			require.Equal(t, whole, judgeWindows(mutexWindowsOf(lock.spans, size), time.Minute))
+		}
+		for _, c := range counterHistories(events) {
+			whole := judgeWindows(counterWindowsOf(c.updates, len(c.updates)+1), time.Minute)
+			require.Equal(t, whole, judgeWindows(counterWindowsOf(c.updates, size), time.Minute))
+		}
+	})
+}
+
+// spoilt turns some answers of a legal history round: refusals into grants, readings into older ones, answers into none.
+func spoilt(t *rapid.T, events []history.Event) []history.Event {
+	for range rapid.IntRange(0, 2).Draw(t, "lies") {
+		e := &events[rapid.IntRange(0, len(events)-1).Draw(t, "lie")]
+		if e.Kind != history.KindReturn {
+			continue
+		}
+		switch {
+		case e.Op == history.OpWork && e.Detail != nil:
+			e.Detail.Read = max(0, e.Detail.Read-1)
+			e.Detail.Wrote = e.Detail.Read + 1
+		case e.Outcome == history.OK:
+			e.Outcome = history.Unknown
+		default:
+			e.Outcome = history.OK
+		}
+	}
+	return events
+}
+
+// Operations with an unknown outcome may have happened or not. The models leave them out; models that have them judge the same.
+func TestUnknownOperationsPutNoConstraint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := spoilt(t, legal(t).events)
+		for _, lock := range mutexHistories(events) {
+			require.Equal(t, judgeWindows(mutexWindows(lock.spans), time.Minute), wholeMutex(events, lock.spans))
+		}
+		for _, c := range counterHistories(events) {
+			require.Equal(t, judgeWindows(counterWindows(c.updates), time.Minute), wholeCounter(events, c.updates))
+		}
+	})
+}
+
+// maybe is the input of an operation with an unknown outcome.
+type maybe int
+
+// unknowns are the operations of one kind with an unknown outcome, as operations that may take effect at any time after their
+// call; at most a few, because porcupine tries them all.
+func unknowns(events []history.Event, kind history.Op) []porcupine.Operation {
+	var found []porcupine.Operation
+	returned := make(map[int64]history.Outcome)
+	for i := range events {
+		if events[i].Kind == history.KindReturn {
+			returned[events[i].ID] = events[i].Outcome
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		out, back := returned[e.ID]
+		if e.Kind == history.KindCall && e.Op == kind && (!back || out == history.Unknown) && len(found) < 4 {
+			found = append(found, porcupine.Operation{Input: maybe(1000 + i), Call: at(i), Return: open})
+		}
+	}
+	return found
+}
+
+func wholeMutex(events []history.Event, spans []span) porcupine.CheckResult {
+	var w window
+	for w = range mutexWindowsOf(spans, len(spans)+1) {
+	}
+	sure := mutexModel(0)
+	model := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{mutexHolder(0)} },
+		Step: func(state, input, output any) []any {
+			if in, ok := input.(maybe); ok {
+				if state.(mutexHolder) != 0 {
+					return []any{state}
+				}
+				return []any{state, mutexHolder(in)}
+			}
+			ok, next := sure.Step(state, input, output)
+			if !ok {
+				return nil
+			}
+			return []any{next}
+		},
+	}
+	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.operations, unknowns(events, history.OpAcquire)...), time.Minute)
+}
+
+func wholeCounter(events []history.Event, updates []updateSpan) porcupine.CheckResult {
+	var w window
+	for w = range counterWindowsOf(updates, len(updates)+1) {
+	}
+	sure := counterModel(0)
+	model := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{counterAtLeast(0)} },
+		Step: func(state, input, output any) []any {
+			if _, ok := input.(maybe); ok {
+				return []any{state, state.(counterAtLeast) + 1}
+			}
+			ok, next := sure.Step(state, input, output)
+			if !ok {
+				return nil
+			}
+			return []any{next}
+		},
+	}
+	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.operations, unknowns(events, history.OpWork)...), time.Minute)
+}
+
+func TestFirstAnomaliesOfAKindAreEnough(t *testing.T) {
+	var events []history.Event
+	for n := range 100 {
+		at := time.Duration(n) * time.Millisecond
+		call := history.Event{At: at, ID: int64(n + 1), Client: fmt.Sprint("C", n), Lock: storyLock, Kind: history.KindCall, Op: history.OpAcquire}
+		ret := call
+		ret.Kind, ret.Outcome = history.KindReturn, history.OK
+		events = append(events, call, ret)
+	}
+	require.Len(t, Judge(events, Options{}).Anomalies, maxPerName)
+}

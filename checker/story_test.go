@@ -1,0 +1,220 @@
+package checker
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// storyLock is the key of the only lock in a story, and storyCounter that of its protected counter.
+const (
+	storyLock    = "k"
+	storyCounter = "counter"
+)
+
+// readStory reads a history that is written to be read by people. Each line is a time and one of
+//
+//	C1 opens, lease 500ms | leaseless
+//	C1 calls acquire #1 [bound 1s]
+//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms]
+//	C1 writes #2 SET counter 1 : 0 -> 1
+//	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
+//	C1 valid 480ms | C1 lost | C1 exits
+//	fault pause C1 inject|effective|recover
+//	final 3
+//
+// Blank lines and what follows a # at the start of a line are left out. The number of an operation may be left out of sends.
+func readStory(path string) ([]history.Event, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := story{calls: make(map[int64]history.Op)}
+	for n, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := s.line(line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n+1, err)
+		}
+	}
+	return s.events, nil
+}
+
+type story struct {
+	events []history.Event
+	calls  map[int64]history.Op
+}
+
+// words are what is left of a line.
+type words []string
+
+func (w *words) next() string {
+	if len(*w) == 0 {
+		return ""
+	}
+	word := (*w)[0]
+	*w = (*w)[1:]
+	return word
+}
+
+func (s *story) line(line string) error {
+	line, effect, _ := strings.Cut(line, " : ")
+	w := words(strings.Fields(strings.ReplaceAll(line, ",", "")))
+	at, err := time.ParseDuration(w.next())
+	if err != nil {
+		return err
+	}
+	e := history.Event{At: at, Lock: storyLock}
+	switch first := w.next(); first {
+	case "final":
+		e.Kind = history.KindFinal
+		e.Detail = &history.Detail{}
+		e.Detail.Value, err = strconv.ParseInt(w.next(), 10, 64)
+	case "fault":
+		e.Kind, e.Lock = history.KindFault, ""
+		e.Detail = &history.Detail{Fault: &history.Fault{Name: w.next(), Target: w.next(), Phase: history.Phase(w.next())}}
+	default:
+		e.Client = first
+		err = s.client(&e, &w, effect)
+	}
+	if err == nil && len(w) > 0 {
+		err = fmt.Errorf("left over: %v", w)
+	}
+	s.events = append(s.events, e)
+	return err
+}
+
+func (s *story) client(e *history.Event, w *words, effect string) error {
+	switch verb := w.next(); verb {
+	case "opens":
+		e.Kind = history.KindOpen
+		e.Detail = new(history.Detail)
+	case "calls":
+		e.Kind = history.KindCall
+		e.Op, _ = history.ParseOp(w.next())
+		e.ID = number(w)
+		s.calls[e.ID] = e.Op
+	case "returns":
+		e.Kind = history.KindReturn
+		e.ID = number(w)
+		e.Op = s.calls[e.ID]
+		e.Outcome, _ = history.ParseOutcome(w.next())
+		if e.Outcome == 0 || e.Op == 0 {
+			return fmt.Errorf("bad return of operation %d", e.ID)
+		}
+	case "sends", "writes":
+		return s.command(e, w, verb == "writes", effect)
+	case "valid":
+		e.Kind = history.KindValid
+		*w = append(words{"valid"}, *w...)
+	case "lost":
+		e.Kind = history.KindLost
+	case "exits":
+		e.Kind, e.Lock = history.KindExit, ""
+	default:
+		return fmt.Errorf("%s does what? %q", e.Client, verb)
+	}
+	return options(e, w)
+}
+
+func number(w *words) int64 {
+	n, _ := strconv.ParseInt(strings.TrimPrefix(w.next(), "#"), 10, 64)
+	return n
+}
+
+func (s *story) command(e *history.Event, w *words, work bool, effect string) error {
+	c := &history.Command{Server: "redis"}
+	key := storyLock
+	if work {
+		c.Server, key, c.Reply = resource, storyCounter, "OK"
+	}
+	e.Kind, e.Detail = history.KindCommand, &history.Detail{Command: c}
+	if len(*w) > 0 && strings.HasPrefix((*w)[0], "#") {
+		e.ID = number(w)
+		e.Op = s.calls[e.ID]
+	}
+	c.Args, *w = *w, nil
+	states, flags, _ := strings.Cut(effect, ";")
+	before, after, ok := strings.Cut(states, "->")
+	if ok {
+		change := history.Change{Key: key}
+		var err1, err2 error
+		change.Before, err1 = state(before)
+		change.After, err2 = state(after)
+		if err1 != nil || err2 != nil {
+			return fmt.Errorf("bad states %q", states)
+		}
+		c.Changes = []history.Change{change}
+	}
+	left := words(strings.Fields(flags))
+	return options(e, &left)
+}
+
+func state(text string) (history.State, error) {
+	value, ttl, limited := strings.Cut(strings.TrimSpace(text), "@")
+	if value == "-" {
+		return history.State{}, nil
+	}
+	s := history.State{Type: "string", Value: value}
+	var err error
+	if limited {
+		s.TTL, err = time.ParseDuration(ttl)
+	}
+	return s, err
+}
+
+func options(e *history.Event, w *words) error {
+	detail := func() *history.Detail {
+		if e.Detail == nil {
+			e.Detail = new(history.Detail)
+		}
+		return e.Detail
+	}
+	var err error
+	length := func() (d time.Duration) {
+		d, err = time.ParseDuration(w.next())
+		return d
+	}
+	whole := func() (n int64) {
+		n, err = strconv.ParseInt(w.next(), 10, 64)
+		return n
+	}
+	for len(*w) > 0 && err == nil {
+		switch word := w.next(); word {
+		case "lease":
+			detail().Lease = length()
+		case "leaseless":
+			detail().Leaseless = true
+		case "bound":
+			detail().Bound = length()
+		case "gave-up":
+			detail().GaveUp = true
+		case "valid":
+			e.Valid = length()
+		case "fence":
+			e.Fence = whole()
+		case "read":
+			detail().Read = whole()
+		case "wrote":
+			detail().Wrote = whole()
+		case "asked":
+			detail().Command.Asked = length()
+		case "sent":
+			detail().Command.Sent = length()
+		case "late":
+			detail().Command.Late = true
+		case "again":
+			detail().Command.Again = true
+		case "dropped":
+			detail().Command.ReplyDropped = true
+		default:
+			return fmt.Errorf("what is %q?", word)
+		}
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+// Package checker judges histories: history in, verdict out. It is pure; it knows no network, no clock and no lock.
+//
+// Each anomaly is defined by one monitor, folded over the history. Where a porcupine model of the same property exists it is
+// the second, independent judge, and the two must agree.
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Name is the name of an anomaly.
+type Name string
+
+// The anomalies.
+const (
+	DoubleHolder    Name = "double-holder"
+	EarlyGrant      Name = "early-grant"
+	WrongfulDelete  Name = "wrongful-delete"
+	WrongfulRenew   Name = "wrongful-renew"
+	Overwrite       Name = "overwrite"
+	StaleWrite      Name = "stale-write"
+	LostUpdate      Name = "lost-update"
+	StuckLock       Name = "stuck-lock"
+	GhostLock       Name = "ghost-lock"
+	Unreleasable    Name = "unreleasable"
+	FalseAlarm      Name = "false-alarm"
+	FenceRegression Name = "fence-regression"
+)
+
+// Definition is an anomaly and what it means, in one line.
+type Definition struct {
+	Name    Name
+	Meaning string
+}
+
+// Definitions lists every anomaly that the checker knows, in the order in which reports show them.
+func Definitions() []Definition {
+	return []Definition{
+		{DoubleHolder, "two clients were in a hold at the same time"},
+		{EarlyGrant, "the service gave the lock away while the holder's lease had time left and nobody had released it"},
+		{WrongfulDelete, "a client's command removed a lock that another client owned"},
+		{WrongfulRenew, "a client's command prolonged another client's lock"},
+		{Overwrite, "a client's command replaced the value of another client's live lock"},
+		{StaleWrite, "the resource accepted a write from a client whose turn was over"},
+		{LostUpdate, "an acknowledged update is missing at the end"},
+		{StuckLock, "nobody alive holds it, yet nobody can get it within the bound"},
+		{GhostLock, "the service holds the lock for a client that was told, or concluded, that it did not get it"},
+		{Unreleasable, "the rightful holder's release leaves its own lock in place"},
+		{FalseAlarm, "the lock told its holder that it was lost, or not held, and that was untrue"},
+		{FenceRegression, "a later grant got a smaller fence"},
+	}
+}
+
+// Anomaly is one way in which a lock failed in a history.
+type Anomaly struct {
+	Name    Name          `json:"name"`
+	Lock    string        `json:"lock"`
+	Clients []string      `json:"clients"` // who did it first, then whom it hit
+	At      time.Duration `json:"at_ns"`   // since the start of the run
+	// Why tells who, which command or operation, and when, in one or two sentences.
+	Why string `json:"why"`
+	// Events are the indexes in the history of the events that show it, in order.
+	Events []int `json:"events"`
+}
+
+// Kind is the kind of a verdict.
+type Kind string
+
+// The kinds of verdicts.
+const (
+	Safe          Kind = "safe"
+	Broken        Kind = "broken"
+	Undecided     Kind = "unknown"
+	NotApplicable Kind = "n/a"
+)
+
+// Verdict is what came out of a cell: safe, a list of anomalies, unknown, or n/a with a reason.
+type Verdict struct {
+	Kind      Kind      `json:"kind"`
+	Anomalies []Anomaly `json:"anomalies,omitempty"` // in order of time; several may share a name
+	Reason    string    `json:"reason,omitempty"`    // of unknown and n/a
+	// CheckerFault: the two judges disagreed, so the lab's own checker is at fault; the kind is then unknown.
+	CheckerFault bool `json:"checker_fault,omitempty"`
+}
+
+// Names are the distinct anomalies of the verdict in the order of Definitions.
+func (v Verdict) Names() []Name {
+	var names []Name
+	for _, d := range Definitions() {
+		if slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return a.Name == d.Name }) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// String is the verdict in one line, as the matrix writes it: "safe", "double-holder, lost-update", "n/a: …".
+func (v Verdict) String() string {
+	if v.Kind != Broken {
+		if v.Reason == "" {
+			return string(v.Kind)
+		}
+		return string(v.Kind) + ": " + v.Reason
+	}
+	words := make([]string, 0, len(v.Anomalies))
+	for _, name := range v.Names() {
+		words = append(words, string(name))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Same says whether two verdicts are of one kind and name the same anomalies. Reasons and wording do not count.
+func (v Verdict) Same(w Verdict) bool {
+	return v.Kind == w.Kind && slices.Equal(v.Names(), w.Names())
+}

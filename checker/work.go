@@ -1,0 +1,222 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// staleWrite: the resource accepted a write from a client whose turn was over. It goes by order alone: whose grant of the lock
+// was the latest, and whether that client has released it since.
+type staleWrite struct {
+	turns []turn // by lock
+}
+
+// turn is the latest grant of a lock.
+type turn struct {
+	client   int
+	order    int // index of the command that took the lock, or of the acquire's return where none was seen
+	event    int // index of the acquire's return
+	at       time.Duration
+	released time.Duration // when its release had returned; zero if it has not
+}
+
+func (m *staleWrite) step(f *fact, v *view) []Anomaly {
+	if f.lock == 0 || f.client == 0 {
+		return nil
+	}
+	for len(m.turns) <= f.lock {
+		m.turns = append(m.turns, turn{})
+	}
+	t := &m.turns[f.lock]
+	switch {
+	case f.e.Kind == history.KindReturn && f.op.outcome == history.OK && f.op.kind == history.OpAcquire:
+		if next := newTurn(f); next.order > t.order || t.client == 0 {
+			*t = next
+		}
+	case f.e.Kind == history.KindReturn && f.op.outcome == history.OK && f.op.kind == history.OpRelease:
+		if t.client == f.client && f.op.called > t.event {
+			t.released = f.e.At
+		}
+	case f.wrote:
+		return t.judge(f, v)
+	}
+	return nil
+}
+
+// newTurn is the turn that begins with an acquire's return. The service's order counts: a grant whose reply was long on its way
+// is an old one.
+func newTurn(f *fact) turn {
+	order := f.op.took
+	if order == 0 {
+		order = f.i
+	}
+	return turn{client: f.client, order: order, event: f.i, at: f.e.At}
+}
+
+func (t turn) judge(f *fact, v *view) []Anomaly {
+	writer := v.clients.name(f.client)
+	anomaly := Anomaly{
+		Name: StaleWrite, Lock: v.locks.name(f.lock), Clients: []string{writer}, At: f.e.At, Events: inOrder(t.event, f.i),
+	}
+	switch {
+	case t.client == 0:
+		return nil
+	case t.client != f.client:
+		owner := v.keys[f.lock].ledger.owner
+		if owner.client == f.client && owner.standing != refused {
+			return nil // it may have the lock by now, without having been told
+		}
+		other := v.clients.name(t.client)
+		anomaly.Clients = append(anomaly.Clients, other)
+		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though the lock had been %s's since %s.",
+			writer, commandWord(f), told(f.e.At), other, told(t.at))
+	case t.released != 0:
+		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though it had released the lock at %s.",
+			writer, commandWord(f), told(f.e.At), told(t.released))
+	default:
+		return nil
+	}
+	return []Anomaly{anomaly}
+}
+
+// lostUpdate: an acknowledged update is missing. Work adds one to a counter; so no two acknowledged updates may have read the
+// same value, none may have read what an update acknowledged before it had replaced, and the end is no smaller than what the
+// last one wrote. What others may have added in between loses nothing.
+type lostUpdate struct {
+	counters []counter // by lock
+}
+
+// counter is the protected counter of one lock.
+type counter struct {
+	highest update // of the acknowledged ones
+	acks    int64
+	pending []pendingUpdate
+	recent  []update // by value read: acknowledged while one that is pending was already under way
+}
+
+type update struct {
+	read   int64
+	client int
+	event  int // index of its return; 0 is no update, because a return is never first
+	at     time.Duration
+}
+
+// pendingUpdate is an update under way, and the highest that had been acknowledged when it was called.
+type pendingUpdate struct {
+	op     int64
+	client int
+	before update
+}
+
+// readAndWrote says what a work operation read, if its client told.
+func readAndWrote(e *history.Event) (read int64, ok bool) {
+	d := e.Detail
+	if d == nil || d.Wrote != d.Read+1 {
+		return 0, false
+	}
+	return d.Read, true
+}
+
+func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
+	if f.e.Kind == history.KindExit {
+		for n := range m.counters {
+			m.counters[n].forget(f.client)
+		}
+		return nil
+	}
+	if f.lock == 0 || f.op.kind != history.OpWork && f.e.Kind != history.KindFinal {
+		return nil
+	}
+	for len(m.counters) <= f.lock {
+		m.counters = append(m.counters, counter{})
+	}
+	c := &m.counters[f.lock]
+	switch f.e.Kind {
+	case history.KindCall:
+		c.pending = append(c.pending, pendingUpdate{f.op.id, f.client, c.highest})
+	case history.KindReturn:
+		return c.returned(f, v)
+	case history.KindFinal:
+		return c.final(f, v)
+	}
+	return nil
+}
+
+// forget drops the updates of a client that has ended: nobody will acknowledge them.
+func (c *counter) forget(client int) {
+	c.pending = slices.DeleteFunc(c.pending, func(p pendingUpdate) bool { return p.client == client })
+	if len(c.pending) == 0 {
+		c.recent = c.recent[:0]
+	}
+}
+
+func (c *counter) returned(f *fact, v *view) []Anomaly {
+	own := takeWaiting(&c.pending, func(p pendingUpdate) bool { return p.op == f.op.id && p.client == f.client })
+	defer func() {
+		if len(c.pending) == 0 {
+			c.recent = c.recent[:0]
+		}
+	}()
+	read, ok := readAndWrote(f.e)
+	if !ok || f.op.outcome != history.OK {
+		return nil
+	}
+	c.acks++
+	u := update{read: read, client: f.client, event: f.i, at: f.e.At}
+	lost, n := c.lostBy(u, own.before)
+	if n >= 0 {
+		c.recent = slices.Insert(c.recent, n, u)
+	}
+	if c.highest.event == 0 || u.read > c.highest.read {
+		c.highest = u
+	}
+	if lost.event == 0 {
+		return nil
+	}
+	mine, other := v.clients.name(u.client), v.clients.name(lost.client)
+	why := fmt.Sprintf("%s and %s both read %d and wrote %d (acknowledged at %s and %s): one of the two updates is lost.",
+		other, mine, read, read+1, told(lost.at), told(u.at))
+	if lost.read != read {
+		why = fmt.Sprintf("%s read %d at %s, though %s's update to %d had been acknowledged at %s.",
+			mine, read, told(u.at), other, lost.read+1, told(lost.at))
+	}
+	return []Anomaly{{
+		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{mine, other}, At: f.e.At, Why: why,
+		Events: inOrder(lost.event, f.op.called, f.i),
+	}}
+}
+
+// lostBy finds the update that u shows to be lost, and where u belongs among the recent ones (negative: it is not needed there).
+// before is the highest that had been acknowledged when u was called.
+func (c *counter) lostBy(u, before update) (lost update, n int) {
+	n, found := slices.BinarySearchFunc(c.recent, u.read, func(r update, read int64) int { return int(max(-1, min(1, r.read-read))) })
+	switch {
+	case found:
+		return c.recent[n], -1
+	case len(c.pending) == 0:
+		n = -1
+	}
+	if before.event != 0 && before.read >= u.read {
+		return before, n
+	}
+	return update{}, n
+}
+
+func (c *counter) final(f *fact, v *view) []Anomaly {
+	if f.e.Detail == nil || c.highest.event == 0 || f.e.Detail.Value > c.highest.read {
+		return nil
+	}
+	value, last := f.e.Detail.Value, v.clients.name(c.highest.client)
+	why := fmt.Sprintf("The counter ended at %d, though %s's update to %d had been acknowledged at %s.",
+		value, last, c.highest.read+1, told(c.highest.at))
+	if value < c.acks {
+		why = fmt.Sprintf("%d updates were acknowledged, and the counter ended at %d.", c.acks, value)
+	}
+	return []Anomaly{{
+		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{last}, At: f.e.At, Why: why,
+		Events: inOrder(c.highest.event, f.i),
+	}}
+}

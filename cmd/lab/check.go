@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+func newCheck() *cobra.Command {
+	var asJSON, verbose bool
+	cmd := &cobra.Command{
+		Use:   "check DIR",
+		Short: "Judge the saved histories of a run again, without any server",
+		Long: `Check reads DIR/run.json and the histories below DIR and judges them again. It needs neither the sources nor a server: what was
+expected is in run.json. A run that was cut short can be checked as well, for what it had recorded.
+
+It exits like the run, and with 3 if a verdict differs from the one that the run gave.`,
+		Example: "  lab check runs/latest",
+		Args:    oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return check(cmd, args[0], asJSON, verbose)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON event a line instead of text")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say of each cell why it was accused")
+	return cmd
+}
+
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%s needs the directory of a run, for example runs/latest", cmd.Name())
+	}
+	if len(args) > 1 && cmd.Name() == "check" {
+		return usagef("check takes one directory, not %d", len(args))
+	}
+	return nil
+}
+
+func check(cmd *cobra.Command, dir string, asJSON, verbose bool) error {
+	run, err := report.ReadRun(dir)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	recorded := run.Cells
+	run.Cells, run.Command = nil, nil
+	var sink report.Sink
+	if asJSON {
+		sink = report.NewJSON(cmd.OutOrStdout())
+	} else {
+		opts := terminalOptions(cmd)
+		opts.Verbose = verbose
+		sink = report.NewTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
+	}
+	teller := &teller{run: run, sink: sink, total: len(recorded)}
+	if err := teller.tell(report.RunStart, nil); err != nil {
+		return err
+	}
+	var differ []string
+	for _, was := range recorded {
+		cell, err := judgeAgain(dir, was)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // never begun
+		}
+		if err != nil {
+			return usagef("%v", err)
+		}
+		if run.Finished && !reflect.DeepEqual(cell.Verdict, was.Verdict) {
+			differ = append(differ, fmt.Sprintf("%s/%s: the run said %q, the checker now says %q", was.Lock, was.Scenario, was.Verdict, cell.Verdict))
+		}
+		run.Cells = append(run.Cells, cell)
+		if err := teller.CellEnded(cell); err != nil {
+			return err
+		}
+	}
+	if err := teller.tell(report.RunEnd, nil); err != nil {
+		return err
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("%s", strings.Join(differ, "\nlab: "))
+	}
+	return exitWith(judge(run.Cells, func(checker.Cell) bool { return false }))
+}
+
+// judgeAgain reads the history of a cell and judges it.
+func judgeAgain(dir string, cell checker.Cell) (checker.Cell, error) {
+	file, err := history.ReadFile(historyPath(dir, cell))
+	if err != nil {
+		return cell, err
+	}
+	if cell.Failure == "" {
+		cell.Verdict = checker.Conclude(file.Events, checker.Options{})
+	}
+	return cell, nil
+}
+
+func historyPath(dir string, cell checker.Cell) string {
+	return filepath.Join(dir, cell.Dir, live.HistoryFile)
+}
+
+// page renders a run as HTML with a picture of the cells that need one.
+func page(dir string) func(io.Writer, *checker.Run) error {
+	return func(w io.Writer, run *checker.Run) error {
+		return report.HTML(w, run, func(cell checker.Cell) ([]history.Event, error) {
+			file, err := history.ReadFile(historyPath(dir, cell))
+			if err != nil {
+				return nil, err
+			}
+			return file.Events, nil
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// completeFlag registers the completion of a flag that the command has.
+func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // only for a flag that does not exist
+	}
+}
+
+// completeScenarios completes the names of scenarios, and of .lab files.
+func completeScenarios(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	scripts, err := scenarios.Builtin()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var out []cobra.Completion
+	for _, script := range scripts {
+		out = append(out, cobra.CompletionWithDesc(script.Name, script.Title))
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+func completeLocks(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, spec := range impls.All() {
+		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeCells completes the cells of the run named first.
+func completeCells(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	run, err := report.ReadRun(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var out []cobra.Completion
+	for _, cell := range run.Cells {
+		out = append(out, cobra.CompletionWithDesc(cell.Lock+"/"+cell.Scenario, cell.Verdict.String()))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// invocation is how the user called the lab, for commands to copy.
+func invocation() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/lab"
+	}
+	return os.Args[0]
+}

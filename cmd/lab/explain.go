@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/report"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:               "explain DIR [LOCK/SCENARIO]",
+		Short:             "Tell what happened in a cell, step by step",
+		Long:              "Explain tells the story of one cell of a saved run: who did what, what reached the server, what it did to the lock.",
+		Example:           "  lab explain runs/latest setpx-del/pause-past-lease",
+		Args:              oneRun,
+		ValidArgsFunction: completeCells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := report.ReadRun(args[0])
+			if err != nil {
+				return usagef("%v", err)
+			}
+			cell, err := pickCell(run, args[1:])
+			if err != nil {
+				return err
+			}
+			file, err := history.ReadFile(historyPath(args[0], cell))
+			if err != nil {
+				return usagef("%v", err)
+			}
+			cell.Verdict = checker.Conclude(file.Events, checker.Options{})
+			opts := terminalOptions(cmd)
+			return report.Explain(cmd.OutOrStdout(), cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
+		},
+	}
+}
+
+// pickCell finds the cell that the user named; a run of one cell needs no name.
+func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
+	if len(names) > 1 {
+		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
+	}
+	if len(names) == 0 && len(run.Cells) == 1 {
+		return run.Cells[0], nil
+	}
+	var known []string
+	for _, cell := range run.Cells {
+		known = append(known, cell.Lock+"/"+cell.Scenario)
+	}
+	if len(names) == 0 {
+		return checker.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
+	}
+	for i, name := range known {
+		lock, scenario, _ := strings.Cut(name, "/")
+		if names[0] == name || names[0] == scenario+"/"+lock {
+			return run.Cells[i], nil
+		}
+	}
+	return checker.Cell{}, unknown("cell", names[0], known)
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker"
+)
+
+// newWorker is the client process of the lab's own locks.
+func newWorker() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Be a client process: speak docs/protocol.md on stdin and stdout",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return worker.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), impls.All())
+		},
+	}
+}
+
+// newGuard is the process that cleans up after a lab that was killed.
+func newGuard() *cobra.Command {
+	return &cobra.Command{
+		Use:    "guard",
+		Short:  "End what a run has started, when the run itself has ended",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return process.GuardMain(cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}

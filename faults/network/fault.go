@@ -1,0 +1,97 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Fault is what can be done to a link. The package has Partition, Refuse, Delay and LoseReplies.
+type Fault interface {
+	// Name is the name of the fault in a history.
+	Name() string
+	// String describes it for people.
+	String() string
+	// BreaksConnections says whether clients lose their connections, at the latest by recovery.
+	BreaksConnections() bool
+
+	// inject causes the fault and returns what shows that it took effect. i.probe is nil where there is no canary.
+	inject(ctx context.Context, i *Injected) (evidence string, err error)
+	// heal takes it back and returns what shows that it had taken effect until then, and has not any more.
+	heal(ctx context.Context, i *Injected) (evidence string, err error)
+	// drop takes it back without delivering anything, before the link is closed.
+	drop(ctx context.Context, l *Link) error
+}
+
+// noCanary is what the evidence says where only the API could be asked.
+const noCanary = " (toxiproxy's word for it: the link has no canary)"
+
+// Injected is a fault that has taken effect.
+type Injected struct {
+	link     *Link
+	fault    Fault
+	probe    *probe
+	ping     ping // sent after the fault was injected, where the fault needs one
+	evidence string
+}
+
+// Inject causes the fault and returns once it is seen to have taken effect. A link has one fault at a time. After an error the
+// link is of no more use, unless the error is that it has a fault already.
+func (l *Link) Inject(ctx context.Context, f Fault) (*Injected, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unusable != nil {
+		return nil, fmt.Errorf("%s on link %s: %w", f.Name(), l.name, l.unusable)
+	}
+	if l.injected != nil {
+		return nil, fmt.Errorf("%s on link %s: it has a fault already: %s", f.Name(), l.name, l.injected.fault)
+	}
+	i := &Injected{link: l, fault: f}
+	if err := i.inject(ctx); err != nil {
+		l.spoil(i)
+		return nil, fmt.Errorf("%s on link %s: %w", f.Name(), l.name, err)
+	}
+	l.injected = i
+	return i, nil
+}
+
+func (i *Injected) inject(ctx context.Context) (err error) {
+	if i.link.canary != nil {
+		if i.probe, err = newProbe(ctx, i.link); err != nil {
+			return fmt.Errorf("the link was not whole before: %w", err)
+		}
+	}
+	i.evidence, err = i.fault.inject(ctx, i)
+	return err
+}
+
+// spoil ends a fault that is half there.
+func (l *Link) spoil(i *Injected) {
+	l.unusable = errors.New("an earlier fault failed half-way")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = i.fault.drop(ctx, l) // only some of what it drops needs to be there
+	i.probe.close()
+}
+
+// Evidence says, for people, how the fault was seen to have taken effect.
+func (i *Injected) Evidence() string { return i.evidence }
+
+// Recover takes the fault back and returns, for people, how that was seen. An error means that the fault had not been in effect
+// all the time, or that the link is not whole again.
+func (i *Injected) Recover(ctx context.Context) (evidence string, err error) {
+	l := i.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.injected != i {
+		return "", fmt.Errorf("recover from %s on link %s: it has ended already", i.fault.Name(), l.name)
+	}
+	l.injected = nil
+	evidence, err = i.fault.heal(ctx, i)
+	if err != nil {
+		l.spoil(i)
+		return "", fmt.Errorf("recover from %s on link %s: %w", i.fault.Name(), l.name, err)
+	}
+	i.probe.close()
+	return evidence, nil
+}

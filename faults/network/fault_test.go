@@ -1,0 +1,305 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func inject(t *testing.T, l *Link, f Fault) *Injected {
+	t.Helper()
+	i, err := l.Inject(bounded(t), f)
+	require.NoError(t, err)
+	t.Logf("%s: %s", f.Name(), i.Evidence())
+	return i
+}
+
+func recoverFrom(t *testing.T, i *Injected) {
+	t.Helper()
+	evidence, err := i.Recover(bounded(t))
+	require.NoError(t, err)
+	t.Logf("recovered: %s", evidence)
+}
+
+func whole(t *testing.T, l *Link) {
+	t.Helper()
+	p, err := newProbe(bounded(t), l)
+	require.NoError(t, err)
+	p.close()
+}
+
+func TestPartitionHoldsAndDelivers(t *testing.T) {
+	for name, side := range map[string]Side{"both": Both, "requests": Requests} {
+		t.Run(name, func(t *testing.T) {
+			l, u := openLink(t)
+			before := dial(t, l.Addr())
+			before.say(t, "first")
+			require.Equal(t, "first", before.hear(t))
+
+			i := inject(t, l, Partition(side))
+			var want []string
+			// Several KB in many pieces: more than a toxic takes at once.
+			for n := range 300 {
+				want = append(want, fmt.Sprintf("%d-%s", n, strings.Repeat("x", 60)))
+				before.say(t, want[n])
+			}
+			during := dial(t, l.Addr())
+			during.say(t, "on a new connection")
+			before.deaf(t)
+			require.Equal(t, []string{"first"}, u.received())
+
+			recoverFrom(t, i)
+			for _, line := range want {
+				require.Equal(t, line, before.hear(t))
+			}
+			require.Equal(t, "on a new connection", during.hear(t))
+			require.Len(t, u.received(), 302)
+			whole(t, l)
+		})
+	}
+}
+
+func TestPartitionOfReplies(t *testing.T) {
+	l, u := openLink(t)
+	c := dial(t, l.Addr())
+	i := inject(t, l, Partition(Replies))
+	c.say(t, "request")
+	require.Equal(t, []string{"request"}, u.await(bounded(t), t, 1))
+	c.deaf(t)
+	recoverFrom(t, i)
+	require.Equal(t, "request", c.hear(t))
+	whole(t, l)
+}
+
+func TestHeldRequestOfADeadClientIsDelivered(t *testing.T) {
+	l, u := openLink(t)
+	c := dial(t, l.Addr())
+	i := inject(t, l, Partition(Both))
+	c.say(t, "last words")
+	require.NoError(t, c.Close())
+	recoverFrom(t, i)
+	require.Equal(t, []string{"last words"}, u.await(bounded(t), t, 1))
+}
+
+func TestRefuse(t *testing.T) {
+	l, u := openLink(t)
+	c := dial(t, l.Addr())
+	c.say(t, "hello")
+	require.Equal(t, "hello", c.hear(t))
+	i := inject(t, l, Refuse())
+	c.broken(t)
+	_, err := net.Dial("tcp", l.Addr())
+	require.ErrorContains(t, err, "refused")
+	addr := l.Addr()
+	recoverFrom(t, i)
+	require.Equal(t, addr, l.Addr())
+	again := dial(t, l.Addr())
+	again.say(t, "back")
+	require.Equal(t, "back", again.hear(t))
+	require.Equal(t, []string{"hello", "back"}, u.received())
+}
+
+func TestRefuseWaitsForItsPort(t *testing.T) {
+	l, _ := openLink(t)
+	i := inject(t, l, Refuse())
+	thief, err := net.Listen("tcp", l.Addr())
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, l.enable(ctx), "somebody has taken its port")
+	enabled, patient := make(chan error, 1), bounded(t)
+	go func() { enabled <- l.enable(patient) }()
+	require.NoError(t, thief.Close())
+	require.NoError(t, <-enabled)
+	require.NoError(t, l.Close())
+	_, err = i.Recover(bounded(t))
+	require.ErrorContains(t, err, "ended already")
+}
+
+func TestDelay(t *testing.T) {
+	l, _ := openLink(t)
+	c := dial(t, l.Addr())
+	const each = 20 * time.Millisecond
+	i := inject(t, l, Delay(each))
+	start := time.Now()
+	c.say(t, "slow")
+	require.Equal(t, "slow", c.hear(t))
+	require.GreaterOrEqual(t, time.Since(start), 2*each)
+	recoverFrom(t, i)
+	whole(t, l)
+}
+
+func TestDelayRoundsUp(t *testing.T) {
+	l, _ := openLink(t)
+	recoverFrom(t, inject(t, l, Delay(1500*time.Microsecond)))
+	recoverFrom(t, inject(t, l, Delay(time.Nanosecond)))
+}
+
+func TestLoseReplies(t *testing.T) {
+	l, u := openLink(t)
+	c := dial(t, l.Addr())
+	i := inject(t, l, LoseReplies())
+	c.say(t, "applied")
+	require.Equal(t, []string{"applied"}, u.await(bounded(t), t, 1))
+	c.deaf(t)
+	recoverFrom(t, i)
+	c.broken(t)
+	whole(t, l)
+}
+
+func TestFaultsOneAfterAnother(t *testing.T) {
+	l, _ := openLink(t)
+	for range 3 {
+		for _, f := range []Fault{Partition(Both), Refuse(), Delay(time.Millisecond), LoseReplies(), Partition(Replies), Partition(Requests)} {
+			recoverFrom(t, inject(t, l, f))
+		}
+	}
+}
+
+func TestOneFaultAtATime(t *testing.T) {
+	l, _ := openLink(t)
+	i := inject(t, l, Partition(Both))
+	_, err := l.Inject(bounded(t), Delay(time.Second))
+	require.ErrorContains(t, err, "a fault already: requests and replies held")
+	recoverFrom(t, i)
+	_, err = i.Recover(bounded(t))
+	require.ErrorContains(t, err, "ended already")
+	recoverFrom(t, inject(t, l, Refuse()))
+}
+
+func TestUnreasonableDelay(t *testing.T) {
+	for _, d := range []time.Duration{0, -time.Second, forever} {
+		l, _ := openLink(t)
+		_, err := l.Inject(bounded(t), Delay(d))
+		require.ErrorContains(t, err, "makes no sense")
+		_, err = l.Inject(bounded(t), Refuse())
+		require.ErrorContains(t, err, "an earlier fault failed")
+	}
+}
+
+func TestCloseDropsWhatIsHeld(t *testing.T) {
+	for _, f := range []Fault{Partition(Both), Partition(Requests), Partition(Replies), Delay(10 * time.Second), Refuse(), LoseReplies()} {
+		t.Run(f.Name()+" "+f.String(), func(t *testing.T) {
+			u := startUpstream(t)
+			l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), u)
+			require.NoError(t, err)
+			c, dead := dial(t, l.Addr()), dial(t, l.Addr())
+			if f == Delay(10*time.Second) {
+				l.canary = nil // which would wait for two times ten seconds
+			}
+			i := inject(t, l, f)
+			for n := range 5 {
+				for _, user := range []*user{c, dead} {
+					_, _ = fmt.Fprintf(user, "held %d\n", n)
+				}
+			}
+			if f == Partition(Replies) || f == LoseReplies() {
+				// toxiproxy forgets a goroutine when a connection ends while several pieces are on their way.
+				u.await(bounded(t), t, 10)
+			}
+			require.NoError(t, dead.Close())
+			started := time.Now()
+			require.NoError(t, l.Close())
+			require.Less(t, time.Since(started), 4*time.Second, "toxiproxy gives up on each held chunk after 5 s")
+			c.broken(t)
+			if p, ok := f.(partition); ok && p.side != Replies {
+				require.Empty(t, u.received())
+			}
+			_, err = i.Recover(bounded(t))
+			require.ErrorContains(t, err, "ended already")
+			_, err = l.Inject(bounded(t), f)
+			require.ErrorContains(t, err, "it is closed")
+		})
+	}
+}
+
+func TestWithoutCanary(t *testing.T) {
+	u := startUpstream(t)
+	l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), nil)
+	require.NoError(t, err)
+	for _, f := range []Fault{Partition(Both), Refuse(), Delay(time.Millisecond), LoseReplies()} {
+		i := inject(t, l, f)
+		require.Contains(t, i.Evidence(), "no canary")
+		evidence, err := i.Recover(bounded(t))
+		require.NoError(t, err)
+		require.Contains(t, evidence, "no canary")
+	}
+}
+
+func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
+	ctx := bounded(t)
+	for name, f := range map[string]Fault{"requests": Partition(Requests), "replies": Partition(Replies), "both": Partition(Both)} {
+		t.Run("partition of "+name, func(t *testing.T) {
+			l, u := openLink(t)
+			i := inject(t, l, f)
+			// The toxics go away behind the fault's back: what it holds comes through before recovery.
+			for _, stream := range f.(partition).side.streams() {
+				require.NoError(t, l.unslow(ctx, stream))
+			}
+			require.NoError(t, i.probe.awaitArrival(ctx, i.ping))
+			c := dial(t, l.Addr())
+			c.say(t, "through")
+			require.Equal(t, "through", c.hear(t))
+			u.await(ctx, t, 1)
+			awaitReplies(ctx, t, i.probe)
+			for _, stream := range f.(partition).side.streams() {
+				require.NoError(t, l.slow(ctx, stream, forever))
+			}
+			_, err := i.Recover(ctx)
+			require.ErrorContains(t, err, "the partition did not hold")
+		})
+	}
+	t.Run("replies lost", func(t *testing.T) {
+		l, _ := openLink(t)
+		i := inject(t, l, LoseReplies())
+		i.probe.replies <- "a reply"
+		_, err := i.Recover(ctx)
+		require.ErrorContains(t, err, "a reply came through")
+	})
+	t.Run("refuse", func(t *testing.T) {
+		l, _ := openLink(t)
+		i := inject(t, l, Refuse())
+		require.NoError(t, l.enable(ctx))
+		_, err := i.Recover(ctx)
+		require.ErrorContains(t, err, "the link did not stay closed")
+	})
+}
+
+// awaitReplies waits until a reply lies unread in the probe.
+func awaitReplies(ctx context.Context, t *testing.T, p *probe) {
+	t.Helper()
+	select {
+	case line := <-p.replies:
+		p.replies <- line
+	case <-ctx.Done():
+		t.Fatal("no reply")
+	}
+}
+
+func TestALinkThatIsNotWholeIsNoticed(t *testing.T) {
+	u := startUpstream(t)
+	l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), u)
+	require.NoError(t, err)
+	u.close()
+	_, err = l.Inject(bounded(t), Partition(Both))
+	require.ErrorContains(t, err, "the link was not whole before")
+}
+
+func TestCallsAreGivenUpWithTheContext(t *testing.T) {
+	l, _ := openLink(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	release := make(chan struct{})
+	entered := make(chan struct{})
+	go func() { <-entered; cancel(errors.New("enough")) }()
+	err := l.call(ctx, func() error { close(entered); <-release; return nil })
+	require.ErrorContains(t, err, "toxiproxy does not answer: enough")
+	err = l.call(ctx, func() error { return nil })
+	require.ErrorContains(t, err, "toxiproxy is still busy: enough")
+	close(release)
+}

@@ -1,0 +1,51 @@
+package network_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+)
+
+// The canaries of this package are understood by the real tap, before a real server.
+func TestFaultsBeforeTheRealTap(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	redis, err := server.StartEmbedded()
+	require.NoError(t, err)
+	defer redis.Close()
+	start := time.Now()
+	far, err := tap.New(ctx, tap.Config{
+		Server:   "redis",
+		Upstream: redis.Addr(),
+		Since:    func() time.Duration { return time.Since(start) },
+		Record:   func(history.Event) {},
+		Current:  func(string) (history.Op, int64) { return history.OpNone, 0 },
+	})
+	require.NoError(t, err)
+	defer far.Close()
+	addr, err := far.Listen("C1")
+	require.NoError(t, err)
+	n, err := network.Open(ctx, "")
+	require.NoError(t, err)
+	defer n.Close()
+	l, err := n.Link(ctx, "C1", addr, far)
+	require.NoError(t, err)
+
+	for _, fault := range []network.Fault{
+		network.Partition(network.Both), network.Partition(network.Requests), network.Partition(network.Replies),
+		network.Refuse(), network.Delay(time.Millisecond), network.LoseReplies(),
+	} {
+		i, err := l.Inject(ctx, fault)
+		require.NoError(t, err)
+		_, err = i.Recover(ctx)
+		require.NoError(t, err)
+	}
+	require.NoError(t, n.Close())
+}

@@ -1,0 +1,77 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
+)
+
+// The streams of a proxy, by toxiproxy's names.
+const (
+	upstream   = "upstream"   // requests
+	downstream = "downstream" // replies
+)
+
+// forever is the latency of what is held until somebody lets it go.
+const forever = 20 * 24 * time.Hour
+
+// addToxic adds a toxic and asks the API whether it is there. When it is, every connection of the proxy has it. A toxic is never
+// updated: under traffic that races, to remove it and to add it again does not.
+func (l *Link) addToxic(ctx context.Context, kind, name, stream string, attributes toxiproxy.Attributes) error {
+	var there toxiproxy.Toxics
+	err := l.call(ctx, func() error {
+		if _, err := l.proxy.AddToxic(name, kind, stream, 1, attributes); err != nil {
+			return err
+		}
+		var err error
+		there, err = l.proxy.Toxics()
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add %s %s: %w", stream, kind, err)
+	}
+	found := slices.ContainsFunc(there, func(t toxiproxy.Toxic) bool {
+		return t.Name == name && t.Type == kind && t.Stream == stream
+	})
+	if !found {
+		return fmt.Errorf("add %s %s: toxiproxy does not list it", stream, kind)
+	}
+	return nil
+}
+
+func (l *Link) removeToxic(ctx context.Context, name string) error {
+	if err := l.call(ctx, func() error { return l.proxy.RemoveToxic(name) }); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return nil
+}
+
+// slow delays each chunk of the stream by d. A second toxic without latency follows: it is what dropSlowed needs, because
+// adding a toxic makes the last one before it let go of the chunk that it holds.
+func (l *Link) slow(ctx context.Context, stream string, d time.Duration) error {
+	milliseconds := (d + time.Millisecond - 1) / time.Millisecond
+	err := l.addToxic(ctx, "latency", "slow-"+stream, stream, toxiproxy.Attributes{"latency": int64(milliseconds)})
+	if err != nil {
+		return err
+	}
+	return l.addToxic(ctx, "latency", "gate-"+stream, stream, toxiproxy.Attributes{"latency": 0})
+}
+
+// unslow delivers what slow holds, in its order, and what comes later at once.
+func (l *Link) unslow(ctx context.Context, stream string) error {
+	if err := l.removeToxic(ctx, "slow-"+stream); err != nil {
+		return err
+	}
+	return l.removeToxic(ctx, "gate-"+stream)
+}
+
+// dropSlowed drops what slow holds, and everything that comes later. The toxic must not simply be left to a deleted proxy: it
+// would sleep on, with its goroutines, for as long as its latency.
+func (l *Link) dropSlowed(ctx context.Context, stream string) error {
+	err := l.addToxic(ctx, "timeout", "sink-"+stream, stream, toxiproxy.Attributes{"timeout": 0})
+	return errors.Join(err, l.removeToxic(ctx, "slow-"+stream))
+}

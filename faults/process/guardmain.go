@@ -1,0 +1,129 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readyLine is what the guard process says when it listens.
+const readyLine = "guarding"
+
+// guardLine is the length in bytes of the longest line that the guard reads; paths are shorter everywhere.
+const guardLine = 64 << 10
+
+// GuardMain is what the guard process runs. It reads lines until its input ends:
+//
+//	group PGID        forget group PGID
+//	dir PATH          forget dir PATH
+//
+// Then it kills each group that it still knows, removes each directory, and returns. Signals that people send from a terminal
+// do not end it.
+func GuardMain(stdin io.Reader, stdout io.Writer) error {
+	if err := supported(); err != nil {
+		return err
+	}
+	ignoreSignals()
+	if _, err := fmt.Fprintln(stdout, readyLine); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	var w wards
+	readErr := w.read(stdin)
+	return errors.Join(readErr, w.end())
+}
+
+// wards are what a guard must see to the end of.
+type wards struct {
+	groups []int
+	dirs   []string
+}
+
+// read follows the lines until the input ends. A line that it does not understand is reported at the end and changes
+// nothing: the rest must still be guarded.
+func (w *wards) read(in io.Reader) error {
+	var errs []error
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, guardLine)
+	for lines.Scan() {
+		if err := w.follow(lines.Text()); err != nil && len(errs) < 10 {
+			errs = append(errs, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		errs = append(errs, fmt.Errorf("guard: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *wards) follow(line string) error {
+	rest, forget := strings.CutPrefix(line, "forget ")
+	kind, what, _ := strings.Cut(rest, " ")
+	switch kind {
+	case "group":
+		// 0 and 1 would address the guard's own group and everybody.
+		pgid, err := strconv.Atoi(what)
+		if err != nil || pgid <= 1 {
+			return fmt.Errorf("guard: %q: no process group", line)
+		}
+		w.groups = toggle(w.groups, pgid, forget)
+	case "dir":
+		if !filepath.IsAbs(what) || filepath.Clean(what) != what || filepath.Dir(what) == what {
+			return fmt.Errorf("guard: %q: no clean absolute path below the root", line)
+		}
+		w.dirs = toggle(w.dirs, what, forget)
+	default:
+		return fmt.Errorf("guard: %q: unknown", line)
+	}
+	return nil
+}
+
+// toggle returns the list with the item, once, or without it.
+func toggle[T comparable](list []T, item T, forget bool) []T {
+	list = slices.DeleteFunc(list, func(other T) bool { return other == item })
+	if forget {
+		return list
+	}
+	return append(list, item)
+}
+
+// end kills the groups, waits until they are gone, and then removes the directories: a process that still lived could write
+// into its directory again.
+func (w *wards) end() error {
+	for _, pgid := range w.groups {
+		_ = signalGroup(pgid, sigKill)
+	}
+	var errs []error
+	for _, pgid := range w.groups {
+		errs = append(errs, endGroup(pgid, patience))
+	}
+	for _, dir := range w.dirs {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// endGroup kills the group until nobody is left in it but zombies.
+func endGroup(pgid int, bound time.Duration) error {
+	deadline := time.Now().Add(bound)
+	for wait := pollFirst; ; wait = nextPoll(wait) {
+		alive, err := members(pgid)
+		if err != nil {
+			return err
+		}
+		if len(alive) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process group %d cannot be killed: %d processes are left", pgid, len(alive))
+		}
+		_ = signalGroup(pgid, sigKill)
+		time.Sleep(wait)
+	}
+}

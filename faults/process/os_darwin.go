@@ -1,0 +1,57 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// awaitExit waits until the process has ended, and leaves it to be reaped.
+func awaitExit(pid int) error {
+	queue, err := unix.Kqueue()
+	if err != nil {
+		return fmt.Errorf("wait for process %d: %w", pid, err)
+	}
+	defer unix.Close(queue)
+	exit := unix.Kevent_t{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}
+	_, err = unix.Kevent(queue, []unix.Kevent_t{exit}, nil, nil)
+	if errors.Is(err, unix.ESRCH) {
+		return nil // it has ended already
+	}
+	for err == nil || errors.Is(err, unix.EINTR) {
+		var n int
+		if n, err = unix.Kevent(queue, nil, make([]unix.Kevent_t, 1), nil); n > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("wait for process %d: %w", pid, err)
+}
+
+// members lists the processes of a group that are no zombies.
+func members(pgid int) ([]member, error) {
+	out, err := exec.Command("/bin/ps", "-A", "-o", "pid=,pgid=,state=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ps: %w", err)
+	}
+	var found []member
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	for lines.Scan() {
+		var pid, group int
+		var state string
+		if n, _ := fmt.Sscan(lines.Text(), &pid, &group, &state); n != 3 || group != pgid || strings.HasPrefix(state, "Z") {
+			continue
+		}
+		found = append(found, member{pid: pid, stopped: strings.HasPrefix(state, "T")})
+	}
+	return found, lines.Err()
+}

@@ -1,0 +1,123 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitExit waits until the process has ended, and leaves it to be reaped.
+func awaitExit(pid int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// members lists the processes of a group that are no zombies.
+func members(pgid int) ([]member, error) {
+	all, err := numbers("/proc")
+	if err != nil {
+		return nil, err
+	}
+	group := map[int]stat{}
+	stoppedChild := map[int]bool{} // by parent
+	for _, pid := range all {
+		s, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || s.pgid != pgid || s.dead() {
+			continue // one that cannot be read has ended meanwhile
+		}
+		group[pid] = s
+		stoppedChild[s.parent] = stoppedChild[s.parent] || s.stopped()
+	}
+	found := make([]member, 0, len(group))
+	for pid := range group {
+		found = append(found, member{pid: pid, stopped: allStopped(pid, stoppedChild[pid])})
+	}
+	return found, nil
+}
+
+// allStopped asks each thread: the process as a whole says that it is stopped as soon as its first thread is. A thread that
+// has called vfork sleeps, deaf to signals, until its child has replaced itself; it is as good as stopped while that child is.
+func allStopped(pid int, stoppedChild bool) bool {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := numbers(dir)
+	if err != nil {
+		return false
+	}
+	for _, tid := range threads {
+		s, err := readStat(fmt.Sprintf("%s/%d/stat", dir, tid))
+		if err == nil && !s.stopped() && !s.dead() && !(stoppedChild && s.deaf()) {
+			return false
+		}
+	}
+	return true
+}
+
+// numbers lists the entries of a directory of /proc that are numbers.
+func numbers(dir string) ([]int, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
+// stat is what a line of /proc/PID/stat says.
+type stat struct {
+	state  byte
+	parent int
+	pgid   int
+}
+
+func (s stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+func (s stat) deaf() bool    { return s.state == 'D' }
+func (s stat) dead() bool    { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+
+func readStat(path string) (stat, error) {
+	line, err := os.ReadFile(path)
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(line)
+}
+
+// parseStat reads "PID (NAME) STATE PPID PGID …"; the name may hold blanks and brackets.
+func parseStat(line []byte) (stat, error) {
+	end := bytes.LastIndexByte(line, ')')
+	fields := bytes.Fields(line[end+1:])
+	if end < 0 || len(fields) < 3 || len(fields[0]) != 1 {
+		return stat{}, fmt.Errorf("%.80q is no process status", line)
+	}
+	parent, parentErr := strconv.Atoi(string(fields[1]))
+	pgid, groupErr := strconv.Atoi(string(fields[2]))
+	if err := errors.Join(parentErr, groupErr); err != nil {
+		return stat{}, fmt.Errorf("%.80q is no process status: %w", line, err)
+	}
+	return stat{state: fields[0][0], parent: parent, pgid: pgid}, nil
+}

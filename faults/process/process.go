@@ -1,0 +1,232 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+var errEnded = errors.New("it has ended")
+
+// The operating system tells about stops and deaths of grandchildren to nobody but init, so they are asked for again and
+// again, with growing pauses.
+const (
+	pollFirst = 200 * time.Microsecond
+	pollMost  = 10 * time.Millisecond
+)
+
+func nextPoll(wait time.Duration) time.Duration { return min(2*wait, pollMost) }
+
+// Process is a running process and its group: all of its descendants that did not leave the group. Its methods may be called
+// by several goroutines at once.
+type Process struct {
+	cmd  *exec.Cmd
+	pid  int
+	done chan struct{}
+	end  string // valid once done is closed
+	err  error  // likewise
+
+	mu     sync.Mutex // held while a signal is sent: the number must not become anybody else's meanwhile
+	reaped bool
+}
+
+// member is a process of a group that is no zombie.
+type member struct {
+	pid     int
+	stopped bool // all of its threads are
+}
+
+type startRequest struct {
+	process *Process
+	reply   chan error
+}
+
+// Start starts the command as the leader of a new process group that ends with the lab. When the process itself ends, the rest
+// of its group is killed. The command must come from exec.Command, not from exec.CommandContext. Output is read best from
+// StdoutPipe, whose end is the caller's to close; or give files. Writers other than files get the rest of the output at a time
+// that nobody announces.
+func (g *Guard) Start(cmd *exec.Cmd) (*Process, error) {
+	if cmd.Cancel != nil {
+		return nil, fmt.Errorf("start %s: the command has a context of its own", cmd.Path)
+	}
+	ownGroup(cmd)
+	// Locked from before the start until the guard has been told: Close sees either no process or a registered one.
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, errClosed)
+	}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	request := startRequest{process: p, reply: make(chan error, 1)}
+	g.starts <- request
+	if err := <-request.reply; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	g.running[p] = struct{}{}
+	go g.reap(p)
+	return p, nil
+}
+
+// starter starts all processes from one thread that lives as long as the guard: the system kills a process, by its
+// parent-death signal, when the thread that started it ends. It registers a process in the same breath, because until then
+// nothing but that signal protects it.
+func (g *Guard) starter() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for request := range g.starts {
+		request.reply <- g.startRegistered(request.process)
+	}
+}
+
+func (g *Guard) startRegistered(p *Process) error {
+	select {
+	case <-g.gone:
+		return g.ended()
+	default:
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.pid = p.cmd.Process.Pid
+	if err := g.tellLocked("group", p.pid); err != nil {
+		_ = signalGroup(p.pid, sigKill)
+		_, _ = p.cmd.Process.Wait()
+		return err
+	}
+	return nil
+}
+
+// reap waits for the end of the process. The rest of its group is killed, and the guard told to forget it, before the process
+// is reaped: until then its number cannot become anybody else's.
+func (g *Guard) reap(p *Process) {
+	defer close(p.done)
+	err := awaitExit(p.pid)
+	err = errors.Join(err, endGroup(p.pid, patience))
+
+	g.mu.Lock()
+	_ = g.tellLocked("forget group", p.pid)
+	delete(g.running, p)
+	g.mu.Unlock()
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaped = true
+	// Not cmd.Wait: it would close the pipes under somebody who is still reading the last lines.
+	state, waitErr := p.cmd.Process.Wait()
+	p.err = errors.Join(err, waitErr)
+	p.end = state.String()
+	if p.err == nil && !state.Success() {
+		p.err = &exec.ExitError{ProcessState: state}
+	}
+}
+
+// PID is the number of the process, and of its group.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err says how the process ended: nil while it runs and after exit status 0, else usually an *exec.ExitError.
+func (p *Process) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// State is the state of the process in words: "running", "stopped", or how it ended ("exit status 0", "signal: killed").
+func (p *Process) State() string {
+	select {
+	case <-p.done:
+		return p.end
+	default:
+	}
+	alive, err := members(p.pid)
+	for _, m := range alive {
+		if err == nil && m.pid == p.pid && m.stopped {
+			return "stopped"
+		}
+	}
+	return "running"
+}
+
+// Pause stops the whole group and returns once each thread of it is seen to be stopped.
+func (p *Process) Pause(ctx context.Context) error {
+	err := p.order(ctx, sigStop, func(m member) bool { return m.stopped })
+	if err != nil {
+		return fmt.Errorf("pause process %d: %w", p.pid, err)
+	}
+	return nil
+}
+
+// Resume lets the group go on and returns once nobody in it is stopped any more.
+func (p *Process) Resume(ctx context.Context) error {
+	err := p.order(ctx, sigContinue, func(m member) bool { return !m.stopped })
+	if err != nil {
+		return fmt.Errorf("resume process %d: %w", p.pid, err)
+	}
+	return nil
+}
+
+// Kill kills the whole group, stopped or not, and returns once nobody of it is left. Killing what has ended is no error.
+func (p *Process) Kill(ctx context.Context) error {
+	if err := p.signal(sigKill); err != nil && !errors.Is(err, errEnded) {
+		return fmt.Errorf("kill process %d: %w", p.pid, err)
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kill process %d: not seen to take effect: %w", p.pid, context.Cause(ctx))
+	}
+}
+
+func (p *Process) signal(sig syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return errEnded
+	}
+	return signalGroup(p.pid, sig)
+}
+
+// order signals the group and waits until every member obeys. The process itself must be among them.
+func (p *Process) order(ctx context.Context, sig syscall.Signal, obeys func(member) bool) error {
+	if err := p.signal(sig); err != nil {
+		return err
+	}
+	for wait := pollFirst; ; wait = nextPoll(wait) {
+		alive, err := members(p.pid)
+		if err != nil {
+			return err
+		}
+		if obeyed(alive, p.pid, obeys) {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("%w: %s", errEnded, p.end)
+		case <-ctx.Done():
+			return fmt.Errorf("not seen to take effect: %w", context.Cause(ctx))
+		case <-time.After(wait):
+		}
+	}
+}
+
+func obeyed(alive []member, leader int, obeys func(member) bool) bool {
+	seen := false
+	for _, m := range alive {
+		if !obeys(m) {
+			return false
+		}
+		seen = seen || m.pid == leader
+	}
+	return seen
+}

@@ -1,0 +1,43 @@
+// Package resp reads the Redis protocol, RESP2 and RESP3, without trusting it: whole messages with the bytes exactly as they
+// came, and no more memory than has been filled by bytes that really arrived.
+package resp
+
+import "fmt"
+
+// Limits bound what one message may hold. A zero field means its default.
+type Limits struct {
+	Bulk     int // bytes of one string; default 512 MiB, as in Redis
+	Elements int // elements that one array, map, set or request may announce; default 1 Mi
+	Depth    int // levels of nesting; default 64
+	Line     int // bytes of a line: a simple string, an error, an inline command; default 1 MiB
+	Message  int // bytes of a whole message; default 1 GiB
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Bulk = orDefault(l.Bulk, 512<<20)
+	l.Elements = orDefault(l.Elements, 1<<20)
+	l.Depth = orDefault(l.Depth, 64)
+	l.Line = orDefault(l.Line, 1<<20)
+	l.Message = orDefault(l.Message, 1<<30)
+	return l
+}
+
+func orDefault(n, fallback int) int {
+	if n > 0 {
+		return n
+	}
+	return fallback
+}
+
+// LimitError says that a message is larger than the limits allow. What follows it on the wire cannot be read.
+type LimitError struct {
+	What  string // what is too large: "string of 1099511627776 bytes"
+	Limit int
+}
+
+func (e *LimitError) Error() string { return fmt.Sprintf("%s: more than %d", e.What, e.Limit) }
+
+// SyntaxError says that the bytes are no RESP. What follows them on the wire cannot be read.
+type SyntaxError string
+
+func (e SyntaxError) Error() string { return "no valid RESP: " + string(e) }

@@ -1,0 +1,225 @@
+package resp
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+const (
+	firstBuffer = 4 << 10
+	keepBuffer  = 1 << 20 // a buffer that a large message has grown beyond this is given back
+	noProgress  = 100     // empty reads in a row that are one too many
+)
+
+// Reader reads messages from a stream. It is not safe for concurrent use.
+type Reader struct {
+	src    io.Reader
+	limits Limits
+	buf    []byte
+	from   int // where the current message begins in buf
+	end    int // where the bytes received so far end in buf
+	pos    int // how much of the current message has been read
+	spans  []span
+	args   [][]byte
+}
+
+// span is an argument's place within the current message.
+type span struct{ from, to int }
+
+// NewReader reads messages from src within limits.
+func NewReader(src io.Reader, limits Limits) *Reader {
+	return &Reader{src: src, limits: limits.withDefaults()}
+}
+
+// Reply is one message of a server: a reply, or what it sends of its own accord.
+type Reply struct {
+	Raw  []byte // as it came; valid until the next call of the Reader
+	Kind Kind   // of the value itself, after any attributes
+}
+
+// ReadReply reads one message of a server. The error is io.EOF between messages, io.ErrUnexpectedEOF within one, a *LimitError,
+// a SyntaxError, or the stream's.
+func (r *Reader) ReadReply() (Reply, error) {
+	r.begin()
+	kind, err := r.value(0, nil)
+	if err != nil {
+		return Reply{}, r.explain(err)
+	}
+	return Reply{Raw: r.raw(), Kind: kind}, nil
+}
+
+// Rest returns what has been received but not read as a message, followed by the rest of the stream.
+func (r *Reader) Rest() io.Reader {
+	r.begin()
+	received := bytes.Clone(r.buf[r.from:r.end])
+	r.end = r.from
+	return io.MultiReader(bytes.NewReader(received), r.src)
+}
+
+// begin forgets the message read last.
+func (r *Reader) begin() {
+	r.from += r.pos
+	r.pos = 0
+	if r.from < r.end {
+		return
+	}
+	r.from, r.end = 0, 0
+	if cap(r.buf) > keepBuffer {
+		r.buf = nil
+	}
+}
+
+// raw is the part of the current message that has been read.
+func (r *Reader) raw() []byte { return r.buf[r.from : r.from+r.pos : r.from+r.pos] }
+
+func (r *Reader) explain(err error) error {
+	if err == io.EOF && r.end > r.from {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// need waits until n bytes beyond pos have been received. The buffer doubles when full bytes fill it, so an announced size
+// alone takes no memory.
+func (r *Reader) need(n int) error {
+	for r.end-r.from-r.pos < n {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) fill() error {
+	if r.end-r.from >= r.limits.Message {
+		return &LimitError{What: "message", Limit: r.limits.Message}
+	}
+	if r.end == len(r.buf) {
+		r.makeRoom()
+	}
+	for range noProgress {
+		n, err := r.src.Read(r.buf[r.end:])
+		r.end += n
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+func (r *Reader) makeRoom() {
+	target := r.buf
+	if r.end-r.from > len(r.buf)/2 || len(r.buf) == 0 {
+		target = make([]byte, max(firstBuffer, 2*len(r.buf)))
+	}
+	copy(target, r.buf[r.from:r.end])
+	r.buf, r.end, r.from = target, r.end-r.from, 0
+}
+
+// line reads a line that ends in CRLF and returns it without.
+func (r *Reader) line() ([]byte, error) {
+	line, err := r.until('\n')
+	if err != nil {
+		return nil, err
+	}
+	if len(line) < 2 || line[len(line)-2] != '\r' {
+		return nil, SyntaxError(fmt.Sprintf("line %s does not end in CRLF", quote(line)))
+	}
+	return line[:len(line)-2], nil
+}
+
+// until reads up to and including the delimiter.
+func (r *Reader) until(delimiter byte) ([]byte, error) {
+	looked := 0
+	for {
+		received := r.buf[r.from+r.pos : r.end]
+		if at := bytes.IndexByte(received[looked:], delimiter); at >= 0 {
+			line := received[:looked+at+1]
+			if len(line) > r.limits.Line+2 {
+				break
+			}
+			return line, r.advance(len(line))
+		}
+		looked = len(received)
+		if looked > r.limits.Line+2 {
+			break
+		}
+		if err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &LimitError{What: "line", Limit: r.limits.Line}
+}
+
+// size reads the length in a header line without its type; -1 stands for null.
+func (r *Reader) size(digits []byte, what string, limit int) (int, error) {
+	n, err := parseInt(digits)
+	if err != nil || n < -1 {
+		return 0, SyntaxError(fmt.Sprintf("%s has the length %s", what, quote(digits)))
+	}
+	if n > int64(limit) {
+		return 0, &LimitError{What: fmt.Sprintf("%s of announced length %d", what, n), Limit: limit}
+	}
+	return int(n), nil
+}
+
+// blob reads n bytes and the CRLF behind them.
+func (r *Reader) blob(n int) (span, error) {
+	if err := r.need(n + 2); err != nil {
+		return span{}, err
+	}
+	at := span{r.pos, r.pos + n}
+	if end := r.bytes(span{at.to, at.to + 2}); end[0] != '\r' || end[1] != '\n' {
+		return span{}, SyntaxError(fmt.Sprintf("a string of %d bytes is followed by %s", n, quote(end)))
+	}
+	return at, r.advance(n + 2)
+}
+
+// advance moves past n bytes of the current message.
+func (r *Reader) advance(n int) error {
+	r.pos += n
+	if r.pos > r.limits.Message {
+		return &LimitError{What: "message", Limit: r.limits.Message}
+	}
+	return nil
+}
+
+func (r *Reader) bytes(at span) []byte { return r.buf[r.from+at.from : r.from+at.to : r.from+at.to] }
+
+// parseInt reads a decimal number without allocating.
+func parseInt(digits []byte) (int64, error) {
+	if len(digits) > 0 && len(digits) <= 18 {
+		n, rest := int64(0), digits
+		if rest[0] == '-' || rest[0] == '+' {
+			rest = rest[1:]
+		}
+		for _, digit := range rest {
+			if digit < '0' || digit > '9' {
+				return 0, strconv.ErrSyntax
+			}
+			n = n*10 + int64(digit-'0')
+		}
+		if len(rest) == 0 {
+			return 0, strconv.ErrSyntax
+		}
+		if digits[0] == '-' {
+			n = -n
+		}
+		return n, nil
+	}
+	return strconv.ParseInt(string(digits), 10, 64)
+}
+
+// quote shows bytes that came from the wire, not more than a few of them.
+func quote(b []byte) string {
+	const enough = 40
+	if len(b) > enough {
+		return strconv.Quote(string(b[:enough])) + "…"
+	}
+	return strconv.Quote(string(b))
+}

@@ -1,0 +1,248 @@
+package resp
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Kind is the byte that a value begins with on the wire.
+type Kind byte
+
+// The kinds of values.
+const (
+	KindSimple    Kind = '+'
+	KindError     Kind = '-'
+	KindInteger   Kind = ':'
+	KindString    Kind = '$'
+	KindArray     Kind = '*'
+	KindNull      Kind = '_'
+	KindBool      Kind = '#'
+	KindDouble    Kind = ','
+	KindBigNumber Kind = '('
+	KindBulkError Kind = '!'
+	KindVerbatim  Kind = '='
+	KindMap       Kind = '%'
+	KindSet       Kind = '~'
+	KindPush      Kind = '>'
+
+	kindAttribute Kind = '|'
+	kindChunk     Kind = ';' // a piece of a streamed string
+	kindEnd       Kind = '.' // the end of a streamed array, map, set or push
+)
+
+// Value is a message of a server, taken apart.
+type Value struct {
+	Kind Kind
+	Null bool    // a null of RESP3, or a null string or array of RESP2
+	Text string  // of a string, an error, a number or a bool
+	List []Value // of an array, set or push; of a map, keys and values in turn
+}
+
+// Int is the number in the value, or -1.
+func (v Value) Int() int64 {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// IsError says whether the value is an error reply.
+func (v Value) IsError() bool { return v.Kind == KindError || v.Kind == KindBulkError }
+
+// String shows the value in one line: errors begin with "-", arrays are in brackets.
+func (v Value) String() string {
+	switch {
+	case v.Null:
+		return "nil"
+	case v.IsError():
+		return "-" + v.Text
+	case v.Kind != KindArray && v.Kind != KindSet && v.Kind != KindPush && v.Kind != KindMap:
+		return v.Text
+	}
+	parts := make([]string, len(v.List))
+	for i, element := range v.List {
+		parts[i] = element.String()
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// Parse takes apart the first message in raw. Attributes are left out.
+func Parse(raw []byte, limits Limits) (Value, error) {
+	r := NewReader(nothing{}, limits)
+	r.buf, r.end = raw, len(raw)
+	var v Value
+	if _, err := r.value(0, &v); err != nil {
+		return Value{}, r.explain(err)
+	}
+	return v, nil
+}
+
+// nothing is a stream that has ended.
+type nothing struct{}
+
+func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+
+// value reads one value and the attributes before it; it fills in v unless that is nil.
+func (r *Reader) value(depth int, v *Value) (Kind, error) {
+	for {
+		line, err := r.header()
+		if err != nil {
+			return 0, err
+		}
+		kind := Kind(line[0])
+		if kind != kindAttribute {
+			return kind, r.body(kind, line[1:], depth, v)
+		}
+		if err := r.elements(kind, line[1:], depth, nil); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (r *Reader) header() ([]byte, error) {
+	line, err := r.line()
+	if err != nil {
+		return nil, err
+	}
+	if len(line) == 0 {
+		return nil, SyntaxError("an empty line where a value should begin")
+	}
+	return line, nil
+}
+
+// body reads what follows a header; rest is the header without its kind.
+func (r *Reader) body(kind Kind, rest []byte, depth int, v *Value) error {
+	if v != nil {
+		v.Kind = kind
+	}
+	switch kind {
+	case KindSimple, KindError, KindDouble, KindBigNumber, KindBool:
+		return text(v, rest)
+	case KindInteger:
+		if _, err := parseInt(rest); err != nil {
+			return SyntaxError(fmt.Sprintf("integer %s", quote(rest)))
+		}
+		return text(v, rest)
+	case KindNull:
+		return null(v)
+	case KindString, KindBulkError, KindVerbatim:
+		return r.str(rest, v)
+	case KindArray, KindMap, KindSet, KindPush:
+		return r.elements(kind, rest, depth, v)
+	}
+	return SyntaxError(fmt.Sprintf("a value begins with %s", quote([]byte{byte(kind)})))
+}
+
+func text(v *Value, from []byte) error {
+	if v != nil {
+		v.Text = string(from)
+	}
+	return nil
+}
+
+func null(v *Value) error {
+	if v != nil {
+		v.Null = true
+	}
+	return nil
+}
+
+func (r *Reader) str(length []byte, v *Value) error {
+	if string(length) == "?" {
+		return r.streamedString(v)
+	}
+	n, err := r.size(length, "string", r.limits.Bulk)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return null(v)
+	}
+	at, err := r.blob(n)
+	if err != nil {
+		return err
+	}
+	return text(v, r.bytes(at))
+}
+
+func (r *Reader) streamedString(v *Value) error {
+	for total := 0; ; {
+		line, err := r.header()
+		if err != nil {
+			return err
+		}
+		if Kind(line[0]) != kindChunk {
+			return SyntaxError(fmt.Sprintf("a piece of a string begins with %s", quote(line)))
+		}
+		n, err := r.size(line[1:], "piece of a string", r.limits.Bulk-total)
+		if err != nil {
+			return err
+		}
+		if n <= 0 {
+			return nil
+		}
+		at, err := r.blob(n)
+		if err != nil {
+			return err
+		}
+		total += n
+		if v != nil {
+			v.Text += string(r.bytes(at))
+		}
+	}
+}
+
+func (r *Reader) elements(kind Kind, length []byte, depth int, v *Value) error {
+	if depth >= r.limits.Depth {
+		return &LimitError{What: "levels of nesting", Limit: r.limits.Depth}
+	}
+	if string(length) == "?" {
+		return r.streamedElements(depth, v)
+	}
+	n, err := r.size(length, "array, set or map", r.limits.Elements)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return null(v)
+	}
+	if kind == KindMap || kind == kindAttribute {
+		n *= 2
+	}
+	for range n {
+		if err := r.element(depth, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) streamedElements(depth int, v *Value) error {
+	for range 2 * r.limits.Elements {
+		if err := r.need(1); err != nil {
+			return err
+		}
+		if Kind(r.bytes(span{r.pos, r.pos + 1})[0]) == kindEnd {
+			_, err := r.line()
+			return err
+		}
+		if err := r.element(depth, v); err != nil {
+			return err
+		}
+	}
+	return &LimitError{What: "streamed array, set or map", Limit: r.limits.Elements}
+}
+
+func (r *Reader) element(depth int, v *Value) error {
+	if v == nil {
+		_, err := r.value(depth+1, nil)
+		return err
+	}
+	var element Value
+	_, err := r.value(depth+1, &element)
+	v.List = append(v.List, element)
+	return err
+}

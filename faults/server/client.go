@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// with opens one connection to the server for the time of use. It says nothing about itself and tries nothing twice.
+func with(ctx context.Context, addr string, db int, use func(*redis.Client) error) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("unreachable: %w", err)
+	}
+	defer conn.Close()
+	connections := make(chan net.Conn, 1)
+	connections <- conn
+	client := redis.NewClient(&redis.Options{
+		Addr: addr,
+		DB:   db,
+		// Connected above: the library would log and repeat what fails here, where it is the caller's to judge.
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			select {
+			case conn := <-connections:
+				return conn, nil
+			default:
+				return nil, errors.New("the connection broke")
+			}
+		},
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		PoolSize:                 1,
+		ContextTimeoutEnabled:    true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	defer client.Close()
+	return use(client)
+}
+
+// ask sends PING, and then asks the server about itself. A server that does not know that question has nothing to say.
+func ask(ctx context.Context, addr string) (about map[string]string, err error) {
+	about = map[string]string{}
+	err = with(ctx, addr, 0, func(client *redis.Client) error {
+		if err := client.Ping(ctx).Err(); err != nil {
+			return describe(err)
+		}
+		info, err := client.Info(ctx, "server").Result()
+		var refused redis.Error
+		if err != nil && !errors.As(err, &refused) {
+			return describe(err)
+		}
+		for line := range strings.Lines(info) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+				about[name] = value
+			}
+		}
+		return nil
+	})
+	return about, err
+}
+
+func describe(err error) error {
+	var refused redis.Error
+	switch {
+	case errors.As(err, &refused) && strings.HasPrefix(err.Error(), "NOAUTH"):
+		return fmt.Errorf("it asks for a password, and the lab has none: %w", err)
+	case errors.As(err, &refused):
+		return fmt.Errorf("it refuses: %w", err)
+	}
+	return fmt.Errorf("it does not answer like a Redis: %w", err)
+}

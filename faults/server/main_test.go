@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/locklab/locklab/faults/process"
+)
+
+const role = "LOCKLAB_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) == "guard" {
+		if err := process.GuardMain(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func startGuard(t *testing.T) *process.Guard {
+	t.Helper()
+	guard, err := process.StartGuard([]string{"/usr/bin/env", role + "=guard", "GORACE=atexit_sleep_ms=0", os.Args[0]})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	return guard
+}
+
+// needRedis skips the test where there is no redis-server, unless it is required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	_, _, err := FindRedis()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+func startEmbedded(t *testing.T) Server {
+	t.Helper()
+	s, err := StartEmbedded()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func startRedis(t *testing.T) Server {
+	t.Helper()
+	needRedis(t)
+	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: t.TempDir() + "/redis.log"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// onBoth runs the test on either server.
+func onBoth(t *testing.T, test func(t *testing.T, s Server)) {
+	t.Run("embedded", func(t *testing.T) { test(t, startEmbedded(t)) })
+	t.Run("redis-server", func(t *testing.T) { test(t, startRedis(t)) })
+}
+
+// do runs one command in a database.
+func do(t *testing.T, s Server, db int, args ...any) any {
+	t.Helper()
+	var answer any
+	err := with(bounded(t), s.Addr(), db, func(client *redis.Client) (err error) {
+		answer, err = client.Do(bounded(t), args...).Result()
+		return err
+	})
+	if err != redis.Nil {
+		require.NoErrorf(t, err, "%v", args)
+	}
+	return answer
+}

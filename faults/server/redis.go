@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/faults/process"
+)
+
+const binary = "redis-server"
+
+// FindRedis looks for redis-server on this machine.
+func FindRedis() (path, version string, err error) {
+	path, err = exec.LookPath(binary)
+	if err != nil {
+		return "", "", fmt.Errorf("find %s: %w", binary, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	found := regexp.MustCompile(`\bv=(\S+)`).FindSubmatch(out)
+	if found == nil {
+		return "", "", fmt.Errorf("%s --version: no version in %.80q", path, out)
+	}
+	return path, string(found[1]), nil
+}
+
+// Options are how a redis-server is started.
+type Options struct {
+	// Log is the path of the file to which its log is appended; empty: no log is kept.
+	Log string
+}
+
+// Redis is a redis-server process that the lab has started. Its methods may be called by several goroutines at once.
+type Redis struct {
+	guard   *process.Guard
+	path    string
+	dir     string
+	log     string
+	addr    string
+	version string
+
+	mu      sync.Mutex
+	process *process.Process
+	closed  bool
+}
+
+// StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without persistence, and
+// returns once it answers. The context bounds the start only.
+func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Redis, error) {
+	path, err := exec.LookPath(binary)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	dir, err := guard.TempDir("locklab-redis-")
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log}
+	if r.log == "" {
+		r.log = os.DevNull
+	}
+	err = onFreePort(func(port int) (bool, error) {
+		r.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		return r.start(ctx)
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", binary, err), guard.RemoveDir(dir))
+	}
+	return r, nil
+}
+
+// start starts the process at r.addr and waits until it answers. After an error nothing of it is left.
+func (r *Redis) start(ctx context.Context) (taken bool, err error) {
+	log, err := os.OpenFile(r.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return false, err
+	}
+	defer log.Close()
+	logged, err := log.Seek(0, 2)
+	if err != nil {
+		return false, err
+	}
+	_, port, err := net.SplitHostPort(r.addr)
+	if err != nil {
+		return false, err
+	}
+	cmd := exec.Command(r.path, "--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
+		"--daemonize", "no", "--logfile", "")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, log, log
+	p, err := r.guard.Start(cmd)
+	if err != nil {
+		return false, err
+	}
+	if err := r.awaitReady(ctx, p); err != nil {
+		_ = p.Kill(context.WithoutCancel(ctx))
+		last := lastLines(r.log, logged)
+		return strings.Contains(last, "Address already in use"), fmt.Errorf("%w%s", err, last)
+	}
+	r.process = p
+	return false, nil
+}
+
+// awaitReady asks until the process itself answers: at its address somebody else may.
+func (r *Redis) awaitReady(ctx context.Context, p *process.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		about, err := ask(ctx, r.addr)
+		if err == nil && about["process_id"] == strconv.Itoa(p.PID()) {
+			r.version = about["redis_version"]
+			return nil
+		}
+		select {
+		case <-p.Done():
+			return fmt.Errorf("it ended at once: %s", p.State())
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w", errors.Join(context.Cause(ctx), err))
+		case <-time.After(wait):
+		}
+	}
+}
+
+// lastLines returns the last lines of what was logged since the offset, with a line break before each; "" if there are none.
+func lastLines(path string, offset int64) string {
+	text, err := os.ReadFile(path)
+	if err != nil || int64(len(text)) <= offset {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text[offset:])), "\n")
+	return "\n" + strings.Join(lines[max(0, len(lines)-5):], "\n")
+}
+
+// Addr is where it listens.
+func (r *Redis) Addr() string { return r.addr }
+
+// Describe says what it is, with its version.
+func (r *Redis) Describe() string {
+	return fmt.Sprintf("%s %s (started by the lab)", binary, r.version)
+}
+
+// RestartEmpty kills the process and starts another at the same address, without data.
+func (r *Redis) RestartEmpty(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fmt.Errorf("restart %s: it is closed", binary)
+	}
+	if err := r.process.Kill(ctx); err != nil {
+		return fmt.Errorf("restart %s: %w", binary, err)
+	}
+	if err := onSamePort(ctx, func() (bool, error) { return r.start(ctx) }); err != nil {
+		return fmt.Errorf("restart %s: %w", binary, err)
+	}
+	return nil
+}
+
+// Close kills the process and removes its directory. Later calls do nothing.
+func (r *Redis) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return errors.Join(r.process.Kill(ctx), r.guard.RemoveDir(r.dir))
+}

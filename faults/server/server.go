@@ -1,0 +1,66 @@
+// Package server runs the Redis servers under test: an embedded one, a redis-server process, or one that runs at an address. It
+// also looks into them on the lab's behalf, and moves their clocks.
+package server
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// patience bounds what must not take long: a server's start and its end.
+const patience = 20 * time.Second
+
+// Server is a Redis server under test.
+type Server interface {
+	// Addr is where it listens: host:port.
+	Addr() string
+	// Describe says what it is, with its version.
+	Describe() string
+	// Close ends a server that the lab has started, and leaves any other alone.
+	Close() error
+}
+
+// Restarter is a server that can be restarted.
+type Restarter interface {
+	// RestartEmpty ends the server and starts it at the same address without its data. Connections to it break.
+	RestartEmpty(ctx context.Context) error
+}
+
+// Servers listen on ports below those that systems give to outgoing connections and to listeners that do not care: a server
+// that is restarted must find its port free.
+const (
+	portFirst = 10000
+	portCount = 10000
+	portTries = 50
+)
+
+func randomPort() int { return portFirst + rand.IntN(portCount) }
+
+// onFreePort tries random ports until start does not say that the port is taken.
+func onFreePort(start func(port int) (taken bool, err error)) error {
+	var err error
+	for range portTries {
+		var taken bool
+		if taken, err = start(randomPort()); !taken {
+			return err
+		}
+	}
+	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
+}
+
+// onSamePort tries again while the port is taken: somebody may have it for a moment.
+func onSamePort(ctx context.Context, start func() (taken bool, err error)) error {
+	for {
+		taken, err := start()
+		if !taken {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("somebody has taken its port: %w", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

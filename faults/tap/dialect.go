@@ -1,0 +1,248 @@
+package tap
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/faults/resp"
+)
+
+// dialect is what the server keeps about a connection, as far as it decides how to read what follows.
+type dialect struct {
+	db      int
+	resp3   bool
+	replies replyMode
+	txn     *transaction // nil outside MULTI
+	subs    map[string]map[string]bool
+	opaque  bool // what follows is passed on unexamined
+}
+
+// replyMode follows CLIENT REPLY.
+type replyMode uint8
+
+const (
+	repliesOn replyMode = iota
+	repliesOff
+	repliesSkipped // of the next command only
+)
+
+// transaction is what MULTI has queued.
+type transaction struct {
+	keys          []string // the watched ones
+	writes, drops bool
+	db            int  // the last SELECT; -1 if there is none
+	odd           bool // its EXEC may change how the connection is to be read
+}
+
+// pubsubFamily names the set that a command about subscriptions changes; empty for any other command.
+func pubsubFamily(name string) string {
+	switch name {
+	case "SUBSCRIBE", "UNSUBSCRIBE":
+		return "channels"
+	case "PSUBSCRIBE", "PUNSUBSCRIBE":
+		return "patterns"
+	case "SSUBSCRIBE", "SUNSUBSCRIBE":
+		return "shard channels"
+	}
+	return ""
+}
+
+// queues says whether the command is queued by the transaction that the connection is in.
+func (d *dialect) queues(name string) bool {
+	if d.txn == nil {
+		return false
+	}
+	switch name {
+	case "EXEC", "DISCARD", "MULTI", "WATCH", "RESET", "QUIT", "HELLO":
+		return false
+	}
+	return true
+}
+
+// expects says how many messages the server answers with.
+func (d *dialect) expects(f *flight, args [][]byte) int {
+	if d.silences(f, args) {
+		return 0
+	}
+	family := pubsubFamily(f.name)
+	if family == "" || f.queued {
+		return 1
+	}
+	if len(args) > 1 {
+		return len(args) - 1
+	}
+	return max(1, len(d.subs[family]))
+}
+
+// silences says whether the server does not answer this command, and follows CLIENT REPLY.
+func (d *dialect) silences(f *flight, args [][]byte) bool {
+	if !f.queued && f.name == "CLIENT" && len(args) == 3 && bytes.EqualFold(args[1], []byte("REPLY")) {
+		switch strings.ToUpper(string(args[2])) {
+		case "ON":
+			d.replies = repliesOn
+			return false
+		case "OFF":
+			d.replies = repliesOff
+			return true
+		case "SKIP":
+			if d.replies != repliesOff {
+				d.replies = repliesSkipped
+			}
+			return true
+		}
+	}
+	if f.name == "RESET" {
+		d.replies = repliesOn
+	}
+	silent := d.replies != repliesOn
+	if d.replies == repliesSkipped {
+		d.replies = repliesOn
+	}
+	return silent
+}
+
+// settle follows what a command that has been answered changed. A command without an answer is taken to have succeeded.
+func (d *dialect) settle(f *flight, reply resp.Reply) {
+	failed := reply.Kind == resp.KindError || reply.Kind == resp.KindBulkError
+	switch {
+	case failed && f.name == "EXEC":
+		d.txn = nil
+	case failed:
+	case f.queued:
+		d.txn.queue(f)
+	default:
+		d.succeed(f, reply)
+	}
+}
+
+func (d *dialect) succeed(f *flight, reply resp.Reply) {
+	switch f.name {
+	case "SELECT":
+		d.db = f.selects
+	case "HELLO":
+		d.resp3 = reply.Kind == resp.KindMap
+	case "RESET":
+		*d = dialect{}
+	case "MULTI":
+		d.txn = &transaction{db: -1}
+	case "DISCARD":
+		d.txn = nil
+	case "EXEC":
+		d.commit(reply)
+	case "MONITOR", "SYNC", "PSYNC":
+		d.opaque = true
+	}
+}
+
+func (txn *transaction) queue(f *flight) {
+	txn.keys = append(txn.keys, f.keys...)
+	txn.writes = txn.writes || f.writes && len(f.keys) > 0
+	txn.drops = txn.drops || f.drops && len(f.keys) > 0
+	txn.odd = txn.odd || pubsubFamily(f.name) != "" || f.name == "CLIENT" || f.name == "MONITOR"
+	if f.name == "SELECT" {
+		txn.db = f.selects
+	}
+}
+
+func (d *dialect) commit(reply resp.Reply) {
+	txn := d.txn
+	d.txn = nil
+	if txn == nil || reply.Kind == resp.KindNull || bytes.HasPrefix(reply.Raw, []byte("*-1")) {
+		return
+	}
+	d.opaque = txn.odd
+	if txn.db >= 0 {
+		d.db = txn.db
+	}
+}
+
+// selected is the database that SELECT asks for; the present one where it cannot be read.
+func (d *dialect) selected(args [][]byte) int {
+	if len(args) != 2 {
+		return d.db
+	}
+	db, err := strconv.Atoi(string(args[1]))
+	if err != nil || db < 0 {
+		return d.db
+	}
+	return db
+}
+
+// role is what a message of the server means to the command in flight.
+type role uint8
+
+const (
+	roleNews   role = iota // none of its business: the server sent it of its own accord
+	rolePart               // a part of the answer; more is to come
+	roleAnswer             // the answer, or the last part of it
+)
+
+// hear decides what a message is; f is the command in flight, nil if there is none.
+func (d *dialect) hear(f *flight, reply resp.Reply, limits resp.Limits) role {
+	if reply.Kind != resp.KindPush && !d.mayBeNews(f, reply.Kind) {
+		return answerTo(f)
+	}
+	notice, err := resp.Parse(reply.Raw, limits)
+	if err != nil || len(notice.List) == 0 {
+		return answerTo(f)
+	}
+	what := strings.ToUpper(notice.List[0].Text)
+	if family := pubsubFamily(what); family != "" && len(notice.List) == 3 {
+		d.note(family, notice)
+		return confirms(f, what)
+	}
+	isMessage := what == "MESSAGE" || what == "PMESSAGE" || what == "SMESSAGE"
+	if reply.Kind == resp.KindPush || isMessage {
+		return roleNews
+	}
+	return answerTo(f)
+}
+
+// mayBeNews says whether a message that is no push may still be unasked for: RESP2 sends arrays to subscribers.
+func (d *dialect) mayBeNews(f *flight, kind resp.Kind) bool {
+	if d.resp3 || kind != resp.KindArray {
+		return false
+	}
+	for _, names := range d.subs {
+		if len(names) > 0 {
+			return true
+		}
+	}
+	return f != nil && pubsubFamily(f.name) != ""
+}
+
+// note keeps the sets of subscriptions.
+func (d *dialect) note(family string, notice resp.Value) {
+	name := notice.List[1]
+	if strings.Contains(notice.List[0].Text, "unsub") {
+		delete(d.subs[family], name.Text)
+		return
+	}
+	if d.subs == nil {
+		d.subs = map[string]map[string]bool{}
+	}
+	if d.subs[family] == nil {
+		d.subs[family] = map[string]bool{}
+	}
+	d.subs[family][name.Text] = true
+}
+
+// confirms counts a confirmation for the command in flight if it is this command's.
+func confirms(f *flight, what string) role {
+	if f == nil || f.name != what || f.queued {
+		return roleNews
+	}
+	f.awaited--
+	if f.awaited > 0 {
+		return rolePart
+	}
+	return roleAnswer
+}
+
+func answerTo(f *flight) role {
+	if f == nil {
+		return roleNews
+	}
+	return roleAnswer
+}

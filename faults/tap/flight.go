@@ -1,0 +1,144 @@
+package tap
+
+import (
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults/resp"
+	"github.com/locklab/locklab/history"
+)
+
+// flight is one command on its way through the tap.
+type flight struct {
+	traits
+	keys    []string // the watched ones that it names
+	queued  bool     // MULTI queues it
+	silent  bool     // the server does not answer
+	awaited int      // messages that are still to come in answer
+	selects int      // the database that SELECT asks for
+	db      int      // the database in which its keys are
+
+	args  []string // for the record; nil if it is not recorded
+	op    history.Op
+	id    int64
+	traps []*Trap
+	raw   []byte // kept only if it is to be sent twice
+	again bool   // this is the second time
+
+	turn   bool // it has the turn
+	late   bool
+	sent   time.Duration
+	asked  time.Duration // when the first question was sent
+	before []history.State
+}
+
+// describe begins the flight of a command that has arrived.
+func (s *session) describe(f *flight, request resp.Request) {
+	d := &s.dialect
+	*f = flight{traits: s.tap.commands.find(request.Args), db: d.db}
+	f.queued = d.queues(f.name)
+	f.awaited = s.expects(f, request.Args)
+	f.silent = f.awaited == 0
+	switch {
+	case f.name == "EXEC" && d.txn != nil:
+		f.keys, f.writes, f.drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
+		f.blocks = d.txn.odd
+	case f.name == "SELECT":
+		f.selects = d.selected(request.Args)
+	case f.name == "PING" && len(request.Args) == 2:
+		s.tap.seePing(request.Args[1])
+	default:
+		f.keys = watchedKeys(f.traits, request.Args, s.tap.cfg.Watch)
+	}
+	if f.queued {
+		f.blocks = false
+	}
+	if len(f.keys) > 0 {
+		f.args = clipArguments(request.Args)
+		f.op, f.id = s.tap.cfg.Current(s.client)
+		f.traps = s.tap.spring(s.client, f, request.Args)
+	}
+	if f.meets(Duplicate) {
+		f.raw = slices.Clone(request.Raw)
+	}
+}
+
+// expects counts the messages with which the server will answer.
+func (s *session) expects(f *flight, args [][]byte) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dialect.expects(f, args)
+}
+
+// recorded says whether the command belongs in the history.
+func (f *flight) recorded() bool { return f.args != nil }
+
+// meets says whether a trap with the given action has sprung.
+func (f *flight) meets(action Action) bool {
+	return slices.ContainsFunc(f.traps, func(t *Trap) bool { return t.point.Action == action })
+}
+
+// prepare asks about the keys and takes the times, right before the command is let through. The flight has the turn unless it blocks.
+func (s *session) prepare(f *flight) {
+	if !f.recorded() {
+		return
+	}
+	t := s.tap
+	_, now := t.cfg.Current(s.client)
+	f.late = f.id != 0 && now != f.id
+	f.before = nil
+	if t.cfg.Questions && f.turn && !f.queued && !f.silent {
+		f.asked = t.cfg.Since()
+		// A server that cannot be asked leaves the record without states.
+		f.before, _ = t.asker.states(f.db, f.keys)
+	}
+	f.sent = t.cfg.Since()
+}
+
+// record asks again and writes the command into the history. It is called with the turn, and before the client has the reply.
+func (s *session) record(f *flight, reply *resp.Reply) {
+	t := s.tap
+	command := &history.Command{
+		Server:       t.cfg.Server,
+		Conn:         s.number,
+		Args:         f.args,
+		Sent:         f.sent,
+		Late:         f.late,
+		Again:        f.again,
+		ReplyDropped: f.again || f.meets(DropReply) || s.out.isMuted(),
+	}
+	event := history.Event{
+		Kind: history.KindCommand, At: t.cfg.Since(), Client: s.client, Lock: f.keys[0], Op: f.op, ID: f.id,
+		Detail: &history.Detail{Command: command},
+	}
+	if reply != nil {
+		command.Reply = oneLine(*reply, t.cfg.Limits)
+		command.Changes, command.Asked = s.changes(f)
+	}
+	t.cfg.Record(event)
+}
+
+func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
+	if f.before == nil {
+		return nil, 0
+	}
+	after, err := s.tap.asker.states(f.db, f.keys)
+	if err != nil {
+		return nil, 0
+	}
+	asked := s.tap.cfg.Since() - f.asked
+	changes := make([]history.Change, len(f.keys))
+	for i, key := range f.keys {
+		changes[i] = history.Change{Key: key, Before: f.before[i], After: after[i]}
+	}
+	return changes, asked
+}
+
+// oneLine renders a reply for the record.
+func oneLine(reply resp.Reply, limits resp.Limits) string {
+	value, err := resp.Parse(reply.Raw, limits)
+	if err != nil {
+		return ""
+	}
+	return clip(value.String())
+}

@@ -1,0 +1,331 @@
+package tap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/locklab/locklab/faults/resp"
+)
+
+// session is one connection of a client. Three goroutines serve it: one takes requests and lets them through one by one,
+// one reads what the server sends and finishes the command in flight, one writes to the client.
+type session struct {
+	tap    *Tap
+	client string
+	number int64
+	down   net.Conn // to the client
+	up     net.Conn // to the server
+	in     *resp.Reader
+	back   *resp.Reader
+	out    *outbox
+	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
+
+	mu      sync.Mutex
+	flying  bool // flight is at the server
+	ended   bool // the server will answer no more
+	flight  flight
+	dialect dialect // who has the token may read it without mu; subs change at any time
+}
+
+// serve relays between a client and the server until both are done.
+func (t *Tap) serve(client string, down net.Conn) {
+	up, err := dial(t.ctx, t.cfg.Upstream)
+	if err != nil {
+		// The client meets what it would meet at a server that is down.
+		down.Close()
+		return
+	}
+	s := &session{
+		tap: t, client: client, number: t.conns.Add(1), down: down, up: up,
+		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits),
+		out: newOutbox(down, t.cfg.Queue), idle: make(chan struct{}, 1),
+	}
+	s.idle <- struct{}{}
+	defer context.AfterFunc(t.ctx, s.abort)()
+	var both sync.WaitGroup
+	both.Go(s.answers)
+	both.Go(s.out.run)
+	s.requests()
+	both.Wait()
+}
+
+func (s *session) abort() {
+	s.out.kill()
+	s.down.Close()
+	s.up.Close()
+}
+
+// requests lets the client's commands through until it has no more.
+func (s *session) requests() {
+	pending := false
+	for {
+		request, err := s.in.ReadRequest()
+		if err != nil {
+			s.complain("request", err)
+			break
+		}
+		if !s.awaitIdle() {
+			pending = false
+			break
+		}
+		if pending = s.pass(request); !pending {
+			break
+		}
+	}
+	s.leave(pending)
+}
+
+// leave closes the connection to the server when the command in flight has been finished. A command that blocks is given up, as
+// the server would at the end of a connection.
+func (s *session) leave(pending bool) {
+	if pending && !s.isBlocked() {
+		s.awaitIdle()
+	}
+	s.out.hasten()
+	s.up.Close()
+}
+
+func (s *session) isBlocked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flying && s.flight.blocks
+}
+
+// awaitIdle waits until no command is in flight and takes the token; it returns false if the tap has been closed.
+func (s *session) awaitIdle() bool {
+	select {
+	case <-s.idle:
+		return true
+	default:
+	}
+	s.out.dontWait(true)
+	defer s.out.dontWait(false)
+	select {
+	case <-s.idle:
+		return true
+	case <-s.tap.ctx.Done():
+		return false
+	}
+}
+
+// pass lets one request through, and returns false if none can follow. Whoever calls it has the token, which goes back when
+// the command has been finished.
+func (s *session) pass(request resp.Request) bool {
+	if s.dialect.opaque {
+		s.passAll(request.Raw)
+		return false
+	}
+	if len(request.Args) == 0 {
+		s.up.Write(request.Raw)
+		s.idle <- struct{}{}
+		return true
+	}
+	s.out.waitForRoom()
+	f := &s.flight
+	s.describe(f, request)
+	for _, trap := range f.traps {
+		if trap.point.Action == HoldRequest && !s.hold(trap) {
+			return false
+		}
+	}
+	return s.send(f, request.Raw)
+}
+
+// passAll passes on everything that the client sends, unexamined.
+func (s *session) passAll(first []byte) {
+	if _, err := s.up.Write(first); err != nil {
+		return
+	}
+	io.Copy(s.up, s.in.Rest())
+}
+
+// hold springs a trap and waits for its release; it returns false if the tap has been closed.
+func (s *session) hold(trap *Trap) bool {
+	close(trap.reached)
+	select {
+	case <-trap.released:
+		return true
+	case <-s.tap.ctx.Done():
+		return false
+	}
+}
+
+// send lets a command through to the server. It returns false if the server is gone or the tap has been closed.
+func (s *session) send(f *flight, raw []byte) bool {
+	if f.turn = !f.blocks; f.turn && !s.tap.takeTurn() {
+		return false
+	}
+	s.prepare(f)
+	if !s.takeOff(f) {
+		s.land(f)
+		return false
+	}
+	_, err := s.up.Write(raw)
+	if f.silent {
+		s.finish(f, nil)
+		return err == nil
+	}
+	if err != nil {
+		// The goroutine that reads the answers meets the same end and finishes the command.
+		s.up.Close()
+	}
+	return true
+}
+
+// takeOff puts a command in flight; it returns false if the server will not answer any more.
+func (s *session) takeOff(f *flight) bool {
+	s.out.hurry(f.turn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying = !s.ended && !f.silent
+	return !s.ended
+}
+
+// land gives the turn back.
+func (s *session) land(f *flight) {
+	if !f.turn {
+		return
+	}
+	f.turn = false
+	s.out.hurry(false)
+	s.tap.leaveTurn()
+}
+
+// answers reads what the server sends until it ends.
+func (s *session) answers() {
+	defer s.out.finish()
+	for {
+		reply, err := s.back.ReadReply()
+		if err != nil {
+			s.complain("reply", err)
+			break
+		}
+		s.receive(reply)
+		if s.isOpaque() {
+			s.out.copyFrom(s.back.Rest())
+			break
+		}
+	}
+	s.up.Close()
+	s.mu.Lock()
+	s.ended = true
+	cutShort := s.flying
+	s.flying = false
+	s.mu.Unlock()
+	if cutShort {
+		s.finish(&s.flight, nil)
+	}
+}
+
+func (s *session) isOpaque() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dialect.opaque
+}
+
+// receive passes on one message of the server, and finishes the command that it answers.
+func (s *session) receive(reply resp.Reply) {
+	switch s.roleOf(reply) {
+	case roleNews:
+		s.out.pushWhenRoom(reply.Raw)
+	case rolePart:
+		s.out.push(reply.Raw)
+	case roleAnswer:
+		s.finish(&s.flight, &reply)
+	}
+}
+
+func (s *session) roleOf(reply resp.Reply) role {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var inFlight *flight
+	if s.flying {
+		inFlight = &s.flight
+	}
+	role := s.dialect.hear(inFlight, reply, s.tap.cfg.Limits)
+	if role == roleAnswer {
+		s.flying = false
+	}
+	return role
+}
+
+// finish ends a command that has been answered, or never will be: then reply is nil. The turn ends before the client gets
+// the reply.
+func (s *session) finish(f *flight, reply *resp.Reply) {
+	if f.recorded() {
+		if !f.turn {
+			if !s.tap.takeTurn() {
+				return
+			}
+			f.turn = true
+		}
+		s.record(f, reply)
+	}
+	s.mu.Lock()
+	if reply != nil {
+		s.dialect.settle(f, *reply)
+	} else if f.silent {
+		s.dialect.settle(f, resp.Reply{Kind: resp.KindSimple})
+	}
+	s.mu.Unlock()
+	s.land(f)
+	if reply != nil && !s.deliver(f, reply) {
+		return
+	}
+	s.idle <- struct{}{}
+}
+
+// deliver hands a reply to the client, and springs the traps that meet it. It returns false if the command is in flight once more,
+// or the tap has been closed.
+func (s *session) deliver(f *flight, reply *resp.Reply) bool {
+	if f.again {
+		f.springs(Duplicate)
+		return true
+	}
+	for _, trap := range f.traps {
+		close(trap.delivered)
+	}
+	if f.meets(DropReply) {
+		s.out.mute()
+		f.springs(DropReply)
+	}
+	for _, trap := range f.traps {
+		if trap.point.Action == HoldReply && !s.hold(trap) {
+			return false
+		}
+	}
+	s.out.deliver(reply.Raw)
+	if f.raw == nil {
+		return true
+	}
+	f.again = true
+	f.awaited = 1
+	return !s.send(f, f.raw)
+}
+
+// springs tells all traps with an action that it has been done.
+func (f *flight) springs(action Action) {
+	for _, trap := range f.traps {
+		if trap.point.Action == action {
+			close(trap.reached)
+		}
+	}
+}
+
+// complain reports what could not be read; an ordinary end is no trouble.
+func (s *session) complain(what string, err error) {
+	var tooLarge *resp.LimitError
+	var noRESP resp.SyntaxError
+	if !errors.As(err, &tooLarge) && !errors.As(err, &noRESP) {
+		return
+	}
+	whom := "of client " + s.client + " to " + s.tap.cfg.Server
+	if what == "reply" {
+		whom = "of " + s.tap.cfg.Server + " to client " + s.client
+	}
+	s.tap.fail(fmt.Errorf("tap: %s %s: %w", what, whom, err))
+}

@@ -1,0 +1,234 @@
+// Package tap stands on the wire between clients and a Redis server. It knows commands where a TCP proxy knows bytes: it lets
+// one command at a time through and so knows their true order, asks the server for the state of watched keys before and after,
+// and can hold, drop or repeat a chosen request or reply. What it lets through it does not change by a byte.
+//
+// Limits: on a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, bytes are
+// passed on unexamined until it ends. While a client has its replies switched off, the end of a command cannot be seen:
+// such a command is recorded without reply and without questions. Commands that may block are recorded, but not asked about.
+package tap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/locklab/locklab/faults/resp"
+	"github.com/locklab/locklab/history"
+)
+
+// CanaryPrefix begins the message of a PING that serves as a canary.
+const CanaryPrefix = "lab-canary-"
+
+// Config says what a tap stands before and whom it tells. Watch, Since, Record and Current must not call the tap back.
+type Config struct {
+	Server   string // the server's name in the history: "redis", "resource"
+	Upstream string // the server's host:port
+	Host     string // where listeners bind; 127.0.0.1 if empty
+	// Watch says whether a key is watched: only commands that name a watched key are recorded and count for breakpoints.
+	// Nil watches nothing. It is called by several goroutines at once.
+	Watch func(key string) bool
+	// Questions has the server asked for the state of watched keys before and after each command that names them, without
+	// a password. Where the server cannot be asked, as during a restart, the record of the command has no changes.
+	Questions bool
+	// Since reads the clock of the run.
+	Since func() time.Duration
+	// Record is called with each command in the order in which the server carried them out, never by two goroutines at once,
+	// and before the client can have the reply.
+	Record func(history.Event)
+	// Current tells the client's operation in flight; zero if there is none, or not exactly one. It is called by several
+	// goroutines at once.
+	Current func(client string) (history.Op, int64)
+	// Limits bound the messages of both sides.
+	Limits resp.Limits
+	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 16 MiB. A client that leaves
+	// more unread is not served until it reads.
+	Queue int
+}
+
+// Tap is a tap in front of one server. Its methods may be called by several goroutines at once.
+type Tap struct {
+	cfg      Config
+	commands commandTable
+	ctx      context.Context // ends with Close
+	stop     context.CancelFunc
+	tasks    sync.WaitGroup
+
+	turn  chan struct{} // holds the turn while nobody has it
+	asker asker         // belongs to whoever has the turn
+	traps traps
+	conns atomic.Int64
+
+	mu       sync.Mutex
+	closed   bool
+	canaries map[string]chan struct{}
+	trouble  error
+	troubled chan struct{}
+}
+
+// errClosed is what a tap that has been closed answers.
+var errClosed = errors.New("tap is closed")
+
+// New makes a tap and connects to the server for the questions. ctx bounds the connecting only; the tap lives until Close.
+func New(ctx context.Context, cfg Config) (*Tap, error) {
+	if cfg.Host == "" {
+		cfg.Host = "127.0.0.1"
+	}
+	if cfg.Queue <= 0 {
+		cfg.Queue = 16 << 20
+	}
+	if cfg.Watch == nil {
+		cfg.Watch = func(string) bool { return false }
+	}
+	t := &Tap{
+		cfg:      cfg,
+		commands: newCommandTable(),
+		turn:     make(chan struct{}, 1),
+		canaries: map[string]chan struct{}{},
+		troubled: make(chan struct{}),
+	}
+	t.ctx, t.stop = context.WithCancel(context.Background())
+	t.turn <- struct{}{}
+	t.asker = asker{life: t.ctx, addr: cfg.Upstream, limits: cfg.Limits, links: map[int]*link{}}
+	if err := t.asker.check(ctx); err != nil {
+		t.stop()
+		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)
+	}
+	return t, nil
+}
+
+// Listen opens a listener for one client and returns its address: the port says who a connection belongs to.
+func (t *Tap) Listen(client string) (string, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(t.cfg.Host, "0"))
+	if err != nil {
+		return "", fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err)
+	}
+	if !t.begin(func() { t.accept(client, listener) }) {
+		listener.Close()
+		return "", errClosed
+	}
+	return listener.Addr().String(), nil
+}
+
+func (t *Tap) accept(client string, listener net.Listener) {
+	defer context.AfterFunc(t.ctx, func() { listener.Close() })()
+	defer listener.Close()
+	for {
+		conn, err := listener.Accept()
+		if t.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			t.fail(fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err))
+			return
+		}
+		if !t.begin(func() { t.serve(client, conn) }) {
+			conn.Close()
+			return
+		}
+	}
+}
+
+// begin starts a task that Close waits for; it returns false if the tap has been closed.
+func (t *Tap) begin(task func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
+	t.tasks.Go(task)
+	return true
+}
+
+// Exclusively runs fn while no command is in flight, those aside that may block or concern no keys (subscriptions, CLIENT, SCRIPT).
+func (t *Tap) Exclusively(ctx context.Context, fn func() error) error {
+	select {
+	case <-t.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.ctx.Done():
+		return errClosed
+	}
+	defer t.leaveTurn()
+	if t.ctx.Err() != nil {
+		return errClosed
+	}
+	return fn()
+}
+
+// takeTurn waits for the turn; it returns false if the tap has been closed.
+func (t *Tap) takeTurn() bool {
+	select {
+	case <-t.turn:
+		return true
+	default:
+	}
+	select {
+	case <-t.turn:
+		return true
+	case <-t.ctx.Done():
+		return false
+	}
+}
+
+func (t *Tap) leaveTurn() { t.turn <- struct{}{} }
+
+// Canary returns a channel that is closed when PING with the given token arrives, which must begin with CanaryPrefix. Ask for
+// it before the PING is sent. The PING is passed on and answered, but neither recorded nor counted.
+func (t *Tap) Canary(token string) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	arrived := t.canaries[token]
+	if arrived == nil {
+		arrived = make(chan struct{})
+		t.canaries[token] = arrived
+	}
+	return arrived
+}
+
+func (t *Tap) seePing(message []byte) {
+	if !strings.HasPrefix(string(message), CanaryPrefix) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if arrived := t.canaries[string(message)]; arrived != nil {
+		delete(t.canaries, string(message))
+		close(arrived)
+	}
+}
+
+// fail keeps the first trouble.
+func (t *Tap) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.trouble == nil {
+		t.trouble = err
+		close(t.troubled)
+	}
+}
+
+// Done is closed at the first trouble after which the record cannot be trusted: a client or the server spoke no RESP, or
+// announced sizes beyond the limits. The connection concerned has been closed; the others go on.
+func (t *Tap) Done() <-chan struct{} { return t.troubled }
+
+// Err is the first trouble, naming the client; nil before Done is closed.
+func (t *Tap) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.trouble
+}
+
+// Close ends all connections; requests that are held are not delivered any more. It waits until nothing runs any longer.
+func (t *Tap) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.stop()
+	t.tasks.Wait()
+	return nil
+}

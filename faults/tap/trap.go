@@ -1,0 +1,195 @@
+package tap
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Action is what happens to the request at a breakpoint.
+type Action uint8
+
+// The actions.
+const (
+	// HoldRequest keeps the request back until Release; it is delivered even if its client has gone meanwhile.
+	HoldRequest Action = iota + 1
+	// HoldReply lets the request through and keeps the reply back until Release, and with it everything behind it on that
+	// connection, as a slow link would.
+	HoldReply
+	// DropReply lets the request through and loses the reply, and with it everything that follows to the client on that
+	// connection: a TCP link cannot lose bytes in the middle.
+	DropReply
+	// Duplicate lets the request through twice in a row. The client gets the first reply.
+	Duplicate
+)
+
+// Match says which requests a breakpoint counts. Only requests that name a watched key count; EXEC counts if its transaction
+// named one, a script by its KEYS. EVALSHA does not count while the server does not have the script: the EVAL that follows
+// it does, so a script is one request however it is sent.
+type Match struct {
+	Kind    MatchKind
+	Command string // for MatchCommand; EVAL and EVALSHA mean either
+}
+
+// MatchKind is the kind of a Match.
+type MatchKind uint8
+
+// The kinds of matches. What is queued in a transaction neither writes nor removes; its EXEC may. Scripts and commands that
+// the tap does not know may do both.
+const (
+	MatchAny MatchKind = iota + 1
+	MatchWrite
+	MatchRemoval
+	MatchCommand
+)
+
+// Breakpoint describes one request of one client, and what is to happen to it.
+type Breakpoint struct {
+	Client string
+	ID     int64 // the operation within which requests count; 0: any
+	Match  Match
+	Nth    int // which of the matching requests since Arm, from 1; 0 means 1
+	Action Action
+}
+
+// Trap is an armed breakpoint. It springs once. Its methods may be called by several goroutines at once.
+type Trap struct {
+	point     Breakpoint
+	owner     *traps
+	reached   chan struct{}
+	delivered chan struct{}
+	released  chan struct{}
+	release   sync.Once
+	seen      int      // guarded by owner.mu
+	args      []string // guarded by owner.mu
+}
+
+// Arm sets a trap. Several may wait for the same request; each springs.
+func (t *Tap) Arm(point Breakpoint) *Trap {
+	if point.Nth == 0 {
+		point.Nth = 1
+	}
+	point.Match.Command = strings.ToUpper(point.Match.Command)
+	trap := &Trap{
+		point:     point,
+		owner:     &t.traps,
+		reached:   make(chan struct{}),
+		delivered: make(chan struct{}),
+		released:  make(chan struct{}),
+	}
+	t.traps.mu.Lock()
+	defer t.traps.mu.Unlock()
+	t.traps.armed = append(t.traps.armed, trap)
+	return trap
+}
+
+// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered. All but a held
+// request have been recorded by then.
+func (t *Trap) Reached() <-chan struct{} { return t.reached }
+
+// Delivered is closed when the request has been answered by the server and recorded, whether or not its client is still
+// there. It stays open if the connection to the server ended first.
+func (t *Trap) Delivered() <-chan struct{} { return t.delivered }
+
+// Release lets go what is held, or what would be.
+func (t *Trap) Release() { t.release.Do(func() { close(t.released) }) }
+
+// Disarm takes the trap away if it has not sprung yet, and lets go what it holds.
+func (t *Trap) Disarm() {
+	t.owner.remove(t)
+	t.Release()
+}
+
+// Args are the command and its arguments as they are recorded; nil before the trap has sprung.
+func (t *Trap) Args() []string {
+	t.owner.mu.Lock()
+	defer t.owner.mu.Unlock()
+	return t.args
+}
+
+// traps are the traps that wait for their request.
+type traps struct {
+	mu    sync.Mutex
+	armed []*Trap
+}
+
+func (ts *traps) remove(trap *Trap) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.armed = slices.DeleteFunc(ts.armed, func(t *Trap) bool { return t == trap })
+}
+
+// spring finds the traps that wait for this very request, and takes them away.
+func (t *Tap) spring(client string, f *flight, args [][]byte) []*Trap {
+	if !t.traps.watch(client) {
+		return nil
+	}
+	if scriptName(f.name) != f.name && len(args) > 1 && !t.hasScript(string(args[1])) {
+		return nil
+	}
+	return t.traps.spring(client, f)
+}
+
+// hasScript asks the server; where it cannot be asked, the script counts as known.
+func (t *Tap) hasScript(sha string) bool {
+	if !t.takeTurn() {
+		return true
+	}
+	defer t.leaveTurn()
+	return t.asker.knowsScript(sha)
+}
+
+// watch says whether a trap waits for a request of the client.
+func (ts *traps) watch(client string) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.ContainsFunc(ts.armed, func(t *Trap) bool { return t.point.Client == client })
+}
+
+func (ts *traps) spring(client string, f *flight) []*Trap {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	var sprung []*Trap
+	for _, trap := range ts.armed {
+		if !trap.point.counts(client, f) {
+			continue
+		}
+		if trap.seen++; trap.seen == trap.point.Nth {
+			trap.args = f.args
+			sprung = append(sprung, trap)
+		}
+	}
+	if sprung != nil {
+		ts.armed = slices.DeleteFunc(ts.armed, func(t *Trap) bool { return t.args != nil })
+	}
+	return sprung
+}
+
+// counts says whether a breakpoint counts a request.
+func (b Breakpoint) counts(client string, f *flight) bool {
+	if b.Client != client || b.ID != 0 && b.ID != f.id {
+		return false
+	}
+	switch b.Match.Kind {
+	case MatchAny:
+		return true
+	case MatchWrite:
+		return f.writes && !f.queued
+	case MatchRemoval:
+		return f.drops && !f.queued
+	case MatchCommand:
+		return scriptName(b.Match.Command) == scriptName(f.name)
+	}
+	return false
+}
+
+// scriptName is a command's name, the same for both ways to run a script.
+func scriptName(name string) string {
+	switch name {
+	case "EVALSHA":
+		return "EVAL"
+	case "EVALSHA_RO":
+		return "EVAL_RO"
+	}
+	return name
+}

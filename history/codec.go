@@ -1,0 +1,192 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+	"unsafe"
+)
+
+// maxLine bounds a line of a history file, in bytes. What the lab writes is clipped far below it.
+const maxLine = 8 << 20
+
+// eventLine is how long a line is at least in practice; it guesses the number of events from a file's size.
+const eventLine = 80
+
+// Header is the first line of a history file: which run and cell it belongs to.
+type Header struct {
+	Version  int       `json:"locklab_history"`
+	Run      string    `json:"run,omitempty"`
+	Cell     string    `json:"cell,omitempty"`
+	Lock     string    `json:"lock,omitempty"` // the algorithm under test
+	Scenario string    `json:"scenario,omitempty"`
+	Base     time.Time `json:"base"` // the wall-clock time from which every At counts
+}
+
+// File is a history read back.
+type File struct {
+	Header Header
+	Events []Event
+	// Truncated: the last line was cut short, or nothing was written at all, as when the lab is killed while writing.
+	Truncated bool
+}
+
+// Writer writes a history as JSON Lines. It is not safe for concurrent use.
+type Writer struct {
+	w    io.Writer
+	line []byte
+}
+
+// NewWriter writes the header, whose Version it sets, and returns a writer for the events.
+func NewWriter(w io.Writer, h Header) (*Writer, error) {
+	h.Version = Version
+	line, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("history header: %w", err)
+	}
+	if _, err := w.Write(append(line, '\n')); err != nil {
+		return nil, err
+	}
+	return &Writer{w: w}, nil
+}
+
+// Write appends one event as one line, with one call of the underlying writer, so that a lab that is killed loses at most
+// the end of one line. Bytes that are not UTF-8 are written as the text \xNN.
+func (w *Writer) Write(e Event) error {
+	w.line = append(appendEvent(w.line[:0], &e), '\n')
+	_, err := w.w.Write(w.line)
+	return err
+}
+
+// ReadFile reads the history at path. Errors are "path: what" or "path:line: what".
+func ReadFile(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	var size int64
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return read(f, path, size)
+}
+
+// Read reads a history. A last line that was cut short is left out and noted; any other line that cannot be read is an error,
+// worded "name:line: what".
+func Read(r io.Reader, name string) (*File, error) { return read(r, name, 0) }
+
+// read reads a history of about size bytes; zero means that nobody knows.
+func read(r io.Reader, name string, size int64) (*File, error) {
+	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10)}
+	fail := func(err error) (*File, error) {
+		return nil, fmt.Errorf("%s:%d: %w", name, lines.number, err)
+	}
+
+	line, whole, err := lines.next()
+	if err == io.EOF {
+		return &File{Truncated: true}, nil
+	}
+	if err != nil {
+		return fail(err)
+	}
+	header, err := parseHeader(line)
+	if err != nil {
+		return fail(err)
+	}
+	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, roomFor(size))}
+	dec := decoder{names: make(map[string]string)}
+	for {
+		line, whole, err := lines.next()
+		if err == io.EOF {
+			return file, nil
+		}
+		if err != nil {
+			return fail(err)
+		}
+		file.Events = append(file.Events, Event{})
+		err = dec.event(line, &file.Events[len(file.Events)-1])
+		if err == nil {
+			continue
+		}
+		if whole {
+			return fail(err)
+		}
+		file.Events = file.Events[:len(file.Events)-1]
+		file.Truncated = true
+	}
+}
+
+// roomFor guesses how many events a file of size bytes holds, so that the slice seldom grows. The guess is bounded: a size is
+// no proof of events.
+func roomFor(size int64) int64 {
+	const most = 256 << 20 / int64(unsafe.Sizeof(Event{}))
+	return min(size/eventLine, most)
+}
+
+func parseHeader(line []byte) (Header, error) {
+	var h Header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return h, fmt.Errorf("not the header of a history: %w", err)
+	}
+	if h.Version == 0 {
+		return h, errors.New(`not the header of a history: no "locklab_history"`)
+	}
+	if h.Version != Version {
+		return h, fmt.Errorf("history of version %d; this lab reads version %d", h.Version, Version)
+	}
+	return h, nil
+}
+
+// lineReader hands out the lines of a file that are not blank.
+type lineReader struct {
+	r      *bufio.Reader
+	long   []byte // a line that did not fit into r's buffer
+	number int    // of the line handed out last, from 1
+}
+
+// next returns the next line without its end, valid until the next call, and whether the line's end was there.
+func (l *lineReader) next() (line []byte, whole bool, err error) {
+	for {
+		l.number++
+		line, err := l.r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			line, err = l.readLong(line)
+		}
+		if err != nil && err != io.EOF {
+			return nil, false, err
+		}
+		whole := err == nil
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			return line, whole, nil
+		}
+		if !whole {
+			return nil, false, io.EOF
+		}
+	}
+}
+
+func (l *lineReader) readLong(start []byte) ([]byte, error) {
+	l.long = append(l.long[:0], start...)
+	for {
+		part, err := l.r.ReadSlice('\n')
+		l.long = append(l.long, part...)
+		if len(l.long) > maxLine {
+			return nil, fmt.Errorf("line is longer than %d bytes", maxLine)
+		}
+		if err != bufio.ErrBufferFull {
+			return l.long, err
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package history
+
+import (
+	"errors"
+	"time"
+)
+
+// maxNames bounds the strings that a decoder keeps to hand out again.
+const maxNames = 1 << 16
+
+// decoder turns lines into events. It is written by hand because encoding/json needs four times as long as the judging.
+type decoder struct {
+	cursor
+	names map[string]string
+}
+
+var errNoKind = errors.New(`no "kind"`)
+
+// event decodes a line into e, which must be zero. Fields may come in any order; those that nobody knows are skipped.
+func (d *decoder) event(line []byte, e *Event) error {
+	d.cursor = cursor{text: line}
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "at":
+			e.At = time.Duration(d.int())
+		case "kind":
+			e.Kind = named(d, "kind of event", ParseKind)
+		case "client":
+			e.Client = d.name()
+		case "op":
+			e.Op = named(d, "operation", ParseOp)
+		case "id":
+			e.ID = d.int()
+		case "lock":
+			e.Lock = d.name()
+		case "outcome":
+			e.Outcome = named(d, "outcome", ParseOutcome)
+		case "valid":
+			e.Valid = time.Duration(d.int())
+		case "fence":
+			e.Fence = d.int()
+		case "detail":
+			e.Detail = d.detail()
+		default:
+			d.skip(0)
+		}
+	})
+	d.end()
+	if d.err == nil && e.Kind == 0 {
+		return errNoKind
+	}
+	return d.err
+}
+
+func (d *decoder) detail() *Detail {
+	if d.null() {
+		return nil
+	}
+	v := new(Detail)
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "lease":
+			v.Lease = time.Duration(d.int())
+		case "leaseless":
+			v.Leaseless = d.bool()
+		case "bound":
+			v.Bound = time.Duration(d.int())
+		case "gave_up":
+			v.GaveUp = d.bool()
+		case "error":
+			v.Error = d.string()
+		case "why":
+			v.Why = d.string()
+		case "read":
+			v.Read = d.int()
+		case "wrote":
+			v.Wrote = d.int()
+		case "value":
+			v.Value = d.int()
+		case "line":
+			v.Line = int(d.int())
+		case "text":
+			v.Text = d.name()
+		case "command":
+			v.Command = d.command()
+		case "fault":
+			v.Fault = d.fault()
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) command() *Command {
+	if d.null() {
+		return nil
+	}
+	v := new(Command)
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "server":
+			v.Server = d.name()
+		case "conn":
+			v.Conn = d.int()
+		case "args":
+			v.Args = nil
+			d.array(func() { v.Args = append(v.Args, d.name()) })
+		case "reply":
+			v.Reply = d.name()
+		case "sent":
+			v.Sent = time.Duration(d.int())
+		case "asked":
+			v.Asked = time.Duration(d.int())
+		case "late":
+			v.Late = d.bool()
+		case "again":
+			v.Again = d.bool()
+		case "reply_dropped":
+			v.ReplyDropped = d.bool()
+		case "changes":
+			v.Changes = nil
+			d.array(func() { v.Changes = append(v.Changes, d.change()) })
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) change() (v Change) {
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "key":
+			v.Key = d.name()
+		case "before":
+			v.Before = d.state()
+		case "after":
+			v.After = d.state()
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) state() (v State) {
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			v.Type = d.name()
+		case "value":
+			v.Value = d.name()
+		case "ttl":
+			v.TTL = time.Duration(d.int())
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) fault() *Fault {
+	if d.null() {
+		return nil
+	}
+	v := new(Fault)
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "name":
+			v.Name = d.name()
+		case "target":
+			v.Target = d.name()
+		case "phase":
+			v.Phase = Phase(d.name())
+		case "what":
+			v.What = d.string()
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+// named takes a name of the schema's own.
+func named[T any](d *decoder, what string, parse func(string) (T, bool)) (v T) {
+	if d.null() {
+		return v
+	}
+	word := d.quoted()
+	if d.err != nil {
+		return v
+	}
+	v, ok := parse(string(word))
+	if !ok {
+		d.fail("no %s is called %q", what, word)
+	}
+	return v
+}
+
+// string takes a string that is not expected again.
+func (d *decoder) string() string {
+	if d.null() {
+		return ""
+	}
+	return string(d.quoted())
+}
+
+// name takes a string that is likely to come again, and shares its memory.
+func (d *decoder) name() string {
+	if d.null() {
+		return ""
+	}
+	word := d.quoted()
+	if s, ok := d.names[string(word)]; ok {
+		return s
+	}
+	s := string(word)
+	if len(d.names) < maxNames {
+		d.names[s] = s
+	}
+	return s
+}

@@ -1,0 +1,175 @@
+// Package history holds what a run leaves behind: operations with call and return, the commands that reached a
+// server, faults, and observations of the lab itself. Everything above (the live world, the model, the checker, the
+// reports) shares these types and their JSON Lines codec.
+package history
+
+import "time"
+
+// Version is the schema version that the header of a history carries. A reader refuses any other.
+const Version = 1
+
+// Kind says what an event records.
+type Kind uint8
+
+// The kinds of events. Which fields of an Event a kind uses is said beside it.
+const (
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless.
+	KindOpen Kind = iota + 1
+	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
+	KindCall
+	// KindReturn: the lab has the answer to operation ID: Outcome, and Valid or Fence where the lock declares them.
+	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote.
+	KindReturn
+	// KindLost: Client's lock announced that it is no longer held. Detail: Why.
+	KindLost
+	// KindValid: Client's lock declared in the background (a renewal) that its hold is good for Valid from now.
+	KindValid
+	// KindExit: Client's process has ended, whatever the reason. Its holds end with it. Detail: Why.
+	KindExit
+	// KindCommand: a command of Client went through to a server. ID and Op are the operation in whose time the command
+	// arrived at the tap, zero where that is not certain. Detail: Command.
+	KindCommand
+	// KindFault: a fault was injected, seen to have taken effect, or taken back. Detail: Fault.
+	KindFault
+	// KindStep: the script reached a line. Detail: Line, Text.
+	KindStep
+	// KindFinal: the lab itself read what Lock protects after everything had ended. Detail: Value.
+	KindFinal
+	// KindEnd: how the script ended. A history without it was cut short. Detail: Text is one of the Ended constants, Why the
+	// reason where there is one.
+	KindEnd
+)
+
+// How a script can have ended: what Detail.Text of a KindEnd says.
+const (
+	EndedComplete = "complete" // every step was carried out and every premise was seen
+	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
+	EndedUnknown  = "unknown"  // a premise was not seen, the machine stalled, or the client misbehaved
+	EndedFailed   = "failed"   // the lab or a server failed
+)
+
+// Op is an operation on a lock, or the work under it.
+type Op uint8
+
+// The operations of a client.
+const (
+	OpNone Op = iota
+	OpAcquire
+	OpRelease
+	OpRenew
+	OpCheck
+	OpWork
+)
+
+// Outcome is the three-valued answer to an operation.
+type Outcome uint8
+
+// The outcomes. A time-out or a lost reply is always Unknown; No means definitely not.
+const (
+	OutcomeNone Outcome = iota
+	OK
+	No
+	Unknown
+)
+
+// Event is one entry of a history. A history is in the order in which the lab came to know its events, and At never
+// decreases along it. The struct is kept small: a history of a million operations is judged in memory.
+type Event struct {
+	// At is the time since the start of the run, on the lab's monotonic clock.
+	At time.Duration
+	// ID numbers the operations of a history from 1; call and return share it.
+	ID int64
+	// Client is the client's name in the script ("C1"); empty where the lab itself acted.
+	Client string
+	// Lock is the key of the lock that the event is about.
+	Lock string
+	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none.
+	Valid time.Duration
+	// Fence is the fencing number handed out with a grant; zero where the lock has none.
+	Fence int64
+	// Detail holds what only some kinds need; nil otherwise.
+	Detail  *Detail
+	Kind    Kind
+	Op      Op
+	Outcome Outcome
+}
+
+// Detail holds the rarer facts about an event. The comments of the kinds say who uses what.
+type Detail struct {
+	Lease     time.Duration // time after which the service frees the lock by itself
+	Leaseless bool          // the lock has no lease at all: it is freed by its release only
+	Bound     time.Duration // an acquire that tries again for so long; zero: one try
+	GaveUp    bool          // the operation was cancelled by order of the script: the client gave up
+	Error     string        // what went wrong, in the client's words
+	Why       string
+	Read      int64 // OpWork: the value read under the lock
+	Wrote     int64 // OpWork: the value written back
+	Value     int64 // KindFinal: the value found
+	Line      int   // KindStep: line number in the script
+	Text      string
+	Command   *Command
+	Fault     *Fault
+}
+
+// Command is a command as the tap saw it pass.
+type Command struct {
+	// Server is the tap's name for the server ("redis", "redis2" …, "resource").
+	Server string
+	// Conn numbers the connections of a run.
+	Conn int64
+	// Args are the command and its arguments as sent; long ones are clipped and end in "…".
+	Args []string
+	// Reply is the server's answer in one line, clipped likewise; empty if the connection ended first.
+	Reply string
+	// Sent is the time since the start of the run at which the command was let through; Event.At is when its reply was
+	// complete.
+	Sent time.Duration
+	// Asked is the time that passed between the two state questions, from the moment before the first was sent to the moment
+	// after the second was answered; zero if none were asked.
+	Asked time.Duration
+	// Late: the operation had already returned (or its client was gone) when the command was let through.
+	Late bool
+	// Again: the tap let this request through a second time (a duplicate).
+	Again bool
+	// ReplyDropped: the client never got this reply.
+	ReplyDropped bool
+	// Changes holds one entry for each watched key that the command names; empty if no questions were asked.
+	Changes []Change
+}
+
+// Change is the state of one key before and after a command.
+type Change struct {
+	Key           string
+	Before, After State
+}
+
+// State is what the server answered about a key. The zero State is an absent key.
+type State struct {
+	// Type is Redis's name for the type of the value ("string", "hash" …); empty if the key is absent.
+	Type string
+	// Value is the value: of a string the string itself (clipped), of anything else a canonical rendering.
+	Value string
+	// TTL is the remaining time; zero if the key has no expiry.
+	TTL time.Duration
+}
+
+// Exists says whether the key was there.
+func (s State) Exists() bool { return s.Type != "" }
+
+// Phase says which moment of a fault's life an event records.
+type Phase string
+
+// The phases of a fault. A fault counts only after its PhaseEffective.
+const (
+	PhaseInject    Phase = "inject"
+	PhaseEffective Phase = "effective"
+	PhaseRecover   Phase = "recover"
+)
+
+// Fault is a disturbance that the lab caused.
+type Fault struct {
+	Name   string // pause, crash, partition, refuse, delay, reply-lost, hold, duplicate, skew, clock-jump, restart
+	Target string // the client or server that it hits
+	Phase  Phase
+	What   string // details for people: "requests and replies", "+2s", how the effect was seen
+}

@@ -1,0 +1,110 @@
+package impls_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// exchange is a command that a lock is to send, and what it is told.
+type exchange struct {
+	want  string // the command and its arguments; of a script "EVAL", its keys and arguments
+	reply any
+	err   error
+	takes time.Duration // by the client's clock
+}
+
+// fake is an Env and its Server: it plays exchanges in virtual time, in one goroutine. When they are used up, the task in the
+// background is stopped.
+type fake struct {
+	t         *testing.T
+	exchanges []exchange
+	sent      []string
+	clock     time.Time
+	tokens    int
+	said      []string // notices, with the time since the start
+
+	task   func(ctx context.Context)
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+var start = time.UnixMilli(1_000_000)
+
+func newFake(t *testing.T, exchanges ...exchange) *fake {
+	f := &fake{t: t, exchanges: exchanges, clock: start}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	t.Cleanup(f.cancel)
+	return f
+}
+
+func (f *fake) Server() impls.Server { return f }
+func (f *fake) Now() time.Time       { return f.clock }
+
+func (f *fake) Sleep(ctx context.Context, d time.Duration) error {
+	f.clock = f.clock.Add(max(d, 0))
+	return ctx.Err()
+}
+
+func (f *fake) WithTimeout(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
+}
+
+func (f *fake) Token() string {
+	f.tokens++
+	return fmt.Sprintf("t%d", f.tokens)
+}
+
+func (f *fake) Go(fn func(ctx context.Context)) (stop func()) {
+	f.task = fn
+	return f.cancel
+}
+
+// background runs the task until it ends or all exchanges are used up.
+func (f *fake) background() { f.task(f.ctx) }
+
+func (f *fake) Lost(why string)         { f.say("lost: " + why) }
+func (f *fake) Renewed(d time.Duration) { f.say(fmt.Sprintf("good for %v", d)) }
+func (f *fake) say(text string) {
+	f.said = append(f.said, fmt.Sprintf("%v %s", f.clock.Sub(start), text))
+}
+
+func (f *fake) Do(_ context.Context, args ...any) (any, error) {
+	f.sent = append(f.sent, words(args...))
+	if len(f.exchanges) == 0 {
+		f.cancel()
+		return nil, context.Canceled
+	}
+	next := f.exchanges[0]
+	f.exchanges = f.exchanges[1:]
+	if next.want != "" {
+		assert.Equal(f.t, next.want, f.sent[len(f.sent)-1])
+	}
+	f.clock = f.clock.Add(next.takes)
+	if len(f.exchanges) == 0 && f.task != nil {
+		defer f.cancel()
+	}
+	return next.reply, next.err
+}
+
+func (f *fake) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
+	command := "EVAL delete"
+	if strings.Contains(script.Source, "PEXPIRE") {
+		command = "EVAL expire"
+	}
+	return f.Do(ctx, append([]any{command, strings.Join(keys, " ")}, args...)...)
+}
+
+func words(args ...any) string {
+	text := make([]string, len(args))
+	for i, arg := range args {
+		text[i] = fmt.Sprint(arg)
+	}
+	return strings.Join(text, " ")
+}

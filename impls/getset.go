@@ -1,0 +1,107 @@
+package impls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+func getset() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "getset",
+			Idea:     "the value says when the lease ends; who finds it over takes the lock with GETSET",
+			Source:   "article 000 v1, A3",
+			Bug:      "GETSET overwrites before it tells whose lock it was, and each client judges expiry by its own clock",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
+			Needs:    OneServer,
+		},
+		New: func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts} },
+	}
+}
+
+type getsetLock struct {
+	env  Env
+	opts Options
+	own  string // the value of our last hold
+}
+
+func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
+	server := l.env.Server()
+	for {
+		mine := l.stamp()
+		created, err := applied(server.Do(ctx, "SETNX", l.opts.Key, mine))
+		if err != nil {
+			return false, err
+		}
+		if created {
+			l.own = mine
+			return true, nil
+		}
+		seen, found, err := value(server.Do(ctx, "GET", l.opts.Key))
+		if err != nil {
+			return false, err
+		}
+		if !found { // released between SETNX and GET: article 000, "nil from GET", way (1)
+			continue
+		}
+		expired, err := l.expired(seen)
+		if err != nil || !expired {
+			return false, err
+		}
+		return l.takeOver(ctx, seen)
+	}
+}
+
+// takeOver puts our value in place of the expired one that was seen. The bug: whatever is there is replaced, also if it is not
+// what was seen any more.
+func (l *getsetLock) takeOver(ctx context.Context, seen string) (bool, error) {
+	mine := l.stamp()
+	replaced, found, err := value(l.env.Server().Do(ctx, "GETSET", l.opts.Key, mine))
+	if err != nil {
+		return false, err
+	}
+	if found && replaced != seen {
+		return false, nil // somebody was faster
+	}
+	l.own = mine // found nothing: article 000, "nil from GETSET", it is ours as well
+	return true, nil
+}
+
+// Release deletes the lock if it still has our value. Between the two, the lease can end and another client take over.
+func (l *getsetLock) Release(ctx context.Context) (bool, error) {
+	held, err := l.Held(ctx)
+	if err != nil || !held {
+		return false, err
+	}
+	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+}
+
+// Held reads the lock again, as the article suggests before a critical step.
+func (l *getsetLock) Held(ctx context.Context) (bool, error) {
+	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
+	return found && seen == l.own, err
+}
+
+// stamp is the value of the lock's key.
+type stamp struct {
+	Expires int64  `json:"expires"` // when the holder's lease ends, by its own clock, in milliseconds since 1970
+	Token   string `json:"token"`
+}
+
+// stamp is a value for a lease that starts now.
+func (l *getsetLock) stamp() string {
+	text, _ := json.Marshal(stamp{ // a number and a string: this cannot fail
+		Expires: l.env.Now().Add(l.opts.Lease).UnixMilli(),
+		Token:   l.env.Token(),
+	})
+	return string(text)
+}
+
+func (l *getsetLock) expired(text string) (bool, error) {
+	var s stamp
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return false, fmt.Errorf("the value of %s is no time stamp: %w", l.opts.Key, err)
+	}
+	return l.env.Now().UnixMilli() > s.Expires, nil
+}

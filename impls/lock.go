@@ -1,0 +1,79 @@
+// Package impls holds the locks under test: one file each, and a registry that is an explicit list.
+//
+// A lock touches the world through its Env only: no clock, no network, no goroutine of its own. So the same code runs in
+// a client process against a real Redis and, under a scheduler that owns every choice, in the formal model.
+package impls
+
+import (
+	"context"
+	"time"
+)
+
+// Lock is one client's view of one named lock. A Lock is used by one goroutine at a time; what runs beside it (a watchdog) is
+// started with Env.Go.
+//
+// An operation that ends with an error has an outcome of its own: see Classify.
+type Lock interface {
+	// TryAcquire tries once, without waiting for the holder. It returns false, nil if somebody else has the lock.
+	TryAcquire(ctx context.Context) (bool, error)
+	// Release gives the lock up. It returns false, nil if the lock was not (or no longer) this client's.
+	Release(ctx context.Context) (bool, error)
+}
+
+// Renewer is a lock whose lease its user can prolong.
+type Renewer interface {
+	// Renew starts the lease anew. It returns false, nil if the lock is no longer this client's.
+	Renew(ctx context.Context) (bool, error)
+}
+
+// Checker is a lock that can be asked whether it is still held.
+type Checker interface {
+	// Held asks the lock service. It returns false, nil if the lock is not this client's.
+	Held(ctx context.Context) (bool, error)
+}
+
+// Limited is a lock that declares for how long its hold is good.
+type Limited interface {
+	// Valid is the time left until the hold ends by the lock's own account; zero or less if it has ended.
+	Valid() time.Duration
+}
+
+// Env is all that a lock may touch. One Env belongs to one Lock.
+type Env interface {
+	// Server is the lock service, or the first of several.
+	Server() Server
+	// Now reads the client's clock, which may be wrong (that is the point): it has an offset and a rate of its own. It never
+	// reads a time before 1970.
+	Now() time.Time
+	// Sleep waits for d by the client's clock, or until ctx ends; then it returns the context's error.
+	Sleep(ctx context.Context, d time.Duration) error
+	// WithTimeout is context.WithTimeout by the client's clock; the context ends with the lock, too.
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	// Token returns a value that no other call in any client returns.
+	Token() string
+	// Go runs fn beside the lock's operations. The context given to fn ends when the lock is closed or stop is called; stop
+	// waits until fn has returned.
+	Go(fn func(ctx context.Context)) (stop func())
+	// Lost tells the lock's user that it is no longer held, and why.
+	Lost(why string)
+	// Renewed tells that the hold is good for d from now: a renewal in the background has been confirmed.
+	Renewed(d time.Duration)
+}
+
+// Server is one lock server. A Server may be used by several goroutines at once.
+//
+// Commands are sent as the lock names them. Replies are string, int64, nil, or []any of these; an error reply of the server is
+// a ServerError (or, to a script that may have run, a ScriptError), everything else that goes wrong is an error whose outcome is
+// unknown.
+type Server interface {
+	Do(ctx context.Context, args ...any) (any, error)
+	// Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
+	Eval(ctx context.Context, script *Script, keys []string, args ...any) (any, error)
+}
+
+// Options are what the user of a lock chooses.
+type Options struct {
+	Key string
+	// Lease is the time after which the service frees the lock by itself. Locks that have none ignore it.
+	Lease time.Duration
+}

@@ -1,0 +1,32 @@
+package impls
+
+import "context"
+
+func setnxDel() Spec {
+	return Spec{
+		Card: Card{
+			Name:      "setnx-del",
+			Idea:      "SETNX takes the lock, DEL gives it back",
+			Source:    "article 000, A1",
+			Bug:       "SETNX sets no expiry: a holder that crashes, or never learns that it holds, blocks everybody for ever",
+			Promises:  []Promise{MutualExclusion, IgnoresClientTime},
+			Needs:     OneServer,
+			Leaseless: true,
+		},
+		New: func(env Env, opts Options) Lock { return &setnxDelLock{env, opts.Key} },
+	}
+}
+
+type setnxDelLock struct {
+	env Env
+	key string
+}
+
+// TryAcquire writes the time as the article does, though nobody reads it.
+func (l *setnxDelLock) TryAcquire(ctx context.Context) (bool, error) {
+	return applied(l.env.Server().Do(ctx, "SETNX", l.key, l.env.Now().Unix()))
+}
+
+func (l *setnxDelLock) Release(ctx context.Context) (bool, error) {
+	return applied(l.env.Server().Do(ctx, "DEL", l.key))
+}

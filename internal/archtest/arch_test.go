@@ -1,0 +1,124 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// maxLines is where a file has become too long to be read in one go.
+const maxLines = 450
+
+func TestTheHouseStands(t *testing.T) {
+	files := sources(t, filepath.Join("..", ".."))
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		assert.Empty(t, f.problems(), f.path)
+	}
+}
+
+// sources parses every Go file of the module, whatever platform it is for.
+func sources(t *testing.T, root string) []source {
+	t.Helper()
+	var files []source
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && name != root && ignored(entry.Name()) {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || filepath.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		files = append(files, parse(t, filepath.ToSlash(relative), string(text)))
+		return nil
+	})
+	require.NoError(t, err)
+	return files
+}
+
+// ignored says whether the go command passes over a directory of that name, or whether it holds results.
+func ignored(dir string) bool {
+	return strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_") || dir == "testdata" || dir == "runs"
+}
+
+func parse(t *testing.T, name, text string) source {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	return source{path: name, dir: path.Dir(name), file: file, lines: strings.Count(text, "\n")}
+}
+
+// TestEveryRuleBites breaks each rule once, so that a rule which never speaks is noticed.
+func TestEveryRuleBites(t *testing.T) {
+	tests := map[string]struct {
+		path, text string
+		want       string // empty: nothing to complain about
+	}{
+		"arrow along":          {"worker/a.go", `import "github.com/locklab/locklab/impls"`, ""},
+		"arrow against":        {"impls/a.go", `import "github.com/locklab/locklab/worker"`, "must not import worker"},
+		"between the pure":     {"checker/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
+		"protocol stays alone": {"worker/protocol/a.go", `import "github.com/locklab/locklab/history"`, "must not import history"},
+		"part of the runner":   {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios"`, ""},
+		"part inherits":        {"scenarios/live/a.go", `import "github.com/locklab/locklab/report"`, "must not import report"},
+		"homeless":             {"misc/a.go", ``, "has no rule"},
+		"library at home":      {"checker/a.go", `import "github.com/anishathalye/porcupine"`, ""},
+		"library elsewhere":    {"report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
+		"library by prefix":    {"checker/a.go", `import "github.com/anishathalye/porcupinesque"`, "must not import"},
+		"network":              {"checker/a.go", `import "net/http"`, "must not import net/http"},
+		"operating system":     {"impls/a.go", `import "os"`, "must not import os"},
+		"network in its place": {"worker/a.go", `import "net"`, ""},
+		"time as a type":       {"impls/a.go", `import "time"; const lease = 3 * time.Second`, ""},
+		"clock":                {"checker/a.go", `import "time"; var t = time.Now()`, "uses time.Now"},
+		"clock as a value":     {"impls/a.go", `import "time"; var f = time.Since`, "uses time.Since"},
+		"clock renamed":        {"impls/a.go", `import clock "time"; var f = clock.After`, "uses time.After"},
+		"clock by dot":         {"impls/a.go", `import . "time"`, "by a dot"},
+		"timer in a context":   {"impls/a.go", `import "context"; var f = context.WithTimeout`, "uses context.WithTimeout"},
+		"clock in its place":   {"worker/a.go", `import "time"; var t = time.Now()`, ""},
+		"chance":               {"impls/a.go", `import "math/rand/v2"`, "must not import math/rand/v2"},
+		"own goroutine":        {"impls/a.go", `func f() { go f() }`, "starts a goroutine"},
+		"goroutine of a judge": {"checker/a.go", `func f() { go f() }`, ""},
+		"init":                 {"report/a.go", `func init() {}`, "has an init function"},
+		"method named init":    {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
+		"testing":              {"scenarios/a.go", `import "testing"`, "must not import testing"},
+		"testing in the kit":   {"locktest/a.go", `import "testing"`, ""},
+		"tests are free":       {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},
+		"too long":             {"checker/a.go", strings.Repeat("\n", maxLines+1), "lines"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := parse(t, test.path, "package p;"+test.text).problems()
+			if test.want == "" {
+				assert.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			assert.Contains(t, got[0], test.want)
+		})
+	}
+}
+
+// source is one parsed file; its path and directory are relative to the module, with slashes.
+type source struct {
+	path, dir string
+	file      *ast.File
+	lines     int
+}

@@ -1,0 +1,68 @@
+// Package archtest holds the house in shape: which package may import which, and who may look at a clock. It has tests
+// only. ARCHITECTURE.md draws the same arrows and gives the reasons.
+package archtest
+
+const module = "github.com/locklab/locklab"
+
+// rule says what the production code below one directory may use beside the standard library and itself. Test files are
+// free: the runner's tests, for example, start real clients.
+type rule struct {
+	own      []string // directories of this module
+	external []string // modules of others
+	pure     bool     // neither a network, nor a clock, nor the operating system
+	scripted bool     // pure, and a function of its inputs: no goroutine and no chance of its own
+}
+
+// rules are the arrows. A directory that is not listed belongs to its nearest listed ancestor, and one without such an
+// ancestor is an error: a new package has to say where it stands.
+func rules() map[string]rule {
+	return map[string]rule{
+		"history": {},
+
+		"impls":   {own: []string{"history"}, pure: true, scripted: true},
+		"checker": {own: []string{"history"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		"sim":     {own: []string{"history", "impls", "checker"}},
+
+		"worker/protocol": {},
+		"worker": {
+			own:      []string{"history", "impls", "worker/protocol"},
+			external: []string{"github.com/redis/go-redis/v9"},
+		},
+
+		"faults/resp":    {},
+		"faults/tap":     {own: []string{"history", "faults/resp"}},
+		"faults/network": {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog"}},
+		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"faults/server": {
+			own:      []string{"history", "faults/resp", "faults/process"},
+			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
+		},
+
+		"scenarios": {own: []string{
+			"history", "impls", "checker", "sim", "worker/protocol",
+			"faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
+		}},
+		"report":   {own: []string{"history", "checker"}},
+		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
+		"cmd/lab": {
+			own: []string{
+				"history", "scenarios", "worker", "report",
+				// The nouns that it passes from one to the other, and the parts that run as processes of their own.
+				"impls", "checker", "faults/process", "faults/server", "faults/network",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+
+		"internal": {},
+	}
+}
+
+// clockFuncs are the functions of package time that read or wait for a clock. Its types and arithmetic are open to all.
+func clockFuncs() []string {
+	return []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+}
+
+// deadlineFuncs are the functions of package context that start a timer.
+func deadlineFuncs() []string {
+	return []string{"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"}
+}

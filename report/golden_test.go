@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares what was rendered with testdata/name.golden.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "run go test -update if this is meant")
+}
+
+func TestExplainGolden(t *testing.T) {
+	events, cell := pastLease()
+	var b bytes.Buffer
+	require.NoError(t, Explain(&b, cell, events, ExplainOptions{}))
+	golden(t, "explain", b.Bytes())
+}
+
+// sampleHistory knows the history of one cell only.
+func sampleHistory(c checker.Cell) ([]history.Event, error) {
+	events, cell := pastLease()
+	if c.Dir != cell.Dir {
+		return nil, errors.New("history.jsonl:1: not a history")
+	}
+	return events, nil
+}
+
+func TestRunGoldens(t *testing.T) {
+	renderers := map[string]func(io.Writer, *checker.Run) error{
+		"html":  func(w io.Writer, run *checker.Run) error { return HTML(w, run, sampleHistory) },
+		"junit": JUnit, "markdown": Markdown,
+		"json": func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
+		"terminal": func(w io.Writer, run *checker.Run) error {
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{}), run)
+		},
+		"terminal-80-verbose": func(w io.Writer, run *checker.Run) error {
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Width: 80, Verbose: true, Prefix: "go run ./cmd/lab"}), run)
+		},
+		"terminal-color": func(w io.Writer, run *checker.Run) error {
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Color: true}), run)
+		},
+		"terminal-interrupted": func(w io.Writer, run *checker.Run) error {
+			run.Finished = false
+			run.Cells = run.Cells[:5]
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{}), run)
+		},
+	}
+	for name, render := range renderers {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			require.NoError(t, render(&b, sampleRun()))
+			golden(t, name, b.Bytes())
+		})
+	}
+}
+
+// feed sends a sink the events of a finished run.
+func feed(sink Sink, run *checker.Run) error {
+	const total = 12
+	start := *run
+	start.Cells, start.Finished = nil, false
+	errs := []error{sink.Handle(Event{Kind: RunStart, Run: &start, Total: total})}
+	for i, c := range run.Cells {
+		begun := checker.Cell{Lock: c.Lock, Scenario: c.Scenario, Round: c.Round}
+		errs = append(errs,
+			sink.Handle(Event{Kind: CellStart, Run: &start, Cell: &begun, Done: i, Total: total}),
+			sink.Handle(Event{Kind: CellEnd, Run: &start, Cell: &c, Done: i + 1, Total: total}))
+	}
+	errs = append(errs, sink.Handle(Event{Kind: RunEnd, Run: run, Done: len(run.Cells), Total: total}))
+	return errors.Join(errs...)
+}

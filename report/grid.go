@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// grid draws a matrix for a terminal of a given width: scenarios down, locks across; turned round if only that fits, and cut into
+// several tables if neither does. Anomalies are short words, or letters where words would need too many lines.
+type grid struct {
+	m       matrix
+	paint   paint
+	width   int
+	letters bool
+}
+
+// Widths in columns.
+const (
+	gridGap   = 1
+	gridLeast = 8  // an entry needs this: a mark and the longest short word
+	gridMost  = 14 // and is given this at most
+	gridName  = 16 // names of rows are broken to this if there is no room for more
+)
+
+func (g grid) String() string {
+	var b strings.Builder
+	rows, columns, at := g.m.scenarios, g.m.locks, g.m.at
+	fit := g.fitting(rows)
+	if len(columns) > fit && len(rows) <= g.fitting(columns) {
+		rows, columns = columns, rows
+		at = func(scenario, lock string) group { return g.m.at(lock, scenario) }
+		fit = g.fitting(rows)
+	}
+	_, each := g.layout(rows, min(fit, len(columns)))
+	g.letters = g.tooTall(each)
+	for len(columns) > 0 {
+		n := min(fit, len(columns))
+		g.table(&b, rows, columns[:n], at)
+		columns = columns[n:]
+		b.WriteString("\n")
+	}
+	g.legend(&b)
+	return b.String()
+}
+
+// fitting is how many columns have room beside the names of the rows.
+func (g grid) fitting(rows []string) int {
+	return max(1, (g.width-1-min(gridName, nameWidth(rows)))/(gridLeast+gridGap))
+}
+
+func nameWidth(names []string) int {
+	width := 0
+	for _, name := range names {
+		width = max(width, utf8.RuneCountInString(clean(name)))
+	}
+	return width
+}
+
+// layout is the width of the names and of each of so many columns.
+func (g grid) layout(rows []string, columns int) (first, each int) {
+	first = nameWidth(rows)
+	if spare := g.width - 1 - columns*(gridMost+gridGap); first > spare {
+		first = min(first, max(gridName, spare))
+	}
+	each = min(gridMost, (g.width-1-first)/columns-gridGap)
+	return first, max(gridLeast, each)
+}
+
+// tooTall says whether words would make an entry higher than three lines.
+func (g grid) tooTall(each int) bool {
+	return slices.ContainsFunc(g.m.all(), func(cells group) bool { return len(g.entry(cells, each).lines) > 3 })
+}
+
+func (g grid) table(b *strings.Builder, rows, columns []string, at func(column, row string) group) {
+	first, each := g.layout(rows, len(columns))
+	heads := make([]entry, len(columns))
+	for i, name := range columns {
+		heads[i] = entry{lines: wrapName(clean(name), each), paint: g.paint.bold}
+	}
+	g.row(b, entry{}, heads, first, each)
+	for _, row := range rows {
+		cells := make([]entry, len(columns))
+		for i, column := range columns {
+			cells[i] = g.entry(at(column, row), each)
+		}
+		g.row(b, entry{lines: wrapName(clean(row), first), paint: plainText}, cells, first, each)
+	}
+}
+
+// entry is one field of the table: its lines and their colour.
+type entry struct {
+	lines []string
+	paint func(string) string
+}
+
+func plainText(s string) string { return s }
+
+func (g grid) row(b *strings.Builder, name entry, cells []entry, first, each int) {
+	height := len(name.lines)
+	for _, c := range cells {
+		height = max(height, len(c.lines))
+	}
+	for i := range height {
+		var line strings.Builder
+		line.WriteString(name.at(i, first) + " ")
+		for _, c := range cells {
+			line.WriteString(blanks(gridGap))
+			line.WriteString(c.at(i, each))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteString("\n")
+	}
+}
+
+// at is line i of the entry, filled to width; the filling is not coloured.
+func (e entry) at(i, width int) string {
+	if i >= len(e.lines) {
+		return blanks(width)
+	}
+	return e.paint(e.lines[i]) + blanks(width-utf8.RuneCountInString(e.lines[i]))
+}
+
+func (g grid) entry(cells group, width int) entry {
+	if cells == nil {
+		return entry{lines: []string{"."}, paint: g.paint.dim}
+	}
+	c := cells.worst()
+	text := strings.TrimSpace(mark(statusOf(c))) + g.words(c)
+	if cells.differs() {
+		text += " ~"
+	}
+	return entry{lines: wrap(text, width), paint: func(s string) string { return g.paint.status(s, c) }}
+}
+
+// words is a verdict in as little room as possible.
+func (g grid) words(c checker.Cell) string {
+	switch {
+	case statusOf(c) == statusFailed || statusOf(c) == statusUnknown:
+		return "" // the mark says it
+	case c.Verdict.Kind != checker.Broken:
+		return string(c.Verdict.Kind)
+	}
+	var words []string
+	for _, name := range c.Verdict.Names() {
+		words = append(words, g.word(name))
+	}
+	if g.letters {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words, " ")
+}
+
+func (g grid) word(name checker.Name) string {
+	if g.letters {
+		return letter(name)
+	}
+	return shortWord(name)
+}
+
+// wrapName breaks a name at its hyphens.
+func wrapName(name string, width int) []string {
+	lines := []string{""}
+	for _, part := range strings.SplitAfter(name, "-") {
+		for _, piece := range pieces(part, width) {
+			last := &lines[len(lines)-1]
+			if utf8.RuneCountInString(*last)+utf8.RuneCountInString(piece) <= width {
+				*last += piece
+				continue
+			}
+			lines = append(lines, piece)
+		}
+	}
+	return lines
+}
+
+// legend explains the words and signs that the table uses, and no others.
+func (g grid) legend(b *strings.Builder) {
+	for _, d := range g.m.seen() {
+		for i, line := range wrap(d.Meaning, max(20, g.width-28)) {
+			if i == 0 {
+				fmt.Fprintf(b, "  %-7s %-16s %s\n", g.word(d.Name), d.Name, g.paint.dim(line))
+				continue
+			}
+			fmt.Fprintf(b, "%s%s\n", blanks(27), g.paint.dim(line))
+		}
+	}
+	signs := []struct {
+		sign, meaning string
+		shown         bool
+	}{
+		{"!!", "SURPRISE: not what was expected", len(g.m.withStatus(statusSurprise)) > 0},
+		{"??", "unknown: the lab cannot say", len(g.m.withStatus(statusUnknown)) > 0},
+		{"XX", "the lab, its checker or a server failed", len(g.m.withStatus(statusFailed)) > 0},
+		{"~", "the rounds came to different verdicts; the worst is shown", len(g.m.differing()) > 0},
+		{".", "not run", len(g.m.all()) < len(g.m.locks)*len(g.m.scenarios)},
+	}
+	for _, s := range signs {
+		if s.shown {
+			fmt.Fprintf(b, "  %-7s %s\n", s.sign, s.meaning)
+		}
+	}
+}

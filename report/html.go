@@ -1,0 +1,222 @@
+package report
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"path"
+	"slices"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+)
+
+//go:embed page.html
+var pageSource string
+
+// Bounds of a page: events in a picture, and pictures.
+const (
+	maxPicture  = 240
+	maxPictures = 150
+)
+
+// HTML writes the run as one page that needs nothing else: the matrix, and for each cell with anomalies, or with another outcome
+// than expected, a picture of its history. histories fetches a cell's history; if it fails, the page says so in the picture's
+// place. A cell with several rounds shows the worst. Long histories are cut, and the page says how much is missing.
+func HTML(w io.Writer, run *checker.Run, histories func(checker.Cell) ([]history.Event, error)) error {
+	tmpl, err := template.New("page").Parse(pageSource)
+	if err != nil {
+		return fmt.Errorf("report: page template: %w", err)
+	}
+	return tmpl.Execute(w, newPage(run, histories))
+}
+
+type page struct {
+	Run       *checker.Run
+	Facts     []fact
+	Counts    counts
+	Locks     []string
+	Rows      []pageRow
+	Legend    []checker.Definition
+	Differing []pageTally
+	Cells     []*pageCell
+	Statuses  []string // classes of cells that occur, for the filter
+
+	histories func(checker.Cell) ([]history.Event, error)
+	pictures  int
+}
+
+type pageRow struct {
+	Scenario string
+	Fields   []pageField
+}
+
+// pageField is a field of the matrix.
+type pageField struct {
+	Class   string
+	ID      string // of the cell's section; empty if it has none
+	Sign    string
+	Words   []string
+	Tip     string
+	Differs bool
+}
+
+type pageTally struct{ Name, Tally string }
+
+// pageCell is the section about one cell.
+type pageCell struct {
+	ID, Name, Class, Status, Outcome string
+	Expected, By                     string
+	Took                             string
+	Rounds                           int
+	Round                            int
+	Open                             bool
+	Anomalies                        []pageAnomaly
+	More                             int // anomalies that are not listed
+	Picture                          template.HTML
+	Missing                          int
+	Trouble                          string // why there is no picture
+	History                          string // relative link
+}
+
+type pageAnomaly struct {
+	Number             int
+	Name, Meaning, Why string
+	At                 string
+}
+
+// Name and Value give the template access to a fact.
+func (f fact) Name() string  { return f.name }
+func (f fact) Value() string { return f.value }
+
+func newPage(run *checker.Run, histories func(checker.Cell) ([]history.Event, error)) *page {
+	m := newMatrix(run.Cells)
+	p := &page{Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
+	for _, lock := range m.locks {
+		p.Locks = append(p.Locks, clean(lock))
+	}
+	sections := make(map[[2]string]string)
+	groups := m.all()
+	slices.SortStableFunc(groups, func(a, b group) int { return int(statusOf(b.worst()) - statusOf(a.worst())) })
+	for _, g := range groups {
+		c := g.worst()
+		if !worthSection(c) {
+			continue
+		}
+		id := fmt.Sprintf("cell-%d", len(p.Cells)+1)
+		sections[[2]string{c.Lock, c.Scenario}] = id
+		p.Cells = append(p.Cells, p.cell(id, g))
+	}
+	if len(p.Cells) > 0 {
+		p.Cells[0].Open = true
+	}
+	for _, scenario := range m.scenarios {
+		r := pageRow{Scenario: clean(scenario)}
+		for _, lock := range m.locks {
+			r.Fields = append(r.Fields, field(m.at(lock, scenario), sections[[2]string{lock, scenario}]))
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	for _, g := range m.differing() {
+		p.Differing = append(p.Differing, pageTally{cellName(g[0]), clean(tally(g))})
+	}
+	return p
+}
+
+// worthSection says whether there is something to see in a cell.
+func worthSection(c checker.Cell) bool {
+	return statusOf(c) > statusExpected || c.Verdict.Kind == checker.Broken
+}
+
+func field(g group, id string) pageField {
+	if g == nil {
+		return pageField{Class: "none", Words: []string{"not run"}}
+	}
+	c := g.worst()
+	f := pageField{Class: cellClass(c), ID: id, Tip: cellName(c) + ": " + outcome(c), Differs: g.differs()}
+	switch statusOf(c) {
+	case statusSurprise:
+		f.Sign = "SURPRISE"
+	case statusFailed:
+		f.Words = []string{"FAILED"}
+		return f
+	}
+	switch c.Verdict.Kind {
+	case checker.Safe:
+		f.Words = []string{"✓ safe"}
+	case checker.Undecided:
+		f.Words = []string{"? unknown"}
+	case checker.NotApplicable:
+		f.Words = []string{"– n/a"}
+	default:
+		for _, name := range c.Verdict.Names() {
+			f.Words = append(f.Words, "✗ "+clean(string(name)))
+		}
+	}
+	return f
+}
+
+// cellClass is the class of a cell in the page's style sheet and filter.
+func cellClass(c checker.Cell) string {
+	switch statusOf(c) {
+	case statusFailed:
+		return "failed"
+	case statusSurprise:
+		return "surprise"
+	case statusUnknown:
+		return "unknown"
+	case statusSkipped:
+		return "skipped"
+	}
+	return string(c.Verdict.Kind)
+}
+
+func (p *page) cell(id string, g group) *pageCell {
+	c := g.worst()
+	out := &pageCell{
+		ID: id, Name: cellName(c), Class: cellClass(c), Status: statusOf(c).String(), Outcome: outcome(c),
+		Expected: clean(c.Expected.Verdict.String()), By: clean(c.Expected.By), Took: duration(c.Took),
+		Rounds: len(g), Round: c.Round, Open: statusOf(c) > statusUnknown,
+	}
+	if !slices.Contains(p.Statuses, out.Class) {
+		p.Statuses = append(p.Statuses, out.Class)
+	}
+	if c.Dir != "" {
+		out.History = path.Join(c.Dir, "history.jsonl")
+	}
+	for i, a := range c.Verdict.Anomalies {
+		if i == maxListed {
+			out.More = len(c.Verdict.Anomalies) - i
+			break
+		}
+		out.Anomalies = append(out.Anomalies, pageAnomaly{i + 1, clean(string(a.Name)), meaning(a.Name), clean(a.Why), stamp(a.At)})
+	}
+	if err := p.draw(out, c); err != nil {
+		out.Trouble = clean(err.Error())
+	}
+	return out
+}
+
+var errNoRoom = errors.New("left out, to keep this page small; lab explain tells the story of this cell")
+
+func (p *page) draw(out *pageCell, c checker.Cell) error {
+	if p.pictures == maxPictures {
+		return errNoRoom
+	}
+	if p.histories == nil {
+		return errors.New("the history was not kept")
+	}
+	events, err := p.histories(c)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return errors.New("the history is empty")
+	}
+	p.pictures++
+	svg, missing := drawing(out.ID+"-p", c, events, maxPicture)
+	out.Picture, out.Missing = template.HTML(svg), missing // every text in it has been escaped
+	return nil
+}

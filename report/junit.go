@@ -1,0 +1,145 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+
+	took time.Duration
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr"`
+	Skipped *junitSkip   `xml:"skipped"`
+	Error   *junitResult `xml:"error"`
+	Failure *junitResult `xml:"failure"`
+	Out     string       `xml:"system-out,omitempty"`
+}
+
+type junitSkip struct {
+	Message string `xml:"message,attr"`
+}
+
+type junitResult struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes the run as JUnit XML: a suite per scenario, a case per lock and round. A surprise is a failure, unknown and a
+// failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected are told in system-out.
+func JUnit(w io.Writer, run *checker.Run) error {
+	doc := junitSuites{Name: "locklab"}
+	m := newMatrix(run.Cells)
+	var took time.Duration
+	for _, scenario := range m.scenarios {
+		suite := junitSuiteOf(run, m, scenario)
+		doc.Tests += suite.Tests
+		doc.Failures += suite.Failures
+		doc.Errors += suite.Errors
+		doc.Skipped += suite.Skipped
+		took += suite.took
+		doc.Suites = append(doc.Suites, suite)
+	}
+	doc.Time = seconds(took)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(doc); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func junitSuiteOf(run *checker.Run, m matrix, scenario string) junitSuite {
+	suite := junitSuite{Name: clean(scenario), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")}
+	for _, f := range facts(run) {
+		suite.Properties = append(suite.Properties, junitProperty{f.name, f.value})
+	}
+	suite.Properties = append(suite.Properties, junitProperty{"finished", fmt.Sprint(run.Finished)})
+	for _, lock := range m.locks {
+		g := m.at(lock, scenario)
+		for _, c := range g {
+			suite.took += c.Took
+			suite.add(c, len(g))
+		}
+	}
+	suite.Time = seconds(suite.took)
+	return suite
+}
+
+func (s *junitSuite) add(c checker.Cell, rounds int) {
+	test := junitCase{Class: clean(c.Scenario), Name: clean(c.Lock), Time: seconds(c.Took)}
+	if rounds > 1 {
+		test.Name = fmt.Sprintf("%s round %d", test.Name, c.Round)
+	}
+	s.Tests++
+	reasons := reasonsOf(c)
+	result := &junitResult{Type: strings.ToLower(statusOf(c).String()), Message: outcome(c), Text: reasons}
+	switch statusOf(c) {
+	case statusSurprise:
+		s.Failures++
+		test.Failure = result
+	case statusUnknown, statusFailed:
+		s.Errors++
+		test.Error = result
+	case statusSkipped:
+		s.Skipped++
+		test.Skipped = &junitSkip{Message: outcome(c)}
+	default:
+		test.Out = reasons
+	}
+	s.Cases = append(s.Cases, test)
+}
+
+// reasonsOf tells the anomalies of a cell, one a line.
+func reasonsOf(c checker.Cell) string {
+	var b strings.Builder
+	for i, a := range c.Verdict.Anomalies {
+		if i == maxListed {
+			fmt.Fprintf(&b, "and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
+			break
+		}
+		fmt.Fprintf(&b, "%s at %sms: %s\n", a.Name, stamp(a.At), clean(a.Why))
+	}
+	return b.String()
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// command is a command line to copy, and a word for what it does.
+type command struct{ word, line string }
+
+// nextCommands are the commands that a person may want after a run.
+func nextCommands(prefix string, run *checker.Run, m matrix) []command {
+	var out []command
+	if run.Dir != "" && len(run.Cells) > 0 {
+		out = append(out,
+			command{"explain", prefix + " explain " + shellWord(run.Dir) + " " + shellWord(worthExplaining(m))},
+			command{"check", prefix + " check " + shellWord(run.Dir)})
+	}
+	if len(run.Command) > 0 {
+		out = append(out, command{"rerun", prefix + " " + shellLine(withSeed(run.Command, run.Seed))})
+	}
+	return out
+}
+
+// worthExplaining names the cell that a person will want to understand first: a surprise, then what is unknown, then a broken
+// lock. A failure of the lab itself has no story.
+func worthExplaining(m matrix) string {
+	rank := func(g group) int {
+		c := g.worst()
+		broken := 0
+		if c.Verdict.Kind == checker.Broken {
+			broken = 1
+		}
+		switch statusOf(c) {
+		case statusSurprise:
+			return 4 + broken
+		case statusUnknown:
+			return 2
+		}
+		return broken
+	}
+	c := slices.MaxFunc(m.all(), func(a, b group) int { return rank(a) - rank(b) }).worst()
+	return c.Lock + "/" + c.Scenario
+}
+
+// withSeed adds the seed that the run used, unless the command names one.
+func withSeed(args []string, seed int64) []string {
+	named := slices.ContainsFunc(args, func(arg string) bool { return arg == "--seed" || strings.HasPrefix(arg, "--seed=") })
+	if named {
+		return args
+	}
+	return slices.Concat(args, []string{"--seed", strconv.FormatInt(seed, 10)})
+}
+
+func shellLine(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = shellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word for a POSIX shell where it needs that. What cannot be shown is not made copyable: it is escaped.
+func shellWord(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(clean(s), "'", `'\''`) + "'"
+}

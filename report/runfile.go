@@ -1,0 +1,82 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// RunVersion is the schema version of run.json. ReadRun refuses any other.
+const RunVersion = 1
+
+// runFile is the name of the file within a run's directory.
+const runFile = "run.json"
+
+// ReadRun reads dir/run.json and sets Run.Dir to dir. Errors are "path: what".
+func ReadRun(dir string) (*checker.Run, error) {
+	path := filepath.Join(dir, runFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, plainPathError(path, err)
+	}
+	var run checker.Run
+	if err := json.Unmarshal(data, &run); err != nil {
+		return nil, fmt.Errorf("%s: not a run: %w", path, err)
+	}
+	if run.Version != RunVersion {
+		return nil, fmt.Errorf("%s: version %d of run.json; this lab reads version %d", path, run.Version, RunVersion)
+	}
+	run.Dir = dir
+	return &run, nil
+}
+
+// WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.
+func WriteRun(dir string, run *checker.Run) error {
+	run.Version = RunVersion
+	path := filepath.Join(dir, runFile)
+	data, err := json.MarshalIndent(run, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := replaceFile(path, append(data, '\n')); err != nil {
+		return plainPathError(path, err)
+	}
+	return nil
+}
+
+// replaceFile writes a temporary file beside path and renames it over path.
+func replaceFile(path string, data []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(tmp.Name()))
+		}
+	}()
+	if _, err := tmp.Write(data); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// plainPathError names the path once, however the operating system words its error.
+func plainPathError(path string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

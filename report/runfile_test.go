@@ -1,0 +1,53 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+)
+
+func TestRunRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	run := &checker.Run{
+		ID: "r1", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 42, World: "live", Command: []string{"run", "--seed", "42"},
+		Cells: []checker.Cell{{
+			Lock: "getset", Scenario: "clock-ahead", Round: 1, Dir: "getset/clock-ahead", Took: time.Second,
+			Verdict:  checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite, Clients: []string{"C2", "C1"}, At: 3, Events: []int{1}}}},
+			Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}, By: "matrix"},
+		}},
+	}
+	require.NoError(t, WriteRun(dir, run))
+	run.Finished = true
+	require.NoError(t, WriteRun(dir, run))
+
+	got, err := ReadRun(dir)
+	require.NoError(t, err)
+	run.Dir = dir
+	assert.Equal(t, run, got)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "no temporary file is left")
+}
+
+func TestReadRunSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.json")
+	_, err := ReadRun(dir)
+	assert.EqualError(t, err, path+": no such file or directory")
+
+	require.NoError(t, os.WriteFile(path, []byte(`{"version":2}`), 0o600))
+	_, err = ReadRun(dir)
+	assert.EqualError(t, err, path+": version 2 of run.json; this lab reads version 1")
+
+	require.NoError(t, os.WriteFile(path, []byte(`hello`), 0o600))
+	_, err = ReadRun(dir)
+	assert.ErrorContains(t, err, path+": not a run: invalid character")
+
+	assert.ErrorContains(t, WriteRun(filepath.Join(dir, "missing"), &checker.Run{}), filepath.Join("missing", "run.json")+": no such file")
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// status is how a cell came out, measured by what was expected of it.
+type status int
+
+// The statuses; of several rounds of a cell the greatest is shown.
+const (
+	statusSkipped  status = iota // n/a, as expected
+	statusExpected               // safe or broken, as expected
+	statusUnknown
+	statusSurprise
+	statusFailed
+)
+
+func statusOf(c checker.Cell) status {
+	switch {
+	case c.Failure != "" || c.Verdict.CheckerFault:
+		return statusFailed
+	case c.Verdict.Kind == checker.Undecided:
+		return statusUnknown
+	case c.Surprise():
+		return statusSurprise
+	case c.Verdict.Kind == checker.NotApplicable:
+		return statusSkipped
+	}
+	return statusExpected
+}
+
+func (s status) String() string {
+	switch s {
+	case statusSkipped:
+		return "n/a"
+	case statusUnknown:
+		return "unknown"
+	case statusSurprise:
+		return "SURPRISE"
+	case statusFailed:
+		return "FAILED"
+	}
+	return "expected"
+}
+
+// outcome is what came of a cell in one line, with what was expected if that was something else.
+func outcome(c checker.Cell) string {
+	switch statusOf(c) {
+	case statusFailed:
+		if c.Failure == "" {
+			return clean("the lab's two judges disagree: " + c.Verdict.Reason)
+		}
+		return clean(c.Failure)
+	case statusSurprise:
+		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, c.Expected.Verdict, c.Expected.By))
+	}
+	return clean(c.Verdict.String())
+}
+
+// cellName is how commands name a cell.
+func cellName(c checker.Cell) string { return clean(c.Lock + "/" + c.Scenario) }
+
+// roundName is cellName, with the round if there is more than one.
+func roundName(c checker.Cell, rounds int) string {
+	if rounds < 2 {
+		return cellName(c)
+	}
+	return fmt.Sprintf("%s round %d", cellName(c), c.Round)
+}
+
+// counts are the numbers of cells by how they came out.
+type counts struct {
+	Cells         int `json:"cells"`
+	Safe          int `json:"safe"`
+	Broken        int `json:"broken"`
+	NotApplicable int `json:"not_applicable"`
+	Unknown       int `json:"unknown"`
+	Failed        int `json:"failed"`
+	Surprises     int `json:"surprises"` // these are counted among the safe, the broken and the n/a as well
+}
+
+func countCells(cells []checker.Cell) counts {
+	var n counts
+	for _, c := range cells {
+		n.add(c)
+	}
+	return n
+}
+
+func (n *counts) add(c checker.Cell) {
+	n.Cells++
+	s := statusOf(c)
+	if s == statusSurprise {
+		n.Surprises++
+	}
+	switch {
+	case s == statusFailed:
+		n.Failed++
+	case c.Verdict.Kind == checker.Undecided:
+		n.Unknown++
+	case c.Verdict.Kind == checker.NotApplicable:
+		n.NotApplicable++
+	case c.Verdict.Kind == checker.Broken:
+		n.Broken++
+	default:
+		n.Safe++
+	}
+}
+
+// String writes the counts in one line.
+func (n counts) String() string {
+	return fmt.Sprintf("%s: %d safe, %d broken, %d n/a, %d unknown, %d failed; %s",
+		plural(n.Cells, "cell", "cells"), n.Safe, n.Broken, n.NotApplicable, n.Unknown, n.Failed, plural(n.Surprises, "surprise", "surprises"))
+}

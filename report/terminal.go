@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// TerminalOptions say what the terminal can do and what its user wants.
+type TerminalOptions struct {
+	// Prefix is how the user calls the lab: "lab", "go run ./cmd/lab". Commands to copy begin with it; empty means "lab".
+	Prefix string
+	// Width is the number of columns; zero means 100.
+	Width int
+	// Verbose adds to each cell why it was accused.
+	Verbose bool
+	// Color allows colours on stdout. No meaning is carried by colour alone.
+	Color bool
+	// Bar draws progress on stderr as a bar that is drawn over; otherwise a plain line is written now and then.
+	Bar bool
+}
+
+// DetectTerminal finds out what stdout and stderr can do. It respects NO_COLOR, TERM=dumb and CI; getenv is os.Getenv. Prefix,
+// Width and Verbose are left for the caller.
+func DetectTerminal(stdout, stderr *os.File, getenv func(string) string) TerminalOptions {
+	dumb := getenv("TERM") == "dumb"
+	return TerminalOptions{
+		Color: isTerminal(stdout) && !dumb && getenv("NO_COLOR") == "",
+		Bar:   isTerminal(stderr) && !dumb && getenv("CI") == "",
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Terminal tells a person how a run goes and what came of it. Results go to stdout, progress to stderr.
+type Terminal struct {
+	out      io.Writer
+	progress *progress
+	opts     TerminalOptions
+	paint    paint
+}
+
+// leastWidth is the width in columns below which reports are not squeezed further.
+const leastWidth = 60
+
+// maxWhys bounds what is told about one cell, maxListed the lines of a list.
+const (
+	maxWhys   = 12
+	maxListed = 40
+)
+
+// NewTerminal returns a sink that reports to a person.
+func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
+	if opts.Prefix == "" {
+		opts.Prefix = "lab"
+	}
+	if opts.Width <= 0 {
+		opts.Width = 100
+	}
+	opts.Width = max(opts.Width, leastWidth)
+	return &Terminal{out: stdout, progress: newProgress(stderr, opts), opts: opts, paint: paint(opts.Color)}
+}
+
+// Handle implements Sink.
+func (t *Terminal) Handle(e Event) error {
+	if err := t.progress.clear(); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(t.out, t.text(e)); err != nil {
+		return err
+	}
+	return t.progress.handle(e)
+}
+
+func (t *Terminal) text(e Event) string {
+	var b strings.Builder
+	switch e.Kind {
+	case RunStart:
+		t.start(&b, e)
+	case CellEnd:
+		t.cell(&b, *e.Cell)
+	case RunEnd:
+		t.end(&b, e)
+	}
+	return b.String()
+}
+
+func (t *Terminal) start(b *strings.Builder, e Event) {
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab "+clean(e.Run.Lab)))
+	for _, f := range facts(e.Run) {
+		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
+	}
+	fmt.Fprintf(b, "  %-10s %d\n\n", "cells", e.Total)
+}
+
+// fact is something to know about a run.
+type fact struct{ name, value string }
+
+// facts says what a run ran on; values are clean, and empty ones are left out.
+func facts(run *checker.Run) []fact {
+	all := []fact{
+		{"run", run.ID},
+		{"seed", fmt.Sprint(run.Seed)},
+		{"world", run.World},
+		{"server", run.Server},
+		{"toxiproxy", run.Toxiproxy},
+		{"platform", run.Platform},
+		{"results", run.Dir},
+	}
+	for i := range all {
+		all[i].value = clean(all[i].value)
+	}
+	return slices.DeleteFunc(all, func(f fact) bool { return f.value == "" })
+}
+
+func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
+	s := statusOf(c)
+	name := cellName(c)
+	if c.Round > 1 {
+		name = roundName(c, c.Round)
+	}
+	fmt.Fprintf(b, "%s %s %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(name, 34), outcome(c), t.paint.dim(duration(c.Took)))
+	if t.opts.Verbose {
+		t.whys(b, c)
+	}
+}
+
+// whys tells each anomaly's reason.
+func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
+	for i, a := range c.Verdict.Anomalies {
+		if i == maxWhys {
+			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
+			return
+		}
+		lines := wrap(clean(fmt.Sprintf("%s at %sms: %s", a.Name, stamp(a.At), a.Why)), max(20, t.opts.Width-13))
+		fmt.Fprintf(b, "         - %s\n", strings.Join(lines, "\n           "))
+	}
+}
+
+func (t *Terminal) end(b *strings.Builder, e Event) {
+	m := newMatrix(e.Run.Cells)
+	b.WriteString("\n")
+	if !e.Run.Finished {
+		fmt.Fprintf(b, "%s\n\n", t.paint.alarm(fmt.Sprintf("INTERRUPTED after %d of %s. What is known so far:",
+			len(e.Run.Cells), plural(e.Total, "cell", "cells"))))
+	}
+	if len(e.Run.Cells) > 0 {
+		b.WriteString(grid{m: m, paint: t.paint, width: t.opts.Width}.String())
+		b.WriteString("\n")
+	}
+	t.list(b, "Surprises", m.withStatus(statusSurprise))
+	t.list(b, "Failures of the lab or a server", m.withStatus(statusFailed))
+	t.list(b, "Unknown", m.withStatus(statusUnknown))
+	t.rounds(b, m.differing())
+	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(e.Run.Cells).String()))
+	t.next(b, e.Run, m)
+}
+
+// list shows the cells that need attention, one a line.
+func (t *Terminal) list(b *strings.Builder, title string, groups []group) {
+	if len(groups) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s\n", t.paint.bold(title))
+	for i, g := range groups {
+		if i == maxListed {
+			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
+			break
+		}
+		c := g.worst()
+		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), 34), outcome(c))
+	}
+	b.WriteString("\n")
+}
+
+// rounds shows the cells whose verdicts were not the same each time.
+func (t *Terminal) rounds(b *strings.Builder, groups []group) {
+	if len(groups) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Verdicts that differ between rounds"))
+	for i, g := range groups {
+		if i == maxListed {
+			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
+			break
+		}
+		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), 34), tally(g))
+	}
+	b.WriteString("\n")
+}
+
+// tally counts the verdicts of a group: "3× safe, 1× double-holder".
+func tally(g group) string {
+	var words []string
+	seen := make(map[string]int)
+	for _, c := range g {
+		v := checker.Verdict{Kind: c.Verdict.Kind, Anomalies: c.Verdict.Anomalies}.String()
+		if seen[v]++; seen[v] == 1 {
+			words = append(words, v)
+		}
+	}
+	for i, v := range words {
+		words[i] = fmt.Sprintf("%d× %s", seen[v], v)
+	}
+	return strings.Join(words, " | ")
+}
+
+// next tells what to do now, as commands to copy.
+func (t *Terminal) next(b *strings.Builder, run *checker.Run, m matrix) {
+	commands := nextCommands(t.opts.Prefix, run, m)
+	if len(commands) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", t.paint.bold("Next"))
+	for _, c := range commands {
+		fmt.Fprintf(b, "  %-8s %s\n", c.word, c.line)
+	}
+}

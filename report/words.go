@@ -1,0 +1,157 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// faultWord is the state of somebody whom a fault has hit.
+func faultWord(name string) string {
+	switch name {
+	case "pause":
+		return "paused"
+	case "crash":
+		return "dead"
+	case "partition":
+		return "cut off"
+	case "refuse":
+		return "refused"
+	case "delay":
+		return "slow link"
+	case "reply-lost":
+		return "replies lost"
+	case "hold":
+		return "request held on the wire"
+	case "hold-reply":
+		return "reply held on the wire"
+	case "skew":
+		return "clock wrong"
+	}
+	return name
+}
+
+// maxWords bounds text from clients and servers in one line of a report.
+const maxWords = 160
+
+// describe tells an event in one line, without its time and without who did it. The line is clean.
+func (t *timeline) describe(i int) string {
+	e := t.events[i]
+	d := e.Detail
+	if d == nil {
+		d = &history.Detail{}
+	}
+	return clip(clean(t.words(i, e, d)), maxWords)
+}
+
+func (t *timeline) words(i int, e history.Event, d *history.Detail) string {
+	switch e.Kind {
+	case history.KindOpen:
+		return openWords(e, d)
+	case history.KindCall:
+		if d.Bound > 0 {
+			return fmt.Sprintf("%s, for up to %s", e.Op.String(), duration(d.Bound))
+		}
+		return e.Op.String()
+	case history.KindReturn:
+		return returnWords(e, d)
+	case history.KindLost:
+		return "is told that the lock is lost" + after(": ", d.Why)
+	case history.KindValid:
+		return "hold confirmed for " + duration(e.Valid)
+	case history.KindExit:
+		return "process ends" + after(": ", d.Why)
+	case history.KindCommand:
+		return commandWords(d.Command) + replyWords(d.Command) + after("; ", t.notes[i])
+	case history.KindFault:
+		return faultWords(d.Fault)
+	case history.KindStep:
+		return fmt.Sprintf("line %d: %s", d.Line, d.Text)
+	case history.KindFinal:
+		return fmt.Sprintf("at the end the resource reads %d", d.Value)
+	case history.KindEnd:
+		return "the script has ended: " + d.Text + after(": ", d.Why)
+	}
+	return "event of an unknown kind"
+}
+
+func openWords(e history.Event, d *history.Detail) string {
+	if d.Leaseless {
+		return "opens " + e.Lock + ", no lease"
+	}
+	return fmt.Sprintf("opens %s, lease %s", e.Lock, duration(d.Lease))
+}
+
+func returnWords(e history.Event, d *history.Detail) string {
+	text := e.Op.String() + ": " + e.Outcome.String()
+	if e.Op == history.OpWork && e.Outcome == history.OK {
+		text += fmt.Sprintf(", read %d, wrote %d", d.Read, d.Wrote)
+	}
+	if e.Valid > 0 {
+		text += ", good for " + duration(e.Valid)
+	}
+	if e.Fence != 0 {
+		text += fmt.Sprintf(", fence %d", e.Fence)
+	}
+	if d.GaveUp {
+		text += ", gave up"
+	}
+	return text + after(": ", d.Error)
+}
+
+// commandWords is the command as sent, with what was unusual about its way.
+func commandWords(c *history.Command) string {
+	if c == nil {
+		return "a command"
+	}
+	words := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		words[i] = clip(arg, 40)
+	}
+	if len(words) > 1 && strings.EqualFold(words[0], "EVALSHA") {
+		words[1] = clip(words[1], 9) // enough to tell one script from another
+	}
+	text := strings.Join(words, " ")
+	if c.Again {
+		text += " (sent again)"
+	}
+	if c.Late {
+		text += " (late)"
+	}
+	return text
+}
+
+func replyWords(c *history.Command) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.ReplyDropped:
+		return after(" → ", c.Reply) + " (reply lost)"
+	}
+	return after(" → ", c.Reply)
+}
+
+func faultWords(f *history.Fault) string {
+	if f == nil {
+		return "a fault"
+	}
+	switch f.Phase {
+	case history.PhaseEffective:
+		if isHeldUp(f.Name) {
+			return faultWord(f.Name) + after(": ", f.What)
+		}
+		return f.Name + " in effect" + after(": ", f.What)
+	case history.PhaseRecover:
+		return f.Name + " over" + after(": ", f.What)
+	}
+	return f.Name + after(": ", f.What)
+}
+
+// after joins s to what is before it, if there is an s.
+func after(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
+}

@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseError is one thing wrong with a file that people write: where it is, what it is, and what was meant.
+type ParseError struct {
+	File string
+	Line int // from 1
+	What string
+}
+
+func (e ParseError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.What) }
+
+// Errors is all that is wrong with one file, in the order of its lines. It is never empty.
+type Errors []ParseError
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find a single ParseError.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+// maxErrors is how many errors of one file are told; more would not be read.
+const maxErrors = 20
+
+// complaints collects what is wrong with one file.
+type complaints struct {
+	file string
+	all  Errors
+	full bool // there is more, which is not told
+}
+
+func (c *complaints) add(line int, format string, args ...any) {
+	if c.full {
+		return
+	}
+	if c.full = len(c.all) == maxErrors; c.full {
+		format, args = "there are more errors below; put these right first", nil
+	}
+	c.all = append(c.all, ParseError{File: c.file, Line: line, What: fmt.Sprintf(format, args...)})
+}
+
+// err is nil if there was nothing to complain about.
+func (c *complaints) err() error {
+	if len(c.all) == 0 {
+		return nil
+	}
+	return c.all
+}

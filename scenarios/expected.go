@@ -1,0 +1,142 @@
+package scenarios
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+//go:embed expected.txt
+var expected []byte
+
+// Matrix is the reviewed table of what each lock is expected to come to in each scenario. It may be read concurrently, but not
+// while it is set.
+type Matrix struct {
+	// header is the comment at the top, up to the first blank line, and tail the comment after the last cell.
+	header, tail []string
+	rows         []row
+}
+
+// row is a cell of the matrix: one line of its file.
+type row struct {
+	above          []string // the comment lines above it
+	scenario, lock string
+	verdict        checker.Verdict
+	added          bool // by Set, not read from a file
+}
+
+// BuiltinExpected is the matrix that comes with the lab.
+func BuiltinExpected() (*Matrix, error) { return ParseExpected("expected.txt", expected) }
+
+// Lookup returns what is expected of the lock in the scenario, and whether the matrix has that cell.
+func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
+	at := m.find(scenario, lock)
+	if at < 0 {
+		return checker.Expected{}, false
+	}
+	return checker.Expected{Verdict: m.rows[at].verdict, By: checker.ByMatrix}, true
+}
+
+func (m *Matrix) find(scenario, lock string) int {
+	return slices.IndexFunc(m.rows, func(r row) bool { return r.scenario == scenario && r.lock == lock })
+}
+
+// Set notes what a cell came to. Unknown is no expectation: the cell keeps what it had. So does a cell that says the same in
+// other words.
+func (m *Matrix) Set(scenario, lock string, v checker.Verdict) {
+	switch v.Kind {
+	case checker.Undecided:
+		return
+	case checker.Broken:
+		v = broken(v.Names())
+	default:
+		v = checker.Verdict{Kind: v.Kind, Reason: strings.Join(strings.Fields(v.Reason), " ")}
+	}
+	at := m.find(scenario, lock)
+	if at < 0 {
+		m.rows = append(m.rows, row{scenario: scenario, lock: lock, verdict: v, added: true})
+		return
+	}
+	if !m.rows[at].verdict.Same(v) {
+		m.rows[at].verdict = v
+	}
+}
+
+// Write writes the matrix as ParseExpected reads it: aligned, a blank line between scenarios, with its comments. The order is
+// that of the file read; what was added since stands behind, sorted.
+func (m *Matrix) Write(w io.Writer) error {
+	rows := m.sorted()
+	scenarioWidth, lockWidth := 0, 0
+	for _, r := range rows {
+		scenarioWidth, lockWidth = max(scenarioWidth, len(r.scenario)), max(lockWidth, len(r.lock))
+	}
+	var out bytes.Buffer
+	paragraph := func(lines []string) {
+		for _, text := range lines {
+			out.WriteString(text + "\n")
+		}
+	}
+	paragraph(m.header)
+	for i, r := range rows {
+		if i > 0 && rows[i-1].scenario != r.scenario || i == 0 && len(m.header) > 0 {
+			out.WriteString("\n")
+		}
+		paragraph(r.above)
+		fmt.Fprintf(&out, "%-*s   %-*s   %s\n", scenarioWidth, r.scenario, lockWidth, r.lock, r.verdict)
+	}
+	if out.Len() > 0 && len(m.tail) > 0 {
+		out.WriteString("\n")
+	}
+	paragraph(m.tail)
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// sorted are the rows, those of a scenario together.
+func (m *Matrix) sorted() []row {
+	rank := map[string]int{}
+	for i, r := range m.rows {
+		if _, ok := rank[r.scenario]; !ok && !r.added {
+			rank[r.scenario] = i
+		}
+	}
+	place := func(r row) int {
+		if at, ok := rank[r.scenario]; ok {
+			return at
+		}
+		return len(m.rows)
+	}
+	rows := slices.Clone(m.rows)
+	slices.SortStableFunc(rows, func(a, b row) int {
+		if order := cmp.Or(place(a)-place(b), strings.Compare(a.scenario, b.scenario)); order != 0 {
+			return order
+		}
+		switch {
+		case a.added && b.added:
+			return strings.Compare(a.lock, b.lock)
+		case a.added:
+			return 1
+		case b.added:
+			return -1
+		}
+		return 0
+	})
+	return rows
+}
+
+// broken is a verdict that names the anomalies in the order of their definitions, and knows nothing else about them.
+func broken(names []checker.Name) checker.Verdict {
+	v := checker.Verdict{Kind: checker.Broken}
+	for _, d := range checker.Definitions() {
+		if slices.Contains(names, d.Name) {
+			v.Anomalies = append(v.Anomalies, checker.Anomaly{Name: d.Name})
+		}
+	}
+	return v
+}

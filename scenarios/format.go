@@ -1,0 +1,149 @@
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Format writes the script in its canonical form. Parsed again it gives the same script, but for Path, Name, and the Line and
+// Text of its steps; comments after a step are not part of a script.
+func Format(s *Script) []byte {
+	var out bytes.Buffer
+	if s.Title != "" {
+		fmt.Fprintf(&out, "# %s\n", s.Title)
+	}
+	for _, text := range s.About {
+		out.WriteString(strings.TrimRight("# "+text, " ") + "\n")
+	}
+	header(&out, "source", s.Source)
+	header(&out, "lease", span(s.Lease))
+	header(&out, "clients", strings.Join(s.Clients, " "))
+	header(&out, "needs", strings.Join(stringsOf(s.Needs), " "))
+	out.WriteString("\n")
+	width := 0
+	for _, name := range s.Clients {
+		width = max(width, len(name))
+	}
+	for _, step := range s.Steps {
+		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Client, step.says())
+	}
+	return out.Bytes()
+}
+
+func header(out *bytes.Buffer, name, value string) {
+	if value != "" {
+		fmt.Fprintf(out, "%-7s  %s\n", name, value)
+	}
+}
+
+// says is the step without its client.
+func (s Step) says() string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	if s.Client == "" {
+		add("%s", wordsFor(labPhrases(), s.Verb, s.Op))
+	} else {
+		add("%s", wordsFor(phrases(), s.Verb, s.Op))
+	}
+	switch s.Verb {
+	case VerbClock:
+		add("%s", s.clockWords())
+	case VerbDelay, VerbServerJump:
+		add("%s", s.Span)
+	case VerbCutOff:
+		if s.Side != BothWays {
+			add("%s", s.Side)
+		}
+	}
+	if s.Within != (Span{}) {
+		add("within %s", s.Within)
+	}
+	if s.Async {
+		add("in background")
+	}
+	if len(s.Traps) > 0 {
+		traps := make([]string, len(s.Traps))
+		for i, trap := range s.Traps {
+			traps[i] = trap.String()
+		}
+		add("%s", strings.Join(traps, ", "))
+	}
+	if len(s.Want) > 0 {
+		add("=> %s", strings.Join(stringsOf(s.Want), " | "))
+	}
+	return strings.Join(words, " ")
+}
+
+func (s Step) clockWords() string {
+	switch {
+	case s.Span.Fixed < 0 || s.Span.Leases < 0:
+		return "behind " + Span{Fixed: -s.Span.Fixed, Leases: -s.Span.Leases}.String()
+	case s.Span != Span{}:
+		return "ahead " + s.Span.String()
+	case s.Rate != 1:
+		return "rate " + number(s.Rate)
+	}
+	return "right"
+}
+
+// String is the trap as scripts write it: "hold before first DEL".
+func (t Trap) String() string {
+	words := ""
+	for _, p := range trapPhrases() {
+		if p.do == t.Do {
+			words = p.words
+		}
+	}
+	nth := strconv.Itoa(t.Nth)
+	if t.Nth >= 1 && t.Nth <= len(ordinals()) {
+		nth = ordinals()[t.Nth-1]
+	}
+	return words + " " + nth + " " + t.What.String()
+}
+
+// String is the match as scripts write it: "write", "DEL".
+func (m Match) String() string {
+	if m.Kind == MatchCommand {
+		return m.Command
+	}
+	return matchWords(m.Kind)
+}
+
+// String is the side as scripts write it, empty for both.
+func (s Side) String() string {
+	switch s {
+	case Requests:
+		return "requests"
+	case Replies:
+		return "replies"
+	}
+	return ""
+}
+
+// String is the span as scripts write it: "2s", "3 leases".
+func (s Span) String() string {
+	switch {
+	case s.Leases == 1:
+		return "1 lease"
+	case s.Leases != 0:
+		return number(s.Leases) + " leases"
+	}
+	return span(s.Fixed)
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// span writes a duration without the zeros that Go adds: "1m", not "1m0s".
+func span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

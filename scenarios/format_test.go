@@ -1,0 +1,169 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// substance is a script without what Format does not keep: where it lay and how it was laid out.
+func substance(s *Script) Script {
+	plain := *s
+	plain.Path, plain.Name = "", ""
+	plain.Steps = slices.Clone(s.Steps)
+	for i := range plain.Steps {
+		plain.Steps[i].Line, plain.Steps[i].Text = 0, ""
+	}
+	return plain
+}
+
+func TestFormatKeepsTheBuiltinScripts(t *testing.T) {
+	for _, s := range builtin(t) {
+		again, err := Parse(s.Path, Format(s))
+		require.NoError(t, err, "%s", Format(s))
+		assert.Equal(t, substance(s), substance(again))
+		assert.Equal(t, string(Format(s)), string(Format(again)))
+	}
+}
+
+func TestFormatIsCanonical(t *testing.T) {
+	script, err := Parse("x.lab", []byte(`#Title
+#   more
+clients C1,Bob
+lease 60s
+Bob acquire duplicate first write drop reply of second DEL in background within 1.50 leases
+Bob  give up=>unknown|no
+  wait   until freed  # at last
+C1 clock behind 1 leases
+C1 clock rate 1
+C1 cut off  requests
+C1 heal
+`))
+	require.NoError(t, err)
+	assert.Equal(t, `# Title
+#   more
+lease    1m
+clients  C1 Bob
+
+Bob  acquire within 1.5 leases in background duplicate first write, drop reply of second DEL
+Bob  give up => unknown | no
+     wait until freed
+C1   clock behind 1 lease
+C1   clock right
+C1   cut off requests
+C1   heal
+`, string(Format(script)))
+}
+
+// A script of steps drawn at random, as far as they make a story, survives Format.
+func TestFormatRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := drawScript(t)
+		script, err := Parse("x.lab", []byte(src))
+		require.NoError(t, err, "%s", src)
+		again, err := Parse("x.lab", Format(script))
+		require.NoError(t, err, "%s\nwas\n%s", Format(script), src)
+		require.Equal(t, substance(script), substance(again))
+	})
+}
+
+// A script of steps drawn at random is either refused with errors that name the file, or survives Format.
+func TestParseNeverFailsWithoutWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOf(rapid.OneOf(rapid.Custom(drawStep), rapid.StringMatching(`[ -~]{0,40}`))).Draw(t, "lines")
+		_, err := Parse("x.lab", []byte(strings.Join(lines, "\n")))
+		require.Error(t, err, "there is no lease")
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			require.Regexp(t, `^x\.lab:\d+: .+`, line)
+		}
+	})
+}
+
+func drawScript(t *rapid.T) string {
+	lines := rapid.SliceOfN(rapid.StringMatching(`# ?[ -~äö]{0,40}`), 0, 3).Draw(t, "comment")
+	lease := time.Duration(rapid.Int64Range(int64(minLease), int64(maxLease/2)).Draw(t, "lease"))
+	lines = append(lines, "lease "+lease.String(), "clients C1 C2")
+	if source := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "source"); withoutComment("source "+source) == "source "+source && strings.Trim(source, " ,") != "" {
+		lines = append(lines, "source "+source)
+	}
+	return strings.Join(append(lines, drawStory(t, lease)...), "\n")
+}
+
+// drawStory leaves out drawn steps that make no sense after those before, and ends what was begun.
+func drawStory(t *rapid.T, lease time.Duration) []string {
+	var lines []string
+	p := &parser{script: &Script{Clients: []string{"C1", "C2"}}}
+	cast := map[string]*actor{"C1": {name: "C1"}, "C2": {name: "C2"}, "": {}}
+	for _, text := range rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps") {
+		step, err := p.step(line{number: len(lines) + 1, text: text})
+		if err != nil || checkStep(step, lease) != nil {
+			continue
+		}
+		who := *cast[step.Client]
+		if step.Client == "" || who.act(step) == nil {
+			*cast[step.Client] = who
+			lines = append(lines, text)
+		}
+	}
+	for _, name := range p.script.Clients {
+		who := cast[name]
+		for _, end := range []struct {
+			when bool
+			text string
+		}{
+			{who.paused > 0, "resume"}, {who.link.what != "", "heal"}, {who.pending != nil, "give up"}, {!who.appeared, "delay 1ms"},
+		} {
+			if end.when {
+				lines = append(lines, name+" "+end.text)
+			}
+		}
+	}
+	return lines
+}
+
+func drawStep(t *rapid.T) string {
+	one := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
+	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
+	if rapid.Bool().Draw(t, "lab") {
+		return one("step", "wait until expired => live", " wait until freed=>ok|no", "server clock jumps "+amount, "server restarts empty => done")
+	}
+	nth := rapid.SampledFrom(ordinals()).Draw(t, "nth") + " "
+	options := rapid.SliceOfN(rapid.SampledFrom([]string{
+		"", ",", "in background", "within " + amount,
+		"hold before " + nth + "DEL", "hold reply of " + nth + "write", "drop reply of " + nth + "removal", "duplicate " + nth + "request",
+	}), 0, 3).Draw(t, "options")
+	op := one("op", "acquire", "release", "renew", "check", "work") + " " + strings.Join(options, " ")
+	verb := one("verb", op, op, "await", "continue", "give up", "pause", "resume", "crash", "clock ahead "+amount, "clock behind "+amount,
+		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal")
+	return one("client", "C1", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range order() {
+		src, err := scripts.ReadFile("scripts/" + name + suffix)
+		require.NoError(f, err)
+		f.Add(src)
+	}
+	f.Add([]byte("lease 1s\nclients C1\nC1 acquire drop reply of second removal, hold before ninth DEL => ok | no"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		script, err := Parse("x.lab", src)
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		formatted := Format(script)
+		for line := range strings.SplitSeq(string(formatted), "\n") {
+			if len(line) > maxLine {
+				t.Skip("the canonical form of a line is longer than a line may be")
+			}
+		}
+		again, err := Parse("x.lab", formatted)
+		require.NoError(t, err, "%s", formatted)
+		require.Equal(t, substance(script), substance(again))
+	})
+}

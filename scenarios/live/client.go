@@ -1,0 +1,299 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// handle is the name under which a client opens the lock of the script.
+const handle = "lock"
+
+// farewell is how long a client may take to exit by itself before it is killed.
+const farewell = 2 * time.Second
+
+// client is one client of a cell: a process, its links, and what it is doing. It belongs to the goroutine that plays the
+// script; but heard runs in the reader of the client's output, and current in the taps.
+type client struct {
+	name string
+	cell *cell
+
+	proc *process.Process
+	conn *protocol.Conn
+	log  *os.File
+
+	lockLink     *network.Link
+	resourceLink *network.Link
+	linkFault    *network.Injected // on lockLink; nil if it is whole
+	fault        network.Fault     // which one
+
+	holds   bool // by its own account: its acquire returned ok, and its release has not been called
+	skipped bool // its last operation was skipped, so what refers to it is skipped as well
+	paused  bool
+	crashed bool
+	pending *operation // the operation that has not been answered; nil: none
+	heldUp  *tap.Trap  // where something of it is stopped on the wire; nil: nowhere
+
+	inFlight atomic.Pointer[operation]
+	mu       sync.Mutex
+	asked    map[int64]*operation // operations sent, by number
+
+	killed error // what went wrong when the process was ended
+}
+
+// operation is a request that the script made of a client.
+type operation struct {
+	id     int64
+	op     history.Op
+	reply  <-chan protocol.Message
+	traps  []armed // those not yet reached, in the order of the script
+	gaveUp atomic.Bool
+}
+
+// armed is a trap of the script that waits on the wire.
+type armed struct {
+	*tap.Trap
+	want scenarios.Trap
+}
+
+func newClient(c *cell, name string) *client {
+	return &client{name: name, cell: c, asked: map[int64]*operation{}}
+}
+
+// start starts the process and brings it to the point where it has opened its lock.
+func (cl *client) start(ctx context.Context) (err error) {
+	c := cl.cell
+	if cl.lockLink, err = c.link(ctx, c.lockTap, cl.name, "lock"); err != nil {
+		return err
+	}
+	if cl.resourceLink, err = c.link(ctx, c.resourceTap, cl.name, "resource"); err != nil {
+		return err
+	}
+	if err := cl.spawn(c.subject.Argv); err != nil {
+		return undecided("client %s could not be started: %v", cl.name, err)
+	}
+	return cl.introduce(ctx)
+}
+
+func (cl *client) spawn(argv []string) error {
+	log, err := os.Create(filepath.Join(cl.cell.dir, cl.name+".stderr"))
+	if err != nil {
+		return err
+	}
+	cl.log = log
+	childIn, toChild, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer childIn.Close()
+	fromChild, childOut, err := os.Pipe()
+	if err != nil {
+		toChild.Close()
+		return err
+	}
+	defer childOut.Close()
+
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, log
+	if cl.proc, err = cl.cell.world.guard.Start(cmd); err != nil {
+		toChild.Close()
+		fromChild.Close()
+		return err
+	}
+	cl.conn = protocol.NewConn(toChild, fromChild, cl.heard)
+	return nil
+}
+
+// introduce says init and open. A client that does not get so far is no subject for a verdict.
+func (cl *client) introduce(ctx context.Context) error {
+	hello, err := cl.ask(ctx, protocol.Request{
+		Do: protocol.Init, Version: protocol.Version, Client: cl.name,
+		Servers: []string{cl.lockLink.Addr()}, Resource: cl.resourceLink.Addr(),
+		TimeoutMS: milliseconds(2 * cl.cell.world.cfg.CellTimeout),
+	})
+	if err != nil {
+		return err
+	}
+	if hello.Hello == nil {
+		return undecided("%s answered init without hello%s", cl.name, clause(hello.Error))
+	}
+	cl.cell.learnTraits(*hello.Hello)
+	opened, err := cl.ask(ctx, protocol.Request{
+		Do: protocol.Open, Handle: handle, Lock: cl.cell.subject.Name,
+		Key: cl.cell.lockKey, LeaseMS: milliseconds(cl.cell.script.Lease),
+	})
+	if err != nil {
+		return err
+	}
+	if opened.Outcome != protocol.OK {
+		return undecided("%s could not open its lock%s", cl.name, clause(opened.Error))
+	}
+	return nil
+}
+
+// ask sends a request that is no operation of the history and waits for its answer.
+func (cl *client) ask(ctx context.Context, req protocol.Request) (protocol.Message, error) {
+	req.ID = cl.cell.nextID()
+	reply, err := cl.conn.Send(req)
+	if err != nil {
+		return protocol.Message{}, cl.gone()
+	}
+	select {
+	case msg, ok := <-reply:
+		if !ok {
+			return protocol.Message{}, cl.gone()
+		}
+		if msg.Unsupported {
+			return msg, notApplicable("the client does not know %q", req.Do)
+		}
+		return msg, nil
+	case <-ctx.Done():
+		return protocol.Message{}, cl.silent(ctx, req.Do)
+	}
+}
+
+// gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
+func (cl *client) gone() error {
+	if err := cl.conn.Err(); err != nil {
+		return undecided("%s: %v%s", cl.name, err, cl.lastWords())
+	}
+	return undecided("%s: the client has ended%s", cl.name, cl.lastWords())
+}
+
+// silent says that a client, or the machine, did not answer in time.
+func (cl *client) silent(ctx context.Context, what string) error {
+	return undecided("%s did not answer %s: %v", cl.name, what, context.Cause(ctx))
+}
+
+// lastWords is the end of what the client wrote on its standard error.
+func (cl *client) lastWords() string {
+	text, err := tail(cl.log.Name(), 300)
+	if err != nil || text == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (its last words: %s)", text)
+}
+
+// heard records what a client says, in the order in which it says it, before anybody acts on it.
+func (cl *client) heard(msg protocol.Message) {
+	key := cl.cell.lockKey
+	switch {
+	case msg.Lost != "":
+		cl.cell.rec.add(history.Event{Kind: history.KindLost, Client: cl.name, Lock: key, Detail: &history.Detail{Why: msg.Why}})
+	case msg.Valid != "" && msg.ValidMS != nil:
+		cl.cell.rec.add(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: duration(*msg.ValidMS)})
+	case msg.ID != 0:
+		cl.answered(msg)
+	}
+}
+
+func (cl *client) answered(msg protocol.Message) {
+	cl.mu.Lock()
+	op := cl.asked[msg.ID]
+	delete(cl.asked, msg.ID)
+	cl.mu.Unlock()
+	if op == nil {
+		return // the answer to init, open and the like
+	}
+	cl.inFlight.CompareAndSwap(op, nil)
+	cl.cell.rec.add(returned(cl.name, cl.cell.lockKey, op, msg))
+}
+
+func returned(name, key string, op *operation, msg protocol.Message) history.Event {
+	e := history.Event{
+		Kind: history.KindReturn, Client: name, Lock: key, Op: op.op, ID: op.id,
+		Outcome: outcomeOf(msg.Outcome), Fence: msg.Fence,
+	}
+	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load()}
+	if msg.ValidMS != nil {
+		e.Valid = duration(*msg.ValidMS)
+	}
+	if msg.Read != nil {
+		detail.Read = *msg.Read
+	}
+	if msg.Wrote != nil {
+		detail.Wrote = *msg.Wrote
+	}
+	if detail != (history.Detail{}) {
+		e.Detail = &detail
+	}
+	return e
+}
+
+func outcomeOf(word string) history.Outcome {
+	switch word {
+	case protocol.OK:
+		return history.OK
+	case protocol.No:
+		return history.No
+	}
+	return history.Unknown
+}
+
+// current is the operation in whose time a command of this client arrives at a tap.
+func (cl *client) current(onResource bool) (history.Op, int64) {
+	op := cl.inFlight.Load()
+	if op == nil || (op.op == history.OpWork) != onResource {
+		return history.OpNone, 0
+	}
+	return op.op, op.id
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+func clause(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// stop ends the process: asked to exit first, killed if it does not, or cannot.
+func (cl *client) stop() {
+	if cl.proc == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if !cl.paused && !cl.crashed {
+		if _, err := cl.ask(ctx, protocol.Request{Do: protocol.Exit}); err == nil {
+			select {
+			case <-cl.proc.Done():
+			case <-ctx.Done():
+			}
+		}
+	}
+	cl.killed = cl.proc.Kill(context.Background())
+}
+
+// close releases what the lab holds of a client that has been stopped.
+func (cl *client) close() error {
+	errs := []error{cl.killed}
+	if cl.conn != nil {
+		errs = append(errs, cl.conn.Close())
+	}
+	for _, link := range []*network.Link{cl.lockLink, cl.resourceLink} {
+		if link != nil {
+			errs = append(errs, link.Close())
+		}
+	}
+	if cl.log != nil {
+		errs = append(errs, cl.log.Close())
+	}
+	return errors.Join(errs...)
+}

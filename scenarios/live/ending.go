@@ -1,0 +1,54 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/locklab/locklab/history"
+)
+
+// ending is how a script ends before its last step. Any other error is a failure of the lab or of a server.
+type ending struct {
+	text string // one of history's Ended constants
+	why  string
+}
+
+func (e *ending) Error() string { return e.text + ": " + e.why }
+
+// notApplicable ends a script that makes no sense for this lock, client or server.
+func notApplicable(format string, args ...any) error {
+	return &ending{history.EndedNA, fmt.Sprintf(format, args...)}
+}
+
+// undecided ends a script whose premise was not seen.
+func undecided(format string, args ...any) error {
+	return &ending{history.EndedUnknown, fmt.Sprintf(format, args...)}
+}
+
+// endOf turns the error that ended a script, if any, into the last event of its history.
+func endOf(ctx context.Context, err error) history.Event {
+	detail := &history.Detail{Text: history.EndedComplete}
+	var early *ending
+	switch {
+	case err == nil:
+	case errors.As(err, &early):
+		detail.Text, detail.Why = early.text, early.why
+	case ctx.Err() != nil:
+		detail.Text, detail.Why = history.EndedUnknown, context.Cause(ctx).Error()
+	default:
+		detail.Text, detail.Why = history.EndedFailed, err.Error()
+	}
+	return history.Event{Kind: history.KindEnd, Detail: detail}
+}
+
+// firstEnding prefers, among the errors of several clients, one that is a verdict about a client; otherwise it returns all.
+func firstEnding(errs []error, all error) error {
+	for _, err := range errs {
+		var early *ending
+		if errors.As(err, &early) {
+			return err
+		}
+	}
+	return all
+}

@@ -1,0 +1,194 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+var verbs = map[history.Op]string{
+	history.OpAcquire: protocol.Acquire,
+	history.OpRelease: protocol.Release,
+	history.OpRenew:   protocol.Renew,
+	history.OpCheck:   protocol.Check,
+	history.OpWork:    protocol.Work,
+}
+
+// begin sends the request of a step, with its traps armed first.
+func (cl *client) begin(step *scenarios.Step) error {
+	if cl.pending != nil {
+		return undecided("line %d: %s is still busy with its %v", step.Line, cl.name, cl.pending.op)
+	}
+	c := cl.cell
+	op := &operation{id: c.nextID(), op: step.Op}
+	within := step.Within.Of(c.script.Lease)
+	req := protocol.Request{ID: op.id, Do: verbs[step.Op], Handle: handle, WithinMS: milliseconds(within)}
+	if step.Op == history.OpWork {
+		req.Key = c.counterKey
+	}
+	op.traps = c.arm(cl.name, op, step.Traps)
+
+	cl.mu.Lock()
+	cl.asked[op.id] = op
+	cl.mu.Unlock()
+	cl.inFlight.Store(op)
+	cl.pending = op
+	c.rec.add(called(cl.name, c.lockKey, op, step.Within.Of(c.script.Lease)))
+	if step.Op == history.OpRelease {
+		cl.holds = false
+	}
+	reply, err := cl.conn.Send(req)
+	if err != nil {
+		return cl.gone()
+	}
+	op.reply = reply
+	return nil
+}
+
+func called(name, key string, op *operation, bound time.Duration) history.Event {
+	e := history.Event{Kind: history.KindCall, Client: name, Lock: key, Op: op.op, ID: op.id}
+	if bound > 0 {
+		e.Detail = &history.Detail{Bound: bound}
+	}
+	return e
+}
+
+// arm sets the traps of an operation.
+func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed {
+	t := c.lockTap
+	if op.op == history.OpWork {
+		t = c.resourceTap
+	}
+	var out []armed
+	for _, trap := range traps {
+		out = append(out, armed{Trap: t.Arm(tap.Breakpoint{
+			Client: client, ID: op.id, Nth: trap.Nth, Match: matchOf(trap.What), Action: actions[trap.Do],
+		}), want: trap})
+	}
+	return out
+}
+
+// settle waits until the pending operation has returned, or is held up with all its traps reached.
+func (cl *client) settle(ctx context.Context) (scenarios.Result, error) {
+	op := cl.pending
+	for {
+		var reached <-chan struct{}
+		if len(op.traps) > 0 {
+			reached = op.traps[0].Reached()
+		}
+		select {
+		case <-reached:
+			if cl.spring(op) {
+				return scenarios.ResultHeldUp, nil
+			}
+		case msg, ok := <-op.reply:
+			if !ok {
+				return "", cl.gone()
+			}
+			return cl.finish(op, msg)
+		case <-ctx.Done():
+			return "", cl.silent(ctx, op.op.String())
+		}
+	}
+}
+
+// spring notes that the next trap of an operation has been reached. It says whether the operation is held up there.
+func (cl *client) spring(op *operation) (heldUp bool) {
+	trap := op.traps[0]
+	op.traps = op.traps[1:]
+	cl.cell.fault(trapFaults[trap.want.Do], cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
+	switch trap.want.Do {
+	case scenarios.HoldRequest, scenarios.HoldReply:
+		cl.heldUp = trap.Trap
+		return true
+	case scenarios.DropReply:
+		return len(op.traps) == 0
+	}
+	return false
+}
+
+// springReached notes the traps that had been reached by the time the answer came.
+func (cl *client) springReached(op *operation) {
+	for len(op.traps) > 0 {
+		select {
+		case <-op.traps[0].Reached():
+			cl.spring(op)
+		default:
+			return
+		}
+	}
+}
+
+// finish takes note of the answer to the pending operation.
+func (cl *client) finish(op *operation, msg protocol.Message) (scenarios.Result, error) {
+	cl.pending = nil
+	if msg.Unsupported {
+		return "", notApplicable("the client does not know %q", verbs[op.op])
+	}
+	cl.springReached(op)
+	missed := op.traps
+	for _, trap := range missed {
+		trap.Disarm()
+	}
+	outcome := outcomeOf(msg.Outcome)
+	if op.op == history.OpAcquire {
+		cl.holds = outcome == history.OK
+	}
+	if len(missed) > 0 && !op.gaveUp.Load() {
+		return "", notApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, describe(missed[0].want))
+	}
+	return results[outcome], nil
+}
+
+var results = map[history.Outcome]scenarios.Result{
+	history.OK: scenarios.ResultOK, history.No: scenarios.ResultNo, history.Unknown: scenarios.ResultUnknown,
+}
+
+func describe(trap scenarios.Trap) string {
+	what := trap.What.String()
+	if trap.Nth > 1 {
+		return fmt.Sprintf("a %s number %d", what, trap.Nth)
+	}
+	return "a " + what
+}
+
+// letGo lets go what is held of an operation, and waits for the operation to come to something. If the client has given
+// the operation up meanwhile, it waits until the server has carried the request out all the same.
+func (cl *client) letGo(ctx context.Context) (scenarios.Result, error) {
+	held := cl.heldUp
+	cl.heldUp = nil
+	held.Release()
+	if cl.pending != nil {
+		return cl.settle(ctx)
+	}
+	select {
+	case <-held.Delivered():
+		return scenarios.ResultDone, nil
+	case <-ctx.Done():
+		return "", undecided("the held request of %s was not delivered: %v", cl.name, context.Cause(ctx))
+	}
+}
+
+// giveUp orders the client to cancel its operation, and waits for the answer.
+func (cl *client) giveUp(ctx context.Context) (scenarios.Result, error) {
+	op := cl.pending
+	op.gaveUp.Store(true)
+	if _, err := cl.ask(ctx, protocol.Request{Do: protocol.Cancel, Op: op.id}); err != nil {
+		return "", err
+	}
+	select {
+	case msg, ok := <-op.reply:
+		if !ok {
+			return "", cl.gone()
+		}
+		return cl.finish(op, msg)
+	case <-ctx.Done():
+		return "", cl.silent(ctx, protocol.Cancel)
+	}
+}

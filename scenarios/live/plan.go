@@ -1,0 +1,152 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// SubjectOf is a lock that comes with the lab, run by worker (the command that runs a client process).
+func SubjectOf(spec impls.Spec, worker []string) Subject {
+	return Subject{Name: spec.Name, Argv: worker, Traits: Traits{
+		Known: true, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+	}}
+}
+
+// Plan lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each
+// should come to.
+func Plan(scripts []*scenarios.Script, subjects []Subject, rounds int, expect func(*scenarios.Script, Subject) checker.Expected) []Case {
+	var cases []Case
+	for _, script := range scripts {
+		for _, subject := range subjects {
+			for round := 1; round <= rounds; round++ {
+				cases = append(cases, Case{subject, script, round, expect(script, subject)})
+			}
+		}
+	}
+	return cases
+}
+
+// Shard is the ith of n parts of the cases, i from 1. Neighbours fall into different parts, so that all take about as long.
+func Shard(cases []Case, i, n int) []Case {
+	var part []Case
+	for k := i - 1; k < len(cases); k += n {
+		part = append(part, cases[k])
+	}
+	return part
+}
+
+// Planned is the cell that a case will become, as run.json has it before the run.
+func (c Case) Planned() checker.Cell {
+	return checker.Cell{
+		Lock: c.Subject.Name, Scenario: c.Script.Name, Round: c.Round, Expected: c.Expected,
+		Dir: filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
+	}
+}
+
+// Progress is told how a run goes on; one call at a time. An error keeps further cells from being started.
+type Progress interface {
+	CellStarted(Case) error
+	CellEnded(checker.Cell) error
+}
+
+// Order is in which order, and how many at a time, cells are run.
+type Order struct {
+	Parallel int
+	// Seed shuffles the cells, so that none comes to depend on its neighbours. The same seed gives the same order.
+	Seed int64
+}
+
+// RunAll runs the cases and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
+// cut short and left out.
+func (w *World) RunAll(ctx context.Context, cases []Case, order Order, progress Progress) ([]checker.Cell, error) {
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		ended  = make([]*checker.Cell, len(cases))
+		stop   error
+		places = make(chan struct{}, order.Parallel)
+	)
+	start := func(i int) (goOn bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stop == nil && ctx.Err() == nil {
+			stop = progress.CellStarted(cases[i])
+		}
+		return stop == nil && ctx.Err() == nil
+	}
+	end := func(i int, cell checker.Cell) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
+		ended[i] = &cell
+		if err := progress.CellEnded(cell); err != nil && stop == nil {
+			stop = err
+		}
+	}
+	for _, i := range order.of(cases) {
+		places <- struct{}{}
+		if !start(i) {
+			break
+		}
+		wg.Go(func() {
+			end(i, w.Run(ctx, cases[i]))
+			<-places
+		})
+	}
+	wg.Wait()
+	var cells []checker.Cell
+	for _, cell := range ended {
+		if cell != nil {
+			cells = append(cells, *cell)
+		}
+	}
+	return cells, stop
+}
+
+// of is the order in which the cases are started: shuffled, but those first that wait for a client library's own time-outs, so
+// that nobody waits for them alone at the end.
+func (o Order) of(cases []Case) []int {
+	order := rand.New(rand.NewPCG(uint64(o.Seed), 0)).Perm(len(cases))
+	patient := func(i int) int {
+		if slices.Contains(cases[i].Script.Needs, scenarios.NeedsResend) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(patient(a), patient(b)) })
+	return order
+}
+
+// Expect says what a subject should come to in a script: what the reviewed matrix says; else what the lock's card says;
+// else that it is safe.
+func Expect(matrix *scenarios.Matrix, specs []impls.Spec) func(*scenarios.Script, Subject) checker.Expected {
+	return func(script *scenarios.Script, subject Subject) checker.Expected {
+		if expected, ok := matrix.Lookup(script.Name, subject.Name); ok {
+			return expected
+		}
+		return expectedByCard(specs, subject.Name)
+	}
+}
+
+func expectedByCard(specs []impls.Spec, name string) checker.Expected {
+	safe := checker.Verdict{Kind: checker.Safe}
+	i := slices.IndexFunc(specs, func(s impls.Spec) bool { return s.Name == name })
+	switch {
+	case i < 0:
+		return checker.Expected{Verdict: safe, By: checker.ByDefault}
+	case specs[i].Bug != "":
+		return checker.Expected{By: checker.ByCard}
+	}
+	return checker.Expected{Verdict: safe, By: checker.ByCard}
+}

@@ -1,0 +1,92 @@
+package live
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// recorder writes a cell's history, one line an event, as it happens: what was known when the lab was killed can be read
+// back. It also keeps the events for the judge. It is safe for concurrent use.
+type recorder struct {
+	since func() time.Duration
+
+	mu     sync.Mutex
+	file   *os.File
+	out    *history.Writer
+	events []history.Event
+	err    error // the first write that failed
+	closed bool
+}
+
+func newRecorder(path string, header history.Header, since func() time.Duration) (*recorder, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	out, err := history.NewWriter(file, header)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &recorder{since: since, file: file, out: out}, nil
+}
+
+// add records e. An event without a time happens now; one that comes with a time keeps it unless that would run backwards.
+func (r *recorder) add(e history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if e.At == 0 {
+		e.At = r.since()
+	}
+	if n := len(r.events); n > 0 {
+		e.At = max(e.At, r.events[n-1].At)
+	}
+	r.events = append(r.events, e)
+	if err := r.out.Write(e); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// lastTouch is when a command last created, replaced or prolonged key.
+func (r *recorder) lastTouch(key string) (at time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.events) - 1; i >= 0; i-- {
+		e := r.events[i]
+		if e.Kind == history.KindCommand && touches(e.Detail.Command, key) {
+			return e.At, true
+		}
+	}
+	return 0, false
+}
+
+func touches(command *history.Command, key string) bool {
+	for _, change := range command.Changes {
+		if change.Key != key {
+			continue
+		}
+		switch change.Effect(command.Asked) {
+		case history.EffectCreated, history.EffectReplaced, history.EffectProlonged:
+			return true
+		}
+	}
+	return false
+}
+
+// close ends the record and returns its events, with the first error met while writing them.
+func (r *recorder) close() ([]history.Event, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if err := r.file.Close(); err != nil && r.err == nil {
+		r.err = err
+	}
+	return r.events, r.err
+}

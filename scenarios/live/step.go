@@ -1,0 +1,109 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// step carries out one line of the script and compares what it came to with what must be seen.
+func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
+	cl := c.clients[step.Client] // nil where the lab acts
+	if cl != nil && cl.skips(step) {
+		cl.skipped = true
+		c.note(step, step.Text+"  (skipped: "+cl.name+" does not hold the lock)")
+		return nil
+	}
+	c.note(step, step.Text)
+	began := c.world.since()
+	result, err := c.perform(ctx, cl, step)
+	if err != nil {
+		return err
+	}
+	if len(step.Want) > 0 && !slices.Contains(step.Want, result) {
+		return undecided("line %d: %q came to %s", step.Line, step.Text, result)
+	}
+	if took := c.world.since() - began; !step.Waits() && took > c.script.Lease/4 {
+		return undecided("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+	}
+	return nil
+}
+
+func (c *cell) note(step *scenarios.Step, text string) {
+	c.rec.add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
+}
+
+// skips says whether a step is left out because it makes sense only for a client that holds the lock by its own account:
+// nobody works under, or releases, a lock that it was refused.
+func (cl *client) skips(step *scenarios.Step) bool {
+	switch step.Verb {
+	case scenarios.VerbOp:
+		if step.Op == history.OpAcquire || cl.holds {
+			cl.skipped = false
+			return false
+		}
+		return true
+	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbGiveUp:
+		return cl.skipped
+	}
+	return false
+}
+
+// perform does what a step says.
+func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (scenarios.Result, error) {
+	switch step.Verb {
+	case scenarios.VerbOp:
+		if err := cl.begin(step); err != nil || step.Async {
+			return scenarios.ResultDone, err
+		}
+		return cl.settle(ctx)
+	case scenarios.VerbAwait:
+		if cl.pending == nil {
+			return "", undecided("line %d: %s has nothing in the background", step.Line, cl.name)
+		}
+		return cl.settle(ctx)
+	case scenarios.VerbContinue:
+		if cl.heldUp == nil {
+			return "", undecided("line %d: nothing of %s is held up", step.Line, cl.name)
+		}
+		return cl.letGo(ctx)
+	case scenarios.VerbGiveUp:
+		if cl.pending == nil {
+			return "", undecided("line %d: %s has nothing to give up", step.Line, cl.name)
+		}
+		return cl.giveUp(ctx)
+	case scenarios.VerbWaitExpired:
+		return c.waitExpired(ctx)
+	case scenarios.VerbWaitFreed:
+		return c.waitFreed(ctx)
+	case scenarios.VerbServerJump:
+		return scenarios.ResultDone, c.jumpServerClock(ctx, step.Span.Of(c.script.Lease))
+	case scenarios.VerbRestart:
+		return scenarios.ResultDone, c.restartServer(ctx)
+	}
+	return scenarios.ResultDone, cl.suffer(ctx, step, c.script.Lease)
+}
+
+// suffer does to a client, its clock or its link what a step says.
+func (cl *client) suffer(ctx context.Context, step *scenarios.Step, lease time.Duration) error {
+	switch step.Verb {
+	case scenarios.VerbPause:
+		return cl.pause(ctx)
+	case scenarios.VerbResume:
+		return cl.resume(ctx)
+	case scenarios.VerbCrash:
+		return cl.crash(ctx)
+	case scenarios.VerbClock:
+		return cl.setClock(ctx, step.Span.Of(lease), step.Rate)
+	case scenarios.VerbHeal:
+		return cl.heal(ctx)
+	}
+	if fault, ok := linkFault(step, lease); ok {
+		return cl.disturb(ctx, fault)
+	}
+	return fmt.Errorf("line %d: the live world does not know how to %q", step.Line, step.Text)
+}

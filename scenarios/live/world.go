@@ -1,0 +1,255 @@
+// Package live runs scenarios in the live world: every client a process of its own, every link a toxiproxy proxy and a tap,
+// every server a real one or miniredis.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// The servers that Config.Server can name; anything else is the address of a running one.
+const (
+	Embedded    = "embedded"
+	RedisServer = "redis-server"
+)
+
+// Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
+const Auto = "auto"
+
+// Config is what the cells of a run have in common.
+type Config struct {
+	Dir         string        // where the results go
+	Guard       []string      // the command that runs the guard
+	Server      string        // Embedded, RedisServer, or host:port
+	Toxiproxy   string        // URL of a running toxiproxy; empty: one inside the lab
+	Listen      string        // the host on which the taps listen; empty: loopback
+	Advertise   string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: found out
+	CellTimeout time.Duration // after which a cell is given up as unknown
+	NoQuestions bool          // ask the server no state questions
+}
+
+// Subject is a lock under test and the command that runs a client of it.
+type Subject struct {
+	Name   string
+	Argv   []string
+	Traits Traits
+}
+
+// Traits are what a script may need of a lock.
+type Traits struct {
+	Known     bool // false: the client will say
+	Leaseless bool
+	Renews    bool
+	Resends   bool
+}
+
+// lacks says why a lock cannot meet a need, or "".
+func (t Traits) lacks(need scenarios.Need) string {
+	switch {
+	case need == scenarios.NeedsLease && t.Leaseless:
+		return "the lock has no lease"
+	case need == scenarios.NeedsRenewal && !t.Renews:
+		return "the lock does not renew itself"
+	case need == scenarios.NeedsResend && !t.Resends:
+		return "the client library sends nothing again by itself"
+	case need == scenarios.NeedsNoResend && t.Resends:
+		return "the client library sends commands again by itself"
+	}
+	return ""
+}
+
+// Case is one cell to be run.
+type Case struct {
+	Subject  Subject
+	Script   *scenarios.Script
+	Round    int // from 1
+	Expected checker.Expected
+}
+
+// World is the live world of one run. Its cells may run at the same time.
+type World struct {
+	cfg      Config
+	base     time.Time
+	guard    *process.Guard
+	network  *network.Network
+	resource server.Server // nil at an address: there the cells' counters lie beside their locks
+	remote   *server.Remote
+	names    atomic.Int64
+	// starting is the right to start a cell's processes. Few have it at a time: starting is what costs, and the cells already
+	// at play must not stall for it.
+	starting chan struct{}
+}
+
+// Open brings up what the cells share. The error says what could not be had; nothing is left running then.
+func Open(ctx context.Context, cfg Config) (_ *World, err error) {
+	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if w.guard, err = process.StartGuard(cfg.Guard); err != nil {
+		return nil, err
+	}
+	if w.network, err = network.Open(ctx, cfg.Toxiproxy); err != nil {
+		return nil, err
+	}
+	if cfg.Advertise == Auto {
+		if w.cfg.Advertise, err = ownAddress(cfg.Toxiproxy); err != nil {
+			return nil, err
+		}
+	}
+	switch cfg.Server {
+	case Embedded:
+		w.resource, err = server.StartEmbedded()
+	case RedisServer:
+		w.resource, err = server.StartRedis(ctx, w.guard, server.Options{Log: filepath.Join(cfg.Dir, "resource.log")})
+	default:
+		w.remote, err = server.At(ctx, cfg.Server)
+	}
+	return w, err
+}
+
+// Close ends everything that the world has started.
+func (w *World) Close() error {
+	var errs []error
+	if w.network != nil {
+		errs = append(errs, w.network.Close())
+	}
+	if w.resource != nil {
+		errs = append(errs, w.resource.Close())
+	}
+	if w.remote != nil {
+		errs = append(errs, w.remote.Close())
+	}
+	if w.guard != nil {
+		errs = append(errs, w.guard.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ServerVersion describes the servers of the cells.
+func (w *World) ServerVersion() string {
+	if w.remote != nil {
+		return w.remote.Describe()
+	}
+	return w.resource.Describe()
+}
+
+// ToxiproxyVersion describes the proxies of the cells.
+func (w *World) ToxiproxyVersion() string {
+	return w.network.Version() + ", " + w.network.Where()
+}
+
+func (w *World) since() time.Duration { return time.Since(w.base) }
+
+// startServer gives a cell a server of its own, or at an address a key prefix of its own.
+func (w *World) startServer(ctx context.Context, dir string) (s server.Server, prefix string, err error) {
+	switch w.cfg.Server {
+	case Embedded:
+		s, err = server.StartEmbedded()
+	case RedisServer:
+		s, err = server.StartRedis(ctx, w.guard, server.Options{Log: filepath.Join(dir, "redis-server.log")})
+	default:
+		return w.remote, fmt.Sprintf("locklab:%s:%d:", filepath.Base(w.cfg.Dir), w.names.Add(1)), nil
+	}
+	return s, "", err
+}
+
+// stopServer ends a cell's own server; a shared one is left as it was found.
+func (w *World) stopServer(s server.Server, prefix string) error {
+	if w.remote == nil {
+		return s.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return server.DeletePrefix(ctx, s.Addr(), 0, prefix)
+}
+
+// counter is where the work of a cell goes: a server and a key of its own there.
+func (w *World) counter(prefix string) (addr, key string) {
+	if w.remote != nil {
+		return w.remote.Addr(), prefix + "counter"
+	}
+	return w.resource.Addr(), fmt.Sprintf("counter%d", w.names.Add(1))
+}
+
+// lacks says what a script needs that the lock or the servers of this world do not have, or "".
+func (w *World) lacks(script *scenarios.Script, traits Traits) string {
+	for _, need := range script.Needs {
+		if why := traits.lacks(need); why != "" && traits.Known {
+			return why
+		}
+	}
+	restarts := func(step scenarios.Step) bool { return step.Verb == scenarios.VerbRestart }
+	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
+		return "a server at an address is never restarted"
+	}
+	return ""
+}
+
+func (w *World) linkName(client, what string) string {
+	return fmt.Sprintf("locklab-%s-%d-%s-%s", filepath.Base(w.cfg.Dir), w.names.Add(1), client, what)
+}
+
+// advertised is a tap's address as toxiproxy must dial it.
+func (w *World) advertised(addr string) string {
+	if w.cfg.Advertise == "" {
+		return addr
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(w.cfg.Advertise, port)
+}
+
+// ownAddress is the address of this machine as seen from a toxiproxy.
+func ownAddress(apiURL string) (string, error) {
+	if apiURL == "" {
+		return "", nil
+	}
+	target, err := url.Parse(apiURL)
+	if err != nil {
+		return "", err
+	}
+	conn, err := net.Dial("tcp", target.Host)
+	if err != nil {
+		return "", fmt.Errorf("finding out the address that %s can reach: %w", apiURL, err)
+	}
+	defer conn.Close()
+	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	return host, err
+}
+
+// tail is the end of a text file, at most limit bytes, in one line.
+func tail(path string, limit int64) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
+	return strings.Join(strings.Fields(string(text)), " "), err
+}

@@ -1,0 +1,57 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest is the candidate that somebody who wrote name most likely meant, or "" if none is near: the one with the fewest
+// letters to change, else the shortest one that contains name.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", len(name)/3+1
+	for _, candidate := range candidates {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	if best != "" || len(name) < 3 {
+		return best
+	}
+	for _, candidate := range candidates {
+		if strings.Contains(candidate, name) && (best == "" || len(candidate) < len(best)) {
+			best = candidate
+		}
+	}
+	return best
+}
+
+// didYouMean is the end of a complaint about name: empty if nothing is near.
+func didYouMean(name string, candidates []string) string {
+	if meant := Nearest(name, candidates); meant != "" {
+		return fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return ""
+}
+
+// distance counts the insertions, removals, replacements and swaps of neighbours that make b of a.
+func distance(a, b string) int {
+	above, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], above[j-2]+1)
+			}
+		}
+		above, row, next = row, next, above
+	}
+	return row[len(b)]
+}

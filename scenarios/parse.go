@@ -1,0 +1,208 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Bounds of a script.
+const (
+	minLease   = 50 * time.Millisecond
+	maxLease   = 10 * time.Minute
+	maxClients = 16
+	maxName    = 16 // bytes of a client's name
+	maxSteps   = 500
+)
+
+// Parse reads a script. path is how errors name the file, and its base name without .lab is the scenario's name. The error
+// is an Errors with all that is wrong.
+func Parse(path string, src []byte) (*Script, error) {
+	p := &parser{
+		script: &Script{Path: path, Name: nameOf(path)},
+		wrong:  complaints{file: path},
+		seen:   map[string]int{},
+	}
+	p.parse(splitLines(src, &p.wrong))
+	if err := p.wrong.err(); err != nil {
+		return nil, err
+	}
+	checkStory(p.script, &p.wrong)
+	if err := p.wrong.err(); err != nil {
+		return nil, err
+	}
+	return p.script, nil
+}
+
+// ParseFile reads the script at path. The error is an Errors, or says why the file could not be read.
+func ParseFile(path string) (*Script, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, src)
+}
+
+type parser struct {
+	script *Script
+	wrong  complaints
+	seen   map[string]int // header to its line
+}
+
+func (p *parser) parse(lines []line) {
+	lines = p.preface(lines)
+	last := 1
+	for _, l := range lines {
+		l.text = withoutComment(l.text)
+		if l.text == "" {
+			continue
+		}
+		if p.wrong.full {
+			return
+		}
+		last = l.number
+		if err := p.line(l); err != nil {
+			p.wrong.add(l.number, "%s", err)
+		}
+	}
+	p.missing(last)
+}
+
+// preface takes the comment at the top of the file: the title, and what it is about.
+func (p *parser) preface(lines []line) []line {
+	for i, l := range lines {
+		if l.text == "" && p.script.Title == "" {
+			continue
+		}
+		if !l.isComment() {
+			return lines[i:]
+		}
+		comment := strings.TrimPrefix(strings.TrimPrefix(l.text, "#"), " ")
+		switch title := strings.TrimSpace(comment); {
+		case p.script.Title == "":
+			p.script.Title = title
+		default:
+			p.script.About = append(p.script.About, comment)
+		}
+	}
+	return nil
+}
+
+// missing complains about what a script cannot do without.
+func (p *parser) missing(last int) {
+	if p.seen["lease"] == 0 {
+		p.wrong.add(last, "no lease is given; add a line such as 'lease 1s' before the first step")
+	}
+	if p.seen["clients"] == 0 {
+		p.wrong.add(last, "no clients are given; add a line such as 'clients C1 C2' before the first step")
+	}
+	if len(p.script.Steps) == 0 && len(p.wrong.all) == 0 {
+		p.wrong.add(last, "nothing happens; add a step such as 'C1 acquire => ok'")
+	}
+}
+
+func (p *parser) line(l line) error {
+	first := fields(l.text)
+	if len(first) == 0 {
+		return fmt.Errorf("a line of commas says nothing")
+	}
+	if slices.Contains(headers(), first[0]) {
+		return p.header(first[0], l)
+	}
+	if len(p.script.Steps) == maxSteps {
+		return fmt.Errorf("more than %d steps are too many for one script", maxSteps)
+	}
+	step, err := p.step(l)
+	if err != nil {
+		return err
+	}
+	p.script.Steps = append(p.script.Steps, step)
+	return nil
+}
+
+func (p *parser) header(name string, l line) error {
+	if before := p.seen[name]; before > 0 {
+		return fmt.Errorf("%q is given twice; it stands on line %d already", name, before)
+	}
+	p.seen[name] = l.number
+	if len(p.script.Steps) > 0 {
+		return fmt.Errorf("%q must come before the first step", name)
+	}
+	_, rest, _ := strings.Cut(l.text, name)
+	rest = strings.TrimSpace(rest)
+	words := fields(rest)
+	if len(words) == 0 {
+		return fmt.Errorf("%q says nothing; put something after it", name)
+	}
+	switch name {
+	case "source":
+		p.script.Source = rest
+		return nil
+	case "lease":
+		return p.lease(words)
+	case "clients":
+		return p.clients(words)
+	}
+	return p.needs(words)
+}
+
+func (p *parser) lease(words []string) error {
+	lease, err := time.ParseDuration(words[0])
+	if err != nil || len(words) > 1 {
+		return fmt.Errorf("%q is no lease; write it as '1s' or '500ms'", strings.Join(words, " "))
+	}
+	if lease < minLease || lease > maxLease {
+		return fmt.Errorf("a lease of %s is out of bounds; it must be between %s and %s", span(lease), span(minLease), span(maxLease))
+	}
+	p.script.Lease = lease
+	return nil
+}
+
+func (p *parser) clients(names []string) error {
+	if len(names) > maxClients {
+		return fmt.Errorf("%d clients are too many; at most %d may take part", len(names), maxClients)
+	}
+	for i, name := range names {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("client %q is named twice", name)
+		}
+	}
+	p.script.Clients = names
+	return nil
+}
+
+func checkName(name string) error {
+	reserved := append(headers(), "wait", "server")
+	if slices.Contains(reserved, name) {
+		return fmt.Errorf("a client cannot be called %q, because scripts use that word; try C1", name)
+	}
+	strange := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+	}
+	if len(name) > maxName || strings.ContainsFunc(name, strange) || !unicode.IsLetter(rune(name[0])) {
+		return fmt.Errorf("a client cannot be called %q; a name is a letter and at most %d more letters, digits, - or _", name, maxName-1)
+	}
+	return nil
+}
+
+func (p *parser) needs(words []string) error {
+	for i, word := range words {
+		if !slices.Contains(needs(), word) {
+			return unknownWord("need", word, needs())
+		}
+		if slices.Contains(words[:i], word) {
+			return fmt.Errorf("need %q is named twice", word)
+		}
+		p.script.Needs = append(p.script.Needs, Need(word))
+	}
+	if slices.Contains(p.script.Needs, NeedsResend) && slices.Contains(p.script.Needs, NeedsNoResend) {
+		return fmt.Errorf("no lock both sends again and does not; keep one of 'resend' and 'no-resend'")
+	}
+	return nil
+}

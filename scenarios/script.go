@@ -1,0 +1,148 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Script is a parsed .lab file.
+type Script struct {
+	Path    string // as given by the user; the base name for the scripts that come with the lab
+	Name    string // the file's name without .lab
+	Title   string // the first comment line
+	About   []string
+	Source  string // the article or thread that describes the trouble
+	Lease   time.Duration
+	Clients []string
+	Needs   []Need
+	Steps   []Step
+}
+
+// Need is a trait of the lock without which the script makes no sense; other locks are n/a.
+type Need string
+
+// The needs that a script can state. What it needs of the server follows from its steps.
+const (
+	NeedsLease    Need = "lease"     // the service frees the lock by itself
+	NeedsResend   Need = "resend"    // the client library sends a command again when no reply comes
+	NeedsNoResend Need = "no-resend" //
+	NeedsRenewal  Need = "renewal"   // the lock renews itself in the background
+	NeedsCheck    Need = "check"     // the lock can be asked whether it is still held
+	NeedsRenew    Need = "renew"     // the lock's user can renew it
+)
+
+// Step is one line of a script.
+type Step struct {
+	Line   int
+	Text   string // the line as written, comment and surrounding blanks removed
+	Client string // empty where the lab acts
+	Verb   Verb
+	// Op is set where Verb is VerbOp.
+	Op     history.Op
+	Within Span   // acquire: try again for so long; renew, release, check, work: unused
+	Async  bool   // "in background": the step ends when the request has been sent
+	Traps  []Trap // breakpoints of the operation, in the order in which they are to be reached
+	// Span is the argument of clock, delay and server clock jumps.
+	Span Span
+	// Rate is the argument of clock rate.
+	Rate float64
+	// Side is the argument of cut off.
+	Side Side
+	// Want lists the results of which one must be seen for the script to have happened at all; empty: any will do.
+	Want []Result
+}
+
+// Verb is what a step does.
+type Verb uint8
+
+// The verbs.
+const (
+	VerbOp          Verb = iota + 1 // acquire, release, renew, check, work
+	VerbAwait                       // await: wait for the operation in the background
+	VerbContinue                    // continue: let the held request or reply go, then wait for the operation or its next trap
+	VerbGiveUp                      // give up: the client cancels its operation, and the lab waits for its answer
+	VerbPause                       // pause, resume: SIGSTOP, SIGCONT
+	VerbResume                      //
+	VerbCrash                       // crash: SIGKILL
+	VerbClock                       // clock ahead D, clock behind D, clock rate R, clock right
+	VerbCutOff                      // cut off [requests|replies]: bytes are held on the client's link until heal
+	VerbRefuse                      // refuse: connections are broken and refused until heal
+	VerbDelay                       // delay D: each way
+	VerbLoseReplies                 // lose replies: commands are applied, replies vanish
+	VerbHeal                        // heal: the client's link is whole again
+	VerbWaitExpired                 // wait until expired: the lease of the last grant has passed
+	VerbWaitFreed                   // wait until freed: the key is gone from the server, within two leases
+	VerbServerJump                  // server clock jumps D
+	VerbRestart                     // server restarts empty
+)
+
+// Side is a direction on a link.
+type Side uint8
+
+// The sides.
+const (
+	BothWays Side = iota
+	Requests
+	Replies
+)
+
+// Span is a length of time, absolute or in leases of the script.
+type Span struct {
+	Fixed  time.Duration
+	Leases float64
+}
+
+// Of is the span for the given lease.
+func (s Span) Of(lease time.Duration) time.Duration {
+	return s.Fixed + time.Duration(s.Leases*float64(lease))
+}
+
+// Trap is a breakpoint on the wire within an operation.
+type Trap struct {
+	Do   Action
+	Nth  int   // from 1
+	What Match // which requests count
+}
+
+// Action is what happens at a trap.
+type Action uint8
+
+// The actions.
+const (
+	HoldRequest Action = iota + 1 // hold before first DEL
+	HoldReply                     // hold reply of first write
+	DropReply                     // drop reply of first write
+	Duplicate                     // duplicate first removal
+)
+
+// Match says which requests that touch the lock's key (for work: the resource's key) a trap counts.
+type Match struct {
+	Kind    MatchKind
+	Command string // upper case, where Kind is MatchCommand
+}
+
+// MatchKind is the kind of a Match.
+type MatchKind uint8
+
+// The kinds of matches. A script or an EXEC counts as a write and as a removal, because it may be one.
+const (
+	MatchAny     MatchKind = iota + 1 // "request"
+	MatchWrite                        // "write"
+	MatchRemoval                      // "removal"
+	MatchCommand                      // a command's name
+)
+
+// Result is what a step came to.
+type Result string
+
+// The results of steps.
+const (
+	ResultOK      Result = "ok"
+	ResultNo      Result = "no"
+	ResultUnknown Result = "unknown"
+	ResultHeldUp  Result = "held-up" // every trap of the operation has been reached; it is pending
+	ResultDone    Result = "done"    // a fault, or a wait, took effect
+	ResultExpired Result = "expired"
+	ResultLive    Result = "live" // still held when the wait's bound was over
+)

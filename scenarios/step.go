@@ -1,0 +1,250 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of what a step may ask for. Spans in leases and rates of clocks are numbers between least and most.
+const (
+	maxTraps = 9
+	least    = 0.001
+	most     = 1000.0
+)
+
+func inBounds(number float64) bool { return number >= least && number <= most }
+
+// step reads one line that is no header.
+func (p *parser) step(l line) (Step, error) {
+	says, want, hasWant := strings.Cut(l.text, "=>")
+	r := &reader{words: fields(says)}
+	step := Step{Line: l.number, Text: l.text}
+	var err error
+	switch first := r.peek(); {
+	case first == "":
+		return step, errors.New("nothing stands before '=>'")
+	case first == "wait" || first == "server":
+		err = step.labVerb(r)
+	case len(p.script.Clients) == 0:
+		return step, p.beforeClients(first)
+	default:
+		if err = p.client(&step, r); err == nil {
+			err = step.clientVerb(r)
+		}
+	}
+	if err != nil {
+		return step, err
+	}
+	if !r.done() {
+		return step, fmt.Errorf("%q is not understood here", strings.Join(r.words, " "))
+	}
+	if hasWant {
+		step.Want, err = wanted(want)
+	}
+	return step, err
+}
+
+// beforeClients complains about a step that comes before anybody is declared, unless the header was there and was wrong.
+func (p *parser) beforeClients(first string) error {
+	if p.seen["clients"] > 0 {
+		return fmt.Errorf("the step cannot be read before 'clients' on line %d is right", p.seen["clients"])
+	}
+	if meant := didYouMean(first, headers()); meant != "" {
+		return fmt.Errorf("unknown word %q%s", first, meant)
+	}
+	return errors.New("the clients must be declared first, in a line such as 'clients C1 C2'")
+}
+
+// client takes the client's name that a step begins with.
+func (p *parser) client(step *Step, r *reader) error {
+	name := r.next()
+	if slices.Contains(p.script.Clients, name) {
+		step.Client = name
+		return nil
+	}
+	known := slices.Concat(p.script.Clients, headers(), []string{"wait", "server"})
+	meant := didYouMean(name, known)
+	if _, isVerb := takePhrase(r, phrases()); isVerb || meant == "" {
+		return unknownWord("client", name, p.script.Clients)
+	}
+	return fmt.Errorf("unknown word %q%s", name, meant)
+}
+
+// takePhrase takes the first of the phrases that comes next.
+func takePhrase(r *reader, all []phrase) (phrase, bool) {
+	for _, candidate := range all {
+		if r.accept(candidate.words) {
+			return candidate, true
+		}
+	}
+	return phrase{}, false
+}
+
+func (s *Step) labVerb(r *reader) error {
+	found, ok := takePhrase(r, labPhrases())
+	if !ok {
+		return unknownWord("step", strings.Join(r.words, " "), spellings(labPhrases()))
+	}
+	s.Verb = found.verb
+	if s.Verb != VerbServerJump {
+		return nil
+	}
+	var err error
+	s.Span, err = takeSpan(r)
+	return err
+}
+
+func (s *Step) clientVerb(r *reader) error {
+	if r.done() {
+		return fmt.Errorf("%s does nothing; add a verb such as 'acquire'", s.Client)
+	}
+	found, ok := takePhrase(r, phrases())
+	if !ok {
+		return unknownVerb(r)
+	}
+	s.Verb, s.Op = found.verb, found.op
+	var err error
+	switch s.Verb {
+	case VerbOp:
+		return s.options(r)
+	case VerbClock:
+		return s.clock(r)
+	case VerbDelay:
+		s.Span, err = takeSpan(r)
+	case VerbCutOff:
+		s.Side = takeSide(r)
+	}
+	return err
+}
+
+// unknownVerb complains about the next word, or about the next two where they are nearer to a verb of two words.
+func unknownVerb(r *reader) error {
+	word := r.next()
+	two := strings.TrimSpace(word + " " + r.peek())
+	known := spellings(phrases())
+	if meant := Nearest(two, known); strings.Contains(meant, " ") {
+		return unknownWord("verb", two, known)
+	}
+	return unknownWord("verb", word, known)
+}
+
+func takeSide(r *reader) Side {
+	switch {
+	case r.accept("requests"):
+		return Requests
+	case r.accept("replies"):
+		return Replies
+	}
+	return BothWays
+}
+
+// clock reads how a client's clock goes from now on: each such step sets both its offset and its rate.
+func (s *Step) clock(r *reader) (err error) {
+	s.Rate = 1
+	switch how := r.next(); how {
+	case "right":
+	case "ahead":
+		s.Span, err = takeSpan(r)
+	case "behind":
+		s.Span, err = takeSpan(r)
+		s.Span = Span{Fixed: -s.Span.Fixed, Leases: -s.Span.Leases}
+	case "rate":
+		word := r.next()
+		rate, bad := strconv.ParseFloat(word, 64)
+		if bad != nil || !inBounds(rate) {
+			return fmt.Errorf("%q is no rate; write a number from %g to %g, as in 'clock rate 1.5'", word, least, most)
+		}
+		s.Rate = rate
+	case "":
+		err = errors.New("how does the clock go? Write 'clock ahead 2s', 'clock behind 2s', 'clock rate 1.5' or 'clock right'")
+	default:
+		err = unknownWord("clock setting", how, []string{"ahead", "behind", "rate", "right"})
+	}
+	return err
+}
+
+// takeSpan reads "2s", "500ms", "3 leases" or "1 lease".
+func takeSpan(r *reader) (Span, error) {
+	word := r.next()
+	if word == "" {
+		return Span{}, errors.New("a length of time is missing; write it as '2s' or '3 leases'")
+	}
+	if leases, err := strconv.ParseFloat(word, 64); err == nil && (r.accept("leases") || r.accept("lease")) {
+		if !inBounds(leases) {
+			return Span{}, fmt.Errorf("%s leases are out of bounds; write a number from %g to %g", word, least, most)
+		}
+		return Span{Leases: leases}, nil
+	}
+	fixed, err := time.ParseDuration(word)
+	if err != nil {
+		return Span{}, fmt.Errorf("%q is no length of time; write it as '2s' or '3 leases'", strings.TrimSpace(word+" "+r.peek()))
+	}
+	if fixed <= 0 {
+		return Span{}, fmt.Errorf("%s is out of bounds; a length of time must be above 0", word)
+	}
+	return Span{Fixed: fixed}, nil
+}
+
+// options reads what may follow an operation, in any order.
+func (s *Step) options(r *reader) error {
+	for !r.done() {
+		if err := s.option(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Step) option(r *reader) error {
+	switch {
+	case r.accept("within"):
+		if s.Within != (Span{}) {
+			return errors.New("'within' is given twice")
+		}
+		within, err := takeSpan(r)
+		s.Within = within
+		return err
+	case r.accept("in background"):
+		if s.Async {
+			return errors.New("'in background' is given twice")
+		}
+		s.Async = true
+		return nil
+	}
+	trap, err := takeTrap(r)
+	if err != nil {
+		return err
+	}
+	if len(s.Traps) == maxTraps {
+		return fmt.Errorf("more than %d breakpoints in one operation are too many", maxTraps)
+	}
+	s.Traps = append(s.Traps, trap)
+	return nil
+}
+
+// wanted reads what must be seen.
+func wanted(text string) ([]Result, error) {
+	var want []Result
+	for word := range strings.SplitSeq(text, "|") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			return nil, errors.New("a result is missing after '=>'; write it as '=> ok' or '=> ok | no'")
+		}
+		if !slices.Contains(results(), word) {
+			return nil, unknownWord("result", word, results())
+		}
+		if slices.Contains(want, Result(word)) {
+			return nil, fmt.Errorf("result %q is named twice", word)
+		}
+		want = append(want, Result(word))
+	}
+	return want, nil
+}
+
+func results() []string {
+	return stringsOf([]Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp, ResultDone, ResultExpired, ResultLive})
+}

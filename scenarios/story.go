@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Bounds of spans, so that a script ends in the time that somebody waits for it.
+const (
+	maxWithin = 10 * time.Minute
+	maxDelay  = 10 * time.Second
+	maxJump   = 24 * time.Hour
+)
+
+// checkStory complains about steps that are well written but cannot happen: a client that acts though it crashed, a pause that
+// nobody ends, a result that the step cannot have.
+func checkStory(s *Script, wrong *complaints) {
+	cast := map[string]*actor{}
+	for _, name := range s.Clients {
+		cast[name] = &actor{name: name}
+	}
+	for _, step := range s.Steps {
+		err := checkStep(step, s.Lease)
+		if who := cast[step.Client]; who != nil {
+			err = cmp.Or(err, who.act(step))
+		}
+		if err != nil {
+			wrong.add(step.Line, "%s", err)
+		}
+	}
+	for _, name := range s.Clients {
+		cast[name].end(s, wrong)
+	}
+	slices.SortStableFunc(wrong.all, func(a, b ParseError) int { return a.Line - b.Line })
+}
+
+// checkStep checks what a step asks for by itself.
+func checkStep(step Step, lease time.Duration) error {
+	if err := checkSpans(step, lease); err != nil {
+		return err
+	}
+	if step.Async && len(step.Want) > 0 {
+		return fmt.Errorf("an operation in the background has no result yet; expect it where it ends, as in '%s await => ok'", step.Client)
+	}
+	possible := possibleResults(step)
+	for _, want := range step.Want {
+		if !slices.Contains(possible, want) {
+			return fmt.Errorf("this step cannot come to %q; possible here: %s", want, strings.Join(stringsOf(possible), ", "))
+		}
+	}
+	return nil
+}
+
+func checkSpans(step Step, lease time.Duration) error {
+	switch {
+	case step.Within != Span{} && step.Op != history.OpAcquire:
+		return fmt.Errorf("only an acquire tries again; take 'within' out")
+	case step.Within.Of(lease) > maxWithin:
+		return fmt.Errorf("an acquire may try for at most %s", span(maxWithin))
+	case step.Verb == VerbDelay && step.Span.Of(lease) > maxDelay:
+		return fmt.Errorf("a delay may be at most %s", span(maxDelay))
+	case step.Span.Of(lease).Abs() > maxJump:
+		return fmt.Errorf("a clock may be moved by at most %s", span(maxJump))
+	}
+	return nil
+}
+
+// possibleResults lists what a step can come to.
+func possibleResults(step Step) []Result {
+	switch step.Verb {
+	case VerbOp:
+		if stops(step.Traps) {
+			return []Result{ResultHeldUp}
+		}
+		return []Result{ResultOK, ResultNo, ResultUnknown}
+	case VerbAwait:
+		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp}
+	case VerbContinue:
+		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp, ResultDone}
+	case VerbGiveUp:
+		return []Result{ResultUnknown, ResultOK, ResultNo}
+	case VerbWaitExpired:
+		return []Result{ResultExpired, ResultLive}
+	case VerbWaitFreed:
+		return []Result{ResultOK, ResultNo}
+	}
+	return []Result{ResultDone}
+}
+
+// stops says whether an operation with these traps cannot simply run to its end.
+func stops(traps []Trap) bool {
+	return slices.ContainsFunc(traps, func(t Trap) bool { return t.Do != Duplicate })
+}

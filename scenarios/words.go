@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// phrase is how a script writes a step's verb. For clocks the phrase decides what the argument means.
+type phrase struct {
+	words string
+	verb  Verb
+	op    history.Op
+}
+
+// phrases lists the verbs of a client.
+func phrases() []phrase {
+	return []phrase{
+		{"acquire", VerbOp, history.OpAcquire},
+		{"release", VerbOp, history.OpRelease},
+		{"renew", VerbOp, history.OpRenew},
+		{"check", VerbOp, history.OpCheck},
+		{"work", VerbOp, history.OpWork},
+		{"await", VerbAwait, 0},
+		{"continue", VerbContinue, 0},
+		{"give up", VerbGiveUp, 0},
+		{"pause", VerbPause, 0},
+		{"resume", VerbResume, 0},
+		{"crash", VerbCrash, 0},
+		{"clock", VerbClock, 0},
+		{"cut off", VerbCutOff, 0},
+		{"refuse", VerbRefuse, 0},
+		{"delay", VerbDelay, 0},
+		{"lose replies", VerbLoseReplies, 0},
+		{"heal", VerbHeal, 0},
+	}
+}
+
+// labPhrases lists what the lab does itself.
+func labPhrases() []phrase {
+	return []phrase{
+		{"wait until expired", VerbWaitExpired, 0},
+		{"wait until freed", VerbWaitFreed, 0},
+		{"server clock jumps", VerbServerJump, 0},
+		{"server restarts empty", VerbRestart, 0},
+	}
+}
+
+func spellings(all []phrase) []string {
+	words := make([]string, len(all))
+	for i, p := range all {
+		words[i] = p.words
+	}
+	return words
+}
+
+// wordsFor is how a script writes the verb and operation.
+func wordsFor(all []phrase, verb Verb, op history.Op) string {
+	for _, p := range all {
+		if p.verb == verb && p.op == op {
+			return p.words
+		}
+	}
+	return ""
+}
+
+func headers() []string { return []string{"source", "lease", "clients", "needs"} }
+
+func ordinals() []string {
+	return []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
+}
+
+func needs() []string {
+	all := []Need{NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew}
+	return stringsOf(all)
+}
+
+func stringsOf[T ~string](all []T) []string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = string(one)
+	}
+	return words
+}
+
+// unknownWord complains about a word that is none of those known.
+func unknownWord(kind, word string, known []string) error {
+	if meant := didYouMean(word, known); meant != "" {
+		return fmt.Errorf("unknown %s %q%s", kind, word, meant)
+	}
+	return fmt.Errorf("unknown %s %q; known are %s", kind, word, strings.Join(known, ", "))
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// env is a lock's Env on a real server.
+type env struct {
+	ctx    context.Context // ends when the lock is closed
+	server impls.Server
+	clock  *clock
+	handle string
+	say    func(protocol.Message)
+	tasks  sync.WaitGroup
+
+	mu sync.Mutex
+	// acquiring: what the lock has to tell waits for the answer to its acquire, or a hold could end before it began.
+	acquiring bool
+	kept      []protocol.Message
+}
+
+func (e *env) Server() impls.Server { return e.server }
+
+func (e *env) Now() time.Time { return e.clock.now() }
+
+func (e *env) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(e.clock.real(d))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ctx.Err()
+	}
+}
+
+func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, e.clock.real(d))
+	unhook := context.AfterFunc(e.ctx, cancel)
+	return ctx, func() {
+		unhook()
+		cancel()
+	}
+}
+
+func (e *env) Token() string { return rand.Text() }
+
+func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	done := make(chan struct{})
+	e.tasks.Go(func() {
+		defer close(done)
+		fn(ctx)
+	})
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (e *env) Lost(why string) {
+	e.tell(protocol.Message{Lost: e.handle, Why: why})
+}
+
+func (e *env) Renewed(d time.Duration) {
+	e.tell(protocol.Message{Valid: e.handle, ValidMS: remaining(d)})
+}
+
+// tell writes a notice, or keeps it until the acquire that runs has been answered.
+func (e *env) tell(notice protocol.Message) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.acquiring {
+		e.kept = append(e.kept, notice)
+		return
+	}
+	e.say(notice)
+}
+
+// beginAcquire keeps notices back from now on.
+func (e *env) beginAcquire() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.acquiring = true
+}
+
+// endAcquire writes the answer to the acquire, then the notices kept back meanwhile.
+func (e *env) endAcquire(answer func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.acquiring = false
+	answer()
+	for _, notice := range e.kept {
+		e.say(notice)
+	}
+	e.kept = nil
+}
+
+// remaining is a validity as the protocol declares it: never negative.
+func remaining(d time.Duration) *float64 {
+	ms := max(protocol.MS(d), 0)
+	return &ms
+}

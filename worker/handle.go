@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// handle is an open lock. Its operations run one after another, in the order of the requests.
+type handle struct {
+	env   *env
+	lock  impls.Lock
+	close context.CancelFunc
+	// last is closed when the last operation so far has ended.
+	last chan struct{}
+}
+
+// turn puts an operation behind all that came before it: the operation waits for before, and closes after when it has ended. It
+// is called by the session's reader only.
+func (h *handle) turn() (before <-chan struct{}, after chan struct{}) {
+	before, after = h.last, make(chan struct{})
+	h.last = after
+	return before, after
+}
+
+// shut stops what runs beside the lock. The lock is not released.
+func (h *handle) shut() {
+	h.close()
+	h.env.tasks.Wait()
+}
+
+// perform runs an operation of the lock and answers it through say.
+func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
+	switch req.Do {
+	case protocol.Acquire:
+		h.env.beginAcquire()
+		held, err := acquire(ctx, h.lock, h.env, protocol.Duration(req.WithinMS))
+		h.env.endAcquire(func() { say(h.declare(held, err)) })
+	case protocol.Release:
+		say(settled(h.lock.Release(ctx)))
+	case protocol.Renew:
+		renewer, ok := h.lock.(impls.Renewer)
+		if !ok {
+			say(unsupported("this lock cannot be renewed by its user"))
+			return
+		}
+		say(h.declare(renewer.Renew(ctx)))
+	case protocol.Check:
+		checker, ok := h.lock.(impls.Checker)
+		if !ok {
+			say(unsupported("this lock cannot be asked whether it is held"))
+			return
+		}
+		say(settled(checker.Held(ctx)))
+	case protocol.Close:
+		h.shut()
+		say(done())
+	default:
+		say(unsupported(fmt.Sprintf("unknown verb %q", req.Do)))
+	}
+}
+
+// declare is the answer to an operation that began or prolonged a hold, with its validity where the lock declares one.
+func (h *handle) declare(held bool, err error) protocol.Message {
+	answer := settled(held, err)
+	if limited, ok := h.lock.(impls.Limited); ok && answer.Outcome == protocol.OK {
+		answer.ValidMS = remaining(limited.Valid())
+	}
+	return answer
+}

@@ -1,0 +1,129 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// MaxMS is the longest duration, in milliseconds, that a message may carry: a little over three years.
+const MaxMS = 1e11
+
+// MinRate and MaxRate bound the rate of a client's clock. In a request, no rate (zero) stands for 1.
+const (
+	MinRate = 0.001
+	MaxRate = 1000
+)
+
+// MS is a duration in the protocol's unit.
+func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Duration is a number of milliseconds as a duration. The decoders see to it that it fits.
+func Duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+// DecodeMessage reads one line that a client wrote, with or without its line end.
+func DecodeMessage(line []byte) (Message, error) {
+	var m Message
+	if err := decodeObject(line, &m); err != nil {
+		return Message{}, err
+	}
+	if err := m.check(); err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// DecodeRequest reads one line that the lab wrote. A verb that it does not know is no error: the client answers that it is
+// unsupported.
+func DecodeRequest(line []byte) (Request, error) {
+	var r Request
+	if err := decodeObject(line, &r); err != nil {
+		return Request{}, err
+	}
+	if err := r.check(); err != nil {
+		return Request{}, err
+	}
+	return r, nil
+}
+
+func decodeObject(line []byte, into any) error {
+	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) {
+		return errors.New("not a JSON object")
+	}
+	return json.Unmarshal(line, into)
+}
+
+func (m Message) check() error {
+	if m.ValidMS != nil {
+		if err := within("valid_ms", *m.ValidMS, 0, MaxMS); err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.ID < 0:
+		return fmt.Errorf("id is %d, and ids count from 1", m.ID)
+	case m.ID > 0:
+		return m.checkReply()
+	case m.Lost != "" && m.Valid != "":
+		return errors.New("a notice names either lost or valid")
+	case m.Valid != "" && m.ValidMS == nil:
+		return errors.New("a notice of validity has no valid_ms")
+	case m.Lost == "" && m.Valid == "":
+		return errors.New("neither a reply (id) nor a notice (lost, valid)")
+	}
+	return nil
+}
+
+func (m Message) checkReply() error {
+	if m.Lost != "" || m.Valid != "" {
+		return errors.New("a notice has no id")
+	}
+	switch m.Outcome {
+	case OK, No, Unknown:
+		return nil
+	case "":
+		if m.Unsupported {
+			return nil
+		}
+		return errors.New("a reply has no outcome")
+	}
+	return fmt.Errorf("outcome is %q, and must be ok, no or unknown", clip(m.Outcome))
+}
+
+func (r Request) check() error {
+	if r.ID <= 0 {
+		return fmt.Errorf("id is %d, and ids count from 1", r.ID)
+	}
+	if r.Do == "" {
+		return errors.New("a request has no verb (do)")
+	}
+	if r.Rate != 0 && r.Rate < MinRate {
+		return fmt.Errorf("rate is %g, and must be at least %g", r.Rate, MinRate)
+	}
+	return errors.Join(
+		within("timeout_ms", r.TimeoutMS, 0, MaxMS),
+		within("lease_ms", r.LeaseMS, 0, MaxMS),
+		within("within_ms", r.WithinMS, 0, MaxMS),
+		within("offset_ms", r.OffsetMS, -MaxMS, MaxMS),
+		within("rate", r.Rate, 0, MaxRate),
+	)
+}
+
+func within(field string, value, low, high float64) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s is %g, and must be between %g and %g", field, value, low, high)
+	}
+	return nil
+}
+
+// clipAt is how much of a client's text an error repeats.
+const clipAt = 80
+
+func clip(text string) string {
+	if len(text) <= clipAt {
+		return text
+	}
+	return text[:clipAt] + "…"
+}

@@ -1,0 +1,226 @@
+package protocol
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// MaxUnasked is how many bytes of notices a client may write between two requests.
+const MaxUnasked = 1 << 20
+
+// maxQueued is how many requests may wait for a client that does not read them.
+const maxQueued = 256
+
+// ErrGone is why a connection ended whose client closed its end: it left, or it died.
+var ErrGone = errors.New("client has gone")
+
+// Misconduct is why a connection ended whose client broke the protocol.
+type Misconduct struct {
+	Line int // of the client's output, from 1
+	What string
+}
+
+func (m *Misconduct) Error() string { return m.What }
+
+// Conn is the lab's end of the protocol. Its methods may be called by several goroutines at once.
+type Conn struct {
+	w    io.Writer
+	r    io.Reader
+	on   func(Message)
+	out  chan []byte
+	done chan struct{} // closed when the reader has ended
+	quit chan struct{} // closed when the connection is to end
+
+	mu      sync.Mutex
+	waiting map[int64]asked
+	unasked int   // bytes of notices since the last request
+	err     error // why quit is closed
+}
+
+// asked is a request that has no answer yet.
+type asked struct {
+	verb   string
+	answer chan Message
+}
+
+// NewConn speaks to a client that reads w and writes r. Every message is given to on, in the order of arrival, before the
+// caller who waits for it learns of it; on must not call Close.
+//
+// The connection's goroutines end when the client's output does or with Close, provided that w and r are io.Closers (as pipes
+// are): only closing them ends a read or a write that a stopped client does not serve.
+func NewConn(w io.Writer, r io.Reader, on func(Message)) *Conn {
+	c := &Conn{
+		w: w, r: r, on: on,
+		out:     make(chan []byte, maxQueued),
+		done:    make(chan struct{}),
+		quit:    make(chan struct{}),
+		waiting: make(map[int64]asked),
+	}
+	go c.read()
+	go c.write()
+	return c
+}
+
+// Send asks the client, without waiting for it to read the request, even if it is stopped. The channel gets exactly one message,
+// or is closed when the client has gone; Err then says why. The request's ID must be one that was not used before.
+func (c *Conn) Send(req Request) (<-chan Message, error) {
+	if err := req.check(); err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	if len(line) >= MaxLine {
+		return nil, fmt.Errorf("the request %q is longer than 64 KiB", req.Do)
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.err
+	}
+	if _, taken := c.waiting[req.ID]; taken {
+		return nil, fmt.Errorf("the request id %d is in use", req.ID)
+	}
+	select {
+	case c.out <- append(line, '\n'):
+	default:
+		return nil, errors.New("client does not read its requests")
+	}
+	answer := make(chan Message, 1)
+	c.waiting[req.ID] = asked{req.Do, answer}
+	c.unasked = 0
+	return answer, nil
+}
+
+// Done is closed when the connection has ended: no message arrives any more, and all channels given out are served or closed.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection ended: ErrGone, a *Misconduct, or what went wrong on the way. It is nil while the
+// connection lasts.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close ends the connection and closes both of its ends. It does not wait; see Done.
+func (c *Conn) Close() error {
+	c.end(errors.New("the connection was closed by the lab"))
+	return nil
+}
+
+// end gives up both ends for the given reason, of which the first counts.
+func (c *Conn) end(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = why
+	close(c.quit)
+	for _, side := range []any{c.w, c.r} {
+		if closer, ok := side.(io.Closer); ok {
+			_ = closer.Close() // the other side may have gone first
+		}
+	}
+}
+
+func (c *Conn) write() {
+	for {
+		select {
+		case <-c.quit:
+			return
+		case line := <-c.out:
+			// A client that has closed its input may still have something to say; its output ends the connection.
+			if _, err := c.w.Write(line); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (c *Conn) read() {
+	c.end(c.readLines())
+	c.mu.Lock()
+	for id, request := range c.waiting {
+		close(request.answer)
+		delete(c.waiting, id)
+	}
+	c.mu.Unlock()
+	close(c.done)
+}
+
+// readLines serves the client's output until it ends or is no protocol.
+func (c *Conn) readLines() error {
+	lines := bufio.NewReaderSize(c.r, MaxLine)
+	for number := 1; ; number++ {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return &Misconduct{number, "client wrote a line longer than 64 KiB"}
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0:
+			return ErrGone
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("%w in the middle of a line: %q", ErrGone, clip(string(line)))
+		case err != nil:
+			return fmt.Errorf("reading the client's output: %w", err)
+		}
+		if what := c.serve(bytes.TrimSuffix(line, []byte("\n"))); what != "" {
+			return &Misconduct{number, fmt.Sprintf("%s (line %d)", what, number)}
+		}
+	}
+}
+
+// serve takes one line and says what is wrong with it.
+func (c *Conn) serve(line []byte) (wrong string) {
+	message, err := DecodeMessage(line)
+	if err != nil {
+		return fmt.Sprintf("client wrote a line that is no protocol message: %q: %v", clip(string(line)), err)
+	}
+	if message.ID == 0 {
+		return c.notice(message, len(line))
+	}
+	return c.reply(message)
+}
+
+func (c *Conn) notice(message Message, size int) (wrong string) {
+	c.mu.Lock()
+	c.unasked += size
+	flood := c.unasked > MaxUnasked
+	c.mu.Unlock()
+	if flood {
+		return "client wrote more than 1 MiB of notices that nobody asked for"
+	}
+	c.on(message)
+	return ""
+}
+
+func (c *Conn) reply(message Message) (wrong string) {
+	c.mu.Lock()
+	request, found := c.waiting[message.ID]
+	c.mu.Unlock()
+	if !found {
+		return fmt.Sprintf("client answered request %d, which was never asked or had its answer", message.ID)
+	}
+	if request.verb == Init && message.Outcome == OK {
+		if message.Hello == nil {
+			return "client answered init without hello"
+		}
+		if message.Hello.Version != Version {
+			return fmt.Sprintf("client speaks version %d of the protocol, the lab speaks %d", message.Hello.Version, Version)
+		}
+	}
+	c.on(message)
+	c.mu.Lock()
+	delete(c.waiting, message.ID)
+	c.mu.Unlock()
+	request.answer <- message
+	return ""
+}

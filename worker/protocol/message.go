@@ -1,0 +1,103 @@
+// Package protocol is the language between the lab and a client process: one JSON object a line, requests on the client's
+// standard input, replies and notices on its standard output. docs/protocol.md describes it for people who write a client in
+// another language.
+package protocol
+
+// Version is the version of the protocol that init and hello carry.
+const Version = 1
+
+// MaxLine is the length in bytes of the longest line that a client may write.
+const MaxLine = 64 << 10
+
+// The verbs of a request.
+const (
+	Init    = "init"
+	Open    = "open"
+	Acquire = "acquire"
+	Release = "release"
+	Renew   = "renew"
+	Check   = "check"
+	Work    = "work"
+	Cancel  = "cancel"
+	Skew    = "skew"
+	// Reconnect: connections to the lock servers have been broken; the client makes new ones, and answers when they work.
+	Reconnect = "reconnect"
+	Close     = "close"
+	Exit      = "exit"
+)
+
+// The outcomes of an operation.
+const (
+	OK      = "ok"
+	No      = "no"
+	Unknown = "unknown"
+)
+
+// Request is what the lab asks of a client. Which fields a verb uses is said beside them; durations are in milliseconds and
+// may have a fraction.
+type Request struct {
+	ID int64  `json:"id"`
+	Do string `json:"do"`
+
+	// init
+	Version  int      `json:"version,omitempty"`
+	Client   string   `json:"client,omitempty"`
+	Servers  []string `json:"servers,omitempty"`  // host:port of each lock server
+	Resource string   `json:"resource,omitempty"` // host:port of the store that work goes to
+	DB       int      `json:"db,omitempty"`       // Redis database of both
+	// TimeoutMS is the least read time-out that the client may use; shorter ones would fire by accident.
+	TimeoutMS float64 `json:"timeout_ms,omitempty"`
+
+	// open; every later request about this lock names the handle
+	Handle  string  `json:"handle,omitempty"`
+	Lock    string  `json:"lock,omitempty"` // name of the algorithm; a client that has only one may ignore it
+	Key     string  `json:"key,omitempty"`  // open: the lock's key; work: the counter's key
+	LeaseMS float64 `json:"lease_ms,omitempty"`
+
+	// acquire: try again until so much time has passed; zero: try once
+	WithinMS float64 `json:"within_ms,omitempty"`
+
+	// cancel: the id of the operation to give up
+	Op int64 `json:"op,omitempty"`
+
+	// skew: the client's clock reads real time × rate + offset from now on
+	OffsetMS float64 `json:"offset_ms,omitempty"`
+	Rate     float64 `json:"rate,omitempty"`
+}
+
+// Message is what a client writes: a reply if it has an ID, a notice otherwise.
+type Message struct {
+	ID      int64  `json:"id,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	// Error says what went wrong, for people. Unsupported: the client does not know the verb.
+	Error       string `json:"error,omitempty"`
+	Unsupported bool   `json:"unsupported,omitempty"`
+
+	// ValidMS is, in the reply to acquire or renew, or in the notice named by Valid, the remaining time for which the lock
+	// declares its hold to be good. Absent: it declares nothing.
+	ValidMS *float64 `json:"valid_ms,omitempty"`
+	Fence   int64    `json:"fence,omitempty"`
+
+	// work: the value read and the value written
+	Read  *int64 `json:"read,omitempty"`
+	Wrote *int64 `json:"wrote,omitempty"`
+
+	Hello *Hello `json:"hello,omitempty"` // in the reply to init
+
+	// notices
+	Lost  string `json:"lost,omitempty"`  // handle of a lock that is no longer held
+	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is good for ValidMS from now
+	Why   string `json:"why,omitempty"`   // with Lost
+}
+
+// Hello is how a client introduces itself.
+type Hello struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"` // of the program, with its version
+	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect.
+	Verbs []string `json:"verbs,omitempty"`
+	// The traits of its lock, as on the cards of the lab's own.
+	Leaseless bool `json:"leaseless,omitempty"`
+	Renews    bool `json:"renews,omitempty"`
+	Resends   bool `json:"resends,omitempty"`
+}

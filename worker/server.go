@@ -1,0 +1,202 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// poolSize is only a limit: connections are made when they are needed. It is generous because go-redis, once so many dials have
+// failed, refuses to dial for up to a second, which a lock would have to pay for after a partition.
+const poolSize = 100
+
+// server is a Redis server reached through go-redis.
+type server struct {
+	options func() *redis.Options // anew for each client: go-redis fills them in
+	rdb     atomic.Pointer[redis.Client]
+	// resends: the library sends commands again, so that an error reply says nothing about the tries before.
+	resends bool
+	running sync.WaitGroup // commands, given up ones included
+}
+
+// newServer connects to a server with every time-out at the given length and no retries: what goes wrong is told at once, and
+// nothing goes wrong by accident.
+func newServer(addr string, db int, timeout time.Duration) *server {
+	return dial(false, func() *redis.Options {
+		return &redis.Options{
+			Addr: addr, DB: db,
+			MaxRetries:            -1,
+			DialerRetries:         1,
+			DialTimeout:           timeout,
+			ReadTimeout:           timeout,
+			WriteTimeout:          timeout,
+			PoolTimeout:           timeout,
+			PoolSize:              poolSize,
+			ContextTimeoutEnabled: true,
+		}
+	})
+}
+
+// newResendingServer connects to a server with the library's defaults.
+func newResendingServer(addr string, db int) *server {
+	return dial(true, func() *redis.Options { return &redis.Options{Addr: addr, DB: db} })
+}
+
+func dial(resends bool, options func() *redis.Options) *server {
+	s := &server{options: options, resends: resends}
+	s.rdb.Store(redis.NewClient(quiet(options())))
+	return s
+}
+
+// quiet switches off what the library sends on its own account when it connects.
+func quiet(opts *redis.Options) *redis.Options {
+	opts.DisableIdentity = true
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return opts
+}
+
+// ping makes the first connection.
+func (s *server) ping(ctx context.Context) error {
+	_, err := s.Do(ctx, "PING")
+	return err
+}
+
+// reconnect replaces all connections. Commands that wait on the old ones end with an error. A library that sends again finds out
+// by itself, and must not be disturbed on its way from one try to the next.
+func (s *server) reconnect(ctx context.Context) error {
+	if s.resends {
+		return s.ping(ctx)
+	}
+	old := s.rdb.Swap(redis.NewClient(quiet(s.options())))
+	if err := old.Close(); err != nil {
+		return err
+	}
+	return s.ping(ctx)
+}
+
+// Do sends a command. It returns as soon as ctx ends, also while the reply is outstanding: go-redis itself heeds a deadline, but
+// not a cancellation. The command given up keeps its connection until its reply comes or its time is over.
+func (s *server) Do(ctx context.Context, args ...any) (any, error) {
+	return s.send(ctx, false, args)
+}
+
+// Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
+func (s *server) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
+	tail := []any{len(keys)}
+	for _, key := range keys {
+		tail = append(tail, key)
+	}
+	tail = append(tail, args...)
+
+	reply, err := s.send(ctx, true, append([]any{"EVALSHA", script.SHA()}, tail...))
+	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+		return s.send(ctx, true, append([]any{"EVAL", script.Source}, tail...))
+	}
+	return reply, err
+}
+
+// close ends all connections, and with them the commands that wait on them.
+func (s *server) close() error {
+	err := s.rdb.Load().Close()
+	s.running.Wait()
+	return err
+}
+
+func (s *server) send(ctx context.Context, script bool, args []any) (any, error) {
+	type answer struct {
+		reply any
+		err   error
+	}
+	answered := make(chan answer, 1)
+	s.running.Go(func() {
+		reply, err := s.rdb.Load().Do(ctx, args...).Result()
+		answered <- answer{reply, err}
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-answered:
+		if ctx.Err() != nil { // both at once: given up is given up
+			return nil, ctx.Err()
+		}
+		return s.read(a.reply, a.err, script)
+	}
+}
+
+// read puts a reply of go-redis into the terms of impls.Server.
+func (s *server) read(reply any, err error, script bool) (any, error) {
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	var refusal redis.Error
+	if errors.As(err, &refusal) && !s.resends {
+		return nil, impls.ErrorReply(refusal.Error(), script)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return normalise(reply)
+}
+
+// normalise turns the types of RESP3 into those of RESP2.
+func normalise(reply any) (any, error) {
+	switch v := reply.(type) {
+	case nil, string, int64:
+		return v, nil
+	case bool:
+		if v {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), nil
+	case *big.Int:
+		return v.String(), nil
+	case error: // a command within a transaction failed, others did not
+		return nil, fmt.Errorf("an element of the reply is an error: %w", errors.New(v.Error()))
+	case []any:
+		return normaliseAll(v)
+	case map[any]any:
+		return normaliseMap(v)
+	}
+	return nil, fmt.Errorf("the server answered with a %T", reply)
+}
+
+func normaliseAll(elements []any) (any, error) {
+	list := make([]any, len(elements))
+	for i, element := range elements {
+		normal, err := normalise(element)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = normal
+	}
+	return list, nil
+}
+
+// normaliseMap lists keys and values in turn, in the order of the keys: go-redis does not keep the server's.
+func normaliseMap(entries map[any]any) (any, error) {
+	pairs := make([][]any, 0, len(entries))
+	for key, value := range entries {
+		pair, err := normaliseAll([]any{key, value})
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, pair.([]any))
+	}
+	slices.SortFunc(pairs, func(a, b []any) int { return cmp.Compare(fmt.Sprint(a[0]), fmt.Sprint(b[0])) })
+	return slices.Concat(pairs...), nil
+}

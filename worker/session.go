@@ -1,0 +1,267 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// defaultTimeout is the time-out of reads, writes and dials where init names none.
+const defaultTimeout = 30 * time.Second
+
+// session is a client between init and exit. Its methods are called by one goroutine; the operations have their own.
+type session struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	out    *output
+	specs  []impls.Spec
+	clock  *clock
+
+	init      *protocol.Request // nil before init
+	server    *server
+	resending *server // made when a lock that wants it is opened
+	resource  *server // nil if init named none
+	handles   map[string]*handle
+	opened    []*handle // all of them, the closed ones too
+
+	operations sync.WaitGroup
+	mu         sync.Mutex
+	pending    map[int64]context.CancelFunc // operations that can be given up
+}
+
+func newSession(ctx context.Context, out *output, specs []impls.Spec) *session {
+	ctx, cancel := context.WithCancel(ctx)
+	return &session{
+		ctx: ctx, cancel: cancel, out: out, specs: specs,
+		clock:   newClock(),
+		handles: make(map[string]*handle),
+		pending: make(map[int64]context.CancelFunc),
+	}
+}
+
+// end gives up everything that runs and closes all connections.
+func (s *session) end() {
+	s.cancel()
+	s.operations.Wait()
+	for _, h := range s.opened {
+		h.shut()
+	}
+	for _, server := range []*server{s.server, s.resending, s.resource} {
+		if server != nil {
+			_ = server.close() // nobody is left to be told
+		}
+	}
+}
+
+// serve answers a request, or starts the operation that will.
+func (s *session) serve(req protocol.Request) {
+	if s.init == nil && req.Do != protocol.Init {
+		s.out.answer(req.ID, refused("init comes first"))
+		return
+	}
+	switch req.Do {
+	case protocol.Init:
+		s.out.answer(req.ID, s.begin(req))
+	case protocol.Open:
+		s.out.answer(req.ID, s.open(req))
+	case protocol.Skew:
+		s.out.answer(req.ID, s.skew(req))
+	case protocol.Reconnect:
+		s.out.answer(req.ID, s.reconnect())
+	case protocol.Cancel:
+		s.out.answer(req.ID, s.giveUp(req))
+	case protocol.Work:
+		s.work(req)
+	case protocol.Acquire, protocol.Release, protocol.Renew, protocol.Check, protocol.Close:
+		s.operate(req)
+	default:
+		s.out.answer(req.ID, unsupported(fmt.Sprintf("unknown verb %q", req.Do)))
+	}
+}
+
+// begin connects, so that no operation has to.
+func (s *session) begin(req protocol.Request) protocol.Message {
+	switch {
+	case s.init != nil:
+		return refused("init was asked before")
+	case req.Version != protocol.Version:
+		return refused(fmt.Sprintf("this client speaks version %d of the protocol, not %d", protocol.Version, req.Version))
+	case len(req.Servers) == 0:
+		return refused("init names no server")
+	}
+	timeout := defaultTimeout
+	if req.TimeoutMS > 0 {
+		timeout = protocol.Duration(req.TimeoutMS)
+	}
+	s.init = &req
+	s.server = newServer(req.Servers[0], req.DB, timeout)
+	if err := s.server.ping(s.ctx); err != nil {
+		return refused(fmt.Sprintf("server %s: %v", req.Servers[0], err))
+	}
+	if req.Resource != "" {
+		s.resource = newServer(req.Resource, req.DB, timeout)
+		if err := s.resource.ping(s.ctx); err != nil {
+			return refused(fmt.Sprintf("resource %s: %v", req.Resource, err))
+		}
+	}
+	answer := done()
+	answer.Hello = &protocol.Hello{
+		Version: protocol.Version,
+		Name:    name(),
+		Verbs:   []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect},
+	}
+	return answer
+}
+
+// name is the program's name and version, as far as the build knows it.
+func name() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return "lab worker " + info.Main.Version
+	}
+	return "lab worker"
+}
+
+func (s *session) open(req protocol.Request) protocol.Message {
+	spec, found := s.find(req.Lock)
+	switch {
+	case !found:
+		return refused(fmt.Sprintf("unknown lock %q", req.Lock))
+	case req.Handle == "" || req.Key == "":
+		return refused("open names a handle and a key")
+	case s.handles[req.Handle] != nil:
+		return refused(fmt.Sprintf("handle %q is in use", req.Handle))
+	case req.LeaseMS <= 0 && !spec.Leaseless:
+		return refused("this lock needs a lease")
+	}
+	server, err := s.serverOf(spec)
+	if err != nil {
+		return refused(err.Error())
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	e := &env{ctx: ctx, server: server, clock: s.clock, handle: req.Handle, say: s.out.say}
+	idle := make(chan struct{})
+	close(idle)
+	h := &handle{
+		env:   e,
+		lock:  spec.New(e, impls.Options{Key: req.Key, Lease: protocol.Duration(req.LeaseMS)}),
+		close: cancel,
+		last:  idle,
+	}
+	s.handles[req.Handle] = h
+	s.opened = append(s.opened, h)
+	return done()
+}
+
+func (s *session) find(name string) (impls.Spec, bool) {
+	for _, spec := range s.specs {
+		if spec.Name == name {
+			return spec, true
+		}
+	}
+	return impls.Spec{}, false
+}
+
+// serverOf is the connection that the lock wants.
+func (s *session) serverOf(spec impls.Spec) (impls.Server, error) {
+	if !spec.Resends {
+		return s.server, nil
+	}
+	if s.resending == nil {
+		s.resending = newResendingServer(s.init.Servers[0], s.init.DB)
+	}
+	return s.resending, s.resending.ping(s.ctx)
+}
+
+func (s *session) skew(req protocol.Request) protocol.Message {
+	rate := req.Rate
+	if rate == 0 {
+		rate = 1
+	}
+	s.clock.skew(protocol.Duration(req.OffsetMS), rate)
+	return done()
+}
+
+// reconnect makes the connections to the lock servers anew.
+func (s *session) reconnect() protocol.Message {
+	for _, server := range []*server{s.server, s.resending} {
+		if server == nil {
+			continue
+		}
+		if err := server.reconnect(s.ctx); err != nil {
+			return refused(err.Error())
+		}
+	}
+	return done()
+}
+
+// giveUp makes the operation return, with the outcome that it then has.
+func (s *session) giveUp(req protocol.Request) protocol.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cancel, found := s.pending[req.Op]
+	if !found {
+		return refused(fmt.Sprintf("operation %d is not under way", req.Op))
+	}
+	cancel()
+	return done()
+}
+
+// work is done on the resource; it takes its turn among the operations of the lock that it is done under.
+func (s *session) work(req protocol.Request) {
+	h := s.handles[req.Handle]
+	switch {
+	case h == nil:
+		s.out.answer(req.ID, refused(fmt.Sprintf("handle %q is not open", req.Handle)))
+	case s.resource == nil:
+		s.out.answer(req.ID, refused("init named no resource"))
+	default:
+		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
+			say(increment(ctx, s.resource, req.Key))
+		})
+	}
+}
+
+func (s *session) operate(req protocol.Request) {
+	h := s.handles[req.Handle]
+	if h == nil {
+		s.out.answer(req.ID, refused(fmt.Sprintf("handle %q is not open", req.Handle)))
+		return
+	}
+	if req.Do == protocol.Close {
+		delete(s.handles, req.Handle)
+	}
+	s.start(h, req, func(ctx context.Context, say func(protocol.Message)) { h.perform(ctx, req, say) })
+}
+
+// start runs an operation in its turn, in a goroutine of its own. One that is given up before its turn is answered at once, and
+// never begins.
+func (s *session) start(h *handle, req protocol.Request, run func(context.Context, func(protocol.Message))) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.mu.Lock()
+	s.pending[req.ID] = cancel
+	s.mu.Unlock()
+
+	say := func(answer protocol.Message) {
+		s.mu.Lock()
+		delete(s.pending, req.ID)
+		s.mu.Unlock()
+		s.out.answer(req.ID, answer)
+	}
+	before, after := h.turn()
+	s.operations.Go(func() {
+		defer close(after)
+		defer cancel()
+		select {
+		case <-before:
+			run(ctx, say)
+		case <-ctx.Done():
+			say(failed(ctx.Err()))
+			<-before
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package worker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+const lease = 300 * time.Millisecond
+
+func TestWatchdogRenews(t *testing.T) {
+	eachServer(t, func(t *testing.T, addr string) {
+		c := opened(t, addr, "watchdog", lease)
+		answer := c.ask(protocol.Request{Do: protocol.Acquire, Handle: "h"})
+		require.Equal(t, protocol.OK, answer.Outcome)
+		require.NotNil(t, answer.ValidMS)
+		assert.LessOrEqual(t, *answer.ValidMS, protocol.MS(lease))
+		for range 5 { // well over the lease
+			notice := c.notice()
+			require.Equal(t, "h", notice.Valid, "%+v", notice)
+			assert.LessOrEqual(t, *notice.ValidMS, protocol.MS(lease))
+		}
+		assert.Equal(t, int64(1), direct(t, addr).Exists(t.Context(), "lock").Val())
+		assert.Equal(t, protocol.OK, c.do(protocol.Release))
+		assert.Equal(t, int64(0), direct(t, addr).Exists(t.Context(), "lock").Val())
+	})
+}
+
+func TestWatchdogNeverRenewsAnothersLock(t *testing.T) {
+	eachServer(t, func(t *testing.T, addr string) {
+		rdb := direct(t, addr)
+		c := opened(t, addr, "watchdog", lease)
+		require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+		require.NoError(t, rdb.Set(t.Context(), "lock", "another's", long).Err())
+		notice := c.lost()
+		assert.Equal(t, "h", notice.Lost)
+		assert.Contains(t, notice.Why, "no longer ours")
+		assert.Greater(t, rdb.PTTL(t.Context(), "lock").Val(), long/2)
+		assert.Equal(t, protocol.No, c.do(protocol.Release))
+	})
+}
+
+func TestWatchdogCutOffTellsItsLossInTime(t *testing.T) {
+	addr := startMini(t)
+	gate := newGate(t, addr)
+	c := opened(t, gate.addr, "watchdog", lease)
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	valid := time.Duration(0)
+	for range 2 {
+		valid = protocol.Duration(*c.notice().ValidMS)
+	}
+	since := time.Now()
+	gate.requests.set(true)
+	notice := c.lost()
+	assert.Contains(t, notice.Why, "no renewal was confirmed")
+	assert.GreaterOrEqual(t, time.Since(since), valid-20*time.Millisecond, "not before its time")
+}
+
+func TestWatchdogSurvivesABrokenConnection(t *testing.T) {
+	addr := startMini(t)
+	gate := newGate(t, addr)
+	c := opened(t, gate.addr, "watchdog", time.Second)
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	for range 3 {
+		gate.cut()
+		assert.Equal(t, "h", c.notice().Valid)
+	}
+	assert.Equal(t, protocol.OK, c.do(protocol.Release))
+}
+
+func TestWatchdogTakesBackWhatItMayHaveGot(t *testing.T) {
+	eachServer(t, func(t *testing.T, addr string) {
+		for lock, left := range map[string]int64{"watchdog": 0, "setpx-lua": 1} {
+			t.Run(lock, func(t *testing.T) {
+				rdb := direct(t, addr)
+				rdb.FlushAll(t.Context())
+				gate := newGate(t, addr)
+				c := opened(t, gate.addr, lock, long)
+				gate.replies.set(true)
+				_, answer := c.send(protocol.Request{Do: protocol.Acquire, Handle: "h"})
+				require.Eventually(t, gate.replies.waiting, patience, time.Millisecond)
+				gate.cut()
+				gate.replies.set(false)
+				assert.Equal(t, protocol.Unknown, c.wait(answer).Outcome)
+				assert.Equal(t, left, rdb.Exists(t.Context(), "lock").Val())
+			})
+		}
+	})
+}
+
+func TestWatchdogStopsWithItsHandle(t *testing.T) {
+	addr := startMini(t)
+	c := opened(t, addr, "watchdog", lease)
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	require.Equal(t, protocol.OK, c.do(protocol.Close))
+	assert.Eventually(t, func() bool { return direct(t, addr).Exists(t.Context(), "lock").Val() == 0 }, patience, lease/10)
+	c.open("watchdog", lease) // the handle is free again
+	assert.Equal(t, protocol.OK, c.do(protocol.Acquire))
+}

@@ -1,0 +1,71 @@
+// Package worker is a client process of the lab: it runs the locks of impls against a real Redis, through go-redis, as the lab
+// orders it on standard input. The package protocol below it is the language that both speak.
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// Run serves the requests on stdin with the given locks until it is told to exit, stdin ends, or ctx does. Locks that are held
+// then stay as they are: the server frees them when their lease ends. It returns an error if a request could not be read or an
+// answer not be written.
+//
+// Nothing ends a read of stdin but stdin itself; where ctx ends first, a goroutine waits on for it.
+func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.Spec) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := &output{encoder: json.NewEncoder(stdout), failed: cancel}
+	session := newSession(ctx, out, specs)
+	defer session.end()
+
+	requests := make(chan protocol.Request)
+	read := make(chan error, 1)
+	go func() {
+		defer close(requests)
+		read <- readRequests(ctx, stdin, requests)
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case req, ok := <-requests:
+			if !ok {
+				return <-read
+			}
+			if req.Do == protocol.Exit {
+				session.end()
+				out.answer(req.ID, done())
+				return nil
+			}
+			session.serve(req)
+		}
+	}
+}
+
+// readRequests passes on what stdin says until it ends.
+func readRequests(ctx context.Context, stdin io.Reader, requests chan<- protocol.Request) error {
+	lines := bufio.NewScanner(stdin)
+	lines.Buffer(nil, protocol.MaxLine)
+	for number := 1; lines.Scan(); number++ {
+		req, err := protocol.DecodeRequest(lines.Bytes())
+		if err != nil {
+			return fmt.Errorf("line %d of the requests: %w", number, err)
+		}
+		select {
+		case requests <- req:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("reading requests: %w", err)
+	}
+	return nil
+}
