@@ -283,12 +283,12 @@ func (s *service) note(r request, was record, c *history.Command) {
 		d.effect = history.EffectProlonged
 	}
 	left := was.ends - s.now
-	d.certain = was.user.belief && was.user.token == was.value && left > 30*ms && s.lease-left > 30*ms && !s.renewed(was)
+	d.certain = was.user.belief && was.user.token == was.value && left > s.lease/4+10*ms && s.lease-left > 30*ms && !s.renewed()
 	s.deeds = append(s.deeds, d)
 }
 
-// renewed says whether a lease is not the one that came with the grant: whose deed that was need not be known.
-func (s *service) renewed(was record) bool {
+// renewed says whether a blind renewal may have moved the end of a lease: nothing is certain then.
+func (s *service) renewed() bool {
 	for i := range s.events {
 		if c := s.events[i].Detail; c != nil && c.Command != nil && c.Command.Args[1] == "renew" {
 			return true

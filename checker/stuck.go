@@ -64,11 +64,14 @@ func contended(f *fact, v *view) bool {
 	return k.leaseless && o.client != 0 && !o.dead && (o.standing == pending || o.standing == dubious || o.releasing)
 }
 
-// changesHands says whether a command made the lock somebody's, or nobody's.
+// changesHands says whether a command made the lock somebody's, or nobody's; or its owner renewed it by order of its user, who
+// then wants it, whatever an earlier answer was.
 func changesHands(f *fact) bool {
 	switch f.effect {
 	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
 		return !f.work
+	case history.EffectProlonged:
+		return f.op.kind == history.OpRenew && f.owner.client == f.client
 	}
 	return false
 }

@@ -13,7 +13,8 @@ type traits struct {
 	at     int  // where the keys begin, or where their number stands (keysCounted)
 	writes bool // may change a key
 	drops  bool // may remove a key
-	blocks bool // may wait at the server, or end such waiting: it does not take the turn
+	blocks bool // may wait at the server: it does not take the turn
+	aside  bool // does not take the turn either: it may end such waiting, or changes no keys
 }
 
 // keyRule says which arguments of a command are keys.
@@ -45,7 +46,8 @@ func newCommandTable() commandTable {
 	add(traits{keys: keysNone}, "PING", "ECHO", "AUTH", "HELLO", "SELECT", "RESET", "QUIT", "CONFIG", "INFO", "COMMAND",
 		"PUBLISH", "SPUBLISH", "PUBSUB", "TIME", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "MULTI", "EXEC",
 		"DISCARD", "UNWATCH", "FLUSHALL", "FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
-	add(traits{keys: keysNone, blocks: true}, "WAIT", "WAITAOF", "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
+	add(traits{keys: keysNone, blocks: true}, "WAIT", "WAITAOF")
+	add(traits{keys: keysNone, aside: true}, "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
 		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC")
 	add(traits{keys: keysAny, at: 1}, "OBJECT", "MEMORY", "SORT_RO", "XREAD", "XINFO", "ZUNION", "ZINTER", "ZDIFF")
 	add(traits{keys: keysAny, at: 1, writes: true}, "XREADGROUP", "BITOP")

@@ -42,7 +42,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	switch {
 	case f.name == "EXEC" && d.txn != nil:
 		f.keys, f.writes, f.drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
-		f.blocks = d.txn.odd
+		f.aside = d.txn.odd // its answer may be no whole message
 	case f.name == "SELECT":
 		f.selects = d.selected(request.Args)
 	case f.name == "PING" && len(request.Args) == 2:
@@ -78,7 +78,7 @@ func (f *flight) meets(action Action) bool {
 	return slices.ContainsFunc(f.traps, func(t *Trap) bool { return t.point.Action == action })
 }
 
-// prepare asks about the keys and takes the times, right before the command is let through. The flight has the turn unless it blocks.
+// prepare asks about the keys and takes the times, right before the command is let through. The flight has the turn unless it goes without.
 func (s *session) prepare(f *flight) {
 	if !f.recorded() {
 		return

@@ -156,7 +156,7 @@ func (s *session) hold(trap *Trap) bool {
 
 // send lets a command through to the server. It returns false if the server is gone or the tap has been closed.
 func (s *session) send(f *flight, raw []byte) bool {
-	if f.turn = !f.blocks; f.turn && !s.tap.takeTurn() {
+	if f.turn = !f.blocks && !f.aside; f.turn && !s.tap.takeTurn() {
 		return false
 	}
 	s.prepare(f)

@@ -45,7 +45,7 @@ type Config struct {
 	Current func(client string) (history.Op, int64)
 	// Limits bound the messages of both sides.
 	Limits resp.Limits
-	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 16 MiB. A client that leaves
+	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 64 MiB. A client that leaves
 	// more unread is not served until it reads.
 	Queue int
 }
@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		cfg.Host = "127.0.0.1"
 	}
 	if cfg.Queue <= 0 {
-		cfg.Queue = 16 << 20
+		cfg.Queue = 64 << 20
 	}
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -220,9 +221,16 @@ func TestClientThatDoesNotReadStopsNobody(t *testing.T) {
 func TestPipelineWrittenBeforeItsRepliesAreRead(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
-	text := strings.Repeat("x", 1000)
-	const requests = 10_000
+	large, text := strings.Repeat("x", 12<<20), strings.Repeat("x", 16<<10) // more than sockets hold
+	const requests = 1000
+	b.dial("C2").do("SET", "large", large)
+	c.send("GET", "large")
+	first := make([]byte, 1)
+	_, err := io.ReadFull(c.Conn, first) // now the tap is writing
+	require.NoError(t, err)
+	c.replies = resp.NewReader(io.MultiReader(bytes.NewReader(first), c.Conn), resp.Limits{})
 	c.sendRaw(strings.Repeat(string(resp.AppendCommand(nil, "ECHO", text)), requests))
+	require.Equal(t, large, c.next())
 	for range requests {
 		require.Equal(t, text, c.next())
 	}
@@ -306,11 +314,11 @@ func TestAbsurdSizes(t *testing.T) {
 func TestHalfClosedClientGetsItsReplies(t *testing.T) {
 	b := setUp(t, startRedis(t))
 	c := b.dial("C1")
-	c.sendRaw("SET lock a\r\nGET lock\r\n")
+	c.sendRaw("SET lock a\r\nGET lock\r\nSCRIPT EXISTS x\r\n")
 	require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
 	rest, err := io.ReadAll(c.Conn)
 	require.NoError(t, err)
-	assert.Equal(t, "+OK\r\n$1\r\na\r\n", string(rest))
+	assert.Equal(t, "+OK\r\n$1\r\na\r\n*1\r\n:0\r\n", string(rest))
 }
 
 // scripted is a server whose replies the test gives one by one. It answers the tap's own first question.

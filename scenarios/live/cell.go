@@ -16,7 +16,6 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // HistoryFile is the name of a cell's history within the cell's directory.
@@ -42,20 +41,21 @@ type cell struct {
 
 	clients map[string]*client // complete from the start, and never changed: the taps read it
 	ids     atomic.Int64
+	over    atomic.Bool // the script has ended: what the clients still do is no part of it
 
-	traitsMu sync.Mutex
-	traits   Traits
+	traits Traits
+	lacks  string // what the script needs and the lock, its client or the server does not have
 }
 
 // Run runs one case and judges it. It returns when nothing of the cell is left running. ctx ends the cell early.
 func (w *World) Run(ctx context.Context, cs Case) checker.Cell {
 	started := time.Now()
 	out := cs.Planned()
-	if why := w.lacks(cs.Script, cs.Subject.Traits); why != "" {
-		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: why}, By: checker.ByNeeds}
-	}
-	events, err := w.record(ctx, cs, filepath.Join(w.cfg.Dir, out.Dir))
+	events, lacks, err := w.record(ctx, cs, filepath.Join(w.cfg.Dir, out.Dir))
 	out.Verdict = checker.Conclude(events, checker.Options{})
+	if lacks != "" {
+		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
+	}
 	if err != nil {
 		out.Failure = err.Error()
 		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
@@ -64,16 +64,17 @@ func (w *World) Run(ctx context.Context, cs Case) checker.Cell {
 	return out
 }
 
-// record runs one case and returns its history. The error is a failure of the lab around the script.
-func (w *World) record(ctx context.Context, cs Case, dir string) (events []history.Event, err error) {
+// record runs one case and returns its history, and what the script needs but does not have here. The error is a failure of the
+// lab around the script.
+func (w *World) record(ctx context.Context, cs Case, dir string) (events []history.Event, lacks string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	rec, err := newRecorder(filepath.Join(dir, HistoryFile), history.Header{
 		Run: filepath.Base(w.cfg.Dir), Cell: filepath.Base(dir), Lock: cs.Subject.Name, Scenario: cs.Script.Name, Base: w.base,
 	}, w.since)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	c := &cell{
 		world: w, script: cs.Script, subject: cs.Subject, traits: cs.Subject.Traits, dir: dir, rec: rec,
@@ -84,12 +85,11 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("the cell took longer than %v", w.cfg.CellTimeout))
 	defer cancel()
-
-	ctx, spoil := context.WithCancelCause(ctx)
-	defer spoil(nil)
-	c.spoil = spoil
+	ctx, c.spoil = context.WithCancelCause(ctx)
+	defer c.spoil(nil)
 
 	failed := c.play(ctx)
+	c.over.Store(true)
 	c.stopClients()
 	if failed == nil {
 		failed = c.readCounter(ctx)
@@ -100,7 +100,7 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}
-	return events, errors.Join(err, c.close())
+	return events, c.lacks, errors.Join(err, c.close())
 }
 
 // play sets the scene and carries out the script.
@@ -114,32 +114,31 @@ func (c *cell) play(ctx context.Context) error {
 	if err := c.applicable(); err != nil { // once more: a foreign client tells its traits only when it starts
 		return err
 	}
+	began := c.world.since()
 	for i := range c.script.Steps {
 		if err := c.step(ctx, &c.script.Steps[i]); err != nil {
 			return err
 		}
+	}
+	if stall := c.world.pulse.longest(began); stall > c.script.Lease/4 {
+		return undecided("the machine stood still for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
 	}
 	return nil
 }
 
 // applicable compares what the script needs with what is known of the lock and of the server.
 func (c *cell) applicable() error {
-	c.traitsMu.Lock()
-	defer c.traitsMu.Unlock()
-	if why := c.world.lacks(c.script, c.traits); why != "" {
-		return notApplicable("%s", why)
+	if c.lacks = c.world.lacks(c.script, c.traits); c.lacks != "" {
+		return notApplicable("%s", c.lacks)
 	}
 	return nil
 }
 
-// learnTraits takes the traits of a lock that the lab does not know from its client's hello.
-func (c *cell) learnTraits(hello protocol.Hello) {
-	c.traitsMu.Lock()
-	defer c.traitsMu.Unlock()
-	if c.traits.Known {
-		return
+// witness records what a tap or a client has seen, as long as the script goes on.
+func (c *cell) witness(e history.Event) {
+	if !c.over.Load() {
+		c.rec.add(e)
 	}
-	c.traits = Traits{Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends}
 }
 
 // setUp starts the server, the taps and the clients, and lets every client open its lock.
@@ -170,7 +169,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream, key string, resource 
 		Watch:     func(k string) bool { return k == key },
 		Questions: !c.world.cfg.NoQuestions,
 		Since:     c.world.since,
-		Record:    c.rec.add,
+		Record:    c.witness,
 		Current: func(name string) (history.Op, int64) {
 			return c.clients[name].current(resource)
 		},
@@ -208,6 +207,9 @@ func (c *cell) startClients(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return firstEnding(errs, err)
 	}
+	if !c.traits.Known {
+		c.traits = traitsOf(c.clients[c.script.Clients[0]].hello)
+	}
 	for _, name := range c.script.Clients {
 		c.rec.add(history.Event{
 			Kind: history.KindOpen, Client: name, Lock: c.lockKey,
@@ -217,11 +219,13 @@ func (c *cell) startClients(ctx context.Context) error {
 	return nil
 }
 
-// stopClients ends every client. What they were still doing is no longer recorded as theirs.
+// stopClients ends every client.
 func (c *cell) stopClients() {
+	var wg sync.WaitGroup
 	for _, cl := range c.clients {
-		cl.stop()
+		wg.Go(cl.stop)
 	}
+	wg.Wait()
 }
 
 // readCounter reads what the work under the lock has come to, from the resource itself.

@@ -35,6 +35,8 @@ type client struct {
 	conn *protocol.Conn
 	log  *os.File
 
+	hello protocol.Hello
+
 	lockLink     *network.Link
 	resourceLink *network.Link
 	linkFault    *network.Injected // on lockLink; nil if it is whole
@@ -130,7 +132,7 @@ func (cl *client) introduce(ctx context.Context) error {
 	if hello.Hello == nil {
 		return undecided("%s answered init without hello%s", cl.name, clause(hello.Error))
 	}
-	cl.cell.learnTraits(*hello.Hello)
+	cl.hello = *hello.Hello
 	opened, err := cl.ask(ctx, protocol.Request{
 		Do: protocol.Open, Handle: handle, Lock: cl.cell.subject.Name,
 		Key: cl.cell.lockKey, LeaseMS: milliseconds(cl.cell.script.Lease),
@@ -192,9 +194,9 @@ func (cl *client) heard(msg protocol.Message) {
 	key := cl.cell.lockKey
 	switch {
 	case msg.Lost != "":
-		cl.cell.rec.add(history.Event{Kind: history.KindLost, Client: cl.name, Lock: key, Detail: &history.Detail{Why: msg.Why}})
+		cl.cell.witness(history.Event{Kind: history.KindLost, Client: cl.name, Lock: key, Detail: &history.Detail{Why: msg.Why}})
 	case msg.Valid != "" && msg.ValidMS != nil:
-		cl.cell.rec.add(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: duration(*msg.ValidMS)})
+		cl.cell.witness(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: duration(*msg.ValidMS)})
 	case msg.ID != 0:
 		cl.answered(msg)
 	}
@@ -209,7 +211,7 @@ func (cl *client) answered(msg protocol.Message) {
 		return // the answer to init, open and the like
 	}
 	cl.inFlight.CompareAndSwap(op, nil)
-	cl.cell.rec.add(returned(cl.name, cl.cell.lockKey, op, msg))
+	cl.cell.witness(returned(cl.name, cl.cell.lockKey, op, msg))
 }
 
 func returned(name, key string, op *operation, msg protocol.Message) history.Event {

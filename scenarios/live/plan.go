@@ -14,13 +14,6 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// SubjectOf is a lock that comes with the lab, run by worker (the command that runs a client process).
-func SubjectOf(spec impls.Spec, worker []string) Subject {
-	return Subject{Name: spec.Name, Argv: worker, Traits: Traits{
-		Known: true, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
-	}}
-}
-
 // Plan lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each
 // should come to.
 func Plan(scripts []*scenarios.Script, subjects []Subject, rounds int, expect func(*scenarios.Script, Subject) checker.Expected) []Case {

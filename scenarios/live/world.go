@@ -52,29 +52,6 @@ type Subject struct {
 	Traits Traits
 }
 
-// Traits are what a script may need of a lock.
-type Traits struct {
-	Known     bool // false: the client will say
-	Leaseless bool
-	Renews    bool
-	Resends   bool
-}
-
-// lacks says why a lock cannot meet a need, or "".
-func (t Traits) lacks(need scenarios.Need) string {
-	switch {
-	case need == scenarios.NeedsLease && t.Leaseless:
-		return "the lock has no lease"
-	case need == scenarios.NeedsRenewal && !t.Renews:
-		return "the lock does not renew itself"
-	case need == scenarios.NeedsResend && !t.Resends:
-		return "the client library sends nothing again by itself"
-	case need == scenarios.NeedsNoResend && t.Resends:
-		return "the client library sends commands again by itself"
-	}
-	return ""
-}
-
 // Case is one cell to be run.
 type Case struct {
 	Subject  Subject
@@ -95,11 +72,13 @@ type World struct {
 	// starting is the right to start a cell's processes. Few have it at a time: starting is what costs, and the cells already
 	// at play must not stall for it.
 	starting chan struct{}
+	pulse    *pulse
 }
 
 // Open brings up what the cells share. The error says what could not be had; nothing is left running then.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	w.pulse = startPulse(w.since)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
@@ -129,6 +108,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 
 // Close ends everything that the world has started.
 func (w *World) Close() error {
+	w.pulse.close()
 	var errs []error
 	if w.network != nil {
 		errs = append(errs, w.network.Close())
@@ -191,18 +171,13 @@ func (w *World) counter(prefix string) (addr, key string) {
 	return w.resource.Addr(), fmt.Sprintf("counter%d", w.names.Add(1))
 }
 
-// lacks says what a script needs that the lock or the servers of this world do not have, or "".
+// lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
 func (w *World) lacks(script *scenarios.Script, traits Traits) string {
-	for _, need := range script.Needs {
-		if why := traits.lacks(need); why != "" && traits.Known {
-			return why
-		}
-	}
 	restarts := func(step scenarios.Step) bool { return step.Verb == scenarios.VerbRestart }
 	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
 		return "a server at an address is never restarted"
 	}
-	return ""
+	return traits.lack(script)
 }
 
 func (w *World) linkName(client, what string) string {
