@@ -20,7 +20,7 @@ type grid struct {
 
 // Widths in columns.
 const (
-	gridGap   = 1
+	gridGap   = 2
 	gridLeast = 8  // an entry needs this: a mark and the longest short word
 	gridMost  = 14 // and is given this at most
 	gridName  = 16 // names of rows are broken to this if there is no room for more
