@@ -9,7 +9,7 @@ func Conclude(events []history.Event, opts Options) Verdict {
 		return undecided("nothing was recorded")
 	}
 	last := events[len(events)-1]
-	if last.Kind != history.KindEnd {
+	if last.Kind != history.KindEnd || last.Detail == nil {
 		return undecided("the history breaks off: the run was cut short")
 	}
 	switch last.Detail.Text {

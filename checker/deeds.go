@@ -64,7 +64,7 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 		}
 		m.charges = append(m.charges, c)
 	}
-	pendingGrant := f.mine.op != 0 && f.mine.standing == pending && !f.mine.unsure
+	pendingGrant := f.mine.op != 0 && f.mine.standing == pending
 	switch f.effect {
 	case history.EffectCreated:
 		if f.live && pendingGrant {
@@ -96,7 +96,7 @@ func wronged(f *fact) bool {
 		return true
 	}
 	o := f.owner
-	return o.standing == granted && o.dead && !o.over && !o.unsure && o.leased(f.e.At)
+	return o.standing == granted && o.dead && !o.over && o.leased(f.e.At)
 }
 
 // settle takes in the outcome of an acquire on which charges wait.

@@ -46,7 +46,7 @@ func isGhost(f *fact, v *view) bool {
 	o := f.owner
 	return f.change != nil && !f.work && f.change.Before.Exists() && f.effect == history.EffectNone &&
 		o.op != 0 && o.client != f.client && o.standing == refused && o.settled < f.op.called &&
-		!o.over && !o.unsure && !v.dead[o.client] && o.leased(f.e.At)
+		!o.over && !v.dead[o.client] && o.leased(f.e.At)
 }
 
 // meet remembers the first ghost that an acquire met.

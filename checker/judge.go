@@ -29,12 +29,16 @@ func Judge(events []history.Event, opts Options) Verdict {
 		opts.Timeout = defaultTimeout
 	}
 	if i := firstOutOfOrder(events); i >= 0 {
-		return Verdict{Kind: Undecided, Reason: fmt.Sprintf("event %d is earlier than the one before it", i)}
+		return undecided(fmt.Sprintf("event %d is earlier than the one before it", i))
 	}
 	second := make(chan opinion, 1)
 	go func() { second <- secondOpinion(events, opts.Timeout) }()
-	anomalies := observe(events)
-	return conclude(anomalies, <-second)
+	anomalies, malformed := observe(events)
+	verdict := decide(anomalies, <-second)
+	if malformed != "" {
+		return undecided(malformed)
+	}
+	return verdict
 }
 
 func firstOutOfOrder(events []history.Event) int {
@@ -46,8 +50,8 @@ func firstOutOfOrder(events []history.Event) int {
 	return -1
 }
 
-// observe folds the monitors over a history.
-func observe(events []history.Event) []Anomaly {
+// observe folds the monitors over a history. It also says what makes no sense in it, or "".
+func observe(events []history.Event) (anomalies []Anomaly, malformed string) {
 	var found findings
 	v, all := newView(), monitors()
 	emit := func(f *fact) {
@@ -59,7 +63,7 @@ func observe(events []history.Event) []Anomaly {
 		v.step(i, &events[i], emit)
 	}
 	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
-	return found.list
+	return found.list, v.malformed
 }
 
 // findings collects anomalies up to maxPerName.
@@ -89,8 +93,8 @@ func (f *findings) add(anomalies []Anomaly) {
 	}
 }
 
-// conclude compares the judges and words the verdict.
-func conclude(anomalies []Anomaly, second opinion) Verdict {
+// decide compares the judges and words the verdict.
+func decide(anomalies []Anomaly, second opinion) Verdict {
 	if reason := disagreement(anomalies, second); reason != "" {
 		return Verdict{Kind: Undecided, CheckerFault: true, Reason: reason}
 	}
@@ -99,7 +103,7 @@ func conclude(anomalies []Anomaly, second opinion) Verdict {
 		return Verdict{Kind: Broken, Anomalies: anomalies}
 	case len(second.timedOut) > 0:
 		what := second.timedOut[0]
-		return Verdict{Kind: Undecided, Reason: fmt.Sprintf("porcupine ran out of time looking for %s of %s", what.name, what.lock)}
+		return undecided(fmt.Sprintf("porcupine ran out of time looking for %s of %s", what.name, what.lock))
 	}
 	return Verdict{Kind: Safe}
 }

@@ -21,7 +21,7 @@ const (
 	pending standing = iota // it has not returned
 	granted                 // it returned ok
 	refused                 // it returned no, or its client gave it up
-	dubious                 // it ended unknown
+	dubious                 // it ended unknown, or there is none
 )
 
 // claim is a client's claim on a lock by a command of its that the service carried out. The zero claim is nobody's.
@@ -41,10 +41,6 @@ type claim struct {
 	over      bool // its client has called release, or was told that the lock was lost
 	releasing bool // that release has not definitely returned
 	dead      bool // its client has exited
-	gone      bool // the key was found missing although no client's command had removed it
-	// unsure: the command came so near to an expiry that it cannot be told what it did. Nobody is accused over such a claim
-	// until its acquire has returned ok.
-	unsure bool
 }
 
 // leased says whether the lease certainly has time left.
@@ -91,7 +87,7 @@ func (c *claim) settle(o op) {
 	c.settled, c.settledAt = o.returned, o.returnedAt
 	switch {
 	case o.outcome == history.OK:
-		c.standing, c.unsure, c.sure = granted, false, c.ends
+		c.standing, c.sure = granted, c.ends
 	case o.refused():
 		c.standing = refused
 	default:
@@ -110,9 +106,6 @@ func (l *ledger) observe(server string, before history.State) {
 	if before.Exists() && !l.there {
 		l.owner, l.challengers = claim{}, nil // left over, or made by somebody whom we did not see
 	}
-	if !before.Exists() && l.there {
-		l.owner.gone = true
-	}
 	l.there = before.Exists()
 }
 
@@ -127,7 +120,7 @@ func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live
 		l.take(claim{})
 	case history.EffectReplaced:
 		switch {
-		case own && live:
+		case own && (live || mine.op == 0):
 			l.owner.ends = mine.ends
 		case live:
 			l.challengers = append(l.challengers, mine)
@@ -141,7 +134,7 @@ func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live
 	case history.EffectShortened:
 		l.owner.ends = min(l.owner.ends, mine.ends)
 	case history.EffectUnclear:
-		mine.unsure = true
+		// Nobody's deed, but whoever wrote what is there now has the lock.
 		switch {
 		case !c.After.Exists():
 			l.take(claim{})

@@ -222,15 +222,21 @@ func genEvents(t *rapid.T) []history.Event {
 	now := time.Duration(0)
 	event := rapid.Custom(func(t *rapid.T) history.Event {
 		e := history.Event{
-			At:      time.Duration(rapid.IntRange(0, 20).Draw(t, "ms")) * time.Millisecond,
+			At:      rapid.SampledFrom([]time.Duration{0, ms, 5 * ms, 15 * ms}).Draw(t, "later"),
 			Kind:    rapid.SampledFrom([]history.Kind{1, 2, 2, 2, 3, 3, 3, 3, 4, 5, 6, 10}).Draw(t, "kind"),
 			Client:  rapid.SampledFrom([]string{"C1", "C2", "C3", ""}).Draw(t, "client"),
 			Lock:    rapid.SampledFrom([]string{"k", "k", "l", ""}).Draw(t, "lock"),
-			ID:      rapid.Int64Range(0, 4).Draw(t, "id"),
+			ID:      rapid.Int64Range(0, 1).Draw(t, "id"),
 			Op:      history.Op(rapid.IntRange(0, 5).Draw(t, "op")),
 			Outcome: rapid.SampledFrom([]history.Outcome{history.OK, history.OK, history.No, history.Unknown}).Draw(t, "outcome"),
-			Valid:   time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20, 60}).Draw(t, "valid")) * time.Millisecond,
+			Valid:   rapid.SampledFrom([]time.Duration{0, 0, 3 * ms, 10 * ms, 20 * ms, 40 * ms}).Draw(t, "valid"),
 			Fence:   rapid.Int64Range(0, 3).Draw(t, "fence"),
+		}
+		if rapid.IntRange(0, 30).Draw(t, "malformed") > 0 {
+			e.ID += int64(e.Op)*4 + int64(len(e.Lock))*2 // a number means one operation
+			if e.Lock == "l" {
+				e.ID += 100
+			}
 		}
 		if rapid.Bool().Draw(t, "detail") {
 			read := rapid.Int64Range(0, 4).Draw(t, "read")
@@ -270,6 +276,25 @@ func TestCutAndUncutAgree(t *testing.T) {
 		for _, c := range counterHistories(events) {
 			whole := judgeWindows(counterWindowsOf(c.updates, len(c.updates)+1), time.Minute)
 			require.Equal(t, whole, judgeWindows(counterWindowsOf(c.updates, size), time.Minute))
+		}
+	})
+}
+
+// Updates under way at the same time, with values in about the order of their returns.
+func TestCutAndUncutCountersAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dice := newDice(t)
+		var updates []updateSpan
+		value, position := int64(0), int64(10)
+		for range rapid.IntRange(1, 12).Draw(t, "updates") {
+			position += pick(dice, int64(1), 2, 5)
+			value += pick(dice, int64(1), 1, 1, 2, -1)
+			u := updateSpan{call: position - pick(dice, int64(1), 3, 8), done: position, value: max(0, value)}
+			updates = append(updates, u)
+		}
+		whole := judgeWindows(counterWindowsOf(updates, len(updates)+1), time.Minute)
+		for size := 1; size <= 4; size++ {
+			require.Equal(t, whole, judgeWindows(counterWindowsOf(updates, size), time.Minute), "%v", updates)
 		}
 	})
 }

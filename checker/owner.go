@@ -22,7 +22,7 @@ type tenure struct {
 
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
 func rightful(o claim, client int, l *ledger, at time.Duration) bool {
-	return o.client != 0 && o.client == client && o.standing == granted && !o.unsure && !o.gone && !o.dead &&
+	return o.client != 0 && o.client == client && o.standing == granted && !o.dead &&
 		l.there && !l.off && o.leased(at)
 }
 

@@ -20,7 +20,7 @@ const (
 //
 //	C1 opens, lease 500ms | leaseless
 //	C1 calls acquire #1 [bound 1s]
-//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms]
+//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2]
 //	C1 writes #2 SET counter 1 : 0 -> 1
 //	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
 //	C1 valid 480ms | C1 lost | C1 exits
@@ -133,7 +133,7 @@ func (s *story) command(e *history.Event, w *words, work bool, effect string) er
 	if work {
 		c.Server, key, c.Reply = resource, storyCounter, "OK"
 	}
-	e.Kind, e.Detail = history.KindCommand, &history.Detail{Command: c}
+	e.Kind, e.Lock, e.Detail = history.KindCommand, "", &history.Detail{Command: c}
 	if len(*w) > 0 && strings.HasPrefix((*w)[0], "#") {
 		e.ID = number(w)
 		e.Op = s.calls[e.ID]
@@ -208,6 +208,8 @@ func options(e *history.Event, w *words) error {
 			detail().Command.Sent = length()
 		case "late":
 			detail().Command.Late = true
+		case "on":
+			detail().Command.Server = w.next()
 		case "again":
 			detail().Command.Again = true
 		case "dropped":

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -48,6 +49,8 @@ type view struct {
 	keys           []lockView // by lock
 	ops            ops
 	fact           fact // reused from event to event
+	// malformed says what makes no sense in the history; "" if nothing does not.
+	malformed string
 }
 
 func newView() *view {
@@ -106,7 +109,7 @@ func (v *view) hold(client, lock int) *hold {
 // live says whether a claim must be respected at a time: its lease has time left, and its client has the lock or is about to be
 // told so.
 func (v *view) live(c claim, lock int, at time.Duration) bool {
-	if !c.leased(at) || c.over || c.dead || c.unsure {
+	if !c.leased(at) || c.over || c.dead {
 		return false
 	}
 	switch c.standing {
@@ -160,7 +163,11 @@ func (v *view) call(f *fact) {
 	if f.e.Detail != nil {
 		o.bound = f.e.Detail.Bound
 	}
-	if f.client == 0 || f.lock == 0 || !v.ops.call(o) {
+	if f.client == 0 || f.lock == 0 {
+		return
+	}
+	if !v.ops.call(o) {
+		v.malformed = fmt.Sprintf("event %d calls operation %d, which is under way already", f.i, o.id)
 		return
 	}
 	f.op = o
@@ -171,7 +178,11 @@ func (v *view) call(f *fact) {
 
 func (v *view) back(f *fact) {
 	f.op = v.ops.settle(f.client, f.i, f.e)
-	if f.op.lock == 0 || f.op.lock != f.lock {
+	if f.op.lock == 0 {
+		return // its client has exited, and nobody expected it any more
+	}
+	if f.op.lock != f.lock {
+		v.malformed = fmt.Sprintf("event %d returns from operation %d, which was called on another lock", f.i, f.op.id)
 		f.op = op{}
 		return
 	}
@@ -338,7 +349,7 @@ func (v *view) claim(f *fact, c *history.Command) claim {
 	case f.hold.on:
 		mine.standing, mine.settled, mine.settledAt, mine.sure = granted, f.hold.since, f.hold.sinceAt, mine.ends
 	default:
-		mine.unsure = true // neither acquiring nor holding: whatever this command is for
+		mine.standing = dubious // neither acquiring nor holding: whatever this command is for
 	}
 	return mine
 }

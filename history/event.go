@@ -98,8 +98,8 @@ type Event struct {
 type Detail struct {
 	Lease     time.Duration // time after which the service frees the lock by itself
 	Leaseless bool          // the lock has no lease at all: it is freed by its release only
-	Bound     time.Duration // an acquire that tries again for so long; zero: one try
 	GaveUp    bool          // the operation was cancelled by order of the script: the client gave up
+	Bound     time.Duration // an acquire that tries again for so long; zero: one try
 	Error     string        // what went wrong, in the client's words
 	Why       string
 	Read      int64 // OpWork: the value read under the lock

@@ -20,7 +20,7 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 			command{"check", prefix + " check " + shellWord(run.Dir)})
 	}
 	if len(run.Command) > 0 {
-		out = append(out, command{"rerun", prefix + " " + shellLine(withSeed(run.Command, run.Seed))})
+		out = append(out, command{"rerun", prefix + " " + shellLine(withSeed(withoutOut(run.Command), run.Seed))})
 	}
 	return out
 }
@@ -53,6 +53,18 @@ func withSeed(args []string, seed int64) []string {
 		return args
 	}
 	return slices.Concat(args, []string{"--seed", strconv.FormatInt(seed, 10)})
+}
+
+// withoutOut leaves out where the results went: no run writes over those of another.
+func withoutOut(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		value := i > 0 && args[i-1] == "--out"
+		if !value && arg != "--out" && !strings.HasPrefix(arg, "--out=") {
+			out = append(out, arg)
+		}
+	}
+	return out
 }
 
 func shellLine(args []string) string {

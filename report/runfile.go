@@ -17,21 +17,24 @@ const RunVersion = 1
 // runFile is the name of the file within a run's directory.
 const runFile = "run.json"
 
-// ReadRun reads dir/run.json and sets Run.Dir to dir. Errors are "path: what".
-func ReadRun(dir string) (*checker.Run, error) {
-	path := filepath.Join(dir, runFile)
+// ReadRun reads a run, of which it is given the directory or the file within it, and sets Run.Dir to the directory. Errors are
+// "path: what".
+func ReadRun(path string) (*checker.Run, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, runFile)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, plainPathError(path, err)
 	}
 	var run checker.Run
 	if err := json.Unmarshal(data, &run); err != nil {
-		return nil, fmt.Errorf("%s: not a run: %w", path, err)
+		return nil, fmt.Errorf("%s: not the %s of a run: %w", path, runFile, err)
 	}
 	if run.Version != RunVersion {
-		return nil, fmt.Errorf("%s: version %d of run.json; this lab reads version %d", path, run.Version, RunVersion)
+		return nil, fmt.Errorf("%s: version %d of %s; this lab reads version %d", path, run.Version, runFile, RunVersion)
 	}
-	run.Dir = dir
+	run.Dir = filepath.Dir(path)
 	return &run, nil
 }
 

@@ -30,6 +30,9 @@ func TestRunRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	run.Dir = dir
 	assert.Equal(t, run, got)
+	got, err = ReadRun(filepath.Join(dir, "run.json"))
+	require.NoError(t, err)
+	assert.Equal(t, run, got)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "no temporary file is left")
@@ -47,7 +50,7 @@ func TestReadRunSaysWhatIsWrong(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte(`hello`), 0o600))
 	_, err = ReadRun(dir)
-	assert.ErrorContains(t, err, path+": not a run: invalid character")
+	assert.ErrorContains(t, err, path+": not the run.json of a run: invalid character")
 
 	assert.ErrorContains(t, WriteRun(filepath.Join(dir, "missing"), &checker.Run{}), filepath.Join("missing", "run.json")+": no such file")
 }

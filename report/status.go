@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/locklab/locklab/checker"
 )
@@ -53,7 +54,7 @@ func outcome(c checker.Cell) string {
 		if c.Failure == "" {
 			return clean("the lab's two judges disagree: " + c.Verdict.Reason)
 		}
-		return clean(c.Failure)
+		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise:
 		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, c.Expected.Verdict, c.Expected.By))
 	}

@@ -148,12 +148,12 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	m := newMatrix(e.Run.Cells)
 	b.WriteString("\n")
 	if !e.Run.Finished {
-		fmt.Fprintf(b, "%s\n\n", t.paint.alarm(fmt.Sprintf("INTERRUPTED after %d of %s. What is known so far:",
+		fmt.Fprintf(b, "%s\n\n", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s. What is known so far:",
 			len(e.Run.Cells), plural(e.Total, "cell", "cells"))))
 	}
 	if len(e.Run.Cells) > 0 {
-		b.WriteString(grid{m: m, paint: t.paint, width: t.opts.Width}.String())
-		b.WriteString("\n")
+		b.WriteString(strings.TrimRight(grid{m: m, paint: t.paint, width: t.opts.Width}.String(), "\n"))
+		b.WriteString("\n\n")
 	}
 	t.list(b, "Surprises", m.withStatus(statusSurprise))
 	t.list(b, "Failures of the lab or a server", m.withStatus(statusFailed))

@@ -96,6 +96,12 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// CheckURL says whether a text can be the URL of a toxiproxy at all.
+func CheckURL(apiURL string) error {
+	_, _, err := parseURL(apiURL)
+	return err
+}
+
 // parseURL returns the URL of an API without the slash at its end, and its host.
 func parseURL(text string) (api, host string, err error) {
 	u, err := url.Parse(text)

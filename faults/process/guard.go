@@ -27,12 +27,17 @@ import (
 // fire by accident.
 const patience = 20 * time.Second
 
+// markVar is the environment variable by which the guard process knows everything that its lab has started, also what the lab
+// had no time to tell it about.
+const markVar = "LOCKLAB_GUARD"
+
 var errClosed = errors.New("the guard is closed")
 
 // Guard starts processes and makes temporary directories, and sees to it that they end with the lab. Its methods may be called
 // by several goroutines at once.
 type Guard struct {
 	cmd    *exec.Cmd
+	mark   string // markVar with this guard's value
 	pipe   io.WriteCloser
 	said   *bytes.Buffer // its standard error; valid once gone is closed
 	gone   chan struct{} // closed when the guard process has ended
@@ -55,6 +60,8 @@ func StartGuard(argv []string) (*Guard, error) {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	ownSession(cmd)
+	mark := markVar + "=" + rand.Text()
+	cmd.Env = append(cmd.Environ(), mark)
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the guard: %w", err)
@@ -70,6 +77,7 @@ func StartGuard(argv []string) (*Guard, error) {
 	}
 	g := &Guard{
 		cmd:     cmd,
+		mark:    mark,
 		pipe:    pipe,
 		said:    said,
 		gone:    make(chan struct{}),

@@ -24,8 +24,8 @@ const guardLine = 64 << 10
 //	group PGID        forget group PGID
 //	dir PATH          forget dir PATH
 //
-// Then it kills each group that it still knows, removes each directory, and returns. Signals that people send from a terminal
-// do not end it.
+// Then it kills each group that it still knows and every process that bears the mark of its lab, removes each directory, and
+// returns. Signals that people send from a terminal do not end it.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
 	if err := supported(); err != nil {
 		return err
@@ -34,13 +34,14 @@ func GuardMain(stdin io.Reader, stdout io.Writer) error {
 	if _, err := fmt.Fprintln(stdout, readyLine); err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
-	var w wards
+	w := wards{mark: os.Getenv(markVar)}
 	readErr := w.read(stdin)
 	return errors.Join(readErr, w.end())
 }
 
 // wards are what a guard must see to the end of.
 type wards struct {
+	mark   string // value of markVar; empty: nothing is marked
 	groups []int
 	dirs   []string
 }
@@ -103,10 +104,32 @@ func (w *wards) end() error {
 	for _, pgid := range w.groups {
 		errs = append(errs, endGroup(pgid, patience))
 	}
+	errs = append(errs, w.endMarked(patience))
 	for _, dir := range w.dirs {
 		errs = append(errs, os.RemoveAll(dir))
 	}
 	return errors.Join(errs...)
+}
+
+// endMarked kills what was started and never registered: the lab was killed between the two.
+func (w *wards) endMarked(bound time.Duration) error {
+	if w.mark == "" {
+		return nil
+	}
+	deadline := time.Now().Add(bound)
+	for wait := pollFirst; ; wait = nextPoll(wait) {
+		left, err := marked(markVar + "=" + w.mark)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes of the lab cannot be killed", len(left))
+		}
+		for _, pid := range left {
+			_ = kill(pid)
+		}
+		time.Sleep(wait)
+	}
 }
 
 // endGroup kills the group until nobody is left in it but zombies.

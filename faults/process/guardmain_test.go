@@ -72,13 +72,17 @@ const within = time.Second
 
 func TestSIGKILLOfTheLabLeavesNothing(t *testing.T) {
 	for round := range 20 {
-		t.Run(strconv.Itoa(round), func(t *testing.T) { killLab(t, rand.IntN(40)) })
+		t.Run(strconv.Itoa(round), func(t *testing.T) { killLab(t, "lab", rand.IntN(40)) })
 	}
 }
 
+func TestSIGKILLBetweenStartAndRegistrationLeavesNothing(t *testing.T) {
+	killLab(t, "hasty lab", 2) // the guard's line and the child's
+}
+
 // killLab kills a lab after it has said so many lines, whatever it is about to do then.
-func killLab(t *testing.T, after int) {
-	lab := command("lab")
+func killLab(t *testing.T, role string, after int) {
+	lab := command(role)
 	lab.Stderr = os.Stderr
 	// Not the command's own pipe: its children hold the other end too, and Wait would close this one.
 	out, theirs, err := os.Pipe()

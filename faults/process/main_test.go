@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		exitWith(childMain())
 	case "lab":
 		exitWith(labMain())
+	case "hasty lab":
+		exitWith(hastyLabMain())
 	case "mute":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(3)
@@ -92,6 +94,24 @@ func labMain() error {
 		}
 		fmt.Println("group", p.PID())
 	}
+}
+
+// hastyLabMain is a lab that has started a child and is killed before it could register it. The child has lost its parent-death
+// signal, as a grandchild has none.
+func hastyLabMain() error {
+	guard, err := StartGuard(as("guard"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("guard", guard.cmd.Process.Pid)
+	cmd := command("child")
+	cmd.Stdout = os.Stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env = append(cmd.Environ(), guard.mark)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // as is the command line that runs the test binary in a role. With the race detector, a process would sleep for a second before

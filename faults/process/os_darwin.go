@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -54,4 +57,23 @@ func members(pgid int) ([]member, error) {
 		found = append(found, member{pid: pid, stopped: strings.HasPrefix(state, "T")})
 	}
 	return found, lines.Err()
+}
+
+// marked lists the processes, other than this one, that have an entry in their environment, as far as the system shows it.
+func marked(entry string) ([]int, error) {
+	out, err := exec.Command("/bin/ps", "-A", "-E", "-ww", "-o", "pid=,command=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ps: %w", err)
+	}
+	var found []int
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || !slices.Contains(fields, entry) {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[0]); err == nil && pid != os.Getpid() {
+			found = append(found, pid)
+		}
+	}
+	return found, nil
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +49,22 @@ func members(pgid int) ([]member, error) {
 	found := make([]member, 0, len(group))
 	for pid := range group {
 		found = append(found, member{pid: pid, stopped: allStopped(pid, stoppedChild[pid])})
+	}
+	return found, nil
+}
+
+// marked lists the processes, other than this one, that have an entry in their environment. A zombie has none any more.
+func marked(entry string) ([]int, error) {
+	all, err := numbers("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, pid := range all {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(environ), "\x00"), entry) {
+			found = append(found, pid)
+		}
 	}
 	return found, nil
 }

@@ -31,3 +31,7 @@ func signalGroup(int, syscall.Signal) error { return supported() }
 func awaitExit(int) error { return supported() }
 
 func members(int) ([]member, error) { return nil, supported() }
+
+func kill(int) error { return supported() }
+
+func marked(string) ([]int, error) { return nil, supported() }

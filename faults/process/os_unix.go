@@ -27,3 +27,5 @@ func signalGroup(pgid int, sig syscall.Signal) error {
 	}
 	return nil
 }
+
+func kill(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }

@@ -73,8 +73,8 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Process, error) {
 }
 
 // starter starts all processes from one thread that lives as long as the guard: the system kills a process, by its
-// parent-death signal, when the thread that started it ends. It registers a process in the same breath, because until then
-// nothing but that signal protects it.
+// parent-death signal, when the thread that started it ends. It registers a process in the same breath. If the lab is killed
+// between the two, the guard finds the process, and what it has started, by their mark.
 func (g *Guard) starter() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -89,6 +89,7 @@ func (g *Guard) startRegistered(p *Process) error {
 		return g.ended()
 	default:
 	}
+	p.cmd.Env = append(p.cmd.Environ(), g.mark)
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}

@@ -39,6 +39,15 @@ type Reply struct {
 	Kind Kind   // of the value itself, after any attributes
 }
 
+// Line is what Value.String shows for a reply that is but a simple string or an integer; false for any other.
+func (r Reply) Line() ([]byte, bool) {
+	kind := Kind(r.Raw[0])
+	if kind != KindSimple && kind != KindInteger {
+		return nil, false
+	}
+	return r.Raw[1 : len(r.Raw)-2], true
+}
+
 // ReadReply reads one message of a server. The error is io.EOF between messages, io.ErrUnexpectedEOF within one, a *LimitError,
 // a SyntaxError, or the stream's.
 func (r *Reader) ReadReply() (Reply, error) {

@@ -58,6 +58,9 @@ func TestReplies(t *testing.T) {
 				require.NoError(t, err, name)
 				assert.Equal(t, tt.shown, value.String(), name)
 				assert.Equal(t, tt.kind, value.Kind, name)
+				if line, ok := reply.Line(); ok {
+					assert.Equal(t, tt.shown, string(line), name)
+				}
 				reply, err = r.ReadReply()
 				require.NoError(t, err, name)
 				assert.Equal(t, "+next\r\n", string(reply.Raw), name)

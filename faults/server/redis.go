@@ -62,7 +62,7 @@ type Redis struct {
 func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Redis, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", binary, err)
+		return nil, fmt.Errorf("start %s: %w; install Redis, or use the embedded server", binary, err)
 	}
 	dir, err := guard.TempDir("locklab-redis-")
 	if err != nil {

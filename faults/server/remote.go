@@ -13,11 +13,19 @@ type Remote struct {
 	version string
 }
 
-// At returns the server at the address, which must answer.
-func At(ctx context.Context, addr string) (*Remote, error) {
+// CheckAddr says whether a text can be the address of a server at all.
+func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if _, noNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || noNumber != nil {
-		return nil, fmt.Errorf("redis at %q: not an address like 127.0.0.1:6379", addr)
+		return fmt.Errorf("redis at %q: not an address like 127.0.0.1:6379", addr)
+	}
+	return nil
+}
+
+// At returns the server at the address, which must answer.
+func At(ctx context.Context, addr string) (*Remote, error) {
+	if err := CheckAddr(addr); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -12,45 +11,69 @@ import (
 const (
 	clipBytes = 200 // of an argument, a reply or a value in the record
 	clipArgs  = 64  // arguments of one command in the record
+	clipMark  = "…"
 )
 
-// clipArguments renders a command for the record.
+// clipArguments renders a command for the record. All its strings share one allocation.
 func clipArguments(args [][]byte) []string {
-	shown := make([]string, 0, min(len(args), clipArgs+1))
-	for i, arg := range args {
-		if i == clipArgs {
-			return append(shown, "…")
-		}
-		shown = append(shown, clip(string(arg[:min(len(arg), clipBytes+1)])))
+	var room [256]byte
+	var ends [clipArgs]int
+	few := args[:min(len(args), clipArgs)]
+	text := room[:0]
+	for i, arg := range few {
+		text = appendClipped(text, arg)
+		ends[i] = len(text)
+	}
+	whole, from := string(text), 0
+	shown := make([]string, len(few), len(few)+1)
+	for i := range few {
+		shown[i] = whole[from:ends[i]]
+		from = ends[i]
+	}
+	if len(args) > len(few) {
+		shown = append(shown, clipMark)
 	}
 	return shown
 }
 
 // clip renders a text for the record: quoted if it has bytes that cannot be printed, and ending in "…" if it is long.
-func clip(text string) string {
-	if len(text) <= clipBytes {
-		return printable(text)
-	}
-	cut := clipBytes
-	for cut > clipBytes-utf8.UTFMax && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return printable(text[:cut]) + "…"
-}
+func clip(text string) string { return string(appendClipped(nil, []byte(text))) }
 
 // clipValue is clip for values that are compared: two long ones that differ behind the cut stay different.
 func clipValue(text string) string {
 	if len(text) <= clipBytes {
-		return printable(text)
+		return clip(text)
 	}
+	whole := []byte(text)
 	sum := fnv.New64a()
-	sum.Write([]byte(text))
-	return fmt.Sprintf("%s (%d bytes, %016x)…", strings.TrimSuffix(clip(text), "…"), len(text), sum.Sum64())
+	sum.Write(whole)
+	head := appendPrintable(nil, whole[:cutAt(whole)])
+	return fmt.Sprintf("%s (%d bytes, %016x)%s", head, len(whole), sum.Sum64(), clipMark)
 }
 
-func printable(text string) string {
-	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return text
+func appendClipped(to, text []byte) []byte {
+	if len(text) <= clipBytes {
+		return appendPrintable(to, text)
 	}
-	return strconv.Quote(text)
+	return append(appendPrintable(to, text[:cutAt(text)]), clipMark...)
+}
+
+// cutAt is where to cut a long text: not within a character.
+func cutAt(text []byte) int {
+	cut := clipBytes
+	for cut > clipBytes-utf8.UTFMax && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return cut
+}
+
+func appendPrintable(to, text []byte) []byte {
+	for rest := text; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
+			return strconv.AppendQuote(to, string(text))
+		}
+		rest = rest[size:]
+	}
+	return append(to, text...)
 }

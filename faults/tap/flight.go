@@ -98,7 +98,12 @@ func (s *session) prepare(f *flight) {
 // record asks again and writes the command into the history. It is called with the turn, and before the client has the reply.
 func (s *session) record(f *flight, reply *resp.Reply) {
 	t := s.tap
-	command := &history.Command{
+	var note struct { // in one piece: there are many
+		history.Detail
+		command history.Command
+	}
+	note.Command = &note.command
+	note.command = history.Command{
 		Server:       t.cfg.Server,
 		Conn:         s.number,
 		Args:         f.args,
@@ -108,12 +113,11 @@ func (s *session) record(f *flight, reply *resp.Reply) {
 		ReplyDropped: f.again || f.meets(DropReply) || s.out.isMuted(),
 	}
 	event := history.Event{
-		Kind: history.KindCommand, At: t.cfg.Since(), Client: s.client, Lock: f.keys[0], Op: f.op, ID: f.id,
-		Detail: &history.Detail{Command: command},
+		Kind: history.KindCommand, At: t.cfg.Since(), Client: s.client, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &note.Detail,
 	}
 	if reply != nil {
-		command.Reply = oneLine(*reply, t.cfg.Limits)
-		command.Changes, command.Asked = s.changes(f)
+		note.command.Reply = oneLine(*reply, t.cfg.Limits)
+		note.command.Changes, note.command.Asked = s.changes(f)
 	}
 	t.cfg.Record(event)
 }
@@ -136,6 +140,9 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 
 // oneLine renders a reply for the record.
 func oneLine(reply resp.Reply, limits resp.Limits) string {
+	if line, ok := reply.Line(); ok {
+		return string(appendClipped(nil, line))
+	}
 	value, err := resp.Parse(reply.Raw, limits)
 	if err != nil {
 		return ""

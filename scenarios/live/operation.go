@@ -91,7 +91,7 @@ func (cl *client) settle(ctx context.Context) (scenarios.Result, error) {
 			if !ok {
 				return "", cl.gone()
 			}
-			return cl.finish(op, msg)
+			return cl.finish(ctx, op, msg)
 		case <-ctx.Done():
 			return "", cl.silent(ctx, op.op.String())
 		}
@@ -113,25 +113,35 @@ func (cl *client) spring(op *operation) (heldUp bool) {
 	return false
 }
 
-// springReached notes the traps that had been reached by the time the answer came.
-func (cl *client) springReached(op *operation) {
+// springReached notes the traps that the answered operation has met. Where one has, but a duplicate is still on its way, it waits.
+func (cl *client) springReached(ctx context.Context, op *operation) error {
 	for len(op.traps) > 0 {
+		trap := op.traps[0]
 		select {
-		case <-op.traps[0].Reached():
-			cl.spring(op)
+		case <-trap.Delivered(): // before the client had its answer
+			select {
+			case <-trap.Reached():
+			case <-ctx.Done():
+				return undecided("%s of %s did not come to an end: %v", trapFaults[trap.want.Do], cl.name, context.Cause(ctx))
+			}
+		case <-trap.Reached():
 		default:
-			return
+			return nil
 		}
+		cl.spring(op)
 	}
+	return nil
 }
 
 // finish takes note of the answer to the pending operation.
-func (cl *client) finish(op *operation, msg protocol.Message) (scenarios.Result, error) {
+func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Message) (scenarios.Result, error) {
 	cl.pending = nil
 	if msg.Unsupported {
 		return "", notApplicable("the client does not know %q", verbs[op.op])
 	}
-	cl.springReached(op)
+	if err := cl.springReached(ctx, op); err != nil {
+		return "", err
+	}
 	missed := op.traps
 	for _, trap := range missed {
 		trap.Disarm()
@@ -187,7 +197,7 @@ func (cl *client) giveUp(ctx context.Context) (scenarios.Result, error) {
 		if !ok {
 			return "", cl.gone()
 		}
-		return cl.finish(op, msg)
+		return cl.finish(ctx, op, msg)
 	case <-ctx.Done():
 		return "", cl.silent(ctx, protocol.Cancel)
 	}

@@ -56,12 +56,9 @@ func (c *cell) byReadersClock() scenarios.Result {
 func (c *cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 	bound := c.world.since() + 2*c.script.Lease
 	for {
-		state, err := server.State(ctx, c.server.Addr(), c.lockKey)
-		if err != nil {
-			return "", err
-		}
-		if !state.Exists() {
-			return scenarios.ResultOK, nil
+		freed, err := c.freed(ctx)
+		if err != nil || freed {
+			return scenarios.ResultOK, err
 		}
 		if c.world.since() >= bound {
 			return scenarios.ResultNo, nil
@@ -70,6 +67,11 @@ func (c *cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
+}
+
+func (c *cell) freed(ctx context.Context) (bool, error) {
+	state, err := server.State(ctx, c.server.Addr(), c.lockKey)
+	return err == nil && !state.Exists(), err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

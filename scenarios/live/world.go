@@ -95,12 +95,9 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	switch cfg.Server {
-	case Embedded:
-		w.resource, err = server.StartEmbedded()
-	case RedisServer:
-		w.resource, err = server.StartRedis(ctx, w.guard, server.Options{Log: filepath.Join(cfg.Dir, "resource.log")})
-	default:
+	if w.startsServers() {
+		w.resource, err = w.ownServer(ctx, filepath.Join(cfg.Dir, "resource.log"))
+	} else {
 		w.remote, err = server.At(ctx, cfg.Server)
 	}
 	return w, err
@@ -142,15 +139,26 @@ func (w *World) since() time.Duration { return time.Since(w.base) }
 
 // startServer gives a cell a server of its own, or at an address a key prefix of its own.
 func (w *World) startServer(ctx context.Context, dir string) (s server.Server, prefix string, err error) {
-	switch w.cfg.Server {
-	case Embedded:
-		s, err = server.StartEmbedded()
-	case RedisServer:
-		s, err = server.StartRedis(ctx, w.guard, server.Options{Log: filepath.Join(dir, "redis-server.log")})
-	default:
-		return w.remote, fmt.Sprintf("locklab:%s:%d:", filepath.Base(w.cfg.Dir), w.names.Add(1)), nil
+	if w.startsServers() {
+		s, err = w.ownServer(ctx, filepath.Join(dir, "redis-server.log"))
+		return s, "", err
 	}
-	return s, "", err
+	return w.remote, fmt.Sprintf("locklab:%s:%d:", filepath.Base(w.cfg.Dir), w.names.Add(1)), nil
+}
+
+func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
+
+// ownServer starts a server of the lab's own. log is where a redis-server logs.
+func (w *World) ownServer(ctx context.Context, log string) (s server.Server, err error) {
+	if w.cfg.Server == Embedded {
+		s, err = server.StartEmbedded()
+	} else {
+		s, err = server.StartRedis(ctx, w.guard, server.Options{Log: log})
+	}
+	if err != nil {
+		return nil, err // s holds a nil pointer, and so is not nil itself
+	}
+	return s, nil
 }
 
 // stopServer ends a cell's own server; a shared one is left as it was found.

@@ -1,0 +1,123 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+// TestScriptsThatDoNotApply asserts which locks and clients a script is not for, and that this is known before anything is started
+// wherever the lock is one of the lab's own.
+func TestScriptsThatDoNotApply(t *testing.T) {
+	s := openStage(t, nil)
+	const acquire = "lease 60s\nclients C1\nC1 acquire => ok\n"
+	tests := map[string]struct {
+		subject live.Subject
+		text    string
+		reason  string
+		by      string
+		started bool
+	}{
+		"needs a lease":        {subject(t, "setnx-del"), "needs lease\n" + acquire, "the lock has no lease", checker.ByNeeds, false},
+		"needs renewal":        {subject(t, "setpx-lua"), "needs renewal\n" + acquire, "the lock does not renew itself", checker.ByNeeds, false},
+		"needs resend":         {subject(t, "setpx-lua"), "needs resend\n" + acquire, "the client library sends nothing again by itself", checker.ByNeeds, false},
+		"needs no resend":      {subject(t, "setpx-lua-resend"), "needs no-resend\n" + acquire, "the client library sends commands again by itself", checker.ByNeeds, false},
+		"needs check":          {subject(t, "setnx-del"), "needs check\n" + acquire, "the lock cannot be asked whether it is still held", checker.ByNeeds, false},
+		"needs renew":          {subject(t, "watchdog"), "needs renew\n" + acquire, "the lock's user cannot renew it", checker.ByNeeds, false},
+		"has a verb unknown":   {subject(t, "setpx-lua"), acquire + "C1 renew", `the client does not know "renew"`, checker.ByNeeds, false},
+		"hides that it cannot": {foreign("setpx-lua", "refuse skew"), acquire + "C1 clock ahead 1s", `the client does not know "skew"`, "", true},
+		"tells that it cannot": {foreign("setpx-lua", "refuse renew"), acquire + "C1 renew", `the client does not know "renew"`, "", true},
+		"misses its trap": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire hold before second SET\nC1 continue",
+			"C1's acquire returned ok without a SET number 2", "", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cell, events := s.play(t, script(t, name, test.text), test.subject)
+			assert.Equal(t, "n/a: "+test.reason, cell.Verdict.String())
+			assert.Equal(t, test.by, cell.Expected.By)
+			tells(t, events, "end: n/a")
+			_, err := os.Stat(filepath.Join(s.dir, cell.Dir, "C1.stderr"))
+			assert.Equal(t, test.started, err == nil, "a client was started: %v", err)
+		})
+	}
+}
+
+// TestScriptsThatProveNothing asserts that what did not happen as the script demands is never judged.
+func TestScriptsThatProveNothing(t *testing.T) {
+	s := openStage(t, nil)
+	tests := map[string]struct {
+		subject live.Subject
+		text    string
+		reason  string
+		end     string
+	}{
+		"another result": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => no",
+			`line 4: "C1 acquire => no" came to ok`, "unknown"},
+		"never acquired": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 refuse\nC1 acquire => unknown\nC1 heal",
+			"no acquire succeeded", "complete"},
+		"a fault that hits nothing": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => ok\nC1 release => ok\nC1 pause\nC1 resume",
+			"no fault fell on a hold or on an operation under way", "complete"},
+		"a stall": {subject(t, "setpx-lua"), "lease 1s\nclients C1\nC1 acquire => ok\nC1 delay 200ms",
+			`the machine stalled: line 5 took \d+ms, more than a quarter of the lease`, "unknown"},
+		"a client that dies": {foreign("setpx-lua", "die acquire"), "lease 60s\nclients C1\nC1 acquire",
+			`^C1: client has gone \(its last words: the odd client dies at acquire\)$`, "unknown"},
+		"a client that does not exist": {live.Subject{Name: "mine", Argv: []string{"/nonexistent"}}, "lease 60s\nclients C1\nC1 acquire",
+			"client C1 could not be started: .*no such file or directory", "unknown"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cell := s.Run(t.Context(), live.Case{Subject: test.subject, Script: script(t, name, test.text), Round: 1})
+			assert.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
+			assert.Regexp(t, test.reason, cell.Verdict.Reason)
+			assert.Empty(t, cell.Failure)
+			tells(t, s.history(t, cell), "end: "+test.end)
+		})
+	}
+}
+
+// TestOnlyHoldersWorkAndRelease asserts that what makes sense only for a holder is left out for a client that was refused, and is
+// done once it holds.
+func TestOnlyHoldersWorkAndRelease(t *testing.T) {
+	s := openStage(t, nil)
+	cell, events := s.play(t, script(t, "skips", `
+		lease 60s
+		clients C1 C2
+		C1 acquire => ok
+		C2 acquire => no
+		C2 work hold before first write
+		C2 continue
+		C2 release => ok
+		C1 release => ok
+		C1 release
+		C2 acquire => ok
+		C2 work => ok
+		C2 release => ok`), subject(t, "setpx-lua"))
+	assert.Equal(t, "safe", cell.Verdict.String())
+	tells(t, events, "C2 acquire: no",
+		"skipped: C2 work hold before first write", "skipped: C2 continue", "skipped: C2 release => ok",
+		"C1 release: ok", "skipped: C1 release",
+		"C2 acquire: ok", "C2 work: ok", "C2 release: ok", "counter 1", "end: complete")
+}
+
+// TestSilentClient asserts that a client that never answers costs a bounded time, and is no riddle.
+func TestSilentClient(t *testing.T) {
+	t.Parallel()
+	const timeout = 2 * time.Second
+	s := openStage(t, func(cfg *live.Config) { cfg.CellTimeout = timeout })
+	began := time.Now()
+	cell, _ := s.play(t, script(t, "silence", "lease 60s\nclients C1\nC1 acquire => ok"), foreign("setpx-lua", "ignore acquire"))
+	assert.Equal(t, "unknown: C1 did not answer acquire: the cell took longer than 2s", cell.Verdict.String())
+	assert.Less(t, time.Since(began), timeout+10*time.Second)
+	require.Empty(t, cell.Failure)
+}

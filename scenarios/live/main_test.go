@@ -1,0 +1,174 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// role makes the test binary another program: see TestMain.
+const role = "LOCKLAB_TEST_ROLE"
+
+// TestMain lets one goroutine of toxiproxy be left behind: when a toxic that loses replies is removed from a connection on which a
+// reply is just coming in, toxiproxy waits for ever to hand that reply on.
+func TestMain(m *testing.M) {
+	switch what, how, _ := strings.Cut(os.Getenv(role), " "); what {
+	case "guard":
+		exitWith(process.GuardMain(os.Stdin, os.Stdout))
+	case "worker":
+		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
+	case "odd":
+		exitWith(oddClient(how))
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// as is the command line that runs the test binary in a role. With the race detector, a process would sleep for a second before
+// it exits.
+func as(what string) []string {
+	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
+}
+
+// oddClient is a worker with a quirk: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB" falls silent when it
+// is asked for; "die VERB" ends.
+func oddClient(quirk string) error {
+	how, verb, _ := strings.Cut(quirk, " ")
+	stdin, requests := io.Pipe()
+	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.All())) }()
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		req, err := protocol.DecodeRequest(lines.Bytes())
+		if err != nil {
+			return err
+		}
+		switch {
+		case req.Do != verb:
+			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+		case how == "refuse":
+			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
+		case how == "ignore":
+			_, err = io.Copy(io.Discard, os.Stdin)
+		default:
+			err = fmt.Errorf("the odd client dies at %s", verb)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return requests.Close()
+}
+
+// open opens a world on embedded servers, unless change says otherwise.
+func open(t *testing.T, change func(*live.Config)) *live.World {
+	t.Helper()
+	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: live.Embedded, CellTimeout: time.Minute}
+	if change != nil {
+		change(&cfg)
+	}
+	world, err := live.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, world.Close()) })
+	return world
+}
+
+// subject is a lock that comes with the lab.
+func subject(t *testing.T, lock string) live.Subject {
+	t.Helper()
+	spec, ok := impls.Find(lock)
+	require.True(t, ok, lock)
+	return live.SubjectOf(spec, as("worker"))
+}
+
+// foreign is a client that the lab knows nothing about.
+func foreign(lock, quirk string) live.Subject {
+	return live.Subject{Name: lock, Argv: as("odd " + quirk)}
+}
+
+// script parses a text without the title.
+func script(t *testing.T, name, text string) *scenarios.Script {
+	t.Helper()
+	parsed, err := scenarios.Parse(strings.ReplaceAll(name, " ", "-")+".lab", []byte("# A test.\n"+text))
+	require.NoError(t, err)
+	return parsed
+}
+
+// builtin is a script that comes with the lab.
+func builtin(t *testing.T, name string) *scenarios.Script {
+	t.Helper()
+	all, err := scenarios.Builtin()
+	require.NoError(t, err)
+	found, ok := scenarios.Find(all, name)
+	require.True(t, ok, name)
+	return found
+}
+
+// stage is a world whose histories can be read.
+type stage struct {
+	*live.World
+	dir string
+}
+
+func openStage(t *testing.T, change func(*live.Config)) *stage {
+	t.Helper()
+	s := &stage{}
+	s.World = open(t, func(cfg *live.Config) {
+		if change != nil {
+			change(cfg)
+		}
+		s.dir = cfg.Dir
+	})
+	return s
+}
+
+// tries is how often a cell is run before a test believes that it is not the machine that stalls.
+const tries = 5
+
+// play runs a cell and reads its history back from the file. A cell in which the machine stalled says nothing about the lab; it is
+// run again.
+func (s *stage) play(t *testing.T, script *scenarios.Script, subject live.Subject) (checker.Cell, []history.Event) {
+	t.Helper()
+	for round := 1; ; round++ {
+		cell := s.Run(t.Context(), live.Case{Subject: subject, Script: script, Round: round})
+		require.Empty(t, cell.Failure)
+		if round < tries && strings.HasPrefix(cell.Verdict.Reason, "the machine st") {
+			continue
+		}
+		return cell, s.history(t, cell)
+	}
+}
+
+func (s *stage) history(t *testing.T, cell checker.Cell) []history.Event {
+	t.Helper()
+	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, live.HistoryFile))
+	require.NoError(t, err)
+	require.False(t, file.Truncated)
+	return file.Events
+}

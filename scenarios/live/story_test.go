@@ -1,0 +1,110 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/locklab/locklab/history"
+)
+
+// story tells a history in short lines:
+//
+//	C1 acquire            an operation is called
+//	C1 acquire: ok        and has returned
+//	C1 sends SET          a command of a client has reached a server; "again", "late" and "unheard" may follow
+//	C1 pause: effective   a phase of a fault
+//	C1 exit, C1 lost      as it says
+//	counter 2             what the lab found at the end
+//	skipped: C2 release   a step was left out
+//	end: complete         how the script ended
+func story(events []history.Event) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, e := range events {
+		switch e.Kind {
+		case history.KindCall:
+			say("%s %v", e.Client, e.Op)
+		case history.KindReturn:
+			say("%s %v: %v", e.Client, e.Op, e.Outcome)
+		case history.KindCommand:
+			say("%s sends %s", e.Client, commandLine(e.Detail.Command))
+		case history.KindFault:
+			say("%s %s: %s", e.Detail.Fault.Target, e.Detail.Fault.Name, e.Detail.Fault.Phase)
+		case history.KindExit:
+			say("%s exit", e.Client)
+		case history.KindLost:
+			say("%s lost", e.Client)
+		case history.KindFinal:
+			say("counter %d", e.Detail.Value)
+		case history.KindStep:
+			if text, skipped := strings.CutSuffix(e.Detail.Text, "  (skipped: "+e.Client+" does not hold the lock)"); skipped {
+				say("skipped: %s", strings.Join(strings.Fields(text), " "))
+			}
+		case history.KindEnd:
+			say("end: %s", e.Detail.Text)
+		}
+	}
+	return lines
+}
+
+func commandLine(c *history.Command) string {
+	line := c.Args[0]
+	for _, mark := range []struct {
+		set  bool
+		word string
+	}{{c.Again, "again"}, {c.Late, "late"}, {c.ReplyDropped, "unheard"}} {
+		if mark.set {
+			line += " " + mark.word
+		}
+	}
+	return line
+}
+
+// tells asserts that the lines occur in the story in this order; others may stand between them.
+func tells(t *testing.T, events []history.Event, lines ...string) {
+	t.Helper()
+	told := story(events)
+	rest := told
+	for _, line := range lines {
+		i := slices.Index(rest, line)
+		if !assert.GreaterOrEqual(t, i, 0, "%q is missing, or stands too early, in\n%s", line, strings.Join(told, "\n")) {
+			return
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// faultsAreEvident asserts that each fault was injected before it took effect, took effect before it was taken back, and says how
+// that was seen. A breakpoint is armed with its operation, so it has only an effect.
+func faultsAreEvident(t *testing.T, events []history.Event) {
+	t.Helper()
+	traps := []string{"hold", "hold-reply", "duplicate"}
+	last := map[string]history.Phase{}
+	for _, e := range events {
+		if e.Kind != history.KindFault {
+			continue
+		}
+		f := e.Detail.Fault
+		what := f.Target + " " + f.Name
+		assert.NotEmpty(t, f.What, "%s: %s", what, f.Phase)
+		switch f.Phase {
+		case history.PhaseEffective:
+			// Replies are lost on a link, or at a breakpoint.
+			if !slices.Contains(traps, f.Name) && f.Name != "reply-lost" {
+				assert.Equal(t, history.PhaseInject, last[what], what)
+			}
+		case history.PhaseRecover:
+			assert.Equal(t, history.PhaseEffective, last[what], what)
+		}
+		last[what] = f.Phase
+	}
+	for what, phase := range last {
+		assert.NotEqual(t, history.PhaseInject, phase, "%s was never seen to take effect", what)
+	}
+}

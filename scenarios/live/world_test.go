@@ -1,0 +1,147 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+// needRedis skips the test where there is no redis-server, unless it is required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	_, _, err := server.FindRedis()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+// TestAddressIsLeftAsItWas runs cells, one of them with a jump of the clock, at a server that others use as well.
+func TestAddressIsLeftAsItWas(t *testing.T) {
+	theirs, err := server.StartEmbedded()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, theirs.Close()) })
+	client := redis.NewClient(&redis.Options{Addr: theirs.Addr(), Protocol: 2, MaxRetries: -1})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	ctx := t.Context()
+	require.NoError(t, client.Set(ctx, "lock", "theirs", time.Hour).Err())
+	require.NoError(t, client.Set(ctx, "counter", "7", 0).Err())
+	require.NoError(t, client.Set(ctx, "locklab:other:1:lock", "of another run", time.Hour).Err())
+	require.NoError(t, client.HSet(ctx, "hash", "field", "value").Err())
+
+	s := openStage(t, func(cfg *live.Config) { cfg.Server = theirs.Addr() })
+	jump := script(t, "jump", `
+		lease 60s
+		clients C1 C2
+		C1 acquire => ok
+		C1 work => ok
+		server clock jumps 2 leases
+		C2 acquire => ok
+		C2 work => ok
+		C2 crash`)
+	for _, lock := range []string{"setpx-lua", "watchdog"} {
+		cell, events := s.play(t, jump, subject(t, lock))
+		assert.Equal(t, "double-holder, early-grant", cell.Verdict.String())
+		tells(t, events, "C1 work: ok", "redis clock-jump: effective", "C2 work: ok", "counter 2", "end: complete")
+	}
+	cell, _ := s.play(t, builtin(t, "redis-restarts-empty"), subject(t, "setpx-lua"))
+	assert.Equal(t, "n/a: a server at an address is never restarted", cell.Verdict.String())
+	assert.Equal(t, checker.ByNeeds, cell.Expected.By)
+
+	keys, err := client.Keys(ctx, "*").Result()
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"lock", "counter", "locklab:other:1:lock", "hash"}, keys)
+	for _, key := range []string{"lock", "locklab:other:1:lock"} {
+		left, err := client.PTTL(ctx, key).Result()
+		require.NoError(t, err)
+		assert.Greater(t, left, 50*time.Minute, "the clock of %s has jumped", key)
+	}
+	value, err := client.Get(ctx, "counter").Result()
+	require.NoError(t, err)
+	assert.Equal(t, "7", value)
+}
+
+// TestOpenFails asserts that a world that cannot be had is one clear error, and that nothing is left of it.
+func TestOpenFails(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := closed.Addr().String()
+	require.NoError(t, closed.Close())
+	tests := map[string]struct {
+		change func(*live.Config)
+		want   string
+	}{
+		"no redis there":      {func(c *live.Config) { c.Server = nobody }, "redis at " + nobody},
+		"no toxiproxy there":  {func(c *live.Config) { c.Toxiproxy = "http://" + nobody }, "unreachable"},
+		"no guard":            {func(c *live.Config) { c.Guard = []string{"/bin/echo", "hello"} }, "start the guard"},
+		"no redis-server":     {func(c *live.Config) { c.Server = live.RedisServer }, "redis-server"},
+		"not even an address": {func(c *live.Config) { c.Server = "redis" }, "not an address"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if name == "no redis-server" {
+				t.Setenv("PATH", "")
+			}
+			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: live.Embedded, CellTimeout: time.Minute}
+			test.change(&cfg)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, err := live.Open(ctx, cfg)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+// TestWithoutQuestions asserts that nobody is accused of more when the server is asked no questions, and that what only the
+// server's answers can prove is then not said.
+func TestWithoutQuestions(t *testing.T) {
+	asked := openStage(t, nil)
+	unasked := openStage(t, func(cfg *live.Config) { cfg.NoQuestions = true })
+	tests := []struct {
+		scenario, lock string
+		with           []checker.Name
+		without        []checker.Name
+	}{
+		{"server-clock-jumps", "setpx-del",
+			[]checker.Name{checker.DoubleHolder, checker.EarlyGrant, checker.WrongfulDelete, checker.StaleWrite, checker.LostUpdate},
+			[]checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate}},
+		{"clock-ahead", "getset",
+			[]checker.Name{checker.DoubleHolder, checker.EarlyGrant, checker.Overwrite, checker.StaleWrite, checker.LostUpdate},
+			[]checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate}},
+		{"acquire-reply-lost", "setpx-lua", []checker.Name{checker.GhostLock}, nil},
+		{"stopped-between-check-and-delete", "setpx-lua", nil, nil},
+		{"take-turns", "watchdog", nil, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.scenario+" "+test.lock, func(t *testing.T) {
+			t.Parallel()
+			with, _ := asked.play(t, builtin(t, test.scenario), subject(t, test.lock))
+			without, events := unasked.play(t, builtin(t, test.scenario), subject(t, test.lock))
+			assert.Equal(t, test.with, with.Verdict.Names(), with.Verdict.String())
+			assert.Equal(t, test.without, without.Verdict.Names(), without.Verdict.String())
+			assert.Subset(t, with.Verdict.Names(), without.Verdict.Names())
+			for _, e := range events {
+				if e.Detail != nil && e.Detail.Command != nil {
+					require.Empty(t, e.Detail.Command.Changes, "nothing may be said about the state of a key")
+				}
+			}
+		})
+	}
+}
