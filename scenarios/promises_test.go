@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+)
+
+// TestMatrixKeepsPromises holds the reviewed matrix against the locks' cards: what a sound lock promises, no scenario may be
+// expected to refute; and without faults nobody is accused of anything.
+func TestMatrixKeepsPromises(t *testing.T) {
+	refutes := map[impls.Promise]checker.Name{
+		impls.ReleaseByOwner: checker.WrongfulDelete,
+		impls.RenewByOwner:   checker.WrongfulRenew,
+		impls.CrashSafety:    checker.StuckLock,
+	}
+	matrix, err := BuiltinExpected()
+	require.NoError(t, err)
+	scripts, err := Builtin()
+	require.NoError(t, err)
+	for _, spec := range impls.All() {
+		for _, script := range scripts {
+			expected, ok := matrix.Lookup(script.Name, spec.Name)
+			require.True(t, ok, "%s in %s is not in the matrix", spec.Name, script.Name)
+			names := expected.Verdict.Names()
+			for _, promise := range spec.Promises {
+				if name, ok := refutes[promise]; ok && spec.Bug == "" {
+					require.NotContains(t, names, name, "%s in %s, though it promises %s", spec.Name, script.Name, promise)
+				}
+			}
+		}
+		quiet, _ := matrix.Lookup("take-turns", spec.Name)
+		require.Equal(t, checker.Safe, quiet.Verdict.Kind, "%s is accused where nothing went wrong", spec.Name)
+	}
+}
+
+// TestKnownBadLocksAreCaught: each lock with a bug must be caught by what its article says of it.
+func TestKnownBadLocksAreCaught(t *testing.T) {
+	matrix, err := BuiltinExpected()
+	require.NoError(t, err)
+	scripts, err := Builtin()
+	require.NoError(t, err)
+	for lock, troubles := range map[string][]checker.Name{
+		"setnx-del":    {checker.StuckLock},
+		"setpx-del":    {checker.WrongfulDelete, checker.DoubleHolder},
+		"setpx-getdel": {checker.WrongfulDelete, checker.DoubleHolder},
+		"getset": {
+			checker.EarlyGrant, checker.DoubleHolder, checker.Overwrite, checker.Unreleasable, checker.FalseAlarm, checker.WrongfulDelete,
+		},
+	} {
+		var seen []checker.Name
+		for _, script := range scripts {
+			expected, _ := matrix.Lookup(script.Name, lock)
+			seen = append(seen, expected.Verdict.Names()...)
+		}
+		for _, trouble := range troubles {
+			require.True(t, slices.Contains(seen, trouble), "nothing shows %s of %s", trouble, lock)
+		}
+	}
+}
