@@ -61,6 +61,15 @@ func outcome(c checker.Cell) string {
 	return clean(c.Verdict.String())
 }
 
+// outcomeBeside is outcome where the status stands beside it, so that "n/a" and "unknown" need not be said twice.
+func outcomeBeside(c checker.Cell) string {
+	s := statusOf(c)
+	if (s == statusSkipped || s == statusUnknown) && c.Verdict.Reason != "" {
+		return clean(c.Verdict.Reason)
+	}
+	return outcome(c)
+}
+
 // cellName is how commands name a cell.
 func cellName(c checker.Cell) string { return clean(c.Lock + "/" + c.Scenario) }
 

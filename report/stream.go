@@ -16,7 +16,7 @@ type Kind string
 
 // The kinds of events, in the order in which a run sends them. Cells may overlap: several can have started and not ended.
 const (
-	// RunStart: the run is about to begin. Run has everything but cells; Total is the number of cells planned.
+	// RunStart: the run is about to begin. Run has the cells as planned, without verdicts, or none; Total is their number.
 	RunStart Kind = "run-start"
 	// CellStart: a cell begins. Cell has Lock, Scenario and Round.
 	CellStart Kind = "cell-start"

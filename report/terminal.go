@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
 )
@@ -45,6 +46,7 @@ type Terminal struct {
 	progress *progress
 	opts     TerminalOptions
 	paint    paint
+	names    int // width of the names of cells
 }
 
 // leastWidth is the width in columns below which reports are not squeezed further.
@@ -56,6 +58,9 @@ const (
 	maxListed = 40
 )
 
+// usualNames is the width of the names of cells if the run does not say at its start which it has.
+const usualNames = 34
+
 // NewTerminal returns a sink that reports to a person.
 func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
 	if opts.Prefix == "" {
@@ -65,7 +70,7 @@ func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
 		opts.Width = 100
 	}
 	opts.Width = max(opts.Width, leastWidth)
-	return &Terminal{out: stdout, progress: newProgress(stderr, opts), opts: opts, paint: paint(opts.Color)}
+	return &Terminal{out: stdout, progress: newProgress(stderr, opts), opts: opts, paint: paint(opts.Color), names: usualNames}
 }
 
 // Handle implements Sink.
@@ -98,6 +103,12 @@ func (t *Terminal) start(b *strings.Builder, e Event) {
 		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
 	}
 	fmt.Fprintf(b, "  %-10s %d\n\n", "cells", e.Total)
+	if len(e.Run.Cells) > 0 {
+		t.names = 0
+	}
+	for _, c := range e.Run.Cells {
+		t.names = max(t.names, utf8.RuneCountInString(roundName(c, c.Round)))
+	}
 }
 
 // fact is something to know about a run.
@@ -122,11 +133,7 @@ func facts(run *checker.Run) []fact {
 
 func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 	s := statusOf(c)
-	name := cellName(c)
-	if c.Round > 1 {
-		name = roundName(c, c.Round)
-	}
-	fmt.Fprintf(b, "%s %s %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(name, 34), outcome(c), t.paint.dim(duration(c.Took)))
+	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
 	if t.opts.Verbose {
 		t.whys(b, c)
 	}
@@ -175,7 +182,7 @@ func (t *Terminal) list(b *strings.Builder, title string, groups []group) {
 			break
 		}
 		c := g.worst()
-		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), 34), outcome(c))
+		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), t.names), outcomeBeside(c))
 	}
 	b.WriteString("\n")
 }
@@ -191,7 +198,7 @@ func (t *Terminal) rounds(b *strings.Builder, groups []group) {
 			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), 34), tally(g))
+		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), t.names), tally(g))
 	}
 	b.WriteString("\n")
 }

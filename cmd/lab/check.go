@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +21,12 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Judge the saved histories of a run again, without any server",
-		Long: `Check reads DIR/run.json and the histories below DIR and judges them again. It needs neither the sources nor a server: what was
-expected is in run.json. A run that was cut short can be checked as well, for what it had recorded.
+		Long: `Check reads DIR/run.json and the histories below DIR and judges them again. It
+needs neither the sources nor a server: what was expected is in run.json. A run
+that was cut short can be checked as well, for what it had recorded.
 
-It exits like the run, and with 3 if a verdict differs from the one that the run gave.`,
+It exits like the run, and with 3 if a verdict differs from the one that the run
+gave.`,
 		Example: "  lab check runs/latest",
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +40,7 @@ It exits like the run, and with 3 if a verdict differs from the one that the run
 
 func oneRun(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usagef("%s needs the directory of a run, for example runs/latest", cmd.Name())
+		return usagef("%s needs the directory of a run, for example: %s runs/latest", cmd.Name(), cmd.CommandPath())
 	}
 	if len(args) > 1 && cmd.Name() == "check" {
 		return usagef("check takes one directory, not %d", len(args))
@@ -47,13 +48,25 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func check(cmd *cobra.Command, dir string, asJSON, verbose bool) error {
-	run, err := report.ReadRun(dir)
+// readRun reads the run that the user named.
+func readRun(path string) (*checker.Run, error) {
+	run, err := report.ReadRun(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("no run there: %v; name its directory, for example runs/latest", err)
+	}
 	if err != nil {
-		return usagef("%v", err)
+		return nil, usagef("%v", err)
+	}
+	return run, nil
+}
+
+func check(cmd *cobra.Command, path string, asJSON, verbose bool) error {
+	run, err := readRun(path)
+	if err != nil {
+		return err
 	}
 	recorded := run.Cells
-	run.Cells, run.Command = nil, nil
+	run.Command = nil
 	var sink report.Sink
 	if asJSON {
 		sink = report.NewJSON(cmd.OutOrStdout())
@@ -66,9 +79,10 @@ func check(cmd *cobra.Command, dir string, asJSON, verbose bool) error {
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}
-	var differ []string
+	run.Cells = nil
+	var differ []error
 	for _, was := range recorded {
-		cell, err := judgeAgain(dir, was)
+		cell, err := judgeAgain(run.Dir, was)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // never begun
 		}
@@ -76,7 +90,7 @@ func check(cmd *cobra.Command, dir string, asJSON, verbose bool) error {
 			return usagef("%v", err)
 		}
 		if run.Finished && !reflect.DeepEqual(cell.Verdict, was.Verdict) {
-			differ = append(differ, fmt.Sprintf("%s/%s: the run said %q, the checker now says %q", was.Lock, was.Scenario, was.Verdict, cell.Verdict))
+			differ = append(differ, difference(was, cell))
 		}
 		run.Cells = append(run.Cells, cell)
 		if err := teller.CellEnded(cell); err != nil {
@@ -87,9 +101,20 @@ func check(cmd *cobra.Command, dir string, asJSON, verbose bool) error {
 		return err
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%s", strings.Join(differ, "\nlab: "))
+		return errors.Join(differ...)
+	}
+	if len(run.Cells) == 0 {
+		return &nothingError{fmt.Sprintf("nothing to judge: no cell of %s was begun", run.Dir)}
 	}
 	return exitWith(judge(run.Cells, func(checker.Cell) bool { return false }))
+}
+
+// difference words that the checker has changed its mind, or that somebody has changed the history.
+func difference(was, now checker.Cell) error {
+	if was.Verdict.Same(now.Verdict) {
+		return fmt.Errorf("%s/%s: the verdict is %q as in the run, but its reasons differ", was.Lock, was.Scenario, now.Verdict)
+	}
+	return fmt.Errorf("%s/%s: the run said %q, the checker now says %q", was.Lock, was.Scenario, was.Verdict, now.Verdict)
 }
 
 // judgeAgain reads the history of a cell and judges it.

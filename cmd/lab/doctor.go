@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +22,11 @@ func newDoctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is on this machine, what can run, and what is missing",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
 			defer cancel()
-			return examine(ctx, cmd.OutOrStdout())
+			return examine(ctx, cmd.OutOrStdout(), terminalWidth(cmd))
 		},
 	}
 }
@@ -36,59 +39,93 @@ type finding struct {
 	use     string // what it is good for
 	remedy  string // how to get it
 	must    bool   // without it the lab does not work at all
+	word    string // by which LOCKLAB_REQUIRE names it
 }
 
 // examine reports, and fails if something is missing that every run needs.
-func examine(ctx context.Context, w io.Writer) error {
+func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	broken := 0
-	for _, f := range []finding{embedded(), toxiproxy(ctx), processes(), redis(), python(ctx)} {
-		state, detail := "ok", f.version
-		if f.err != nil {
-			state, detail = "missing", f.err.Error()
-			if f.must {
-				broken++
-			}
-		}
-		fmt.Fprintf(w, "%-8s %-22s %s\n", state, f.what, detail)
-		fmt.Fprintf(w, "%31s %s\n", "", "for "+f.use)
-		if f.err != nil && f.remedy != "" {
-			fmt.Fprintf(w, "%31s %s\n", "", f.remedy)
-		}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), python(ctx)}
+	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
+	for _, f := range findings {
+		rows = append(rows, f.row())
 	}
-	if broken > 0 {
-		return fmt.Errorf("%d of the things that every run needs do not work", broken)
+	if err := writeTable(w, width, "", rows); err != nil {
+		return err
+	}
+	required := strings.FieldsFunc(os.Getenv("LOCKLAB_REQUIRE"), func(r rune) bool { return r == ',' })
+	fmt.Fprint(w, "\nTests skip what a machine lacks, unless LOCKLAB_REQUIRE names it\n")
+	if err := writeTable(w, width, "  ", requirements(findings, required)); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(findings, func(f finding) bool { return f.must && f.err != nil }); i >= 0 {
+		return fmt.Errorf("no run can do without this: %s: %w", findings[i].what, findings[i].err)
 	}
 	return nil
 }
 
+func (f finding) row() []string {
+	if f.err == nil {
+		return []string{"ok", f.what, f.use, f.version}
+	}
+	said := f.err.Error()
+	if f.remedy != "" {
+		said += "; " + f.remedy
+	}
+	return []string{"missing", f.what, f.use, said}
+}
+
+// requirements says of each word that LOCKLAB_REQUIRE can have, or has, whether it is satisfied here.
+func requirements(findings []finding, required []string) [][]string {
+	var rows [][]string
+	for _, f := range findings {
+		if f.word == "" {
+			continue
+		}
+		state := "ok"
+		if f.err != nil {
+			state = "missing"
+		}
+		if slices.Contains(required, f.word) {
+			state += ", required"
+		}
+		rows = append(rows, []string{f.word, state})
+	}
+	for _, word := range required {
+		if !slices.ContainsFunc(findings, func(f finding) bool { return f.word == word }) {
+			rows = append(rows, []string{word, "required, but no test knows it"})
+		}
+	}
+	return rows
+}
+
 func embedded() finding {
-	f := finding{what: "embedded server", use: "lab run", must: true}
+	f := finding{what: "embedded Redis", use: "every run", must: true}
 	s, err := server.StartEmbedded()
 	if err != nil {
 		f.err = err
 		return f
 	}
-	f.version, f.err = s.Describe(), s.Close()
+	f.version, f.err = strings.TrimPrefix(s.Describe(), "embedded "), s.Close()
 	return f
 }
 
 func toxiproxy(ctx context.Context) finding {
-	f := finding{what: "embedded toxiproxy", use: "lab run", must: true}
+	f := finding{what: "embedded toxiproxy", use: "every run", must: true}
 	n, err := network.Open(ctx, "")
 	if err != nil {
 		f.err = err
 		return f
 	}
-	f.version, f.err = "toxiproxy "+n.Version(), n.Close()
+	f.version, f.err = n.Version(), n.Close()
 	return f
 }
 
 func processes() finding {
-	f := finding{what: "processes", version: "pause, resume and kill", use: "lab run", must: true}
+	f := finding{what: "processes", version: "can be paused, resumed and killed", use: "every run", must: true}
 	if runtime.GOOS == "windows" {
-		f.version, f.err = "", fmt.Errorf("processes cannot be paused on Windows")
-		f.remedy = "on Windows, use lab check, or run the lab in WSL"
+		f.err = errors.New("cannot be paused on Windows")
+		f.remedy = "use lab check, or run the lab in WSL"
 	}
 	return f
 }
@@ -96,14 +133,17 @@ func processes() finding {
 func redis() finding {
 	path, version, err := server.FindRedis()
 	return finding{
-		what: "redis-server", version: version + " at " + path, err: err,
-		use:    "lab run --server redis-server, and go test",
-		remedy: "install Redis, for example: apt-get install redis-server",
+		what: "redis-server", version: version + " at " + path, err: err, word: "redis",
+		use:    "lab run --server redis-server",
+		remedy: "get it, for example: apt-get install redis-server",
 	}
 }
 
 func python(ctx context.Context) finding {
-	f := finding{what: "python3 with redis-py", use: "adapters/python, and go test", remedy: "for example: apt-get install python3-redis"}
+	f := finding{
+		what: "python3 with redis-py", use: "adapters/python", word: "python",
+		remedy: "get it, for example: apt-get install python3-redis",
+	}
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		out, err := exec.CommandContext(ctx, python, "-c", "import sys, redis; print(sys.version.split()[0], 'with redis-py', redis.__version__)").CombinedOutput()
 		if err == nil {
@@ -112,7 +152,7 @@ func python(ctx context.Context) finding {
 		}
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		if f.err = err; lines[len(lines)-1] != "" {
-			f.err = fmt.Errorf("%s", lines[len(lines)-1])
+			f.err = errors.New(lines[len(lines)-1])
 		}
 	}
 	return f

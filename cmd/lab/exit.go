@@ -27,13 +27,6 @@ type outcome struct{ code int }
 
 func (o *outcome) Error() string { return fmt.Sprintf("exit code %d", o.code) }
 
-// usageError is a mistake of the user: a wrong word, a bad script, an unreadable file.
-type usageError struct{ what string }
-
-func (e *usageError) Error() string { return e.what }
-
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
 // nothingError says that there was nothing to run.
 type nothingError struct{ what string }
 
@@ -54,14 +47,6 @@ func (i *interrupted) code() int {
 		return codeSignal + int(syscall.SIGINT)
 	}
 	return codeSignal + int(syscall.SIGTERM)
-}
-
-// unknown is the error for a name that does not exist, with the nearest one that does.
-func unknown(kind, name string, names []string) error {
-	if near := scenarios.Nearest(name, names); near != "" {
-		return usagef("unknown %s %q; did you mean %q?", kind, name, near)
-	}
-	return usagef("unknown %s %q; see %q", kind, name, "lab list "+kind+"s")
 }
 
 func exitCode(ctx context.Context, err error) int {
@@ -87,10 +72,10 @@ func exitCode(ctx context.Context, err error) int {
 
 // judge is the exit code for the cells of a run. known says which surprises are no news.
 func judge(cells []checker.Cell, known func(checker.Cell) bool) int {
-	code := codeExpected
 	if len(cells) == 0 {
 		return codeNothing
 	}
+	code := codeExpected
 	for _, cell := range cells {
 		switch {
 		case cell.Failure != "" || cell.Verdict.CheckerFault:

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,22 +14,26 @@ import (
 
 func newExplain() *cobra.Command {
 	return &cobra.Command{
-		Use:               "explain DIR [LOCK/SCENARIO]",
-		Short:             "Tell what happened in a cell, step by step",
-		Long:              "Explain tells the story of one cell of a saved run: who did what, what reached the server, what it did to the lock.",
+		Use:   "explain DIR [LOCK/SCENARIO]",
+		Short: "Tell what happened in a cell, step by step",
+		Long: `Explain tells the story of one cell of a saved run: who did what, what reached
+the server, and what that did to the lock.`,
 		Example:           "  lab explain runs/latest setpx-del/pause-past-lease",
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := report.ReadRun(args[0])
+			run, err := readRun(args[0])
 			if err != nil {
-				return usagef("%v", err)
+				return err
 			}
 			cell, err := pickCell(run, args[1:])
 			if err != nil {
 				return err
 			}
-			file, err := history.ReadFile(historyPath(args[0], cell))
+			file, err := history.ReadFile(historyPath(run.Dir, cell))
+			if errors.Is(err, fs.ErrNotExist) {
+				return usagef("%s/%s was not begun in this run: %v", cell.Lock, cell.Scenario, err)
+			}
 			if err != nil {
 				return usagef("%v", err)
 			}
@@ -42,6 +48,9 @@ func newExplain() *cobra.Command {
 func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
 	if len(names) > 1 {
 		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
+	}
+	if len(run.Cells) == 0 {
+		return checker.Cell{}, usagef("%s: no cell of this run was begun", run.Dir)
 	}
 	if len(names) == 0 && len(run.Cells) == 1 {
 		return run.Cells[0], nil
@@ -59,5 +68,5 @@ func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
 			return run.Cells[i], nil
 		}
 	}
-	return checker.Cell{}, unknown("cell", names[0], known)
+	return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
 }

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
@@ -21,53 +16,42 @@ func newList() *cobra.Command {
 		ValidArgs: kinds,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("list takes one of %s", strings.Join(kinds, ", "))
+				return usagef("list takes one of %s", enumerate(kinds, "and"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			var err error
-			switch args[0] {
-			case "locks":
-				listLocks(out)
-			case "scenarios":
-				err = listScenarios(out)
-			case "anomalies":
-				listAnomalies(out)
-			default:
-				return unknown("list", args[0], kinds)
-			}
+			rows, err := listOf(args[0], kinds)
 			if err != nil {
 				return err
 			}
-			return out.Flush()
+			return writeTable(cmd.OutOrStdout(), terminalWidth(cmd), "", rows)
 		},
 	}
 }
 
-func listLocks(w io.Writer) {
-	fmt.Fprintln(w, "LOCK\tFROM\tIDEA")
-	for _, spec := range impls.All() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", spec.Name, spec.Source, spec.Idea)
+// listOf is a table of one of the kinds, with its heads.
+func listOf(kind string, kinds []string) ([][]string, error) {
+	switch kind {
+	case "locks":
+		rows := [][]string{{"LOCK", "IDEA"}}
+		for _, spec := range impls.All() {
+			rows = append(rows, []string{spec.Name, spec.Idea})
+		}
+		return rows, nil
+	case "scenarios":
+		scripts, err := scenarios.Builtin()
+		rows := [][]string{{"SCENARIO", "WHAT HAPPENS"}}
+		for _, script := range scripts {
+			rows = append(rows, []string{script.Name, script.Title})
+		}
+		return rows, err
+	case "anomalies":
+		rows := [][]string{{"ANOMALY", "WHAT WAS SEEN"}}
+		for _, d := range checker.Definitions() {
+			rows = append(rows, []string{string(d.Name), d.Meaning})
+		}
+		return rows, nil
 	}
-}
-
-func listScenarios(w io.Writer) error {
-	scripts, err := scenarios.Builtin()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "SCENARIO\tWHAT HAPPENS")
-	for _, script := range scripts {
-		fmt.Fprintf(w, "%s\t%s\n", script.Name, script.Title)
-	}
-	return nil
-}
-
-func listAnomalies(w io.Writer) {
-	fmt.Fprintln(w, "ANOMALY\tWHAT WAS SEEN")
-	for _, d := range checker.Definitions() {
-		fmt.Fprintf(w, "%s\t%s\n", d.Name, d.Meaning)
-	}
+	return nil, unknown("list", kind, kinds, "there are "+enumerate(kinds, "and"))
 }

@@ -4,51 +4,59 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
+// maxCells is how many cells a run may have; all of them are kept in memory.
+const maxCells = 100_000
+
 // plan is what a run is going to do.
 type plan struct {
-	cases []live.Case
-	guard []string
+	cases  []live.Case
+	matrix *scenarios.Matrix
+	known  func(checker.Cell) bool // surprises that are no news
 }
 
 // plan turns flags and arguments into cells, and finds every mistake in them before anything is started.
 func (f *runFlags) plan(args []string) (*plan, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	scripts, err := selectScripts(args)
 	if err != nil {
 		return nil, err
 	}
-	subjects, err := f.subjects([]string{self, "worker"})
+	subjects, err := f.subjects()
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkNumbers(); err != nil {
+	if err := f.checkValues(); err != nil {
 		return nil, err
 	}
-	matrix, err := scenarios.BuiltinExpected()
+	if f.count > maxCells/(len(scripts)*len(subjects)) {
+		return nil, usagef("--count %d makes more than %d cells, which are too many for one run", f.count, maxCells)
+	}
+	p := &plan{}
+	if p.known, err = baseline(f.baseline); err != nil {
+		return nil, err
+	}
+	if p.matrix, err = f.matrix(); err != nil {
+		return nil, err
+	}
+	p.cases, err = f.part(live.Plan(scripts, subjects, f.count, live.Expect(p.matrix, impls.All())))
 	if err != nil {
 		return nil, err
 	}
-	cases := live.Plan(scripts, subjects, f.count, live.Expect(matrix, impls.All()))
-	if cases, err = f.part(cases); err != nil {
-		return nil, err
-	}
-	if len(cases) == 0 {
-		return nil, &nothingError{"nothing to run: this shard is empty"}
+	if len(p.cases) == 0 {
+		return nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
 	}
 	if f.seed == 0 {
 		f.seed = rand.Int64N(1 << 31)
 	}
-	return &plan{cases: cases, guard: []string{self, "guard"}}, nil
+	return p, nil
 }
 
 // selectScripts resolves names of scenarios and paths of .lab files; none means all that come with the lab.
@@ -63,38 +71,48 @@ func selectScripts(args []string) ([]*scenarios.Script, error) {
 		if err != nil {
 			return nil, err
 		}
+		if other, ok := scenarios.Find(scripts, script.Name); ok {
+			return nil, usagef("scenario %s is named twice: %s and %s", script.Name, other.Path, script.Path)
+		}
 		scripts = append(scripts, script)
 	}
 	return scripts, nil
 }
 
 func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, error) {
-	if strings.HasSuffix(arg, ".lab") {
-		script, err := scenarios.ParseFile(arg)
-		if os.IsNotExist(err) || os.IsPermission(err) {
-			return nil, usagef("%v", err)
-		}
-		return script, err
-	}
 	if script, ok := scenarios.Find(builtin, arg); ok {
 		return script, nil
 	}
-	return nil, unknown("scenario", arg, scenarioNames(builtin))
+	if !strings.HasSuffix(arg, ".lab") {
+		return nil, unknown("scenario", arg, scenarioNames(builtin), see("lab list scenarios")+", or give the path of a .lab file")
+	}
+	src, err := os.ReadFile(arg)
+	if err != nil {
+		return nil, usagef("%v", plainly(err))
+	}
+	return scenarios.Parse(arg, src)
 }
 
-// subjects are the locks to be tested, run by worker, or the client of --client.
-func (f *runFlags) subjects(worker []string) ([]live.Subject, error) {
-	var subjects []live.Subject
+// subjects are the locks to be tested, or the client of --client.
+func (f *runFlags) subjects() ([]live.Subject, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	names := f.locks
 	if len(names) == 0 {
 		names = lockNames()
 	}
-	for _, name := range names {
+	var subjects []live.Subject
+	for i, name := range names {
 		spec, ok := impls.Find(name)
 		if !ok {
-			return nil, unknown("lock", name, lockNames())
+			return nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}
-		subjects = append(subjects, live.SubjectOf(spec, worker))
+		if slices.Contains(names[:i], name) {
+			return nil, usagef("--lock names %s twice; to run it more often, use --count", name)
+		}
+		subjects = append(subjects, live.SubjectOf(spec, []string{self, "worker"}))
 	}
 	if f.client != "" {
 		return f.foreign()
@@ -115,18 +133,6 @@ func (f *runFlags) foreign() ([]live.Subject, error) {
 		name = f.locks[0]
 	}
 	return []live.Subject{{Name: name, Argv: []string{"/bin/sh", "-c", f.client}}}, nil
-}
-
-func (f *runFlags) checkNumbers() error {
-	switch {
-	case f.parallel < 1:
-		return usagef("--parallel must be at least 1, not %d", f.parallel)
-	case f.count < 1:
-		return usagef("--count must be at least 1, not %d", f.count)
-	case f.timeout <= 0:
-		return usagef("--timeout must be more than zero, not %v", f.timeout)
-	}
-	return nil
 }
 
 // part is the shard of the cases that --shard asks for.

@@ -13,7 +13,7 @@ func newWorker() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker",
 		Short: "Be a client process: speak docs/protocol.md on stdin and stdout",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return worker.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), impls.All())
 		},
@@ -26,7 +26,7 @@ func newGuard() *cobra.Command {
 		Use:    "guard",
 		Short:  "End what a run has started, when the run itself has ended",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return process.GuardMain(cmd.InOrStdin(), cmd.OutOrStdout())
 		},

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +17,7 @@ import (
 func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SCENARIO|FILE.lab|LOCK",
-		Short: "Show a scenario: script, premise, what is expected of each lock; or a lock's card",
+		Short: "Show a scenario and what is expected of each lock, or a lock's card",
 		Example: `  lab show pause-past-lease
   lab show watchdog`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -30,21 +28,7 @@ func newShow() *cobra.Command {
 		},
 		ValidArgsFunction: completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if spec, ok := impls.Find(args[0]); ok {
-				return showLock(cmd.OutOrStdout(), spec)
-			}
-			builtin, err := scenarios.Builtin()
-			if err != nil {
-				return err
-			}
-			if _, ok := scenarios.Find(builtin, args[0]); !ok && !strings.HasSuffix(args[0], ".lab") {
-				return unknown("scenario", args[0], append(scenarioNames(builtin), lockNames()...))
-			}
-			script, err := selectScript(builtin, args[0])
-			if err != nil {
-				return err
-			}
-			return showScenario(cmd.OutOrStdout(), script)
+			return show(cmd.OutOrStdout(), terminalWidth(cmd), args[0])
 		},
 	}
 }
@@ -55,31 +39,52 @@ func completeShow(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 	return append(names, locks...), directive
 }
 
-// showScenario prints the script as it was written, then what has to be seen, then the row of the matrix.
-func showScenario(w io.Writer, script *scenarios.Script) error {
-	source, err := scriptText(script)
+func show(w io.Writer, width int, name string) error {
+	builtin, err := scenarios.Builtin()
 	if err != nil {
 		return err
-	}
-	fmt.Fprintf(w, "%s\n", strings.TrimRight(source, "\n"))
-	fmt.Fprint(w, "\nPremise: without this the script has not happened, and the verdict is unknown\n")
-	for _, step := range script.Steps {
-		if len(step.Want) > 0 {
-			fmt.Fprintf(w, "  line %-3d %s\n", step.Line, step.Text)
-		}
 	}
 	matrix, err := scenarios.BuiltinExpected()
 	if err != nil {
 		return err
 	}
-	expect := live.Expect(matrix, impls.All())
-	fmt.Fprint(w, "\nExpected\n")
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, spec := range impls.All() {
-		expected := expect(script, live.Subject{Name: spec.Name})
-		fmt.Fprintf(table, "  %s\t%s\n", spec.Name, expectation(expected))
+	if spec, ok := impls.Find(name); ok {
+		return showLock(w, width, spec, builtin, matrix)
 	}
-	return table.Flush()
+	if _, ok := scenarios.Find(builtin, name); !ok && !strings.HasSuffix(name, ".lab") {
+		return unknown("scenario or lock", name, append(scenarioNames(builtin), lockNames()...),
+			see("lab list scenarios")+" and "+see("lab list locks"))
+	}
+	script, err := selectScript(builtin, name)
+	if err != nil {
+		return err
+	}
+	source, ok := scenarios.Source(name)
+	if !ok {
+		text, err := os.ReadFile(script.Path)
+		if err != nil {
+			return err
+		}
+		source = string(text)
+	}
+	return showScenario(w, width, script, source, matrix)
+}
+
+// showScenario prints the script as it was written, then what has to be seen, then the row of the matrix.
+func showScenario(w io.Writer, width int, script *scenarios.Script, source string, matrix *scenarios.Matrix) error {
+	fmt.Fprintf(w, "%s\n\nPremise: unless this is seen, the script has not happened, and the verdict is unknown\n", strings.TrimRight(source, "\n"))
+	for _, step := range script.Steps {
+		if len(step.Want) > 0 {
+			fmt.Fprintf(w, "  line %-3d %s\n", step.Line, step.Text)
+		}
+	}
+	fmt.Fprint(w, "\nExpected\n")
+	expect := live.Expect(matrix, impls.All())
+	var rows [][]string
+	for _, spec := range impls.All() {
+		rows = append(rows, []string{spec.Name, expectation(expect(script, live.Subject{Name: spec.Name}))})
+	}
+	return writeTable(w, width, "  ", rows)
 }
 
 func expectation(e checker.Expected) string {
@@ -89,45 +94,27 @@ func expectation(e checker.Expected) string {
 	return e.Verdict.String()
 }
 
-// scriptText is the script as its author wrote it.
-func scriptText(script *scenarios.Script) (string, error) {
-	if filepath.Base(script.Path) == script.Path {
-		if text, ok := scenarios.Source(script.Name); ok {
-			return text, nil
-		}
-	}
-	text, err := os.ReadFile(script.Path)
-	return string(text), err
-}
-
-func showLock(w io.Writer, spec impls.Spec) error {
-	fmt.Fprintf(w, "%s: %s\n\n", spec.Name, spec.Idea)
-	fmt.Fprintf(w, "  from      %s\n", spec.Source)
-	fmt.Fprintf(w, "  needs     %s\n", spec.Needs)
-	for i, promise := range spec.Promises {
-		label := "promises"
-		if i > 0 {
-			label = ""
-		}
-		fmt.Fprintf(w, "  %-8s  %s\n", label, promise)
+// showLock prints a lock's card, and its column of the matrix.
+func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Script, matrix *scenarios.Matrix) error {
+	card := [][]string{{"idea", spec.Idea}, {"from", spec.Source}, {"needs", string(spec.Needs)}}
+	label := "promises"
+	for _, promise := range spec.Promises {
+		card = append(card, []string{label, string(promise)})
+		label = ""
 	}
 	if spec.Bug != "" {
-		fmt.Fprintf(w, "  bug       %s\n", spec.Bug)
+		card = append(card, []string{"bug", spec.Bug})
 	}
-	matrix, err := scenarios.BuiltinExpected()
-	if err != nil {
-		return err
-	}
-	scripts, err := scenarios.Builtin()
-	if err != nil {
+	fmt.Fprintf(w, "%s\n", spec.Name)
+	if err := writeTable(w, width, "  ", card); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "\nExpected\n")
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, script := range scripts {
 		if expected, ok := matrix.Lookup(script.Name, spec.Name); ok {
-			fmt.Fprintf(table, "  %s\t%s\n", script.Name, expectation(expected))
+			rows = append(rows, []string{script.Name, expectation(expected)})
 		}
 	}
-	return table.Flush()
+	return writeTable(w, width, "  ", rows)
 }

@@ -18,6 +18,17 @@ func terminalOptions(cmd *cobra.Command) report.TerminalOptions {
 		opts = report.DetectTerminal(stdout, stderr, os.Getenv)
 	}
 	opts.Prefix = invocation()
-	opts.Width, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+	opts.Width = terminalWidth(cmd)
 	return opts
+}
+
+// terminalWidth is the number of columns that the user's COLUMNS names, or else the terminal has; 0 if there is no terminal.
+func terminalWidth(cmd *cobra.Command) int {
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	if file, ok := cmd.OutOrStdout().(*os.File); ok {
+		return columnsOf(file)
+	}
+	return 0
 }

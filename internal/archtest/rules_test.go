@@ -50,7 +50,7 @@ func rules() map[string]rule {
 				// The nouns that it passes from one to the other, and the parts that run as processes of their own.
 				"impls", "checker", "faults/process", "faults/server", "faults/network",
 			},
-			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
 		"internal": {},

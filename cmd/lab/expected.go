@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// baseline reads an earlier run and says which surprises it had.
+func baseline(path string) (known func(checker.Cell) bool, err error) {
+	if path == "" {
+		return func(checker.Cell) bool { return false }, nil
+	}
+	run, err := report.ReadRun(path)
+	if err != nil {
+		return nil, usagef("--baseline: %v", err)
+	}
+	return func(cell checker.Cell) bool {
+		for _, old := range run.Cells {
+			if old.Lock == cell.Lock && old.Scenario == cell.Scenario && old.Surprise() && old.Verdict.Same(cell.Verdict) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// matrixPath is where the reviewed matrix lies in the sources.
+func matrixPath() string { return filepath.Join("scenarios", "expected.txt") }
+
+// matrix is what is expected: as it came with the lab, or, if it is to be rewritten, as it stands in the sources.
+func (f *runFlags) matrix() (*scenarios.Matrix, error) {
+	if !f.update {
+		return scenarios.BuiltinExpected()
+	}
+	if f.client != "" {
+		return nil, usagef("--update is for the lab's own locks; take --client out")
+	}
+	src, err := os.ReadFile(matrixPath())
+	if err != nil {
+		return nil, usagef("--update rewrites %s, so run it at the root of the sources: %v", matrixPath(), plainly(err))
+	}
+	return scenarios.ParseExpected(matrixPath(), src)
+}
+
+// accept writes what was seen into the reviewed matrix. Cells that could not be decided keep what they had.
+func accept(stderr io.Writer, matrix *scenarios.Matrix, cells []checker.Cell) error {
+	changed := 0
+	for _, cell := range cells {
+		_, listed := matrix.Lookup(cell.Scenario, cell.Lock)
+		if cell.Surprise() || !listed {
+			matrix.Set(cell.Scenario, cell.Lock, cell.Verdict)
+			changed++
+		}
+	}
+	var text strings.Builder
+	if err := matrix.Write(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(matrixPath(), []byte(text.String()), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "lab: %d of %d cells have changed in %s; review the difference\n", changed, len(cells), matrixPath())
+	return exitWith(judge(cells, func(checker.Cell) bool { return true }))
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+func cell(kind checker.Kind) checker.Cell {
+	return checker.Cell{
+		Verdict:  checker.Verdict{Kind: kind},
+		Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByMatrix},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	safe, broken, unknown := cell(checker.Safe), cell(checker.Broken), cell(checker.Undecided)
+	failed, atOdds := cell(checker.Undecided), cell(checker.Undecided)
+	failed.Failure, atOdds.Verdict.CheckerFault = "the server is gone", true
+	for name, test := range map[string]struct {
+		cells []checker.Cell
+		known bool
+		want  int
+	}{
+		"nothing":                      {nil, false, codeNothing},
+		"as expected":                  {[]checker.Cell{safe, safe}, false, codeExpected},
+		"unknown":                      {[]checker.Cell{safe, unknown, safe}, false, codeUnknown},
+		"surprise before unknown":      {[]checker.Cell{broken, unknown}, false, codeSurprise},
+		"surprise after unknown":       {[]checker.Cell{unknown, broken}, false, codeSurprise},
+		"known surprise":               {[]checker.Cell{broken, safe}, true, codeExpected},
+		"known surprise and unknown":   {[]checker.Cell{broken, unknown}, true, codeUnknown},
+		"failure is worse than either": {[]checker.Cell{broken, unknown, failed}, false, codeFailed},
+		"checker at fault":             {[]checker.Cell{broken, atOdds}, true, codeFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, judge(test.cells, func(checker.Cell) bool { return test.known }))
+		})
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(&interrupted{})
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		"usage":            {t.Context(), errors.Join(usagef("no"), errors.New("and more")), codeUsage},
+		"script":           {t.Context(), scenarios.Errors{{File: "a.lab", Line: 1, What: "no"}}, codeUsage},
+		"nothing":          {t.Context(), &nothingError{"empty"}, codeNothing},
+		"said already":     {t.Context(), &outcome{codeSurprise}, codeSurprise},
+		"anything else":    {t.Context(), errors.New("out of luck"), codeFailed},
+		"ended by SIGTERM": {ended, context.Canceled, 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, exitCode(test.ctx, test.err))
+		})
+	}
+}
+
+// The parts of a run have every cell in exactly one of them.
+func TestShards(t *testing.T) {
+	names := func(shard string) []string {
+		f := &runFlags{count: 2, parallel: 1, timeout: 1, server: live.Embedded, shard: shard}
+		p, err := f.plan(nil)
+		require.NoError(t, err)
+		var names []string
+		for _, c := range p.cases {
+			names = append(names, fmt.Sprintf("%s/%s/%d", c.Subject.Name, c.Script.Name, c.Round))
+		}
+		return names
+	}
+	all := names("")
+	for _, n := range []int{1, 2, 7} {
+		var parts []string
+		for i := range n {
+			part := names(fmt.Sprintf("%d/%d", i+1, n))
+			assert.InDelta(t, float64(len(all))/float64(n), len(part), 1, "parts are of one size")
+			parts = append(parts, part...)
+		}
+		assert.ElementsMatch(t, all, parts)
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	rows := [][]string{{"A", "B", "WORDS"}, {"long one", "é", "one two three four five six seven eight nine ten"}, {"x", "", ""}}
+	for name, test := range map[string]struct {
+		width int
+		want  string
+	}{
+		"no limit": {0, "  A         B  WORDS\n  long one  é  one two three four five six seven eight nine ten\n  x\n"},
+		"narrow": {46, "  A         B  WORDS\n  long one  é  one two three four five six\n" +
+			strings.Repeat(" ", 15) + "seven eight nine ten\n  x\n"},
+		"hopeless": {20, "  A         B  WORDS\n  long one  é  one two three four five six seven eight nine ten\n  x\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			require.NoError(t, writeTable(&out, test.width, "  ", rows))
+			assert.Equal(t, test.want, out.String())
+		})
+	}
+}
+
+func TestDoctorFindsWhatIsMissing(t *testing.T) {
+	findings := []finding{
+		{what: "redis-server", word: "redis", err: errors.New("not found"), remedy: "get it"},
+		{what: "python3", word: "python", version: "3"},
+		{what: "processes", version: "yes"},
+	}
+	assert.Equal(t, []string{"missing", "redis-server", "", "not found; get it"}, findings[0].row())
+	assert.Equal(t, [][]string{{"redis", "missing, required"}, {"python", "ok"}, {"bananas", "required, but no test knows it"}},
+		requirements(findings, []string{"redis", "bananas"}))
+}
+
+func TestServerValues(t *testing.T) {
+	for value, good := range map[string]bool{
+		live.Embedded: true, live.RedisServer: true, "127.0.0.1:6379": true, "[::1]:6379": true, "redis:6379": true,
+		"": false, "embeded": false, ":6379": false, "redis:99999": false,
+	} {
+		f := &runFlags{server: value}
+		assert.Equal(t, good, f.checkServer() == nil, value)
+	}
+}

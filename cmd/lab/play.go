@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+// run carries lab run out.
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	plan, err := f.plan(args)
+	if err != nil {
+		return err
+	}
+	run := f.newRecord(plan.cases)
+	results, err := makeResults(run.Dir)
+	if err != nil {
+		return err
+	}
+	world, sink, err := f.prepare(cmd, run)
+	if err != nil {
+		return errors.Join(err, results.discard())
+	}
+	err = f.play(cmd, world, sink, run, plan)
+	return errors.Join(err, world.Close())
+}
+
+// prepare opens all that the cells need and that reports are written to. What is wrong with that must be said before the first
+// cell, not after the last one.
+func (f *runFlags) prepare(cmd *cobra.Command, run *checker.Run) (*live.World, report.Sink, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	world, err := live.Open(cmd.Context(), live.Config{
+		Dir: run.Dir, Guard: []string{self, "guard"}, Server: f.server, Toxiproxy: f.toxiproxy, Listen: f.listen, Advertise: f.advertise,
+		CellTimeout: f.timeout, NoQuestions: !f.questions,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	sink, err := f.sinks(cmd, run)
+	if err != nil {
+		return nil, nil, errors.Join(err, world.Close())
+	}
+	return world, sink, nil
+}
+
+// play runs the cells and reports them as they end.
+func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink, run *checker.Run, plan *plan) error {
+	run.Server, run.Toxiproxy = world.ServerVersion(), world.ToxiproxyVersion()
+	if err := report.WriteRun(run.Dir, run); err != nil {
+		return err
+	}
+	if err := pointLatest(run, f.out == ""); err != nil {
+		return err
+	}
+	planned := len(run.Cells)
+	teller := &teller{run: run, total: planned, sink: sink, failFast: f.failFast}
+	if err := teller.tell(report.RunStart, nil); err != nil {
+		return err
+	}
+	run.Cells = nil
+	cells, err := world.RunAll(cmd.Context(), plan.cases, live.Order{Parallel: f.parallel, Seed: f.seed}, teller)
+	if err != nil && !errors.Is(err, errFailFast) {
+		return err
+	}
+	run.Cells, run.Finished = cells, len(cells) == planned
+	if err := errors.Join(report.WriteRun(run.Dir, run), teller.tell(report.RunEnd, nil)); err != nil {
+		return err
+	}
+	if cause := context.Cause(cmd.Context()); cause != nil {
+		return cause
+	}
+	if f.update {
+		return accept(cmd.ErrOrStderr(), plan.matrix, cells)
+	}
+	return exitWith(judge(cells, plan.known))
+}
+
+// sinks are the reports that were asked for.
+func (f *runFlags) sinks(cmd *cobra.Command, run *checker.Run) (report.Sink, error) {
+	sinks := []report.Sink{
+		f.screen(cmd),
+		toFile(filepath.Join(run.Dir, "junit.xml"), report.JUnit),
+		toFile(filepath.Join(run.Dir, "report.html"), page(run.Dir)),
+	}
+	if f.junit != "" {
+		file, err := os.Create(f.junit)
+		if err != nil {
+			return nil, usagef("--junit: %v", plainly(err))
+		}
+		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error {
+			return errors.Join(report.JUnit(file, run), file.Close())
+		}))
+	}
+	return report.Tee(sinks...), nil
+}
+
+func (f *runFlags) screen(cmd *cobra.Command) report.Sink {
+	if f.json {
+		return report.NewJSON(cmd.OutOrStdout())
+	}
+	opts := terminalOptions(cmd)
+	opts.Verbose = f.verbose
+	return report.NewTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
+}
+
+// toFile renders the whole run into a file when it has ended.
+func toFile(path string, render func(io.Writer, *checker.Run) error) report.Sink {
+	return report.AtEnd(func(run *checker.Run) error {
+		file, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(render(file, run), file.Close())
+	})
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/locklab/locklab/faults/server"
+)
+
+// The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
+// from the name by which it was started itself.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"lab": main, "stub": stub})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Condition:           available,
+		Setup:               setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"events":  events,
+			"replace": replace,
+			"append":  appendTo,
+			"serve":   serve,
+		},
+	})
+}
+
+// setUp gives each script a PATH of its own for what must not be found, and looks at its end for what it has left behind.
+func setUp(env *testscript.Env) error {
+	for _, name := range []string{"PYTHON", "COLUMNS", "CI", "NO_COLOR", "TERM"} {
+		env.Setenv(name, "")
+	}
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of a lab under the race detector lingers for a second
+	if path, ok := findPython(); ok {
+		env.Setenv("PYTHON", path)
+	}
+	adapters, err := filepath.Abs(filepath.Join("..", "..", "adapters"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("ADAPTERS", adapters)
+	matrix, err := filepath.Abs(filepath.Join("..", "..", "scenarios", "expected.txt"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("MATRIX", matrix)
+	lab, err := exec.LookPath("lab")
+	if err != nil {
+		return err
+	}
+	env.Setenv("LAB", lab)
+	env.Defer(func() {
+		if left := leftBehind(env.WorkDir); len(left) > 0 {
+			env.T().Log("left behind: " + strings.Join(left, ", "))
+			env.T().FailNow()
+		}
+	})
+	return nil
+}
+
+// leftBehind lists the processes that still work below a script's directory, as far as the system tells, and the temporary
+// files of the lab there.
+func leftBehind(dir string) []string {
+	left, _ := filepath.Glob(filepath.Join(dir, ".tmp", "locklab-*"))
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		cwd, err := os.Readlink(filepath.Join(process, "cwd"))
+		if err == nil && strings.HasPrefix(cwd, dir) {
+			command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+			left = append(left, fmt.Sprintf("process %s: %q", filepath.Base(process), command))
+		}
+	}
+	return left
+}
+
+// available is what scripts may need of the machine. What LOCKLAB_REQUIRE names must be there.
+func available(word string) (bool, error) {
+	there := false
+	switch word {
+	case "redis":
+		_, _, err := server.FindRedis()
+		there = err == nil
+	case "python":
+		_, there = findPython()
+	default:
+		return false, fmt.Errorf("unknown condition %q", word)
+	}
+	if !there && slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), word) {
+		return false, fmt.Errorf("LOCKLAB_REQUIRE names %s, and it is not on this machine", word)
+	}
+	return there, nil
+}
+
+// findPython finds an interpreter that has redis-py.
+func findPython() (path string, ok bool) {
+	for _, path := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(path, "-c", "import redis").Run() == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// exits runs a command that must end with the given code: exits CODE COMMAND [ARGUMENT]...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var end *exec.ExitError
+	switch {
+	case errors.As(err, &end):
+		got = end.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if neg || got != want {
+		ts.Fatalf("exit code %d, want %d\n%s%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// events checks that a file has one JSON object a line, and counts the kinds of events: events FILE KIND=N...
+func events(ts *testscript.TestScript, neg bool, args []string) {
+	counts := map[string]int{}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var event struct {
+			Version int    `json:"v"`
+			Event   string `json:"event"`
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil || event.Version != 1 {
+			ts.Fatalf("no event: %s (%v)", line, err)
+		}
+		counts[event.Event]++
+	}
+	for _, arg := range args[1:] {
+		kind, number, _ := strings.Cut(arg, "=")
+		if got := strconv.Itoa(counts[kind]); neg || got != number {
+			ts.Fatalf("%s %s events, want %s", got, kind, number)
+		}
+	}
+}
+
+// replace changes a text in a file, everywhere: replace FILE OLD NEW
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	if neg || !bytes.Contains(text, []byte(args[1])) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, bytes.ReplaceAll(text, []byte(args[1]), []byte(args[2])), 0o644))
+}
+
+// appendTo puts a text at the end of a file, without a line break: append FILE TEXT
+func appendTo(ts *testscript.TestScript, _ bool, args []string) {
+	file, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = file.WriteString(args[1])
+	ts.Check(errors.Join(err, file.Close()))
+}
+
+// serve starts a server, or chooses an address at which nobody listens, and puts it into a variable: serve redis|http|nobody NAME
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	switch args[0] {
+	case "redis":
+		redis := miniredis.NewMiniRedis()
+		ts.Check(redis.Start())
+		ts.Defer(redis.Close)
+		ts.Check(redis.Set("somebody", "else"))
+		ts.Setenv(args[1], redis.Addr())
+	case "http":
+		web := httptest.NewServer(http.NotFoundHandler())
+		ts.Defer(web.Close)
+		ts.Setenv(args[1], web.Listener.Addr().String())
+	case "nobody":
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		ts.Check(listener.Close())
+		ts.Setenv(args[1], listener.Addr().String())
+	default:
+		ts.Fatalf("serve %s: unknown", args[0])
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// stub is a client that behaves in one way badly, which its argument names, and well up to then.
+func stub() {
+	misconduct := os.Args[1]
+	if misconduct == "dies" {
+		fmt.Fprintln(os.Stderr, "no luck today")
+		os.Exit(7)
+	}
+	var server string
+	requests := bufio.NewScanner(os.Stdin)
+	for requests.Scan() {
+		req, err := protocol.DecodeRequest(requests.Bytes())
+		if err != nil {
+			panic(err)
+		}
+		switch {
+		case misconduct == "is-silent":
+		case misconduct == req.Do+"-dies":
+			os.Exit(0)
+		case misconduct == req.Do+"-nonsense":
+			fmt.Println("Hello, world!")
+		case misconduct == req.Do+"-endless":
+			endless("x")
+		case misconduct == req.Do+"-notices":
+			endless(`{"lost":"lock"}` + "\n")
+		case misconduct == req.Do+"-absurd":
+			sendAbsurd(server)
+		default:
+			answer(req, misconduct)
+		}
+		if req.Do == protocol.Init {
+			server = req.Servers[0]
+		}
+	}
+}
+
+// answer says ok, whatever is asked.
+func answer(req protocol.Request, misconduct string) {
+	reply := protocol.Message{ID: req.ID, Outcome: protocol.OK}
+	if req.Do == protocol.Init {
+		reply.Hello = &protocol.Hello{Version: protocol.Version, Name: "stub"}
+		if misconduct == "version" {
+			reply.Hello.Version = 2
+		}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {
+		os.Exit(1)
+	}
+	if req.Do == protocol.Exit {
+		os.Exit(0)
+	}
+}
+
+// endless writes until nobody reads any more.
+func endless(text string) {
+	chunk := strings.Repeat(text, 1000)
+	for {
+		if _, err := io.WriteString(os.Stdout, chunk); err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+// sendAbsurd announces to a server more than any memory holds, and waits until the connection ends.
+func sendAbsurd(addr string) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "*3\r\n$3\r\nSET\r\n$99999999999999\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}

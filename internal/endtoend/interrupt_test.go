@@ -1,0 +1,105 @@
+//go:build linux || darwin
+
+package endtoend
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/report"
+)
+
+// TestInterruptedLab ends a run in the middle, as people and schedulers do.
+func TestInterruptedLab(t *testing.T) {
+	tests := map[string]struct {
+		signal syscall.Signal
+		args   []string
+		code   int
+	}{
+		"Ctrl-C":                  {syscall.SIGINT, []string{"--server", "embedded"}, 130},
+		"Ctrl-C, redis-server":    {syscall.SIGINT, []string{"--server", "redis-server"}, 130},
+		"SIGTERM":                 {syscall.SIGTERM, []string{"--server", "embedded"}, 143},
+		"SIGTERM, foreign client": {syscall.SIGTERM, []string{"--client", deafChild, "--lock", "setpx-lua", "--count", "5"}, 143},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if strings.Contains(name, "redis-server") {
+				needRedis(t)
+			}
+			t.Parallel()
+			lab := start(t, append([]string{"run", "--json"}, test.args...)...)
+			lab.awaitCells(t, 5)
+			lab.signal(t, test.signal)
+			assert.Equal(t, test.code, lab.exitCode(t, 5*time.Second), lab.said(t))
+			lab.nothingLeft(t, time.Second)
+			partialResults(t, lab)
+		})
+	}
+}
+
+// partialResults asserts that what was known when the run was interrupted is shown, saved, and judged alike once more.
+func partialResults(t *testing.T, lab *lab) {
+	t.Helper()
+	dir, ok := lab.results(t)
+	require.True(t, ok)
+	run, err := report.ReadRun(dir)
+	require.NoError(t, err)
+	assert.False(t, run.Finished)
+	assert.GreaterOrEqual(t, len(run.Cells), 5)
+	for _, cell := range run.Cells {
+		assert.Empty(t, cell.Failure)
+		assert.False(t, cell.Surprise(), "%s/%s: %s", cell.Lock, cell.Scenario, cell.Verdict)
+	}
+	assert.FileExists(t, filepath.Join(dir, "junit.xml"))
+	assert.FileExists(t, filepath.Join(dir, "report.html"))
+
+	shown := read(t, lab.out)
+	assert.Contains(t, shown, `"event":"run-end"`)
+	_, judged := lab.check(t, dir)
+	again := verdicts(t, judged)
+	require.Len(t, again, len(run.Cells))
+	for cell, verdict := range verdicts(t, []byte(shown)) {
+		assert.Equal(t, verdict, again[cell], cell)
+	}
+}
+
+// TestInterruptedTextShowsTheMatrix looks at what people see, and at the link to the newest run.
+func TestInterruptedTextShowsTheMatrix(t *testing.T) {
+	lab := start(t, "run", "take-turns", "pause-past-lease", "--count", "2")
+	eventually(t, patience, func() error {
+		if !strings.Contains(read(t, lab.err), "progress: ") {
+			return os.ErrNotExist
+		}
+		return nil
+	})
+	lab.signal(t, syscall.SIGINT)
+	require.Equal(t, 130, lab.exitCode(t, 5*time.Second), lab.said(t))
+	shown := read(t, lab.out)
+	assert.Contains(t, shown, "take-turns")
+	assert.Regexp(t, `\n\d+ cells: `, shown)
+	assert.Contains(t, read(t, lab.err), "lab: interrupted")
+	run, err := report.ReadRun(filepath.Join(lab.dir, "runs", "latest"))
+	require.NoError(t, err)
+	assert.NotEmpty(t, run.Cells)
+	lab.nothingLeft(t, time.Second)
+}
+
+// TestImpatientInterrupt asks twice: the lab then ends at once, and its guard cleans up.
+func TestImpatientInterrupt(t *testing.T) {
+	lab := start(t, "run", "--json")
+	lab.awaitCells(t, 1)
+	lab.signal(t, syscall.SIGINT)
+	lab.signal(t, syscall.SIGTERM)
+	assert.Contains(t, []int{130, 143}, lab.exitCode(t, 5*time.Second))
+	lab.nothingLeft(t, time.Second)
+	dir, ok := lab.results(t)
+	require.True(t, ok)
+	lab.check(t, dir)
+}

@@ -1,0 +1,97 @@
+//go:build linux || darwin
+
+package endtoend
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/server"
+)
+
+// role makes the test binary another program: see TestMain.
+const role = "LOCKLAB_TEST_ROLE"
+
+// binary names the environment variable with the path of the lab under test.
+const binary = "LOCKLAB_TEST_BINARY"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "guard":
+		exitWith(process.GuardMain(os.Stdin, os.Stdout))
+	case "toxiproxy":
+		exitWith(serveToxiproxy())
+	}
+	code, err := withLab(m.Run)
+	if err != nil {
+		exitWith(err)
+	}
+	os.Exit(code)
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// as is the command line that runs the test binary in a role. With the race detector, a process would sleep for a second before
+// it exits.
+func as(what string) []string {
+	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
+}
+
+// withLab builds the lab for as long as the tests run.
+func withLab(tests func() int) (code int, err error) {
+	dir, err := os.MkdirTemp("", "locklab-endtoend-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	lab := filepath.Join(dir, "lab")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", lab, "github.com/locklab/locklab/cmd/lab")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("building the lab: %w\n%s", err, out)
+	}
+	if err := os.Setenv(binary, lab); err != nil {
+		return 0, err
+	}
+	return tests(), nil
+}
+
+// serveToxiproxy does what the command toxiproxy-server does. It says first where its API is.
+func serveToxiproxy() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	return http.Serve(listener, api.Routes())
+}
+
+// needRedis skips the test where there is no redis-server, unless it is required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	_, _, err := server.FindRedis()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}

@@ -1,0 +1,70 @@
+//go:build linux || darwin
+
+package endtoend
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/report"
+)
+
+// suiteTime bounds the whole suite. It takes a fifth of it on two cores that have nothing else to do.
+const suiteTime = 2 * time.Minute
+
+// TestWholeSuite runs every lock in every scenario, and judges the saved histories once more.
+func TestWholeSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+	for _, server := range []string{"embedded", "redis-server"} {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			if server == "redis-server" {
+				needRedis(t)
+			}
+			lab := start(t, "run", "--json", "--server", server)
+			code := lab.exitCode(t, suiteTime)
+			lab.nothingLeft(t, time.Second)
+			dir, ok := lab.results(t)
+			require.True(t, ok, lab.said(t))
+			run, err := report.ReadRun(dir)
+			require.NoError(t, err)
+			expectedOrStalled(t, code, run)
+
+			again, judged := lab.check(t, dir)
+			assert.Equal(t, code, again, "check must exit as the run did")
+			seen := verdicts(t, judged)
+			require.Len(t, seen, len(run.Cells))
+			assert.Equal(t, verdicts(t, []byte(read(t, lab.out))), seen)
+			assert.Equal(t, saved(t, dir), seen)
+		})
+	}
+}
+
+// saved are the verdicts in run.json, by the directory of the cell: its very bytes, but without the blanks, and with the characters
+// that are special in HTML as they are.
+func saved(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	var run struct {
+		Cells []struct {
+			Dir     string          `json:"dir"`
+			Verdict json.RawMessage `json:"verdict"`
+		} `json:"cells"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join(dir, "run.json"))), &run))
+	found := map[string]string{}
+	for _, cell := range run.Cells {
+		var compact bytes.Buffer
+		require.NoError(t, json.Compact(&compact, cell.Verdict))
+		found[cell.Dir] = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(compact.String())
+	}
+	return found
+}
