@@ -17,11 +17,22 @@ func Conclude(events []history.Event, opts Options) Verdict {
 		return Verdict{Kind: NotApplicable, Reason: last.Detail.Why}
 	case history.EndedUnknown, history.EndedFailed:
 		return undecided(last.Detail.Why)
+	case history.EndedPremise:
+		return brokenOr(undecided(last.Detail.Why), events, opts)
 	}
 	if why := Premises(events); why != "" {
 		return undecided(why)
 	}
 	return Judge(events, opts)
+}
+
+// brokenOr judges a script that went another way than it was written. What the judges find counts; that they find nothing
+// does not.
+func brokenOr(otherwise Verdict, events []history.Event, opts Options) Verdict {
+	if v := Judge(events, opts); v.Kind == Broken || v.CheckerFault {
+		return v
+	}
+	return otherwise
 }
 
 func undecided(why string) Verdict { return Verdict{Kind: Undecided, Reason: why} }

@@ -44,7 +44,8 @@ const (
 const (
 	EndedComplete = "complete" // every step was carried out and every premise was seen
 	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
-	EndedUnknown  = "unknown"  // a premise was not seen, the machine stalled, or the client misbehaved
+	EndedPremise  = "premise"  // a step did not come to what must be seen, though nothing had stalled
+	EndedUnknown  = "unknown"  // the machine stalled, or the client misbehaved
 	EndedFailed   = "failed"   // the lab or a server failed
 )
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -63,8 +64,8 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 	if err := pointLatest(run, f.out == ""); err != nil {
 		return err
 	}
-	planned := len(run.Cells)
-	teller := &teller{run: run, total: planned, sink: sink, failFast: f.failFast}
+	planned := run.Cells
+	teller := &teller{run: run, total: len(planned), sink: sink, failFast: f.failFast}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}
@@ -73,8 +74,10 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 	if err != nil && !errors.Is(err, errFailFast) {
 		return err
 	}
-	run.Cells, run.Finished = cells, len(cells) == planned
-	if err := errors.Join(report.WriteRun(run.Dir, run), teller.tell(report.RunEnd, nil)); err != nil {
+	run.Cells, run.Finished = withEnded(planned, cells), len(cells) == len(planned)
+	err = report.WriteRun(run.Dir, run)
+	run.Cells = cells
+	if err := errors.Join(err, teller.tell(report.RunEnd, nil)); err != nil {
 		return err
 	}
 	if cause := context.Cause(cmd.Context()); cause != nil {
@@ -84,6 +87,21 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return accept(cmd.ErrOrStderr(), plan.matrix, cells)
 	}
 	return exitWith(judge(cells, plan.known))
+}
+
+// withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for lab check.
+func withEnded(planned, ended []checker.Cell) []checker.Cell {
+	byDir := map[string]checker.Cell{}
+	for _, cell := range ended {
+		byDir[cell.Dir] = cell
+	}
+	all := slices.Clone(planned)
+	for i := range all {
+		if cell, ok := byDir[all[i].Dir]; ok {
+			all[i] = cell
+		}
+	}
+	return all
 }
 
 // sinks are the reports that were asked for.

@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setUp gives each script a PATH of its own for what must not be found, and looks at its end for what it has left behind.
+// setUp tells a script where things are, and sees to it that it leaves nothing behind.
 func setUp(env *testscript.Env) error {
 	for _, name := range []string{"PYTHON", "COLUMNS", "CI", "NO_COLOR", "TERM"} {
 		env.Setenv(name, "")

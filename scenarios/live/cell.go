@@ -41,7 +41,8 @@ type cell struct {
 
 	clients map[string]*client // complete from the start, and never changed: the taps read it
 	ids     atomic.Int64
-	over    atomic.Bool // the script has ended: what the clients still do is no part of it
+	busy    time.Duration // spent in steps that do not wait
+	over    atomic.Bool   // the script has ended: what the clients still do is no part of it
 
 	traits Traits
 	lacks  string // what the script needs and the lock, its client or the server does not have

@@ -169,10 +169,20 @@ func (cl *client) ask(ctx context.Context, req protocol.Request) (protocol.Messa
 
 // gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
 func (cl *client) gone() error {
-	if err := cl.conn.Err(); err != nil {
-		return undecided("%s: %v%s", cl.name, err, cl.lastWords())
+	how := cl.conn.Err()
+	if how == nil || errors.Is(how, protocol.ErrGone) {
+		how = errors.New("the client has ended: " + cl.fate())
 	}
-	return undecided("%s: the client has ended%s", cl.name, cl.lastWords())
+	return undecided("%s: %v%s", cl.name, how, cl.lastWords())
+}
+
+// fate is how the process ended. The end of its output comes a little earlier.
+func (cl *client) fate() string {
+	select {
+	case <-cl.proc.Done():
+	case <-time.After(farewell):
+	}
+	return cl.proc.State()
 }
 
 // silent says that a client, or the machine, did not answer in time.

@@ -21,7 +21,7 @@ func notApplicable(format string, args ...any) error {
 	return &ending{history.EndedNA, fmt.Sprintf(format, args...)}
 }
 
-// undecided ends a script whose premise was not seen.
+// undecided ends a script because the machine stalled or a client misbehaved.
 func undecided(format string, args ...any) error {
 	return &ending{history.EndedUnknown, fmt.Sprintf(format, args...)}
 }
@@ -40,6 +40,11 @@ func endOf(ctx context.Context, err error) history.Event {
 		detail.Text, detail.Why = history.EndedFailed, err.Error()
 	}
 	return history.Event{Kind: history.KindEnd, Detail: detail}
+}
+
+// premiseMissed ends a script of which a step did not come to what must be seen.
+func premiseMissed(format string, args ...any) error {
+	return &ending{history.EndedPremise, fmt.Sprintf(format, args...)}
 }
 
 // firstEnding prefers, among the errors of several clients, one that is a verdict about a client; otherwise it returns all.

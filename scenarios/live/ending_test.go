@@ -62,7 +62,7 @@ func TestScriptsThatProveNothing(t *testing.T) {
 		end     string
 	}{
 		"another result": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => no",
-			`line 4: "C1 acquire => no" came to ok`, "unknown"},
+			`line 4: "C1 acquire => no" came to ok`, "premise"},
 		"never acquired": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 refuse\nC1 acquire => unknown\nC1 heal",
 			"no acquire succeeded", "complete"},
 		"a fault that hits nothing": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => ok\nC1 release => ok\nC1 pause\nC1 resume",
@@ -70,7 +70,7 @@ func TestScriptsThatProveNothing(t *testing.T) {
 		"a stall": {subject(t, "setpx-lua"), "lease 1s\nclients C1\nC1 acquire => ok\nC1 delay 200ms",
 			`the machine stalled: line 5 took \d+ms, more than a quarter of the lease`, "unknown"},
 		"a client that dies": {foreign("setpx-lua", "die acquire"), "lease 60s\nclients C1\nC1 acquire",
-			`^C1: client has gone \(its last words: the odd client dies at acquire\)$`, "unknown"},
+			`^C1: the client has ended: exit status \d+ \(its last words: the odd client dies at acquire\)$`, "unknown"},
 		"a client that does not exist": {live.Subject{Name: "mine", Argv: []string{"/nonexistent"}}, "lease 60s\nclients C1\nC1 acquire",
 			"client C1 could not be started: .*no such file or directory", "unknown"},
 	}
