@@ -6,6 +6,8 @@ type Card struct {
 	Idea   string // one line
 	Source string // where it is described: "article 000, A1"
 	Bug    string // the line or habit that breaks it; empty for a lock that is meant to hold
+	// Bugs are the single bugs of a published lock that has several; empty where there is nothing to choose.
+	Bugs []Bug
 	// Promises are what the lock claims, each a property that a scenario can put to the test.
 	Promises []Promise
 	Needs    Need
@@ -30,6 +32,9 @@ const (
 	CrashSafety       Promise = "freed within a lease of a crash"   //
 	KnowsLoss         Promise = "tells its holder that it was lost" //
 	IgnoresClientTime Promise = "does not trust clients' clocks"    //
+	Fencing           Promise = "hands out growing fences"          // a resource that refuses smaller ones is safe
+	Fairness          Promise = "grants in the order of asking"     // to those who wait
+	Reentrance        Promise = "can be taken again by its holder"  // and is free after as many releases
 )
 
 // Need is the lock service that a lock runs on.
@@ -38,6 +43,7 @@ type Need string
 // The lock services.
 const (
 	OneServer Need = "one Redis server"
+	NoServer  Need = "no server"
 )
 
 // Spec is a registered lock: its card, and how to make one. New only keeps what it is given: it sends nothing and reads no clock.
@@ -55,6 +61,18 @@ func (s Spec) CanRenew() bool {
 // CanCheck says whether the lock is a Checker.
 func (s Spec) CanCheck() bool {
 	_, ok := s.New(nil, Options{}).(Checker)
+	return ok
+}
+
+// Fences says whether the lock is a Fencer.
+func (s Spec) Fences() bool {
+	_, ok := s.New(nil, Options{}).(Fencer)
+	return ok
+}
+
+// Wakes says whether the lock is a Waker.
+func (s Spec) Wakes() bool {
+	_, ok := s.New(nil, Options{}).(Waker)
 	return ok
 }
 

@@ -18,9 +18,17 @@ type exchange struct {
 	reply any
 	err   error
 	takes time.Duration // by the client's clock
+	// meanwhile happens before the lock is told; nil: nothing.
+	meanwhile func()
 }
 
-// fake is an Env and its Server: it plays exchanges in virtual time, in one goroutine. When they are used up, the task in the
+// answered is the same exchange with another reply.
+func (e exchange) answered(reply any) exchange {
+	e.reply = reply
+	return e
+}
+
+// fake is an Env, its Server, and what that gives out: it plays exchanges in virtual time, in one goroutine. When they are used up, the task in the
 // background is stopped.
 type fake struct {
 	t         *testing.T
@@ -30,6 +38,8 @@ type fake struct {
 	tokens    int
 	said      []string // notices, with the time since the start
 
+	shared map[string]any
+
 	task   func(ctx context.Context)
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -38,7 +48,7 @@ type fake struct {
 var start = time.UnixMilli(1_000_000)
 
 func newFake(t *testing.T, exchanges ...exchange) *fake {
-	f := &fake{t: t, exchanges: exchanges, clock: start}
+	f := &fake{t: t, exchanges: exchanges, clock: start, shared: map[string]any{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	t.Cleanup(f.cancel)
 	return f
@@ -66,6 +76,13 @@ func (f *fake) Go(fn func(ctx context.Context)) (stop func()) {
 	return f.cancel
 }
 
+func (f *fake) Shared(key string, make func() any) any {
+	if f.shared[key] == nil {
+		f.shared[key] = make()
+	}
+	return f.shared[key]
+}
+
 // background runs the task until it ends or all exchanges are used up.
 func (f *fake) background() { f.task(f.ctx) }
 
@@ -87,19 +104,61 @@ func (f *fake) Do(_ context.Context, args ...any) (any, error) {
 		assert.Equal(f.t, next.want, f.sent[len(f.sent)-1])
 	}
 	f.clock = f.clock.Add(next.takes)
+	if next.meanwhile != nil {
+		next.meanwhile()
+	}
 	if len(f.exchanges) == 0 && f.task != nil {
 		defer f.cancel()
 	}
 	return next.reply, next.err
 }
 
+// Eval sends a script as "EVAL" and what it is, by words that only it has.
 func (f *fake) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
-	command := "EVAL delete"
-	if strings.Contains(script.Source, "PEXPIRE") {
-		command = "EVAL expire"
+	name := "?"
+	for _, known := range []struct{ words, name string }{
+		{"LREM", "leave"}, {"RPUSH", "queue"}, {"wake()", "pass on"}, {"ZRANGE", "in turn"},
+		{"HINCRBY\", KEYS[1], ARGV[2], 1", "count in"}, {"HINCRBY", "count out"}, {"HEXISTS", "expire counted"},
+		{"INCR", "count"}, {"PEXPIRE", "expire"}, {"DEL", "delete"},
+	} {
+		if strings.Contains(strings.ReplaceAll(script.Source, `"`, ""), strings.ReplaceAll(known.words, `"`, "")) {
+			name = known.name
+			break
+		}
 	}
-	return f.Do(ctx, append([]any{command, strings.Join(keys, " ")}, args...)...)
+	return f.Do(ctx, append([]any{"EVAL " + name, strings.Join(keys, " ")}, args...)...)
 }
+
+func (f *fake) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
+	if _, err := f.Do(ctx, "WATCH", strings.Join(keys, " ")); err != nil {
+		return err
+	}
+	return fn(f)
+}
+
+// Exec takes an exchange for the whole transaction; the reply nil aborts it.
+func (f *fake) Exec(ctx context.Context, commands ...impls.Command) ([]any, bool, error) {
+	text := "EXEC"
+	for _, command := range commands {
+		text += " " + words(command...)
+	}
+	reply, err := f.Do(ctx, text)
+	replies, done := reply.([]any)
+	return replies, done, err
+}
+
+// Subscribe takes an exchange, and each message received another.
+func (f *fake) Subscribe(ctx context.Context, channel string) (impls.Subscription, error) {
+	_, err := f.Do(ctx, "SUBSCRIBE", channel)
+	return f, err
+}
+
+func (f *fake) Receive(ctx context.Context) (string, error) {
+	reply, err := f.Do(ctx, "receive")
+	return fmt.Sprint(reply), err
+}
+
+func (f *fake) Close() { f.sent = append(f.sent, "close") }
 
 func words(args ...any) string {
 	text := make([]string, len(args))

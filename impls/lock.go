@@ -38,6 +38,32 @@ type Limited interface {
 	Valid() time.Duration
 }
 
+// Fencer is a lock that hands out a number with each grant, which grows with every grant.
+type Fencer interface {
+	// Fence is the number of the last grant; zero before the first.
+	Fence() int64
+}
+
+// Hinter is a lock that knows, when it refuses, how long the holder's lease still runs.
+type Hinter interface {
+	// RetryAfter is what the last refused try was told; zero: nothing.
+	RetryAfter() time.Duration
+}
+
+// Waker is a lock whose release wakes those who wait for it.
+type Waker interface {
+	// Wakeups subscribes to the releases that concern this client.
+	Wakeups(ctx context.Context) (Subscription, error)
+}
+
+// Patient is a lock that must know that its user is going to wait, because it queues or keeps a connection meanwhile.
+type Patient interface {
+	// Enter is called before the first try of an acquire that will wait.
+	Enter(ctx context.Context) error
+	// Leave is called after its last try, if Enter succeeded. held is what the acquire came to; ctx may have ended.
+	Leave(ctx context.Context, held bool)
+}
+
 // Env is all that a lock may touch. One Env belongs to one Lock.
 type Env interface {
 	// Server is the lock service, or the first of several.
@@ -54,21 +80,13 @@ type Env interface {
 	// Go runs fn beside the lock's operations. The context given to fn ends when the lock is closed or stop is called; stop
 	// waits until fn has returned.
 	Go(fn func(ctx context.Context)) (stop func())
+	// Shared is state that all locks of this client process have in common: what make returned when the key was first asked for.
+	// The value must be safe for concurrent use and must never block: who has to wait for another sleeps and looks again.
+	Shared(key string, make func() any) any
 	// Lost tells the lock's user that it is no longer held, and why.
 	Lost(why string)
 	// Renewed tells that the hold is good for d from now: a renewal in the background has been confirmed.
 	Renewed(d time.Duration)
-}
-
-// Server is one lock server. A Server may be used by several goroutines at once.
-//
-// Commands are sent as the lock names them. Replies are string, int64, nil, or []any of these; an error reply of the server is
-// a ServerError (or, to a script that may have run, a ScriptError), everything else that goes wrong is an error whose outcome is
-// unknown.
-type Server interface {
-	Do(ctx context.Context, args ...any) (any, error)
-	// Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
-	Eval(ctx context.Context, script *Script, keys []string, args ...any) (any, error)
 }
 
 // Options are what the user of a lock chooses.
@@ -76,4 +94,6 @@ type Options struct {
 	Key string
 	// Lease is the time after which the service frees the lock by itself. Locks that have none ignore it.
 	Lease time.Duration
+	// Bugs are the published bugs that the lock is to show; nil: those that it shows by default. Locks without a choice ignore it.
+	Bugs []string
 }

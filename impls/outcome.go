@@ -25,7 +25,7 @@ func ErrorReply(text string, toScript bool) error {
 		return ServerError(text)
 	}
 	code, _, _ := strings.Cut(text, " ")
-	refusals := []string{"NOSCRIPT", "NOAUTH", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN"}
+	refusals := []string{"NOSCRIPT", "NOAUTH", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "EXECABORT"}
 	if slices.Contains(refusals, code) {
 		return ServerError(text)
 	}

@@ -17,6 +17,7 @@ type env struct {
 	clock  *clock
 	handle string
 	say    func(protocol.Message)
+	shared *shared
 	tasks  sync.WaitGroup
 
 	mu sync.Mutex
@@ -64,6 +65,8 @@ func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 	}
 }
 
+func (e *env) Shared(key string, make func() any) any { return e.shared.of(key, make) }
+
 func (e *env) Lost(why string) {
 	e.tell(protocol.Message{Lost: e.handle, Why: why})
 }
@@ -100,6 +103,23 @@ func (e *env) endAcquire(answer func()) {
 		e.say(notice)
 	}
 	e.kept = nil
+}
+
+// shared is what the locks of one process have in common.
+type shared struct {
+	mu     sync.Mutex
+	values map[string]any
+}
+
+func (s *shared) of(key string, make func() any) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, found := s.values[key]
+	if !found {
+		value = make()
+		s.values[key] = value
+	}
+	return value
 }
 
 // remaining is a validity as the protocol declares it: never negative.

@@ -35,8 +35,13 @@ func (h *handle) shut() {
 func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
 	switch req.Do {
 	case protocol.Acquire:
+		way, why := wayOf(req.Wait, h.lock)
+		if why != "" {
+			say(unsupported(why))
+			return
+		}
 		h.env.beginAcquire()
-		held, err := acquire(ctx, h.lock, h.env, protocol.Duration(req.WithinMS))
+		held, err := acquire(ctx, h.lock, h.env, protocol.Duration(req.WithinMS), way)
 		h.env.endAcquire(func() { say(h.declare(held, err)) })
 	case protocol.Release:
 		say(settled(h.lock.Release(ctx)))
@@ -62,11 +67,22 @@ func (h *handle) perform(ctx context.Context, req protocol.Request, say func(pro
 	}
 }
 
-// declare is the answer to an operation that began or prolonged a hold, with its validity where the lock declares one.
+// work is done on the resource. A lock that hands out fences has it show its own.
+func (h *handle) work(ctx context.Context, resource impls.Server, key string) protocol.Message {
+	if fencer, ok := h.lock.(impls.Fencer); ok {
+		return incrementFenced(ctx, resource, key, fencer.Fence())
+	}
+	return increment(ctx, resource, key)
+}
+
+// declare is the answer to an operation that began or prolonged a hold, with its validity and its fence where the lock has them.
 func (h *handle) declare(held bool, err error) protocol.Message {
 	answer := settled(held, err)
 	if limited, ok := h.lock.(impls.Limited); ok && answer.Outcome == protocol.OK {
 		answer.ValidMS = remaining(limited.Valid())
+	}
+	if fencer, ok := h.lock.(impls.Fencer); ok && answer.Outcome == protocol.OK {
+		answer.Fence = fencer.Fence()
 	}
 	return answer
 }

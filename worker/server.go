@@ -116,23 +116,33 @@ func (s *server) close() error {
 }
 
 func (s *server) send(ctx context.Context, script bool, args []any) (any, error) {
+	reply, err := await(ctx, &s.running, func() (any, error) { return s.rdb.Load().Do(ctx, args...).Result() })
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	return s.read(reply, err, script)
+}
+
+// await returns what send does, or as soon as ctx ends: given up is given up, also if both come at once. send then runs on, and
+// counts as running until it has ended.
+func await(ctx context.Context, running *sync.WaitGroup, send func() (any, error)) (any, error) {
 	type answer struct {
 		reply any
 		err   error
 	}
 	answered := make(chan answer, 1)
-	s.running.Go(func() {
-		reply, err := s.rdb.Load().Do(ctx, args...).Result()
+	running.Go(func() {
+		reply, err := send()
 		answered <- answer{reply, err}
 	})
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case a := <-answered:
-		if ctx.Err() != nil { // both at once: given up is given up
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return s.read(a.reply, a.err, script)
+		return a.reply, a.err
 	}
 }
 

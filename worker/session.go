@@ -26,6 +26,7 @@ type session struct {
 	server    *server
 	resending *server // made when a lock that wants it is opened
 	resource  *server // nil if init named none
+	shared    *shared
 	handles   map[string]*handle
 	opened    []*handle // all of them, the closed ones too
 
@@ -39,6 +40,7 @@ func newSession(ctx context.Context, out *output, specs []impls.Spec) *session {
 	return &session{
 		ctx: ctx, cancel: cancel, out: out, specs: specs,
 		clock:   newClock(),
+		shared:  &shared{values: make(map[string]any)},
 		handles: make(map[string]*handle),
 		pending: make(map[int64]context.CancelFunc),
 	}
@@ -127,7 +129,7 @@ func name() string {
 }
 
 func (s *session) open(req protocol.Request) protocol.Message {
-	spec, found := s.find(req.Lock)
+	spec, found := impls.Lookup(s.specs, req.Lock)
 	switch {
 	case !found:
 		return refused(fmt.Sprintf("unknown lock %q", req.Lock))
@@ -143,7 +145,7 @@ func (s *session) open(req protocol.Request) protocol.Message {
 		return refused(err.Error())
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	e := &env{ctx: ctx, server: server, clock: s.clock, handle: req.Handle, say: s.out.say}
+	e := &env{ctx: ctx, server: server, clock: s.clock, handle: req.Handle, say: s.out.say, shared: s.shared}
 	idle := make(chan struct{})
 	close(idle)
 	h := &handle{
@@ -155,15 +157,6 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	s.handles[req.Handle] = h
 	s.opened = append(s.opened, h)
 	return done()
-}
-
-func (s *session) find(name string) (impls.Spec, bool) {
-	for _, spec := range s.specs {
-		if spec.Name == name {
-			return spec, true
-		}
-	}
-	return impls.Spec{}, false
 }
 
 // serverOf is the connection that the lock wants.
@@ -221,7 +214,7 @@ func (s *session) work(req protocol.Request) {
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			say(increment(ctx, s.resource, req.Key))
+			say(h.work(ctx, s.resource, req.Key))
 		})
 	}
 }

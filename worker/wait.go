@@ -5,21 +5,28 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
 )
-
-// pause is how long a client waits between two tries to acquire, by its own clock.
-const pause = 20 * time.Millisecond
 
 // acquire tries until it gets the lock, learns of an error, or has tried for the given time; zero: it tries once. The time is
 // real: a client whose clock is wrong is to wait no longer and no shorter for it.
-func acquire(ctx context.Context, lock impls.Lock, env impls.Env, within time.Duration) (bool, error) {
-	for began := time.Now(); ; {
-		held, err := lock.TryAcquire(ctx)
-		if held || err != nil || time.Since(began) >= within {
-			return held, err
-		}
-		if err := env.Sleep(ctx, pause); err != nil {
-			return false, err
-		}
+func acquire(ctx context.Context, lock impls.Lock, env impls.Env, within time.Duration, way waiting.Way) (bool, error) {
+	patience, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return waiting.Acquire(ctx, patience, env, lock, way)
+}
+
+// wayOf is the way to wait that a request asks for; it says why where the lock cannot be waited for so.
+func wayOf(name string, lock impls.Lock) (_ waiting.Way, why string) {
+	if name == "" {
+		return waiting.Default(lock), ""
 	}
+	way, needsWaker, err := waiting.Parse(name)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if _, wakes := lock.(impls.Waker); needsWaker && !wakes {
+		return nil, "this lock wakes nobody"
+	}
+	return way, ""
 }

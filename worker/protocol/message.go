@@ -56,6 +56,7 @@ type Request struct {
 
 	// acquire: try again until so much time has passed; zero: try once
 	WithinMS float64 `json:"within_ms,omitempty"`
+	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
 
 	// cancel: the id of the operation to give up
 	Op int64 `json:"op,omitempty"`

@@ -1,0 +1,78 @@
+package waiting
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// Pause is the sleep between two tries where nobody says otherwise.
+const Pause = 20 * time.Millisecond
+
+// Default is how the lock is waited for where nobody says otherwise: by its wake-ups if it has any, or else with a short sleep.
+func Default(lock impls.Lock) Way {
+	if _, ok := lock.(impls.Waker); ok {
+		return Wake(Pause)
+	}
+	return Sleep(Pause)
+}
+
+// Parse reads the name of a way to wait, as docs/protocol.md lists them. needsWaker is true where only a Waker will do.
+func Parse(text string) (way Way, needsWaker bool, _ error) {
+	name, list, _ := strings.Cut(text, ":")
+	var args []string
+	if list != "" {
+		args = strings.Split(list, ",")
+	}
+	switch {
+	case name == "spin" && len(args) == 0:
+		return Spin(), false, nil
+	case name == "yield" && len(args) == 0:
+		return Yield(), false, nil
+	case name == "wake" && len(args) == 0:
+		return Wake(Pause), true, nil
+	case name == "backoff" && len(args) == 3:
+		way, err := parseBackOff(args)
+		return way, false, err
+	}
+	times, err := durations(args)
+	if err != nil {
+		return nil, false, err
+	}
+	switch {
+	case name == "sleep" && len(times) == 1:
+		return Sleep(times[0]), false, nil
+	case name == "spin-yield" && len(times) == 1:
+		return SpinThenYield(times[0]), false, nil
+	case name == "yield-sleep" && len(times) == 2:
+		return YieldThenSleep(times[0], times[1]), false, nil
+	}
+	return nil, false, fmt.Errorf("%q is no way to wait", text)
+}
+
+func parseBackOff(args []string) (Way, error) {
+	times, err := durations(args[:2])
+	if err != nil {
+		return nil, err
+	}
+	seed, err := strconv.ParseUint(args[2], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the seed %q is no whole number", args[2])
+	}
+	return BackOff(times[0], times[1], seed), nil
+}
+
+func durations(args []string) ([]time.Duration, error) {
+	var times []time.Duration
+	for _, arg := range args {
+		d, err := time.ParseDuration(arg)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("%q is no length of time above zero", arg)
+		}
+		times = append(times, d)
+	}
+	return times, nil
+}

@@ -1,0 +1,47 @@
+// Package waiting holds the ways to wait for a lock that somebody else has. Any way goes with any lock; only being woken needs a
+// lock that wakes.
+package waiting
+
+import (
+	"context"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// Way begins a wait: it makes the Waiter for one acquire.
+type Way func(env impls.Env, lock impls.Lock) Waiter
+
+// Waiter waits between the tries of one acquire. It is used by one goroutine.
+type Waiter interface {
+	// Wait returns when it is time for the next try, or when ctx has ended; then it returns the context's error.
+	Wait(ctx context.Context) error
+	// End frees what the wait has taken hold of.
+	End()
+}
+
+// Acquire tries until it gets the lock, learns of an error, or patience has ended; then it has tried a last time. ctx is that of
+// the tries, and patience ends with it. Where patience has ended from the start, it tries once, and the lock is not told of any
+// wait.
+func Acquire(ctx, patience context.Context, env impls.Env, lock impls.Lock, way Way) (held bool, err error) {
+	if patience.Err() != nil {
+		return lock.TryAcquire(ctx)
+	}
+	if patient, ok := lock.(impls.Patient); ok {
+		if err := patient.Enter(ctx); err != nil {
+			return false, err
+		}
+		defer func() { patient.Leave(ctx, held) }()
+	}
+	waiter := way(env, lock)
+	defer waiter.End()
+	for {
+		last := patience.Err() != nil
+		held, err := lock.TryAcquire(ctx)
+		if held || err != nil || last {
+			return held, err
+		}
+		if err := waiter.Wait(patience); err != nil && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
+}
