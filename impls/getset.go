@@ -20,10 +20,35 @@ func getset() Spec {
 	}
 }
 
+// getsetNilExpired goes way (2) of the article, of which its author does not know whether it can deadlock.
+func getsetNilExpired() Spec {
+	spec := getset()
+	spec.Name = "getset-nil-expired"
+	spec.Idea = "getset that takes a lock released between SETNX and GET for an expired one"
+	spec.Source = "article 000 v1, A3, nil from GET, way (2)"
+	spec.Bug = "after nil from GET it goes on to GETSET, which overwrites the fresh lock of whoever came in between"
+	spec.New = func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts, nilIsExpired: true} }
+	return spec
+}
+
+// getsetNilLost compares the reply of GETSET with what it has read, and nothing else.
+func getsetNilLost() Spec {
+	spec := getset()
+	spec.Name = "getset-nil-lost"
+	spec.Idea = "getset that has the lock only if GETSET returns what GET had read"
+	spec.Source = "article 000 v1, A3, nil from GETSET"
+	spec.Bug = "nil from GETSET is judged as lost, though the lock is ours: nobody knows to hold it, and everybody waits"
+	spec.New = func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts, nilIsLost: true} }
+	return spec
+}
+
 type getsetLock struct {
 	env  Env
 	opts Options
 	own  string // the value of our last hold
+
+	nilIsExpired bool // a bug: nil from GET is followed by GETSET
+	nilIsLost    bool // a bug: nil from GETSET is not our lock
 }
 
 func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
@@ -42,12 +67,14 @@ func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if !found { // released between SETNX and GET: article 000, "nil from GET", way (1)
+		if !found && !l.nilIsExpired { // released between SETNX and GET: article 000, "nil from GET", way (1)
 			continue
 		}
-		expired, err := l.expired(seen)
-		if err != nil || !expired {
-			return false, err
+		if found {
+			expired, err := l.expired(seen)
+			if err != nil || !expired {
+				return false, err
+			}
 		}
 		return l.takeOver(ctx, seen)
 	}
@@ -63,6 +90,9 @@ func (l *getsetLock) takeOver(ctx context.Context, seen string) (bool, error) {
 	}
 	if found && replaced != seen {
 		return false, nil // somebody was faster
+	}
+	if !found && l.nilIsLost {
+		return false, nil
 	}
 	l.own = mine // found nothing: article 000, "nil from GETSET", it is ours as well
 	return true, nil

@@ -84,6 +84,101 @@ func TestWhatLocksSend(t *testing.T) {
 		{"overwritten", "getset", ok, no, []exchange{{reply: one}, {want: "GET k", reply: live}}},
 		{"no stamp", "getset", unknown, 0, []exchange{{reply: zero}, {reply: "1234"}}},
 
+		{"turn", "setnx-expired-del", ok, ok, []exchange{{want: "SETNX k 1000000", reply: one}, {want: "DEL k", reply: one}}},
+		{"live", "setnx-expired-del", no, 0, []exchange{{reply: zero}, {want: "GET k", reply: "999100"}}},
+		{"dead", "setnx-expired-del", ok, 0, []exchange{
+			{reply: zero}, {want: "GET k", reply: "999099"}, {want: "DEL k", reply: one}, {want: "SETNX k 1000000", reply: one},
+		}},
+		{"dead, deleted by another", "setnx-expired-del", no, 0, []exchange{
+			{reply: zero}, {reply: "999099"}, {want: "DEL k", reply: zero}, {want: "SETNX k 1000000", reply: zero},
+		}},
+		{"gone", "setnx-expired-del", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {want: "SETNX k 1000000", reply: one}}},
+		{"no stamp", "setnx-expired-del", unknown, 0, []exchange{{reply: zero}, {reply: "x"}}},
+		{"not deleted", "setnx-expired-del", unknown, 0, []exchange{{reply: zero}, {reply: "999099"}, {err: errLost}}},
+
+		{"nil from GET", "getset-nil-expired", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {want: "GETSET k " + mine(2, 0)}}},
+		{"nil from GET, then a fresh lock", "getset-nil-expired", no, 0, []exchange{
+			{reply: zero}, {want: "GET k"}, {want: "GETSET k " + mine(2, 0), reply: live},
+		}},
+		{"nil from GETSET", "getset-nil-lost", no, 0, []exchange{{reply: zero}, {reply: dead}, {want: "GETSET k " + mine(2, 0)}}},
+
+		{"turn", "getset-published", ok, ok, []exchange{
+			{want: "SETNX k " + mine(1, 0), reply: one}, {want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
+		}},
+		{"the retry is lost", "getset-published/lost-retry", no, 0, []exchange{{reply: zero}, {want: "GET k"}, {reply: one}}},
+		{"the retry counts", "getset-published/local-check", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {reply: one}}},
+		{"lease in ns", "getset-published/short-lease", ok, 0, []exchange{
+			{want: `SETNX k {"expires":1000000,"token":"t1"}`, reply: one},
+		}},
+		{"release says nothing", "getset-published", ok, ok, []exchange{{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost}}},
+		{"release says so", "getset-published/local-check", ok, unknown, []exchange{
+			{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost},
+		}},
+		{"overwritten", "getset-published/local-check", ok, no, []exchange{{reply: one}, {want: "GET k", reply: live}}},
+
+		{"turn", "setnx-watch", ok, ok, []exchange{
+			{want: "SETNX k t1", reply: one}, {want: "WATCH k", reply: "OK"}, {want: "GET k", reply: "t1"},
+			{want: "EXEC DEL k", reply: []any{one}},
+		}},
+		{"aborted, tried again", "setnx-watch", ok, no, []exchange{
+			{reply: one}, {want: "WATCH k"}, {reply: "t1"}, {want: "EXEC DEL k"}, {want: "WATCH k"}, {want: "GET k", reply: "t2"},
+		}},
+		{"another's", "setnx-watch", ok, no, []exchange{{reply: one}, {want: "WATCH k"}, {want: "GET k"}}},
+		{"EXEC lost", "setnx-watch", ok, unknown, []exchange{{reply: one}, {want: "WATCH k"}, {reply: "t1"}, {err: errLost}}},
+		{"aborted", "setnx-watch-published", ok, ok, []exchange{{reply: one}, {want: "WATCH k"}, {reply: "t1"}, {want: "EXEC DEL k"}}},
+
+		{"turn", "setnx-expire", ok, ok, []exchange{
+			{want: "SETNX k t1", reply: one}, {want: "EXPIRE k 1", reply: one}, {want: "WATCH k"}, {want: "GET k", reply: "t1"},
+			{want: "EXEC DEL k", reply: []any{one}},
+		}},
+		{"late", "setnx-expire", ok, 0, []exchange{{reply: one}, {want: "EXPIRE k 1", reply: zero}}},
+		{"refused", "setnx-expire", no, 0, []exchange{{reply: zero}, {want: "TTL k", reply: int64(7)}}},
+		{"repaired", "setnx-expire", no, 0, []exchange{{reply: zero}, {want: "TTL k", reply: int64(-1)}, {want: "EXPIRE k 1", reply: one}}},
+		{"no expiry for sure", "setnx-expire", unknown, 0, []exchange{{reply: one}, {want: "EXPIRE k 1", err: errRefused}}},
+		{"not repaired", "setnx-expire-norepair", no, 0, []exchange{{want: "SETNX k t1", reply: zero}}},
+		{"ms for seconds", "setnx-expire-published", ok, 0, []exchange{{reply: one}, {want: "EXPIRE k 900", reply: one}}},
+		{"aborted", "setnx-expire-published", ok, ok, []exchange{
+			{reply: one}, {want: "EXPIRE k 900"}, {want: "WATCH k"}, {reply: "t1"}, {want: "EXEC DEL k"},
+		}},
+
+		{"turn", "setpx-lua-published", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
+		{"token unsaved", "setpx-lua-published", unknown, no, []exchange{{err: errLost}, {want: "EVAL delete k ", reply: zero}}},
+		{"token saved", "setpx-lua-published/starving-pool", unknown, ok, []exchange{
+			{err: errLost}, {want: "EVAL delete k t1", reply: one},
+		}},
+		{"release without end", "setpx-lua-published/endless-release", ok, unknown, append([]exchange{set},
+			append(slices.Repeat([]exchange{{want: "EVAL delete k t1", reply: zero}}, 50), exchange{err: errLost})...)},
+
+		{"turn", "redisson-watchdog", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
+		{"taken", "redisson-watchdog", no, 0, []exchange{{want: "SET k t1 NX PX 900"}}},
+
+		{"turn", "redisson", ok, ok, []exchange{
+			{want: "EVAL count in k 900 t1:1"}, {want: "EVAL count out k k:channel 900 t1:1", reply: one},
+		}},
+		{"taken", "redisson", no, no, []exchange{{reply: int64(500)}, {want: "EVAL count out k k:channel 900 t1:1"}}},
+		{"reply lost", "redisson", unknown, 0, []exchange{{err: errLost}}},
+		{"nonsense", "redisson", unknown, 0, []exchange{{reply: "OK"}}},
+
+		{"turn", "redisson-fair", ok, ok, []exchange{
+			{want: "EVAL in turn k k:queue k:timeout 900 t1:1 9000 1000000"},
+			{want: "EVAL pass on k k:queue k:timeout k:channel 900 t1:1 9000 1000000", reply: one},
+		}},
+		{"taken", "redisson-fair", no, no, []exchange{{reply: int64(500)}, {}}},
+
+		{"turn", "fenced", ok, ok, []exchange{{want: "EVAL count k k:fence t1 900", reply: int64(7)}, {want: "EVAL delete k t1", reply: one}}},
+		{"taken", "fenced", no, 0, []exchange{{reply: zero}}},
+		{"reply lost", "fenced", unknown, no, []exchange{{err: errLost}, {want: "EVAL delete k ", reply: zero}}},
+
+		{"turn", "watchdog-published", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
+		{"taken, three retries", "watchdog-published", no, 0, []exchange{
+			set.answered(nil), {want: "SET k t2 NX PX 900"}, {want: "SET k t3 NX PX 900"}, {want: "SET k t4 NX PX 900"},
+		}},
+		{"reply lost, refused by its ghost", "watchdog-published", no, no, []exchange{
+			{err: errLost}, {want: "SET k t2 NX PX 900"}, {want: "SET k t3 NX PX 900"}, {want: "SET k t4 NX PX 900"},
+			{want: "EVAL delete k t4", reply: zero},
+		}},
+		{"reply lost", "watchdog-published/blind-renewal", unknown, 0, []exchange{{err: errLost}}},
+
 		{"taken", "watchdog", no, 0, []exchange{{want: "SET k t1 NX PX 900"}}},
 		{"refused", "watchdog", no, 0, []exchange{{err: errRefused}}},
 		{"taken back", "watchdog", unknown, 0, []exchange{{err: errLost}, {want: "EVAL delete k t1", reply: one}}},

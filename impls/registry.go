@@ -3,12 +3,28 @@ package impls
 // All lists the locks, in the order in which reports show them: each the answer to the trouble of the one before.
 func All() []Spec {
 	return []Spec{
+		local(),
 		setnxDel(),
+		setnxExpiredDel(),
 		getset(),
+		getsetNilExpired(),
+		getsetNilLost(),
+		getsetPublished(),
+		setnxWatch(),
+		setnxWatchPublished(),
+		setnxExpireNorepair(),
+		setnxExpire(),
+		setnxExpirePublished(),
 		setpxDel(),
 		setpxGetdel(),
 		setpxLua(),
+		setpxLuaPublished(),
+		watchdogPublished(),
+		redissonWatchdog(),
 		watchdog(),
+		redisson(),
+		redissonFair(),
+		fenced(),
 		resending(setpxDel(), "setpx-del-resend",
 			"DEL is sent again when its reply is lost, and then removes the lock of whoever has it by now"),
 		resending(setpxLua(), "setpx-lua-resend",
@@ -16,15 +32,8 @@ func All() []Spec {
 	}
 }
 
-// Find returns the lock of that name.
-func Find(name string) (Spec, bool) {
-	for _, spec := range All() {
-		if spec.Name == name {
-			return spec, true
-		}
-	}
-	return Spec{}, false
-}
+// Find returns the lock of that name; see Lookup.
+func Find(name string) (Spec, bool) { return Lookup(All(), name) }
 
 // resending is the same lock used through a client library left at its default retries.
 func resending(spec Spec, name, bug string) Spec {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
@@ -22,7 +23,7 @@ func TestCardsAreComplete(t *testing.T) {
 			assert.NotEmpty(t, spec.Idea)
 			assert.Contains(t, spec.Source, "article")
 			assert.Contains(t, spec.Promises, impls.MutualExclusion)
-			assert.Equal(t, impls.OneServer, spec.Needs)
+			assert.Equal(t, spec.Name == "local", spec.Needs == impls.NoServer)
 			found, ok := impls.Find(spec.Name)
 			assert.True(t, ok)
 			assert.Equal(t, spec.Card, found.Card)
@@ -33,13 +34,46 @@ func TestCardsAreComplete(t *testing.T) {
 }
 
 func TestWhatLocksCanDo(t *testing.T) {
+	names := func(can func(impls.Spec) bool) []string {
+		var names []string
+		for _, spec := range impls.All() {
+			if can(spec) {
+				names = append(names, spec.Name)
+			}
+		}
+		return names
+	}
+	assert.Empty(t, names(impls.Spec.CanRenew))
+	assert.Equal(t, []string{"watchdog"}, names(impls.Spec.DeclaresValidity))
+	assert.Equal(t, []string{"fenced"}, names(impls.Spec.Fences))
+	assert.Equal(t, []string{"redisson", "redisson-fair"}, names(impls.Spec.Wakes))
+	assert.Equal(t, []string{
+		"local", "getset", "getset-nil-expired", "getset-nil-lost", "getset-published", "setpx-lua", "redisson-watchdog", "fenced",
+		"setpx-lua-resend",
+	}, names(impls.Spec.CanCheck))
+	assert.Equal(t, []string{"local", "setnx-del", "setnx-watch", "setnx-watch-published"},
+		names(func(s impls.Spec) bool { return s.Leaseless }))
+	assert.Equal(t, []string{"watchdog-published", "redisson-watchdog", "watchdog", "redisson", "redisson-fair"},
+		names(func(s impls.Spec) bool { return s.Renews }))
+}
+
+func TestSingleBugs(t *testing.T) {
 	for _, spec := range impls.All() {
-		assert.False(t, spec.CanRenew(), spec.Name)
-		assert.Equal(t, spec.Name == "watchdog", spec.DeclaresValidity(), spec.Name)
-		checks := map[string]bool{"getset": true, "setpx-lua": true, "setpx-lua-resend": true}
-		assert.Equal(t, checks[spec.Name], spec.CanCheck(), spec.Name)
-		assert.Equal(t, spec.Name == "setnx-del", spec.Leaseless, spec.Name)
-		assert.Equal(t, spec.Name == "watchdog", spec.Renews, spec.Name)
+		for _, bug := range spec.Bugs {
+			assert.Regexp(t, `^[a-z-]+$`, bug.Name)
+			single, ok := impls.Find(spec.Name + "/" + bug.Name)
+			require.True(t, ok, bug.Name)
+			assert.Equal(t, spec.Name+"/"+bug.Name, single.Name)
+			assert.Equal(t, bug.What, single.Bug)
+			assert.NotNil(t, single.New(nil, impls.Options{}))
+		}
+	}
+	two, ok := impls.Find("getset-published/local-check+lost-retry")
+	assert.True(t, ok)
+	assert.Equal(t, "getset-published/local-check+lost-retry", two.Name)
+	for _, name := range []string{"getset/local-check", "getset-published/", "getset-published/blind", "nothing/blind"} {
+		_, ok := impls.Find(name)
+		assert.False(t, ok, name)
 	}
 }
 

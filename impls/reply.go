@@ -7,14 +7,20 @@ import "fmt"
 
 // applied reads the reply of a command that counts what it changed: SETNX, DEL, and the scripts here.
 func applied(reply any, err error) (bool, error) {
+	n, err := number(reply, err)
+	return n > 0, err
+}
+
+// number reads the reply of a command that counts.
+func number(reply any, err error) (int64, error) {
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	n, ok := reply.(int64)
 	if !ok {
-		return false, fmt.Errorf("a number was expected, the server answered %v", reply)
+		return 0, fmt.Errorf("a number was expected, the server answered %v", reply)
 	}
-	return n > 0, nil
+	return n, nil
 }
 
 // stored reads the reply of SET … NX: OK, or nil if the key was there.
@@ -38,4 +44,12 @@ func value(reply any, err error) (text string, found bool, _ error) {
 		return "", false, fmt.Errorf("a string was expected, the server answered %v", reply)
 	}
 	return text, true, nil
+}
+
+// first is the first of the replies to a transaction.
+func first(replies []any) any {
+	if len(replies) == 0 {
+		return nil
+	}
+	return replies[0]
 }

@@ -24,6 +24,7 @@ type Need string
 
 // The needs that a script can state. What it needs of the server follows from its steps.
 const (
+	NeedsService  Need = "service"   // the lock lives elsewhere than in its clients
 	NeedsLease    Need = "lease"     // the service frees the lock by itself
 	NeedsResend   Need = "resend"    // the client library sends a command again when no reply comes
 	NeedsNoResend Need = "no-resend" //

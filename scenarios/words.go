@@ -72,7 +72,7 @@ func ordinals() []string {
 }
 
 func needs() []string {
-	all := []Need{NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew}
+	all := []Need{NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew}
 	return stringsOf(all)
 }
 

@@ -13,6 +13,7 @@ import (
 // Traits are what a script may need of a lock and of its client.
 type Traits struct {
 	Known     bool // false: the client will say
+	Local     bool // the lock lives in its client's process
 	Leaseless bool
 	Renews    bool
 	Resends   bool
@@ -22,7 +23,7 @@ type Traits struct {
 // SubjectOf is a lock that comes with the lab, run by worker (the command that runs a client process).
 func SubjectOf(spec impls.Spec, worker []string) Subject {
 	traits := Traits{
-		Known: true, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+		Known: true, Local: spec.Needs == impls.NoServer, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect},
 	}
 	if spec.CanRenew() {
@@ -59,6 +60,8 @@ func (t Traits) lack(script *scenarios.Script) string {
 
 func (t Traits) lackFor(need scenarios.Need) string {
 	switch {
+	case need == scenarios.NeedsService && t.Local:
+		return "the lock lives and dies with its client's process"
 	case need == scenarios.NeedsLease && t.Leaseless:
 		return "the lock has no lease"
 	case need == scenarios.NeedsRenewal && !t.Renews:

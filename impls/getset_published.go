@@ -1,0 +1,171 @@
+package impls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// The bugs of the code published with article 000 v1.
+const (
+	bugShortLease   = "short-lease"
+	bugLostRetry    = "lost-retry"
+	bugSharedToken  = "shared-token"
+	bugLocalCheck   = "local-check"
+	bugForgetsFirst = "forgets-first"
+)
+
+func getsetPublished() Spec {
+	all := []Bug{
+		{Name: bugSharedToken, What: "the token lies in a static variable of the thread: a second lock overwrites the first one's"},
+		{Name: bugLocalCheck, What: "whether it is held is asked of local memory only"},
+		{Name: bugForgetsFirst, What: "release forgets the token before DEL and reports nothing: after an error nobody can release"},
+		{Name: bugShortLease, What: "the lease in ms times 1,000 is called ns: it ends 1,000 times too early", Apart: true},
+		{Name: bugLostRetry, What: "after nil from GET it tries again, throws the result away, and fails on the nil", Apart: true},
+	}
+	return Spec{
+		Card: Card{
+			Name:   "getset-published",
+			Idea:   "getset as its code was published; the clock is nanoTime, which starts when the machine does",
+			Source: "article 000 v1, A3, published code",
+			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check of local memory only, " +
+				"a release that forgets before it deletes; on request, a lease much too short, and a retry whose result is lost",
+			Bugs:     all,
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
+			Needs:    OneServer,
+		},
+		New: func(env Env, opts Options) Lock {
+			return &getsetPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+		},
+	}
+}
+
+// getsetPublishedLock reads Env.Now as the published code reads nanoTime: what a client's clock is off by stands for how much
+// longer its machine has been up than the others.
+type getsetPublishedLock struct {
+	env  Env
+	opts Options
+	bugs bugs
+	own  localToken // where the token is not shared
+}
+
+// localToken is the value of the last hold, if it has not been released.
+type localToken struct {
+	mu    sync.Mutex
+	value string
+}
+
+func (t *localToken) get() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.value
+}
+
+func (t *localToken) set(value string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.value = value
+}
+
+func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
+	server := l.env.Server()
+	mine := l.stamp()
+	created, err := applied(server.Do(ctx, "SETNX", l.opts.Key, mine))
+	if err != nil {
+		return false, err
+	}
+	if created {
+		l.token().set(mine)
+		return true, nil
+	}
+	seen, found, err := value(server.Do(ctx, "GET", l.opts.Key))
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		held, err := l.TryAcquire(ctx)
+		if l.bugs.has(bugLostRetry) {
+			return false, err // held or not: whoever called sees the code fail on the nil, and has no lock
+		}
+		return held, err
+	}
+	expired, err := l.expired(seen)
+	if err != nil || !expired {
+		return false, err
+	}
+	mine = l.stamp()
+	replaced, found, err := value(server.Do(ctx, "GETSET", l.opts.Key, mine))
+	if err != nil || found && replaced != seen {
+		return false, err
+	}
+	l.token().set(mine)
+	return true, nil
+}
+
+// Release reports only what it can, and that is nothing where the code has no result: whoever called it goes on as if the lock
+// had been given back.
+func (l *getsetPublishedLock) Release(ctx context.Context) (bool, error) {
+	own := l.token().get()
+	if own == "" {
+		return false, nil
+	}
+	forgets := l.bugs.has(bugForgetsFirst)
+	if forgets {
+		l.token().set("")
+	}
+	removed, err := l.remove(ctx, own)
+	if forgets && ctx.Err() == nil {
+		return true, nil
+	}
+	if err == nil {
+		l.token().set("")
+	}
+	return removed, err
+}
+
+func (l *getsetPublishedLock) remove(ctx context.Context, own string) (bool, error) {
+	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
+	if err != nil || !found || seen != own {
+		return false, err
+	}
+	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+}
+
+func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
+	own := l.token().get()
+	if own == "" || l.bugs.has(bugLocalCheck) {
+		return own != "", nil
+	}
+	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
+	return found && seen == own, err
+}
+
+// token is the static variable of the one thread that a client process plays.
+func (l *getsetPublishedLock) token() *localToken {
+	if !l.bugs.has(bugSharedToken) {
+		return &l.own
+	}
+	return l.env.Shared("getset-published", func() any { return new(localToken) }).(*localToken)
+}
+
+func (l *getsetPublishedLock) stamp() string {
+	lease := l.opts.Lease
+	if l.bugs.has(bugShortLease) {
+		lease = time.Duration(lease.Milliseconds() * 1000)
+	}
+	text, _ := json.Marshal(stamp{ // a number and a string: this cannot fail
+		Expires: l.env.Now().Add(lease).UnixMilli(),
+		Token:   l.env.Token(),
+	})
+	return string(text)
+}
+
+func (l *getsetPublishedLock) expired(text string) (bool, error) {
+	var s stamp
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return false, fmt.Errorf("the value of %s is no time stamp: %w", l.opts.Key, err)
+	}
+	return l.env.Now().UnixMilli() > s.Expires, nil
+}

@@ -1,0 +1,52 @@
+package impls
+
+import (
+	"context"
+	"sync"
+)
+
+func local() Spec {
+	return Spec{
+		Card: Card{
+			Name:      "local",
+			Idea:      "a lock in the memory of one process",
+			Source:    "article 003, A15",
+			Bug:       "a second machine has a lock of its own",
+			Promises:  []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
+			Needs:     NoServer,
+			Leaseless: true,
+		},
+		New: func(env Env, opts Options) Lock { return &localLock{env: env, key: opts.Key} },
+	}
+}
+
+type localLock struct {
+	env Env
+	key string
+}
+
+// localMutex is the lock that a process has for one key.
+type localMutex struct {
+	mu     sync.Mutex
+	holder *localLock
+}
+
+// pass makes to the holder if from is.
+func (m *localMutex) pass(from, to *localLock) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.holder != from {
+		return false
+	}
+	m.holder = to
+	return true
+}
+
+func (l *localLock) TryAcquire(context.Context) (bool, error) { return l.mutex().pass(nil, l), nil }
+func (l *localLock) Release(context.Context) (bool, error)    { return l.mutex().pass(l, nil), nil }
+
+func (l *localLock) Held(context.Context) (bool, error) { return l.mutex().pass(l, l), nil }
+
+func (l *localLock) mutex() *localMutex {
+	return l.env.Shared("local "+l.key, func() any { return new(localMutex) }).(*localMutex)
+}

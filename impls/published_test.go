@@ -1,0 +1,208 @@
+package impls_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+)
+
+// on is another lock of the same process, on the key.
+func on(t *testing.T, name, key string, env impls.Env) impls.Lock {
+	t.Helper()
+	spec, found := impls.Find(name)
+	require.True(t, found)
+	return spec.New(env, impls.Options{Key: key, Lease: 900 * time.Millisecond})
+}
+
+// A second lock of the thread overwrites the token of the first, which can then not be released.
+func TestTokensOfOneThread(t *testing.T) {
+	tests := []struct {
+		lock      string
+		exchanges []exchange
+		want      history.Outcome
+	}{
+		{"getset-published/shared-token", []exchange{{reply: one}, {reply: one}, {want: "GET k", reply: mine(1, 0)}}, history.No},
+		{"getset-published/local-check", []exchange{{reply: one}, {reply: one}, {reply: mine(1, 0)}, {want: "DEL k", reply: one}}, history.OK},
+		{"watchdog-published/overwritten-token", []exchange{{reply: "OK"}, {reply: "OK"}, {want: "EVAL delete k t2", reply: zero}}, history.No},
+		{"watchdog-published/blind-renewal", []exchange{{reply: "OK"}, {reply: "OK"}, {want: "EVAL delete k t1", reply: one}}, history.OK},
+	}
+	for _, test := range tests {
+		t.Run(test.lock, func(t *testing.T) {
+			env := newFake(t, test.exchanges...)
+			first, second := on(t, test.lock, "k", env), on(t, test.lock, "k2", env)
+			for _, l := range []impls.Lock{first, second} {
+				held, err := l.TryAcquire(t.Context())
+				require.NoError(t, err)
+				require.True(t, held)
+			}
+			assert.Equal(t, test.want, impls.Outcome(first.Release(t.Context())))
+			assert.Empty(t, env.exchanges)
+		})
+	}
+}
+
+func TestLocalCheckAsksNobody(t *testing.T) {
+	env := newFake(t, exchange{reply: one})
+	l := lock(t, "getset-published", env)
+	checker := l.(impls.Checker)
+	for _, want := range []bool{false, true} {
+		held, err := checker.Held(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, held)
+		_, err = l.TryAcquire(t.Context())
+		assert.Equal(t, want, err != nil)
+	}
+}
+
+func TestSpentRetries(t *testing.T) {
+	for name, want := range map[string]int{"watchdog-published": 4 + 1, "watchdog-published/blind-renewal": 4 + 4} {
+		env := newFake(t, make([]exchange, 10)...)
+		l := lock(t, name, env)
+		for range 2 {
+			held, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+			assert.False(t, held)
+		}
+		assert.Len(t, env.sent, want, name)
+	}
+}
+
+func TestPublishedWatchdogs(t *testing.T) {
+	blind := "PEXPIRE k 900"
+	tests := []struct {
+		name, lock string
+		exchanges  []exchange
+	}{
+		{"renews at two thirds, without looking", "watchdog-published", []exchange{
+			{want: blind, reply: zero}, {want: blind, reply: one}, {want: blind, err: errLost},
+		}},
+		{"looks whose it is", "watchdog-published/silent-end", []exchange{
+			{want: "EVAL expire k t1 900", reply: one}, {want: "EVAL expire k t1 900", reply: zero},
+		}},
+		{"survives an error", "watchdog-published/blind-renewal", []exchange{{err: errLost}, {want: blind, reply: one}}},
+		{"renews another key", "watchdog-published/blind-renewal+foreign-encoding", []exchange{{want: `PEXPIRE "k" 900`, reply: zero}}},
+		{"Redisson's", "redisson-watchdog", []exchange{{want: "EVAL expire k t1 900", reply: one}, {err: errLost}}},
+		{"Redisson's, lost", "redisson-watchdog", []exchange{{want: "EVAL expire k t1 900", reply: zero}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			env := newFake(t, append([]exchange{{reply: "OK"}}, test.exchanges...)...)
+			_, err := lock(t, test.lock, env).TryAcquire(t.Context())
+			require.NoError(t, err)
+			env.background()
+			assert.Empty(t, env.exchanges)
+			assert.Len(t, env.sent, 1+len(test.exchanges))
+			assert.Empty(t, env.said, "nobody is told")
+		})
+	}
+}
+
+// A release clears the flag, and an acquire within the watchdog's sleep sets it again.
+func TestWatchdogSurvives(t *testing.T) {
+	tests := []struct {
+		lock string
+		want int // renewals after the release
+	}{
+		{"watchdog-published/blind-renewal+shared-flag+surviving-watchdog", 1},
+		{"watchdog-published/blind-renewal+shared-flag", 0},
+	}
+	for _, test := range tests {
+		t.Run(test.lock, func(t *testing.T) {
+			env := newFake(t, exchange{reply: "OK"})
+			l, other := on(t, test.lock, "k", env), on(t, test.lock, "k2", env)
+			_, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+			renewals := 0
+			env.exchanges = []exchange{{reply: one, meanwhile: func() {
+				dog := env.task
+				env.exchanges = append([]exchange{{reply: one}, {reply: "OK"}}, exchange{reply: one, meanwhile: func() { renewals++ }})
+				_, _ = l.Release(t.Context())
+				_, _ = other.TryAcquire(context.Background())
+				env.task = dog
+			}}}
+			env.background()
+			assert.Equal(t, test.want, renewals)
+		})
+	}
+}
+
+// The pool has two connections. Who waits keeps one, and who waits for one bars the way to give one back.
+func TestPoolStarvesTheHolder(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	env := newFake(t, exchange{reply: "OK"})
+	holder, first, second := lock(t, "setpx-lua-published", env), lock(t, "setpx-lua-published", env), lock(t, "setpx-lua-published", env)
+	held, err := holder.TryAcquire(ctx)
+	require.NoError(t, err)
+	require.True(t, held)
+	require.NoError(t, first.(impls.Patient).Enter(ctx))
+	require.NoError(t, second.(impls.Patient).Enter(ctx))
+	cancel()
+	_, err = holder.Release(ctx)
+	assert.ErrorIs(t, err, context.Canceled, "there is no connection left")
+	first.(impls.Patient).Leave(t.Context(), false)
+	env.exchanges = []exchange{{want: "EVAL delete k t1", reply: one}}
+	assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
+}
+
+func TestRedissonRenewsOncePerName(t *testing.T) {
+	env := newFake(t, exchange{}, exchange{}, exchange{want: "EVAL expire counted k 900 t1:1", reply: zero}, exchange{reply: one})
+	lost, heir := lock(t, "redisson", env), lock(t, "redisson", env)
+	_, err := lost.TryAcquire(t.Context())
+	require.NoError(t, err)
+	first := env.task
+	_, err = heir.TryAcquire(t.Context()) // the lease has ended meanwhile, and the entry is still there
+	require.NoError(t, err)
+	require.NotNil(t, first)
+	env.background()
+	assert.Len(t, env.exchanges, 1, "the heir is not renewed")
+}
+
+func TestRedissonSaysHowLongToWait(t *testing.T) {
+	env := newFake(t, exchange{reply: int64(500)}, exchange{}, exchange{want: "SUBSCRIBE k:channel"})
+	l := lock(t, "redisson", env)
+	for _, want := range []time.Duration{500 * time.Millisecond, 0} {
+		_, err := l.TryAcquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, l.(impls.Hinter).RetryAfter())
+	}
+	_, err := l.(impls.Waker).Wakeups(t.Context())
+	assert.NoError(t, err)
+}
+
+func TestFairLockQueuesWhileItsUserWaits(t *testing.T) {
+	env := newFake(t,
+		exchange{want: "EVAL queue k k:queue k:timeout 900 t1:1 9000 1000000", reply: int64(500)},
+		exchange{want: "EVAL leave k:queue k:timeout t1:1 9000", reply: one},
+		exchange{want: "EVAL in turn k k:queue k:timeout 900 t1:1 9000 1000000", reply: int64(500)},
+		exchange{want: "SUBSCRIBE k:channel:t1:1"},
+	)
+	l := lock(t, "redisson-fair", env).(interface {
+		impls.Lock
+		impls.Patient
+		impls.Waker
+	})
+	require.NoError(t, l.Enter(t.Context()))
+	_, _ = l.TryAcquire(t.Context())
+	l.Leave(t.Context(), false)
+	_, _ = l.TryAcquire(t.Context())
+	_, err := l.Wakeups(t.Context())
+	assert.NoError(t, err)
+	assert.Empty(t, env.exchanges)
+}
+
+func TestFenceGrowsWithTheGrant(t *testing.T) {
+	env := newFake(t, exchange{reply: int64(7)}, exchange{reply: zero})
+	l := lock(t, "fenced", env)
+	for range 2 {
+		_, err := l.TryAcquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, int64(7), l.(impls.Fencer).Fence())
+	}
+}

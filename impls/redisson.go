@@ -1,0 +1,120 @@
+package impls
+
+import (
+	"context"
+	"time"
+)
+
+func redisson() Spec {
+	return Spec{
+		Card: Card{
+			Name:   "redisson",
+			Idea:   "a hash counts how often its holder has taken the lock; a release wakes by PUBLISH who waits",
+			Source: "article 003, A9; the release and the waiting from Redisson's published source",
+			Bug: "the renewal is one per client and lock name, one that fails is the last, and nobody is told: " +
+				"where another thread of the client lost the lock before, the new holder is not renewed",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
+			Needs:    OneServer,
+			Renews:   true,
+		},
+		New: func(env Env, opts Options) Lock { return &redissonLock{env: env, opts: opts} },
+	}
+}
+
+// redissonLock is one thread's view of the lock.
+type redissonLock struct {
+	env    Env
+	opts   Options
+	thread string // "client:thread", the field of the hash
+	left   time.Duration
+}
+
+// countIn takes the lock or, if it is ours, takes it once more. Otherwise it says how long the lease still runs.
+const countIn = `if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[2]) == 1 then
+	redis.call("HINCRBY", KEYS[1], ARGV[2], 1)
+	redis.call("PEXPIRE", KEYS[1], ARGV[1])
+	return nil
+end
+return redis.call("PTTL", KEYS[1])`
+
+// countOut releases the lock once; the last release wakes who waits. It answers nil if the lock is not ours, 1 if it is free.
+const countOut = `if redis.call("HEXISTS", KEYS[1], ARGV[2]) == 0 then
+	return nil
+end
+if redis.call("HINCRBY", KEYS[1], ARGV[2], -1) > 0 then
+	redis.call("PEXPIRE", KEYS[1], ARGV[1])
+	return 0
+end
+redis.call("DEL", KEYS[1])
+redis.call("PUBLISH", KEYS[2], "0")
+return 1`
+
+// expireCounted starts the lease anew if the lock is ours.
+const expireCounted = `if redis.call("HEXISTS", KEYS[1], ARGV[2]) == 1 then
+	redis.call("PEXPIRE", KEYS[1], ARGV[1])
+	return 1
+end
+return 0`
+
+func (l *redissonLock) TryAcquire(ctx context.Context) (bool, error) {
+	script := &Script{Source: countIn}
+	return l.granted(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.lease(), l.name()))
+}
+
+func (l *redissonLock) Release(ctx context.Context) (bool, error) {
+	script := &Script{Source: countOut}
+	return l.released(l.env.Server().Eval(ctx, script, []string{l.opts.Key, l.channel()}, l.lease(), l.name()))
+}
+
+// granted reads the reply to a try: nil is the lock, a number the time that the holder's lease still runs.
+func (l *redissonLock) granted(reply any, err error) (bool, error) {
+	l.left = 0
+	if err != nil {
+		return false, err
+	}
+	if reply == nil {
+		l.client().renewals.add(l)
+		return true, nil
+	}
+	ms, err := number(reply, nil)
+	l.left = max(time.Duration(ms)*time.Millisecond, 0)
+	return false, err
+}
+
+// released reads the reply to a release: nil is another's lock. Whatever it came to, this hold is not renewed any more.
+func (l *redissonLock) released(reply any, err error) (bool, error) {
+	l.client().renewals.remove(l)
+	if err != nil || reply == nil {
+		return false, err
+	}
+	_, err = number(reply, nil)
+	return err == nil, err
+}
+
+func (l *redissonLock) renew(ctx context.Context, thread string) (bool, error) {
+	script := &Script{Source: expireCounted}
+	return applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.lease(), thread))
+}
+
+// RetryAfter is the rest of the holder's lease.
+func (l *redissonLock) RetryAfter() time.Duration { return l.left }
+
+func (l *redissonLock) Wakeups(ctx context.Context) (Subscription, error) {
+	return l.env.Server().Subscribe(ctx, l.channel())
+}
+
+func (l *redissonLock) channel() string { return l.opts.Key + ":channel" }
+func (l *redissonLock) lease() int64    { return l.opts.Lease.Milliseconds() }
+
+func (l *redissonLock) client() *redissonClient {
+	return l.env.Shared("redisson", func() any {
+		return &redissonClient{id: l.env.Token(), renewals: renewals{entries: map[string]*renewal{}}}
+	}).(*redissonClient)
+}
+
+func (l *redissonLock) name() string {
+	if l.thread == "" {
+		l.thread = l.client().id + ":" + l.client().newThread()
+	}
+	return l.thread
+}

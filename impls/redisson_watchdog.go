@@ -1,0 +1,68 @@
+package impls
+
+import (
+	"context"
+	"time"
+)
+
+func redissonWatchdog() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "redisson-watchdog",
+			Idea:     "setpx-lua renewed every third of its lease, as Redisson does it",
+			Source:   "article 003, A8",
+			Bug:      "one renewal that fails is the last: the lease ends under its holder, who is not told",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    OneServer,
+			Renews:   true,
+		},
+		New: func(env Env, opts Options) Lock {
+			return &redissonWatchdogLock{setpxLuaLock: setpxLuaLock{env: env, opts: opts}}
+		},
+	}
+}
+
+type redissonWatchdogLock struct {
+	setpxLuaLock
+	stop func() // ends the renewal of the last hold; nil before the first
+}
+
+func (l *redissonWatchdogLock) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.setpxLuaLock.TryAcquire(ctx)
+	if !held {
+		return false, err
+	}
+	l.halt() // of a hold that was lost
+	token, script := l.token, &Script{Source: compareAndExpire}
+	l.stop = l.env.Go(func(ctx context.Context) {
+		renewUntilFailure(ctx, l.env, l.opts.Lease, func(ctx context.Context) (bool, error) {
+			return applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, token, l.opts.Lease.Milliseconds()))
+		})
+	})
+	return true, nil
+}
+
+func (l *redissonWatchdogLock) Release(ctx context.Context) (bool, error) {
+	removed, err := l.setpxLuaLock.Release(ctx)
+	l.halt()
+	return removed, err
+}
+
+func (l *redissonWatchdogLock) halt() {
+	if l.stop != nil {
+		l.stop()
+	}
+}
+
+// renewUntilFailure renews every third of the lease, until ctx ends, the lock is found to be another's, or one renewal fails. A
+// renewal that is not answered before the next is due has failed. Nobody is told.
+func renewUntilFailure(ctx context.Context, env Env, lease time.Duration, renew func(context.Context) (bool, error)) {
+	for env.Sleep(ctx, lease/3) == nil {
+		attempt, cancel := env.WithTimeout(ctx, lease/3)
+		owner, err := renew(attempt)
+		cancel()
+		if err != nil || !owner {
+			return
+		}
+	}
+}

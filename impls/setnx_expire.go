@@ -1,0 +1,115 @@
+package impls
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The bugs of the code published with article 004.
+const (
+	bugLongLease = "long-lease"
+	bugAborted   = "aborted-release"
+)
+
+func setnxExpire() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "setnx-expire",
+			Idea:     "SETNX, then EXPIRE; who is refused by a lock without an expiry gives it one",
+			Source:   "article 004, A5",
+			Bug:      "between SETNX and EXPIRE, and between TTL and the repair, the lock can become another client's",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    OneServer,
+		},
+		New: func(env Env, opts Options) Lock {
+			return &setnxExpireLock{env: env, opts: opts, repairs: true, remove: watchedDelete}
+		},
+	}
+}
+
+func setnxExpireNorepair() Spec {
+	spec := setnxExpire()
+	spec.Name = "setnx-expire-norepair"
+	spec.Idea = "SETNX, then EXPIRE"
+	spec.Source = "articles 000 and 003, on the way to A5"
+	spec.Bug = "a holder that crashes between SETNX and EXPIRE leaves a lock that never ends"
+	spec.New = func(env Env, opts Options) Lock {
+		return &setnxExpireLock{env: env, opts: opts, remove: watchedDelete}
+	}
+	return spec
+}
+
+func setnxExpirePublished() Spec {
+	all := []Bug{
+		{Name: bugLongLease, What: "the lease in ms is passed to a call that takes seconds: it ends 1,000 times too late"},
+		{Name: bugAborted, What: "an aborted EXEC passes for success: release says yes, and the lock stays"},
+	}
+	spec := setnxExpire()
+	spec.Name = "setnx-expire-published"
+	spec.Idea = "setnx-expire as its code was published"
+	spec.Source = "article 004, A5, published code"
+	spec.Bug = "the lease of 20,000 ms is passed as seconds, 5 h 33 min; and an aborted EXEC passes for a release"
+	spec.Bugs = all
+	spec.New = func(env Env, opts Options) Lock {
+		bugs := shownBy(opts, all)
+		l := &setnxExpireLock{env: env, opts: opts, repairs: true, remove: watchedDelete}
+		if bugs.has(bugLongLease) {
+			l.opts.Lease *= 1000
+		}
+		if bugs.has(bugAborted) {
+			l.remove = watchedDeleteAsPublished
+		}
+		return l
+	}
+	return spec
+}
+
+type setnxExpireLock struct {
+	env     Env
+	opts    Options
+	token   string // of our last hold
+	repairs bool
+	remove  func(ctx context.Context, server Server, key, token string) (bool, error)
+}
+
+// TryAcquire does not look at the reply to its EXPIRE. The bug: a holder that was stopped before it prolongs by it the lock of
+// whoever has it by now, and believes to hold.
+func (l *setnxExpireLock) TryAcquire(ctx context.Context) (bool, error) {
+	token := l.env.Token()
+	created, err := applied(l.env.Server().Do(ctx, "SETNX", l.opts.Key, token))
+	if err != nil {
+		return false, err
+	}
+	if !created {
+		return false, l.repair(ctx)
+	}
+	l.token = token
+	if err := l.expire(ctx); err != nil {
+		return false, fmt.Errorf("the lock is taken, and has perhaps no expiry: %v", err) // not known to have failed
+	}
+	return true, nil
+}
+
+// repair gives the lock an expiry if it has none. The bug: by then it may be another lock than the one that had none.
+func (l *setnxExpireLock) repair(ctx context.Context) error {
+	if !l.repairs {
+		return nil
+	}
+	left, err := number(l.env.Server().Do(ctx, "TTL", l.opts.Key))
+	if err != nil || left != -1 {
+		return err
+	}
+	return l.expire(ctx)
+}
+
+func (l *setnxExpireLock) Release(ctx context.Context) (bool, error) {
+	return l.remove(ctx, l.env.Server(), l.opts.Key, l.token)
+}
+
+// expire counts in seconds, as EXPIRE does; part of one counts as a whole.
+func (l *setnxExpireLock) expire(ctx context.Context) error {
+	seconds := int64((l.opts.Lease + time.Second - 1) / time.Second)
+	_, err := l.env.Server().Do(ctx, "EXPIRE", l.opts.Key, seconds)
+	return err
+}

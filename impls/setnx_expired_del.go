@@ -1,0 +1,64 @@
+package impls
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+func setnxExpiredDel() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "setnx-expired-del",
+			Idea:     "the value says when the lock was taken; who finds it older than the lease deletes it and tries SETNX",
+			Source:   "article 000, A2",
+			Bug:      "DEL removes whatever is there by now: of two that found the same lock expired, the second deletes the first one's",
+			Promises: []Promise{MutualExclusion, CrashSafety},
+			Needs:    OneServer,
+		},
+		New: func(env Env, opts Options) Lock { return &setnxExpiredDelLock{env, opts} },
+	}
+}
+
+type setnxExpiredDelLock struct {
+	env  Env
+	opts Options
+}
+
+func (l *setnxExpiredDelLock) TryAcquire(ctx context.Context) (bool, error) {
+	server := l.env.Server()
+	held, err := l.create(ctx)
+	if err != nil || held {
+		return held, err
+	}
+	seen, found, err := value(server.Do(ctx, "GET", l.opts.Key))
+	if err != nil {
+		return false, err
+	}
+	if found {
+		expired, err := l.expired(seen)
+		if err != nil || !expired {
+			return false, err
+		}
+		if _, err := server.Do(ctx, "DEL", l.opts.Key); err != nil { // the bug: this need not be what was seen
+			return false, err
+		}
+	}
+	return l.create(ctx)
+}
+
+func (l *setnxExpiredDelLock) Release(ctx context.Context) (bool, error) {
+	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+}
+
+func (l *setnxExpiredDelLock) create(ctx context.Context) (bool, error) {
+	return applied(l.env.Server().Do(ctx, "SETNX", l.opts.Key, l.env.Now().UnixMilli()))
+}
+
+func (l *setnxExpiredDelLock) expired(taken string) (bool, error) {
+	ms, err := strconv.ParseInt(taken, 10, 64)
+	if err != nil {
+		return false, fmt.Errorf("the value of %s is no time stamp: %w", l.opts.Key, err)
+	}
+	return l.env.Now().UnixMilli()-ms > l.opts.Lease.Milliseconds(), nil
+}

@@ -1,0 +1,196 @@
+package impls
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+)
+
+// The bugs of the code published with article 000 v2.
+const (
+	bugUnsavedToken  = "unsaved-token"
+	bugEndlessUnlock = "endless-release"
+	bugStarvingPool  = "starving-pool"
+)
+
+func setpxLuaPublished() Spec {
+	all := []Bug{
+		{Name: bugUnsavedToken, What: "the token is saved when the reply to SET is there: without it nobody can release the lock"},
+		{Name: bugStarvingPool, What: "who waits keeps its connection, of two, and who waits for one bars the way to give one back"},
+		{Name: bugEndlessUnlock, What: "a release that finds nothing of its own is tried again every 200 ms, for 24.9 days", Apart: true},
+	}
+	return Spec{
+		Card: Card{
+			Name:   "setpx-lua-published",
+			Idea:   "setpx-lua as its code was published",
+			Source: "article 000 v2, A4, published code",
+			Bug: "waiting clients leave the holder no connection to release with; a lost reply leaves the token unsaved; " +
+				"on request, a release after the lease that never ends",
+			Bugs:     all,
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    OneServer,
+		},
+		New: func(env Env, opts Options) Lock {
+			return &setpxLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+		},
+	}
+}
+
+type setpxLuaPublishedLock struct {
+	env     Env
+	opts    Options
+	bugs    bugs
+	token   string
+	waiting bool // its user waits: it keeps a connection
+}
+
+func (l *setpxLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
+	giveBack, err := l.borrow(ctx)
+	if err != nil {
+		return false, err
+	}
+	token := l.env.Token()
+	if !l.bugs.has(bugUnsavedToken) {
+		l.token = token
+	}
+	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
+	if held {
+		l.token = token
+	}
+	if back := giveBack(ctx); err == nil {
+		err = back
+	}
+	return held, err
+}
+
+func (l *setpxLuaPublishedLock) Release(ctx context.Context) (bool, error) {
+	giveBack, err := l.borrow(ctx)
+	if err != nil {
+		return false, err
+	}
+	removed, err := l.remove(ctx)
+	if back := giveBack(ctx); err == nil {
+		err = back
+	}
+	return removed, err
+}
+
+// remove tries until it succeeds or its time is over. That the lock is not ours any more is no reason for it to stop: the bug.
+func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
+	const pause = 200 * time.Millisecond
+	script := &Script{Source: compareAndDelete}
+	for over := l.env.Now().Add(l.stubbornness()); ; {
+		removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token))
+		if removed || err != nil || !l.env.Now().Before(over) {
+			return removed, err
+		}
+		if err := l.env.Sleep(ctx, pause); err != nil {
+			return false, err
+		}
+	}
+}
+
+// stubbornness is how long a release is tried: by default for 2³¹−1 ms.
+func (l *setpxLuaPublishedLock) stubbornness() time.Duration {
+	if l.bugs.has(bugEndlessUnlock) {
+		return math.MaxInt32 * time.Millisecond
+	}
+	return 0
+}
+
+// Enter takes the connection that is kept until Leave.
+func (l *setpxLuaPublishedLock) Enter(ctx context.Context) error {
+	if !l.bugs.has(bugStarvingPool) {
+		return nil
+	}
+	err := l.pool().take(ctx, l.env)
+	l.waiting = err == nil
+	return err
+}
+
+// Leave gives it back.
+func (l *setpxLuaPublishedLock) Leave(ctx context.Context, _ bool) {
+	if !l.waiting {
+		return
+	}
+	l.waiting = false
+	_ = l.pool().giveBack(ctx, l.env) // it can only be that the lock's user goes
+}
+
+// borrow takes a connection for one command, unless the lock has one already.
+func (l *setpxLuaPublishedLock) borrow(ctx context.Context) (giveBack func(context.Context) error, _ error) {
+	if l.waiting || !l.bugs.has(bugStarvingPool) {
+		return func(context.Context) error { return nil }, nil
+	}
+	pool := l.pool()
+	return func(ctx context.Context) error { return pool.giveBack(ctx, l.env) }, pool.take(ctx, l.env)
+}
+
+// pool is one for all locks of the process.
+func (l *setpxLuaPublishedLock) pool() *monitoredPool {
+	return l.env.Shared("setpx-lua-published", func() any { return &monitoredPool{free: 2} }).(*monitoredPool)
+}
+
+// monitoredPool is a bounded pool of connections behind one monitor: who waits in it for a connection keeps out who would give
+// one back.
+type monitoredPool struct {
+	mu       sync.Mutex
+	occupied bool // somebody is in the monitor
+	free     int
+}
+
+// poolPoll is how often a wait looks again.
+const poolPoll = 5 * time.Millisecond
+
+func (p *monitoredPool) take(ctx context.Context, env Env) error {
+	if err := p.until(ctx, env, p.enter); err != nil {
+		return err
+	}
+	err := p.until(ctx, env, func() bool {
+		if p.free == 0 {
+			return false
+		}
+		p.free--
+		return true
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.occupied = false
+	return err
+}
+
+// giveBack gives a connection back. Where its user gives up, it is given back past the monitor, as the end of a thread would.
+func (p *monitoredPool) giveBack(ctx context.Context, env Env) error {
+	err := p.until(ctx, env, p.enter)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free++
+	if err == nil {
+		p.occupied = false
+	}
+	return err
+}
+
+func (p *monitoredPool) enter() bool {
+	if p.occupied {
+		return false
+	}
+	p.occupied = true
+	return true
+}
+
+// until sleeps until step, which has the pool to itself, has been done.
+func (p *monitoredPool) until(ctx context.Context, env Env, step func() bool) error {
+	for {
+		p.mu.Lock()
+		done := step()
+		p.mu.Unlock()
+		if done {
+			return nil
+		}
+		if err := env.Sleep(ctx, poolPoll); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package impls
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// The bugs of the code published with article 002.
+const (
+	bugBlindRenewal    = "blind-renewal"
+	bugSharedFlag      = "shared-flag"
+	bugUnclearedFlag   = "uncleared-flag"
+	bugStaticMonitor   = "static-monitor"
+	bugSurvivor        = "surviving-watchdog"
+	bugOverwritten     = "overwritten-token"
+	bugSpentRetries    = "spent-retries"
+	bugSilentEnd       = "silent-end"
+	bugRetriesBlindly  = "retried-set"
+	bugForeignEncoding = "foreign-encoding"
+)
+
+func watchdogPublished() Spec {
+	all := []Bug{
+		{Name: bugBlindRenewal, What: "the renewal does not look whose lock it prolongs"},
+		{Name: bugSharedFlag, What: "one flag for all keys of a lock object: any release stops every watchdog, any try starts them"},
+		{Name: bugUnclearedFlag, What: "a release that fails does not clear the flag: the watchdog goes on, whoever's lock it is"},
+		{Name: bugStaticMonitor, What: "watchdogs synchronise on a static object: one runs at a time, the next may come too late"},
+		{Name: bugSurvivor, What: "the flag is not looked at during a sleep: cleared and set again meanwhile, the watchdog lives on"},
+		{Name: bugOverwritten, What: "any try overwrites the thread's token: the lock held before cannot be released"},
+		{Name: bugSpentRetries, What: "the three retries are those of the object's life, not of one acquire"},
+		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog, and nobody is told"},
+		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token: refused by its own ghost"},
+		{Name: bugForeignEncoding, What: "the renewal encodes the key otherwise than SET: it renews a key that is not there", Apart: true},
+	}
+	return Spec{
+		Card: Card{
+			Name:   "watchdog-published",
+			Idea:   "SET NX PX with a token, and a thread that prolongs the lease when two thirds of it have passed, as published",
+			Source: "article 002, A7",
+			Bug: "the renewal is blind; flag, token, monitor and retries are shared by locks that have nothing to do with each other; " +
+				"a watchdog can outlive its lock",
+			Bugs:     all,
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
+			Needs:    OneServer,
+			Renews:   true,
+		},
+		New: func(env Env, opts Options) Lock {
+			return &watchdogPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+		},
+	}
+}
+
+type watchdogPublishedLock struct {
+	env  Env
+	opts Options
+	bugs bugs
+	own  watchdogState // where the state is not shared
+}
+
+// watchdogState is what the published code keeps in its lock object and its thread. A client process has one of each.
+type watchdogState struct {
+	mu        sync.Mutex
+	on        bool // the flag that keeps watchdogs going
+	cleared   int  // how often it was cleared
+	token     string
+	spent     int  // retries used up
+	monitored bool // a watchdog is in the monitor
+}
+
+const publishedRetries = 3
+
+// TryAcquire tries again at once when it is refused or fails, as often as it has retries left.
+func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
+	if !l.bugs.has(bugSpentRetries) {
+		l.shared().restoreRetries()
+	}
+	for {
+		token := l.env.Token()
+		if l.bugs.has(bugOverwritten) {
+			l.thread().setToken(token)
+		}
+		if l.bugs.has(bugSharedFlag) {
+			l.flag().set()
+		}
+		began := l.env.Now()
+		held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
+		if held {
+			l.thread().setToken(token)
+			l.flag().set()
+			l.env.Go(func(ctx context.Context) { l.guard(ctx, token, began) })
+			return true, nil
+		}
+		if ctx.Err() != nil || err != nil && !l.bugs.has(bugRetriesBlindly) || !l.shared().retry() {
+			return false, err
+		}
+	}
+}
+
+// Release deletes the lock and then clears the flag. The watchdog is not waited for.
+func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
+	script := &Script{Source: compareAndDelete}
+	removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.thread().getToken()))
+	if removed || !l.bugs.has(bugUnclearedFlag) {
+		l.flag().clear()
+	}
+	return removed, err
+}
+
+// guard is the watchdog. It waits busily in the published code, and sleeps 3 of 20 s after a renewal.
+func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed time.Time) {
+	step, sleep := l.opts.Lease/30, l.opts.Lease*3/20
+	if l.bugs.has(bugStaticMonitor) {
+		monitor := l.shared()
+		for !monitor.enter() {
+			if l.env.Sleep(ctx, step) != nil {
+				return
+			}
+		}
+		defer monitor.leave()
+	}
+	flag := l.flag()
+	cleared := flag.clearings()
+	for flag.keeps(cleared) {
+		if wait := renewed.Add(l.opts.Lease * 2 / 3).Sub(l.env.Now()); wait > 0 {
+			if l.env.Sleep(ctx, min(wait, step)) != nil {
+				return
+			}
+			continue
+		}
+		if !l.renew(ctx, token) {
+			return
+		}
+		renewed = l.env.Now()
+		if l.env.Sleep(ctx, sleep) != nil {
+			return
+		}
+		if l.bugs.has(bugSurvivor) {
+			cleared = flag.clearings()
+		}
+	}
+}
+
+// renew says whether the watchdog is to go on. The reply of PEXPIRE is not looked at.
+func (l *watchdogPublishedLock) renew(ctx context.Context, token string) bool {
+	key, lease, server := l.opts.Key, l.opts.Lease.Milliseconds(), l.env.Server()
+	if l.bugs.has(bugForeignEncoding) {
+		key = `"` + key + `"`
+	}
+	owner, err := true, error(nil)
+	if l.bugs.has(bugBlindRenewal) {
+		_, err = server.Do(ctx, "PEXPIRE", key, lease)
+	} else {
+		owner, err = applied(server.Eval(ctx, &Script{Source: compareAndExpire}, []string{key}, token, lease))
+	}
+	if err != nil {
+		return !l.bugs.has(bugSilentEnd)
+	}
+	return owner
+}
+
+func (l *watchdogPublishedLock) shared() *watchdogState {
+	return l.env.Shared("watchdog-published", func() any { return new(watchdogState) }).(*watchdogState)
+}
+
+// flag is where this lock's flag lies.
+func (l *watchdogPublishedLock) flag() *watchdogState {
+	if l.bugs.has(bugSharedFlag) {
+		return l.shared()
+	}
+	return &l.own
+}
+
+// thread is where this lock's token lies.
+func (l *watchdogPublishedLock) thread() *watchdogState {
+	if l.bugs.has(bugOverwritten) {
+		return l.shared()
+	}
+	return &l.own
+}
