@@ -105,6 +105,11 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 	if spec.Bug != "" {
 		card = append(card, []string{"bug", spec.Bug})
 	}
+	label = "alone"
+	for _, bug := range spec.Bugs {
+		card = append(card, []string{label, spec.Name + "/" + bug.Name + ": " + bug.What})
+		label = ""
+	}
 	fmt.Fprintf(w, "%s\n", spec.Name)
 	if err := writeTable(w, width, "  ", card); err != nil {
 		return err
