@@ -134,11 +134,11 @@ func Expect(matrix *scenarios.Matrix, specs []impls.Spec) func(*scenarios.Script
 
 func expectedByCard(specs []impls.Spec, name string) checker.Expected {
 	safe := checker.Verdict{Kind: checker.Safe}
-	i := slices.IndexFunc(specs, func(s impls.Spec) bool { return s.Name == name })
+	spec, found := impls.Lookup(specs, name)
 	switch {
-	case i < 0:
+	case !found:
 		return checker.Expected{Verdict: safe, By: checker.ByDefault}
-	case specs[i].Bug != "":
+	case spec.Bug != "":
 		return checker.Expected{By: checker.ByCard}
 	}
 	return checker.Expected{Verdict: safe, By: checker.ByCard}
