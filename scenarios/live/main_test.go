@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
@@ -34,7 +33,7 @@ const role = "LOCKLAB_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch what, how, _ := strings.Cut(os.Getenv(role), " "); what {
 	case "guard":
-		exitWith(process.GuardMain(os.Stdin, os.Stdout))
+		exitWith(live.GuardMain(os.Stdin, os.Stdout))
 	case "worker":
 		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
 	case "odd":

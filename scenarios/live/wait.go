@@ -23,12 +23,15 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		if err != nil {
 			return "", err
 		}
+		granted, ok := c.rec.lastTouch(c.lockKey)
+		if !ok {
+			return "", undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
+		}
 		if !state.Exists() {
 			return scenarios.ResultExpired, nil
 		}
 		wait := state.TTL + time.Millisecond
 		if state.TTL == 0 {
-			granted, _ := c.rec.lastTouch(c.lockKey)
 			wait = granted + c.script.Lease + clockGrain - c.world.since()
 			if wait <= 0 {
 				return c.byReadersClock(), nil
