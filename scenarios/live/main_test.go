@@ -57,7 +57,7 @@ func as(what string) []string {
 }
 
 // oddClient is a worker with a quirk: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB" falls silent when it
-// is asked for; "die VERB" ends.
+// is asked for; "babble VERB" writes what is no protocol first, "flood VERB" a lot on its standard error; "die VERB" ends.
 func oddClient(quirk string) error {
 	how, verb, _ := strings.Cut(quirk, " ")
 	stdin, requests := io.Pipe()
@@ -73,6 +73,13 @@ func oddClient(quirk string) error {
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
+		case how == "babble":
+			_, err = fmt.Printf("Traceback: nonsense\n")
+		case how == "flood":
+			_, err = fmt.Fprintf(os.Stderr, "%s the end", strings.Repeat("words ", 1<<19))
+			if err == nil {
+				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+			}
 		case how == "ignore":
 			_, err = io.Copy(io.Discard, os.Stdin)
 		default:
