@@ -49,6 +49,10 @@ const (
 	EndedFailed   = "failed"   // the lab or a server failed
 )
 
+// Over is the Valid of a hold that was declared to be over: of a KindValid or of an answer to renew it ends the hold, and an
+// acquire that is answered with it begins none. Zero would mean that nothing was declared.
+const Over = time.Nanosecond
+
 // Op is an operation on a lock, or the work under it.
 type Op uint8
 
@@ -84,7 +88,8 @@ type Event struct {
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string
-	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none.
+	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none, Over where it
+	// declares that none is left.
 	Valid time.Duration
 	// Fence is the fencing number handed out with a grant; zero where the lock has none.
 	Fence int64

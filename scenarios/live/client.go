@@ -201,11 +201,15 @@ func (cl *client) gone() error {
 	return undecided("%s: %v%s", cl.name, how, cl.words)
 }
 
-// fate is how the process ended. The end of its output comes a little earlier.
+// fate is how the process ended. The end of its output comes a little earlier, and that of its standard error a little later.
 func (cl *client) fate() string {
-	select {
-	case <-cl.proc.Done():
-	case <-time.After(farewell):
+	patience := time.After(farewell)
+	for _, end := range []<-chan struct{}{cl.proc.Done(), cl.words.done} {
+		select {
+		case <-end:
+		case <-patience:
+			return cl.proc.State()
+		}
 	}
 	return cl.proc.State()
 }

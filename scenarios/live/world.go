@@ -7,10 +7,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -201,7 +199,7 @@ func (w *World) lacks(script *scenarios.Script, traits Traits) string {
 }
 
 func (w *World) linkName(client, what string) string {
-	return fmt.Sprintf("locklab-%s-%d-%s-%s", filepath.Base(w.cfg.Dir), w.names.Add(1), client, what)
+	return fmt.Sprintf("%d-%s-%s", w.names.Add(1), client, what)
 }
 
 // advertised is a tap's address as toxiproxy must dial it.
@@ -232,19 +230,4 @@ func ownAddress(apiURL string) (string, error) {
 	defer conn.Close()
 	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
 	return host, err
-}
-
-// tail is the end of a text file, at most limit bytes, in one line.
-func tail(path string, limit int64) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
-	return strings.Join(strings.Fields(string(text)), " "), err
 }
