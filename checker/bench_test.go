@@ -71,6 +71,53 @@ func BenchmarkJudgeMillionOperationsWithADoubleGrant(b *testing.B) {
 	reportMemory(b)
 }
 
+// The same turns as a tap would have seen them, with a fifth of the operations: every acquire and release with its command, and
+// every work with two, so that the ledger is kept as well.
+func BenchmarkJudgeCommandsOfTwoHundredThousandOperations(b *testing.B) {
+	events := withCommands(turns(200_000, true))
+	b.ReportAllocs()
+	for b.Loop() {
+		require.Equal(b, Verdict{Kind: Safe}, Judge(events, Options{}))
+	}
+	b.ReportMetric(float64(len(events)), "events")
+}
+
+// withCommands puts the commands of each operation before its return.
+func withCommands(events []history.Event) []history.Event {
+	out := make([]history.Event, 0, 2*len(events))
+	for i := range events {
+		e := events[i]
+		if e.Kind == history.KindReturn {
+			for _, c := range commandsOf(&e) {
+				out = append(out, history.Event{
+					At: e.At, ID: e.ID, Client: e.Client, Lock: e.Lock, Kind: history.KindCommand, Op: e.Op,
+					Detail: &history.Detail{Command: &c},
+				})
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// commandsOf are the commands of an operation of turns. A client's name is its token.
+func commandsOf(e *history.Event) []history.Command {
+	held := history.State{Type: "string", Value: e.Client, TTL: time.Minute}
+	lock := history.Command{Server: "redis", Sent: e.At, Asked: 100 * time.Microsecond, Reply: "1"}
+	switch e.Op {
+	case history.OpAcquire:
+		lock.Args, lock.Changes = []string{"SET", e.Lock, e.Client, "NX", "PX", "60000"}, []history.Change{{Key: e.Lock, After: held}}
+	case history.OpRelease:
+		lock.Args, lock.Changes = []string{"EVALSHA", "release", "1", e.Lock, e.Client}, []history.Change{{Key: e.Lock, Before: held}}
+	default:
+		return []history.Command{
+			{Server: resource, Args: []string{"GET", "counter"}, Reply: fmt.Sprint(e.Detail.Read)},
+			{Server: resource, Args: []string{"SET", "counter", fmt.Sprint(e.Detail.Wrote)}, Reply: "OK"},
+		}
+	}
+	return []history.Command{lock}
+}
+
 // limitMemory keeps the garbage of a judgement from doubling what its events take.
 func limitMemory(b *testing.B) {
 	before := debug.SetMemoryLimit(448 << 20)

@@ -29,6 +29,8 @@ type Cell struct {
 	Dir      string   `json:"dir"`
 	Verdict  Verdict  `json:"verdict"`
 	Expected Expected `json:"expected"`
+	// Known: the baseline of the run has this surprise, or the run was to accept it, so it is no news.
+	Known bool `json:"known,omitempty"`
 	// Took is how long the cell ran.
 	Took time.Duration `json:"took_ns"`
 	// Failure is set when the lab, its checker or a server failed; the verdict is then unknown.

@@ -3,7 +3,7 @@ package checker
 import "github.com/locklab/locklab/history"
 
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
-// hold, then what the judges find.
+// hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
 func Conclude(events []history.Event, opts Options) Verdict {
 	if len(events) == 0 {
 		return undecided("nothing was recorded")
@@ -23,7 +23,11 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	if why := Premises(events); why != "" {
 		return undecided(why)
 	}
-	return Judge(events, opts)
+	v := Judge(events, opts)
+	if why := unasked(events); v.Kind == Safe && why != "" {
+		return undecided(why)
+	}
+	return v
 }
 
 // brokenOr judges a script that went another way than it was written. What the judges find counts; that they find nothing

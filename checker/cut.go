@@ -67,18 +67,16 @@ func counterWindows(updates []updateSpan) iter.Seq[window] {
 func counterWindowsOf(updates []updateSpan, size int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		quiet := quietAfter(updates)
-		least := counterAtLeast(0)
+		var begin counterState
 		for from := 0; from < len(updates); {
 			to := min(from+size, len(updates))
 			for to < len(updates) && !quiet[to-1] {
 				to++
 			}
-			w := window{model: counterModel(least), operations: make([]porcupine.Operation, 0, to-from)}
+			w := window{model: counterModel(begin), operations: make([]porcupine.Operation, 0, to-from)}
 			for _, u := range updates[from:to] {
 				w.operations = append(w.operations, u.operation())
-				if !u.final {
-					least = max(least, counterAtLeast(u.value)+1)
-				}
+				begin = u.after(begin)
 			}
 			if !yield(w) {
 				return
@@ -88,11 +86,26 @@ func counterWindowsOf(updates []updateSpan, size int) iter.Seq[window] {
 	}
 }
 
-func (u updateSpan) operation() porcupine.Operation {
-	if u.final {
-		return porcupine.Operation{Input: counterRead(u.value), Call: u.call, Return: u.done}
+// after is what is known of the counter once the update has been made as well.
+func (u updateSpan) after(s counterState) counterState {
+	switch {
+	case u.final:
+		return s
+	case u.blind:
+		return counterState{s.least, s.updates + 1}
 	}
-	return porcupine.Operation{Input: counterAdd(u.value), Call: u.call, Return: u.done}
+	return counterState{max(s.least, u.value+1), s.updates + 1}
+}
+
+func (u updateSpan) operation() porcupine.Operation {
+	o := porcupine.Operation{Input: counterAdd(u.value), Call: u.call, Return: u.done}
+	switch {
+	case u.final:
+		o.Input = counterRead(u.value)
+	case u.blind:
+		o.Input = counterBlind{}
+	}
+	return o
 }
 
 // quietAfter says for each update whether all those after it were called only when it had returned.

@@ -16,6 +16,10 @@ import (
 //   - wrongful-delete: a command removed a lock that another client owned.
 //   - wrongful-renew: a command prolonged another client's lock.
 //
+// One rule says whose lock they must leave alone: whoever was told that it has the lock is its owner while the lease has time
+// left, until it calls release or is told of the loss. Neither a validity that was declared shorter than the lease ends that, nor
+// a crash: a lock with a lease goes to the next client when the lease has ended, not when somebody thinks that its owner is gone.
+//
 // A lock whose acquire is still pending is its client's if that acquire returns ok in the end; until then the charge is kept.
 type deeds struct {
 	charges []charge
@@ -78,7 +82,7 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 			file(Overwrite, 0)
 		}
 	case history.EffectRemoved:
-		if wronged(f) {
+		if f.live {
 			file(WrongfulDelete, 0)
 		}
 	case history.EffectProlonged:
@@ -87,16 +91,6 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 		}
 	}
 	return found
-}
-
-// wronged says whether the removal of the lock wrongs its owner. Unlike a live claim, that of a client that crashed counts: its
-// lease still protects what it was doing.
-func wronged(f *fact) bool {
-	if f.live {
-		return true
-	}
-	o := f.owner
-	return o.standing == granted && o.dead && !o.over && o.leased(f.e.At)
 }
 
 // settle takes in the outcome of an acquire on which charges wait.

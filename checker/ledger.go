@@ -61,6 +61,8 @@ type ledger struct {
 	server string // the only server that has the key
 	off    bool   // the key lives on several servers: nothing is concluded from one of them
 	there  bool   // the key existed when it was last seen
+	value  string // what it held then
+	stale  bool   // it may have changed since, unseen
 	owner  claim
 	// challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock.
 	challengers []claim
@@ -106,7 +108,7 @@ func (l *ledger) observe(server string, before history.State) {
 	if before.Exists() && !l.there {
 		l.owner, l.challengers = claim{}, nil // left over, or made by somebody whom we did not see
 	}
-	l.there = before.Exists()
+	l.there, l.stale = before.Exists(), false
 }
 
 // apply records what a command did to the key. mine is the claim that the command would found; live says whether the owner's
@@ -146,7 +148,7 @@ func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live
 			l.take(mine)
 		}
 	}
-	l.there = c.After.Exists()
+	l.there, l.value = c.After.Exists(), c.After.Value
 }
 
 func (l *ledger) take(c claim) { l.owner, l.challengers = c, nil }

@@ -33,7 +33,8 @@ type holder struct {
 	span    int           // index in the history's spans
 	on      bool          // the client has neither released the lock nor lost it
 	active  bool          // and its validity is not over: the span has no end yet
-	ends    time.Duration // by validity; zero: not limited
+	ends    time.Duration // by validity; never: not limited
+	from    time.Duration // when its latest declaration can have been made at the earliest
 }
 
 // mutexReader reads the holds of all locks out of a history. It is written apart from the view on purpose: it is half of the
@@ -70,6 +71,9 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case history.KindExit:
 		r.exit(i, e.Client)
 		return
+	case history.KindCommand:
+		r.command(e)
+		return
 	case history.KindCall, history.KindReturn, history.KindLost, history.KindValid:
 	default:
 		return
@@ -83,11 +87,29 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case e.Kind == history.KindLost:
 		h.finish(lock, at(i), at(i))
 	case e.Kind == history.KindValid:
-		r.renewed(h, lock, i, i)
+		r.renewed(h, lock, i, i, 0)
 	case e.Kind == history.KindCall:
 		r.call(h, lock, i, e)
 	default:
 		r.back(h, lock, i, e)
+	}
+}
+
+// command notes when a client can have got or prolonged the lease on a lock.
+func (r *mutexReader) command(e *history.Event) {
+	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == resource {
+		return
+	}
+	c := e.Detail.Command
+	if len(c.Changes) == 0 && e.Lock != "" && grants(c, nil) {
+		h, _ := r.holder(e.Client, e.Lock)
+		h.from = e.At
+	}
+	for n := range c.Changes {
+		if change := &c.Changes[n]; change.Key != "" && grants(c, change) {
+			h, _ := r.holder(e.Client, change.Key)
+			h.from = e.At
+		}
 	}
 }
 
@@ -129,28 +151,32 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	if !known {
 		return
 	}
-	kind := r.events[call].Op
+	kind, called := r.events[call].Op, r.events[call].At
 	delete(h.calls, e.ID)
 	switch {
 	case e.Outcome != history.OK || r.dead[e.Client]:
 	case kind == history.OpRenew:
-		r.renewed(h, lock, call, i)
+		r.renewed(h, lock, call, i, called)
+	case e.Valid == history.Over:
+		h.finish(lock, at(i), at(i))
 	case h.active:
-		h.declare(e)
+		h.declare(lock, i, e, called)
 	default:
-		h.begin(lock, call, i, e)
+		h.begin(lock, call, i, e, called)
 	}
 }
 
 // renewed prolongs a hold, or begins a new one where its validity had lapsed.
-func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int) {
+func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, called time.Duration) {
 	e := &r.events[i]
 	switch {
 	case !h.on:
+	case e.Valid == history.Over:
+		h.finish(lock, at(i), at(i))
 	case h.active:
-		h.declare(e)
+		h.declare(lock, i, e, called)
 	case e.Valid > 0:
-		h.begin(lock, call, i, e)
+		h.begin(lock, call, i, e, called)
 	}
 }
 
@@ -168,25 +194,32 @@ func (r *mutexReader) exit(i int, client string) {
 }
 
 // begin begins a hold at event i, unless the validity that comes with it is over already.
-func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event) {
-	*h = holder{calls: h.calls, on: true}
-	h.declare(e)
-	if h.ends != 0 && h.ends <= e.At {
+func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, called time.Duration) {
+	*h = holder{calls: h.calls, on: true, ends: never, from: h.from}
+	h.declare(lock, i, e, called)
+	if h.ends <= e.At {
 		return
 	}
 	h.active, h.span = true, len(lock.spans)
 	lock.spans = append(lock.spans, span{call: at(call), got: at(i), end: open, done: open})
 }
 
-func (h *holder) declare(e *history.Event) {
-	if e.Valid > 0 {
-		h.ends = e.At + e.Valid - validitySlack(e.Valid)
+// declare takes the validity that event i declares, if any. A hold that is over by it ends with the event.
+func (h *holder) declare(lock *mutexHistory, i int, e *history.Event, called time.Duration) {
+	h.from = max(h.from, called)
+	if e.Valid <= 0 {
+		return
+	}
+	h.ends = validUntil(h.from, e.Valid)
+	if h.active && h.ends <= e.At {
+		h.active = false
+		lock.spans[h.span].end, lock.spans[h.span].done = at(i), at(i)
 	}
 }
 
 // lapse ends a hold whose validity is over at a time.
 func (r *mutexReader) lapse(h *holder, lock *mutexHistory, now time.Duration) {
-	if !h.active || h.ends == 0 || h.ends > now {
+	if !h.active || h.ends == never || h.ends > now {
 		return
 	}
 	h.active = false

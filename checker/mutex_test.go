@@ -223,13 +223,13 @@ func genEvents(t *rapid.T) []history.Event {
 	event := rapid.Custom(func(t *rapid.T) history.Event {
 		e := history.Event{
 			At:      rapid.SampledFrom([]time.Duration{0, ms, 5 * ms, 15 * ms}).Draw(t, "later"),
-			Kind:    rapid.SampledFrom([]history.Kind{1, 2, 2, 2, 3, 3, 3, 3, 4, 5, 6, 10}).Draw(t, "kind"),
+			Kind:    rapid.SampledFrom([]history.Kind{1, 2, 2, 2, 3, 3, 3, 3, 4, 5, 6, 7, 7, 10}).Draw(t, "kind"),
 			Client:  rapid.SampledFrom([]string{"C1", "C2", "C3", ""}).Draw(t, "client"),
 			Lock:    rapid.SampledFrom([]string{"k", "k", "l", ""}).Draw(t, "lock"),
 			ID:      rapid.Int64Range(0, 1).Draw(t, "id"),
 			Op:      history.Op(rapid.IntRange(0, 5).Draw(t, "op")),
 			Outcome: rapid.SampledFrom([]history.Outcome{history.OK, history.OK, history.No, history.Unknown}).Draw(t, "outcome"),
-			Valid:   rapid.SampledFrom([]time.Duration{0, 0, 3 * ms, 10 * ms, 20 * ms, 40 * ms}).Draw(t, "valid"),
+			Valid:   rapid.SampledFrom([]time.Duration{0, 0, history.Over, 3 * ms, 10 * ms, 20 * ms, 40 * ms}).Draw(t, "valid"),
 			Fence:   rapid.Int64Range(0, 3).Draw(t, "fence"),
 		}
 		if rapid.IntRange(0, 30).Draw(t, "malformed") > 0 {
@@ -242,6 +242,9 @@ func genEvents(t *rapid.T) []history.Event {
 			read := rapid.Int64Range(0, 4).Draw(t, "read")
 			e.Detail = &history.Detail{Read: read, Wrote: read + 1, Value: read, Lease: 50 * time.Millisecond}
 		}
+		if e.Kind == history.KindCommand {
+			e.Detail = &history.Detail{Command: genCommand(t)}
+		}
 		return e
 	})
 	events := rapid.SliceOfN(event, 0, 60).Draw(t, "events")
@@ -250,6 +253,25 @@ func genEvents(t *rapid.T) []history.Event {
 		events[i].At = now
 	}
 	return events
+}
+
+// genCommand draws a command to a lock, or to the resource.
+func genCommand(t *rapid.T) *history.Command {
+	value := rapid.SampledFrom([]string{"0", "1", "2", "3", "nil"})
+	c := &history.Command{Server: "redis", Args: []string{"SET", "k", value.Draw(t, "put")}, Reply: "OK"}
+	c.Late, c.ReplyDropped = rapid.IntRange(0, 5).Draw(t, "late") == 0, rapid.IntRange(0, 5).Draw(t, "dropped") == 0
+	if rapid.Bool().Draw(t, "resource") {
+		c.Server = resource
+		if rapid.Bool().Draw(t, "read") {
+			c.Args, c.Reply = []string{"GET", "counter"}, value.Draw(t, "got")
+		}
+		return c
+	}
+	if rapid.Bool().Draw(t, "asked") {
+		state := rapid.SampledFrom([]history.State{{}, {Type: "string", Value: "a", TTL: 40 * ms}, {Type: "string", Value: "b", TTL: 10 * ms}})
+		c.Changes = []history.Change{{Key: "k", Before: state.Draw(t, "before"), After: state.Draw(t, "after")}}
+	}
+	return c
 }
 
 // Whatever the events, the two judges never contradict each other.
@@ -383,12 +405,13 @@ func wholeCounter(events []history.Event, updates []updateSpan) porcupine.CheckR
 	var w window
 	for w = range counterWindowsOf(updates, len(updates)+1) {
 	}
-	sure := counterModel(0)
+	sure := counterModel(counterState{})
 	model := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{counterAtLeast(0)} },
+		Init: func() []any { return []any{counterState{}} },
 		Step: func(state, input, output any) []any {
 			if _, ok := input.(maybe); ok {
-				return []any{state, state.(counterAtLeast) + 1}
+				s := state.(counterState)
+				return []any{s, counterState{s.least + 1, s.updates}}
 			}
 			ok, next := sure.Step(state, input, output)
 			if !ok {

@@ -23,7 +23,7 @@ type tenure struct {
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
 func rightful(o claim, client int, l *ledger, at time.Duration) bool {
 	return o.client != 0 && o.client == client && o.standing == granted && !o.dead &&
-		l.there && !l.off && o.leased(at)
+		l.there && !l.off && !l.stale && o.leased(at)
 }
 
 // note takes in a command of the operation.
@@ -77,27 +77,71 @@ func (ts *tenures) follow(f *fact, v *view) (t tenure, done bool) {
 	return tenure{}, false
 }
 
-// unreleasable: the rightful holder's release leaves its own lock in place.
+// unreleasable: the rightful holder's release leaves its own lock in place. Where the release sent nothing, the lock is in place
+// if the next command on it, whosever it is, finds it untouched: what was sent without waiting may have come a little later.
 type unreleasable struct {
 	releases tenures
+	silent   []silentRelease
+}
+
+// silentRelease is a release that has returned without a command.
+type silentRelease struct {
+	tenure
+	lock     int
+	value    string // what the lock held when it was last seen
+	returned op
 }
 
 func (m *unreleasable) step(f *fact, v *view) []Anomaly {
-	if f.op.kind != history.OpRelease || f.lock == 0 {
+	if f.lock == 0 {
+		return nil
+	}
+	if len(m.silent) > 0 && f.e.Kind == history.KindCommand && !f.work {
+		return m.next(f, v)
+	}
+	if f.op.kind != history.OpRelease {
 		return nil
 	}
 	t, done := m.releases.follow(f, v)
 	definite := f.op.outcome == history.OK || f.op.outcome == history.No
-	if !done || !definite || t.lookedAt == 0 || t.changed || !t.stillOwner(f, v) {
+	switch {
+	case !done || !definite || t.changed || !t.stillOwner(f, v):
 		return nil
+	case t.lookedAt != 0:
+		return []Anomaly{t.leftInPlace(f.op, f.lock, t.lookedAt, v)}
+	case !t.hold.again: // it may count by itself
+		m.silent = append(m.silent, silentRelease{t, f.lock, v.keys[f.lock].ledger.value, f.op})
 	}
-	client := v.clients.name(f.client)
-	return []Anomaly{{
-		Name: Unreleasable, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At,
+	return nil
+}
+
+// next takes in the first command on the lock of a silent release, and follows it like any other.
+func (m *unreleasable) next(f *fact, v *view) (found []Anomaly) {
+	for s, ok := m.takeSilent(f.lock); ok; s, ok = m.takeSilent(f.lock) {
+		late := f.op.id == s.op && f.client == s.client
+		untouched := f.change != nil && f.change.Before.Exists() && f.change.Before.Value == s.value
+		if untouched && !late && f.owner.client == s.client && f.owner.command == s.owner.command && f.owner.leased(f.e.At) {
+			found = append(found, s.leftInPlace(s.returned, f.lock, f.i, v))
+		}
+	}
+	m.releases.follow(f, v)
+	return found
+}
+
+func (m *unreleasable) takeSilent(lock int) (s silentRelease, ok bool) {
+	s = takeWaiting(&m.silent, func(s silentRelease) bool { return s.lock == lock })
+	return s, s.op != 0
+}
+
+// leftInPlace is the anomaly of a release after which a command found the lock still there.
+func (t tenure) leftInPlace(release op, lock, seen int, v *view) Anomaly {
+	client := v.clients.name(t.client)
+	return Anomaly{
+		Name: Unreleasable, Lock: v.locks.name(lock), Clients: []string{client}, At: release.returnedAt,
 		Why: fmt.Sprintf("%s released the lock that it had held since %s and was answered %s at %s, but the lock is still in place.",
-			client, told(t.owner.since()), f.op.outcome, told(f.e.At)),
-		Events: inOrder(t.owner.command, f.op.called, t.lookedAt, f.i),
-	}}
+			client, told(t.owner.since()), release.outcome, told(release.returnedAt)),
+		Events: inOrder(t.owner.command, release.called, seen, release.returned),
+	}
 }
 
 // falseAlarm: the lock told its holder that it was lost, or not held, and that was untrue. The holder was told by a check or a

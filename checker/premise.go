@@ -3,25 +3,32 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/locklab/locklab/history"
 )
 
-// Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, a fault was injected and
-// never seen to take effect, or no fault fell on a hold or on an operation under way.
+// Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, one succeeded though
+// nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
+// operation under way of the client that it was aimed at.
 func Premises(events []history.Event) string {
-	p := premises{v: newView()}
+	p := premises{v: newView(), called: make(map[string]bool)}
 	for i := range events {
-		p.v.step(i, &events[i], p.took)
-		p.event(&events[i])
+		p.before(&events[i])
+		p.v.step(i, &events[i], p.fact)
+		p.after(&events[i])
 	}
 	return p.verdict()
 }
 
 type premises struct {
 	v        *view
-	tried    bool // an acquire was called
-	acquired bool // one returned ok, or took the lock on the server without its client being told
+	tried    bool            // an acquire was called
+	acquired bool            // one returned ok, or took the lock on the server without its client being told
+	local    bool            // the lock reaches no server
+	called   map[string]bool // clients that were asked to do anything
+	trying   []trial         // acquires under way
+	unseen   string          // the first client that was told that it has the lock without a command of its having been seen
 	awaited  []injury
 	open     []injury // in effect
 	effects  int      // how many faults took effect
@@ -34,34 +41,104 @@ type injury struct{ name, target string }
 
 func (f injury) String() string { return fmt.Sprintf("%s of %s", f.name, f.target) }
 
-// took notes a command of an acquire that took the lock.
-func (p *premises) took(f *fact) {
-	if f.op.kind != history.OpAcquire || f.change == nil {
-		return
-	}
-	p.acquired = p.acquired || f.effect == history.EffectCreated || f.effect == history.EffectReplaced
+// trial is an acquire under way.
+type trial struct {
+	op           int64
+	client, lock int
+	seen         bool // a command of its client reached the lock's key
 }
 
-func (p *premises) event(e *history.Event) {
+// fact takes in what operations and commands came to.
+func (p *premises) fact(f *fact) {
+	switch {
+	case f.e.Kind == history.KindOpen:
+		p.local = p.local || f.e.Detail != nil && f.e.Detail.Local
+	case f.e.Kind == history.KindCommand:
+		p.command(f)
+	case f.op.kind != history.OpAcquire:
+	case f.e.Kind == history.KindCall:
+		p.tried = true
+		p.trying = append(p.trying, trial{op: f.op.id, client: f.client, lock: f.lock})
+	case f.e.Kind == history.KindReturn:
+		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.op.id && t.client == f.client })
+		p.acquired = p.acquired || f.op.outcome == history.OK
+		if f.began && !t.seen && !p.local && p.unseen == "" {
+			p.unseen = f.e.Client
+		}
+	}
+}
+
+// command takes in a command: an acquire that took the lock, and whose acquires have reached it.
+func (p *premises) command(f *fact) {
+	if f.work {
+		return
+	}
+	taken := f.effect == history.EffectCreated || f.effect == history.EffectReplaced
+	p.acquired = p.acquired || taken && f.op.kind == history.OpAcquire
+	for n := range p.trying {
+		t := &p.trying[n]
+		t.seen = t.seen || t.client == f.client && t.lock == f.lock
+	}
+}
+
+// before takes in a crash while its client still has what it had.
+func (p *premises) before(e *history.Event) {
+	if e.Kind == history.KindFault && e.Detail != nil && e.Detail.Fault != nil {
+		if f := e.Detail.Fault; f.Name == "crash" && f.Phase == history.PhaseInject {
+			p.hit = p.hit || p.busy(f.Target, e.At)
+		}
+	}
+}
+
+func (p *premises) after(e *history.Event) {
 	switch e.Kind {
 	case history.KindCall:
-		p.tried = p.tried || e.Op == history.OpAcquire
-	case history.KindReturn:
-		p.acquired = p.acquired || e.Op == history.OpAcquire && e.Outcome == history.OK
+		p.called[e.Client] = true
 	case history.KindFault:
 		if e.Detail != nil && e.Detail.Fault != nil {
 			p.fault(e.Detail.Fault)
 		}
 	}
-	if len(p.open) > 0 && !p.hit {
-		p.hit = len(p.v.ops.pending) > 0 || p.held(e)
+	if !p.hit {
+		p.hit = slices.ContainsFunc(p.open, func(f injury) bool { return p.fell(f, e) })
 	}
 }
 
-// held says whether any client is in a hold.
-func (p *premises) held(e *history.Event) bool {
-	return slices.ContainsFunc(p.v.keys, func(k lockView) bool {
-		return slices.ContainsFunc(k.holds, func(h hold) bool { return h.active(e.At) })
+// fell says whether a fault in effect falls on something at an event.
+func (p *premises) fell(f injury, e *history.Event) bool {
+	switch f.name {
+	case "clock-jump":
+		return true // it shortens every lease on the server
+	case "skew":
+		return e.Kind == history.KindCall && e.Client == f.target || p.busy(f.target, e.At)
+	case "crash":
+		return p.leftBehind(f.target, e.At)
+	case "restart":
+		return e.Kind == history.KindFault && p.busy("", e.At) // of the empty server nobody knows later that it was restarted
+	}
+	return p.busy(f.target, e.At)
+}
+
+// busy says whether a client is in a hold or has an operation under way; the empty name stands for anybody.
+func (p *premises) busy(name string, at time.Duration) bool {
+	client := p.v.clients.find(name)
+	is := func(c int) bool { return name == "" || c == client }
+	return slices.ContainsFunc(p.v.ops.pending, func(o op) bool { return is(o.client) }) ||
+		slices.ContainsFunc(p.v.keys, func(k lockView) bool {
+			for c, h := range k.holds {
+				if is(c) && h.active(at) {
+					return true
+				}
+			}
+			return false
+		})
+}
+
+// leftBehind says whether the service still keeps a lock for a client.
+func (p *premises) leftBehind(name string, at time.Duration) bool {
+	client := p.v.clients.find(name)
+	return client != 0 && slices.ContainsFunc(p.v.keys, func(k lockView) bool {
+		return k.ledger.there && k.ledger.owner.client == client && k.ledger.owner.leased(at)
 	})
 }
 
@@ -80,15 +157,26 @@ func (p *premises) fault(f *history.Fault) {
 		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
 		p.open = append(p.open, what)
 		p.effects++
-		// A wrong clock stays wrong in what was computed by it; it needs nothing to be under way.
-		p.hit = p.hit || f.Name == "skew" || f.Name == "clock-jump"
+		p.hit = p.hit || !awaited && onWire(what) && p.called[what.target]
 	case history.PhaseRecover:
 		if awaited {
 			p.miss(what)
 		}
 		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
-		p.open = slices.DeleteFunc(p.open, isWhat)
+		if what.name != "skew" { // a clock that was wrong stays so in what was computed by it
+			p.open = slices.DeleteFunc(p.open, isWhat)
+		}
 	}
+}
+
+// onWire says whether a fault may be a trap. A trap is not injected: it takes effect when it has caught a command of an operation,
+// which may have returned by the time at which the fault is recorded.
+func onWire(f injury) bool {
+	switch f.name {
+	case "hold", "hold-reply", "reply-lost", "duplicate":
+		return true
+	}
+	return false
 }
 
 func (p *premises) miss(what injury) {
@@ -104,6 +192,8 @@ func (p *premises) verdict() string {
 	switch {
 	case p.tried && !p.acquired:
 		return "no acquire succeeded"
+	case p.unseen != "":
+		return fmt.Sprintf("%s says that it has the lock, but nothing of its acquire reached the lock's key", p.unseen)
 	case p.missed != "":
 		return fmt.Sprintf("the fault %s was injected but never seen to take effect", p.missed)
 	case p.effects > 0 && !p.hit:

@@ -11,8 +11,10 @@ import (
 
 const (
 	opened    = "0ms C1 opens, lease 10s\n"
-	firstHold = opened + "1ms C1 calls acquire #1\n2ms C1 returns #1 ok\n"
-	released  = firstHold + "3ms C1 calls release #2\n4ms C1 returns #2 ok\n"
+	took      = "1ms C1 sends #1 SET k a : - -> a@10s\n"
+	firstHold = opened + "1ms C1 calls acquire #1\n" + took + "2ms C1 returns #1 ok\n"
+	released  = firstHold + "3ms C1 calls release #2\n3ms C1 sends #2 DEL k : a@9s -> -\n4ms C1 returns #2 ok\n"
+	crash     = "5ms fault crash C1 inject\n6ms C1 exits\n6ms fault crash C1 effective\n"
 )
 
 func TestPremises(t *testing.T) {
@@ -31,8 +33,29 @@ func TestPremises(t *testing.T) {
 			"the fault pause of C1 was injected but never seen to take effect"},
 		"fault over before": {"0ms fault delay C1 inject\n0ms fault delay C1 effective\n0ms fault delay C1 recover\n" + firstHold,
 			"no fault fell on a hold or on an operation under way"},
-		"fault after":       {released + "5ms fault pause C1 inject\n6ms fault pause C1 effective\n", "no fault fell on a hold or on an operation under way"},
-		"a wrong clock":     {"0ms fault skew C1 inject\n0ms fault skew C1 effective\n0ms fault skew C1 recover\n" + firstHold, ""},
+		"fault after":   {released + "5ms fault pause C1 inject\n6ms fault pause C1 effective\n", "no fault fell on a hold or on an operation under way"},
+		"a wrong clock": {"0ms fault skew C1 inject\n0ms fault skew C1 effective\n0ms fault skew C1 recover\n" + firstHold, ""},
+		"a right clock again": {firstHold + "3ms fault skew C2 inject\n3ms fault skew C2 effective\n4ms C1 calls check #2\n",
+			"no fault fell on a hold or on an operation under way"},
+		"nothing was sent": {opened + "1ms C1 calls acquire #1\n2ms C1 returns #1 ok\n",
+			"C1 says that it has the lock, but nothing of its acquire reached the lock's key"},
+		"only before and after": {opened + took + "1ms C1 calls acquire #1\n2ms C1 returns #1 ok\n2ms C1 sends GET k : a@10s -> a@10s\n",
+			"C1 says that it has the lock, but nothing of its acquire reached the lock's key"},
+		"only somebody else's": {opened + "1ms C1 calls acquire #1\n1ms C2 sends SET k b NX : a@9s -> a@9s\n2ms C1 returns #1 ok\n",
+			"C1 says that it has the lock, but nothing of its acquire reached the lock's key"},
+		"sent in the background": {opened + "1ms C1 calls acquire #1\n1ms C1 sends SET k a : - -> a@10s\n2ms C1 returns #1 ok\n", ""},
+		"nobody asked":           {opened + "1ms C1 calls acquire #1\n1ms C1 sends #1 SET k a\n2ms C1 returns #1 ok\n", ""},
+		"had it already":         {firstHold + "3ms C1 calls acquire #2\n4ms C1 returns #2 ok\n", ""},
+		"another client's fault": {firstHold + "3ms fault partition C2 inject\n4ms fault partition C2 effective\n5ms C1 calls check #2\n",
+			"no fault fell on a hold or on an operation under way"},
+		"crash of the holder":       {firstHold + crash, ""},
+		"crash while it is waiting": {opened + "0ms C2 opens\n0ms C2 calls acquire #1\n0ms C2 sends #1 SET k a : - -> a@10s\n0ms C2 returns #1 ok\n1ms C1 calls acquire #2\n" + crash, ""},
+		"crash with a lease left":   {opened + "1ms C1 calls acquire #1\n" + took + "2ms C1 returns #1 ok valid 1ns\n" + crash, ""},
+		"crash of an idle client":   {released + crash, "no fault fell on a hold or on an operation under way"},
+		"restart in a hold":         {firstHold + "3ms fault restart redis inject\n4ms fault restart redis effective\n", ""},
+		"restart of an idle server": {opened + "0ms fault restart redis inject\n0ms fault restart redis effective\n" + firstHold,
+			"no fault fell on a hold or on an operation under way"},
+		"trap on a command of an operation that has returned": {released + "5ms fault duplicate C1 effective\n", ""},
 		"operation pending": {released + "5ms fault pause C1 effective\n6ms C1 calls check #3\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

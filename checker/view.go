@@ -11,25 +11,25 @@ import (
 // resource is the tap's name for the server that protected resources live on.
 const resource = "resource"
 
-// validitySlack is how much sooner than declared a hold counts as over: the client counted from its request, the lab from when
-// it heard of the answer.
-func validitySlack(valid time.Duration) time.Duration { return max(5*time.Millisecond, valid/8) }
-
 // hold is a client's belief that it has a lock, as the lab knows it.
 type hold struct {
 	on      bool
 	op      int64 // the acquire, or the renewal, that began it
 	since   int   // index of the event that began it
 	sinceAt time.Duration
-	ends    time.Duration // by the validity that the lock declared, less the slack; zero if it declared none
+	ends    time.Duration // by the validity that the lock declared, as early as can be; never if it declared none
+	from    time.Duration // the client's last declaration cannot have been made before; see validUntil
+	again   bool          // it was acquired again while it lasted
 }
 
-func (h hold) active(at time.Duration) bool { return h.on && (h.ends == 0 || at < h.ends) }
+func (h hold) active(at time.Duration) bool { return h.on && at < h.ends }
 
-// declare takes the validity that an event declares, if any.
-func (h *hold) declare(e *history.Event) {
+// declare takes the validity that an event declares, if any. called is when the operation was that the event answers; zero if it
+// answers none.
+func (h *hold) declare(e *history.Event, called time.Duration) {
+	h.from = max(h.from, called)
 	if e.Valid > 0 {
-		h.ends = e.At + e.Valid - validitySlack(e.Valid)
+		h.ends = validUntil(h.from, e.Valid)
 	}
 }
 
@@ -48,6 +48,7 @@ type view struct {
 	dead           []bool     // by client
 	keys           []lockView // by lock
 	ops            ops
+	wired          bool // commands to the resource are on record
 	fact           fact // reused from event to event
 	// malformed says what makes no sense in the history; "" if nothing does not.
 	malformed string
@@ -106,17 +107,18 @@ func (v *view) hold(client, lock int) *hold {
 	return &(*holds)[client]
 }
 
-// live says whether a claim must be respected at a time: its lease has time left, and its client has the lock or is about to be
-// told so.
+// live says whether a claim must be respected at a time: its lease has time left, and its client was told that it has the lock,
+// or is about to be, and has not given it up. It is the lease that protects what the client is doing, also when its declared
+// validity is over and also when it has crashed: what it sent may still be on its way.
 func (v *view) live(c claim, lock int, at time.Duration) bool {
-	if !c.leased(at) || c.over || c.dead {
+	if !c.leased(at) || c.over {
 		return false
 	}
 	switch c.standing {
 	case pending:
-		return true
+		return !c.dead
 	case granted:
-		return v.hold(c.client, lock).active(at)
+		return c.dead || v.hold(c.client, lock).on
 	}
 	return false
 }
@@ -147,6 +149,8 @@ func (v *view) step(i int, e *history.Event, emit func(*fact)) {
 		v.end(f, false)
 	case history.KindExit:
 		v.exit(f.client)
+	case history.KindFault:
+		v.fault(e)
 	}
 	emit(f)
 }
@@ -209,12 +213,17 @@ func (v *view) acquired(f *fact) {
 	if v.dead[f.client] {
 		return
 	}
+	if f.e.Valid == history.Over {
+		v.end(f, false)
+		return
+	}
 	h := v.hold(f.client, f.lock)
+	h.again = true
 	if !f.hold.active(f.e.At) {
-		*h = hold{on: true, op: f.op.id, since: f.i, sinceAt: f.e.At}
+		*h = hold{on: true, op: f.op.id, since: f.i, sinceAt: f.e.At, ends: never, from: h.from}
 		f.began = true
 	}
-	h.declare(f.e)
+	h.declare(f.e, f.op.calledAt)
 	f.began = f.began && h.active(f.e.At)
 }
 
@@ -223,11 +232,15 @@ func (v *view) renewed(f *fact) {
 	if f.client == 0 || f.lock == 0 || !f.hold.on {
 		return
 	}
+	if f.e.Valid == history.Over {
+		v.end(f, false)
+		return
+	}
 	if owner := &v.keys[f.lock].ledger.owner; owner.client == f.client {
 		owner.sure = owner.ends
 	}
 	h := v.hold(f.client, f.lock)
-	h.declare(f.e)
+	h.declare(f.e, f.op.calledAt)
 	if !f.hold.active(f.e.At) && h.active(f.e.At) {
 		h.op, h.since, h.sinceAt = f.op.id, f.i, f.e.At
 		f.began = true
@@ -259,6 +272,19 @@ func (v *view) exit(client int) {
 	}
 }
 
+// fault takes in that what the server holds may have changed without a command.
+func (v *view) fault(e *history.Event) {
+	if e.Detail == nil || e.Detail.Fault == nil || !onServer(e.Detail.Fault) {
+		return
+	}
+	for lock := range v.keys {
+		v.keys[lock].ledger.stale = true
+	}
+}
+
+// onServer says whether a fault hits a server rather than a client.
+func onServer(f *history.Fault) bool { return f.Name == "restart" || f.Name == "clock-jump" }
+
 func (v *view) command(f *fact, emit func(*fact)) {
 	d := f.e.Detail
 	if d == nil || d.Command == nil || f.client == 0 {
@@ -271,7 +297,7 @@ func (v *view) command(f *fact, emit func(*fact)) {
 		return
 	}
 	if len(c.Changes) == 0 {
-		f.lock = f.op.lock
+		v.unasked(f, c)
 		emit(f)
 	}
 	for n := range c.Changes {
@@ -283,8 +309,21 @@ func (v *view) command(f *fact, emit func(*fact)) {
 	}
 }
 
+// unasked takes in a command of which nobody knows what it did.
+func (v *view) unasked(f *fact, c *history.Command) {
+	if f.lock = v.locks.find(f.e.Lock); f.lock == 0 {
+		f.lock = f.op.lock
+		return
+	}
+	v.keys[f.lock].ledger.stale = true
+	if grants(c, nil) {
+		v.hold(f.client, f.lock).from = f.e.At
+	}
+}
+
 // work hands out a command to the protected resource.
 func (v *view) work(f *fact, c *history.Command, emit func(*fact)) {
+	v.wired = true
 	f.work, f.lock = true, f.op.lock
 	if f.lock == 0 {
 		f.lock = v.locks.find(f.e.Lock)
@@ -302,11 +341,18 @@ func acceptedWrite(c *history.Command) bool {
 	if len(c.Args) == 0 || c.Reply == "" || strings.HasPrefix(c.Reply, "-") {
 		return false
 	}
-	switch strings.ToUpper(c.Args[0]) {
-	case "GET", "MGET", "STRLEN", "EXISTS", "TTL", "PTTL", "TYPE", "HGET", "HGETALL", "LRANGE", "WATCH":
-		return false
+	return !readsOnly(c.Args[0])
+}
+
+// readsOnly says whether a command, by its name, changes nothing.
+func readsOnly(name string) bool {
+	switch strings.ToUpper(name) {
+	case "GET", "MGET", "STRLEN", "EXISTS", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE", "OBJECT", "HGET", "HMGET", "HGETALL", "HEXISTS",
+		"HLEN", "LRANGE", "LLEN", "LINDEX", "SISMEMBER", "SMEMBERS", "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD",
+		"WATCH", "EVAL_RO", "EVALSHA_RO", "FCALL_RO":
+		return true
 	}
-	return true
+	return false
 }
 
 // touch brings the ledger up to a command that named a lock's key.
@@ -315,6 +361,9 @@ func (v *view) touch(f *fact, c *history.Command) {
 	l.observe(c.Server, f.change.Before)
 	f.hold = *v.hold(f.client, f.lock)
 	f.effect, f.owner = f.change.Effect(c.Asked), l.owner
+	if grants(c, f.change) {
+		v.hold(f.client, f.lock).from = f.e.At
+	}
 	f.live = !l.off && v.live(l.owner, f.lock, f.e.At)
 	f.mine = v.claim(f, c)
 	l.apply(*f.change, f.effect, f.mine, f.live)

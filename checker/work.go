@@ -84,7 +84,9 @@ func (t turn) judge(f *fact, v *view) []Anomaly {
 
 // lostUpdate: an acknowledged update is missing. Work adds one to a counter; so no two acknowledged updates may have read the
 // same value, none may have read what an update acknowledged before it had replaced, and the end is no smaller than what the
-// last one wrote. What others may have added in between loses nothing.
+// last one wrote, nor than the number of updates acknowledged. What others may have added in between loses nothing.
+//
+// What an update read and wrote is what its commands to the resource say, and where they say nothing what its client says.
 type lostUpdate struct {
 	counters []counter // by lock
 }
@@ -92,7 +94,8 @@ type lostUpdate struct {
 // counter is the protected counter of one lock.
 type counter struct {
 	highest update // of the acknowledged ones
-	acks    int64
+	acks    int64  // updates acknowledged, also those of which nobody knows what they read
+	last    update // the latest of these
 	pending []pendingUpdate
 	recent  []update // by value read: acknowledged while one that is pending was already under way
 }
@@ -109,15 +112,7 @@ type pendingUpdate struct {
 	op     int64
 	client int
 	before update
-}
-
-// readAndWrote says what a work operation read, if its client told.
-func readAndWrote(e *history.Event) (read int64, ok bool) {
-	d := e.Detail
-	if d == nil || d.Wrote != d.Read+1 {
-		return 0, false
-	}
-	return d.Read, true
+	wire   wire
 }
 
 func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
@@ -136,7 +131,9 @@ func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
 	c := &m.counters[f.lock]
 	switch f.e.Kind {
 	case history.KindCall:
-		c.pending = append(c.pending, pendingUpdate{f.op.id, f.client, c.highest})
+		c.pending = append(c.pending, pendingUpdate{op: f.op.id, client: f.client, before: c.highest})
+	case history.KindCommand:
+		c.command(f)
 	case history.KindReturn:
 		return c.returned(f, v)
 	case history.KindFinal:
@@ -153,6 +150,14 @@ func (c *counter) forget(client int) {
 	}
 }
 
+func (c *counter) command(f *fact) {
+	for n := range c.pending {
+		if p := &c.pending[n]; f.work && p.op == f.op.id && p.client == f.client {
+			p.wire.note(f.e.Detail.Command)
+		}
+	}
+}
+
 func (c *counter) returned(f *fact, v *view) []Anomaly {
 	own := takeWaiting(&c.pending, func(p pendingUpdate) bool { return p.op == f.op.id && p.client == f.client })
 	defer func() {
@@ -160,11 +165,15 @@ func (c *counter) returned(f *fact, v *view) []Anomaly {
 			c.recent = c.recent[:0]
 		}
 	}()
-	read, ok := readAndWrote(f.e)
-	if !ok || f.op.outcome != history.OK {
+	if f.op.outcome != history.OK {
 		return nil
 	}
 	c.acks++
+	c.last = update{client: f.client, event: f.i, at: f.e.At}
+	read, ok := own.wire.read(f.e, v.wired)
+	if !ok {
+		return nil
+	}
 	u := update{read: read, client: f.client, event: f.i, at: f.e.At}
 	lost, n := c.lostBy(u, own.before)
 	if n >= 0 {
@@ -206,17 +215,24 @@ func (c *counter) lostBy(u, before update) (lost update, n int) {
 }
 
 func (c *counter) final(f *fact, v *view) []Anomaly {
-	if f.e.Detail == nil || c.highest.event == 0 || f.e.Detail.Value > c.highest.read {
+	if f.e.Detail == nil {
 		return nil
 	}
-	value, last := f.e.Detail.Value, v.clients.name(c.highest.client)
-	why := fmt.Sprintf("The counter ended at %d, though %s's update to %d had been acknowledged at %s.",
-		value, last, c.highest.read+1, told(c.highest.at))
-	if value < c.acks {
+	value, last, why := f.e.Detail.Value, c.highest, ""
+	switch {
+	case value < c.acks:
 		why = fmt.Sprintf("%d updates were acknowledged, and the counter ended at %d.", c.acks, value)
+		if last.event == 0 {
+			last = c.last
+		}
+	case last.event != 0 && value <= last.read:
+		why = fmt.Sprintf("The counter ended at %d, though %s's update to %d had been acknowledged at %s.",
+			value, v.clients.name(last.client), last.read+1, told(last.at))
+	default:
+		return nil
 	}
 	return []Anomaly{{
-		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{last}, At: f.e.At, Why: why,
-		Events: inOrder(c.highest.event, f.i),
+		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{v.clients.name(last.client)}, At: f.e.At, Why: why,
+		Events: inOrder(last.event, f.i),
 	}}
 }

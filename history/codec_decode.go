@@ -63,6 +63,8 @@ func (d *decoder) detail() *Detail {
 			v.Lease = time.Duration(d.int())
 		case "leaseless":
 			v.Leaseless = d.bool()
+		case "local":
+			v.Local = d.bool()
 		case "bound":
 			v.Bound = time.Duration(d.int())
 		case "gave_up":

@@ -29,6 +29,7 @@ func appendDetail(b []byte, d *Detail) []byte {
 	start := len(b)
 	b = appendInt(b, "lease", int64(d.Lease))
 	b = appendBool(b, "leaseless", d.Leaseless)
+	b = appendBool(b, "local", d.Local)
 	b = appendInt(b, "bound", int64(d.Bound))
 	b = appendBool(b, "gave_up", d.GaveUp)
 	b = appendString(b, "error", d.Error)

@@ -13,7 +13,7 @@ type Kind uint8
 
 // The kinds of events. Which fields of an Event a kind uses is said beside it.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless.
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Local.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
 	KindCall
@@ -48,6 +48,10 @@ const (
 	EndedUnknown  = "unknown"  // the machine stalled, or the client misbehaved
 	EndedFailed   = "failed"   // the lab or a server failed
 )
+
+// Over is the Valid of a hold that was declared to be over: of a KindValid or of an answer to renew it ends the hold, and an
+// acquire that is answered with it begins none. Zero would mean that nothing was declared.
+const Over = time.Nanosecond
 
 // Op is an operation on a lock, or the work under it.
 type Op uint8
@@ -84,7 +88,8 @@ type Event struct {
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string
-	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none.
+	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none, Over where it
+	// declares that none is left.
 	Valid time.Duration
 	// Fence is the fencing number handed out with a grant; zero where the lock has none.
 	Fence int64
@@ -99,6 +104,7 @@ type Event struct {
 type Detail struct {
 	Lease     time.Duration // time after which the service frees the lock by itself
 	Leaseless bool          // the lock has no lease at all: it is freed by its release only
+	Local     bool          // the lock lies in its client's own memory: nothing of it reaches a server
 	GaveUp    bool          // the operation was cancelled by order of the script: the client gave up
 	Bound     time.Duration // an acquire that tries again for so long; zero: one try
 	Error     string        // what went wrong, in the client's words

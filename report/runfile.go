@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,13 +18,16 @@ const RunVersion = 1
 // runFile is the name of the file within a run's directory.
 const runFile = "run.json"
 
+// maxRunFile is how many bytes of it are read.
+const maxRunFile = 256 << 20
+
 // ReadRun reads a run, of which it is given the directory or the file within it, and sets Run.Dir to the directory. Errors are
 // "path: what".
 func ReadRun(path string) (*checker.Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, runFile)
 	}
-	data, err := os.ReadFile(path)
+	data, err := readBounded(path)
 	if err != nil {
 		return nil, plainPathError(path, err)
 	}
@@ -36,6 +40,26 @@ func ReadRun(path string) (*checker.Run, error) {
 	}
 	run.Dir = filepath.Dir(path)
 	return &run, nil
+}
+
+// readBounded reads a regular file of at most maxRunFile bytes. Others may have no end.
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened: to open a pipe may take for ever
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if info.Size() > maxRunFile {
+		return nil, fmt.Errorf("%d bytes are too many; at most %d are read", info.Size(), maxRunFile)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxRunFile))
 }
 
 // WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.

@@ -52,5 +52,12 @@ func TestReadRunSaysWhatIsWrong(t *testing.T) {
 	_, err = ReadRun(dir)
 	assert.ErrorContains(t, err, path+": not the run.json of a run: invalid character")
 
+	require.NoError(t, os.Truncate(path, maxRunFile+1))
+	_, err = ReadRun(dir)
+	assert.EqualError(t, err, path+": 268435457 bytes are too many; at most 268435456 are read")
+
+	_, err = ReadRun(os.DevNull)
+	assert.EqualError(t, err, os.DevNull+": not a regular file")
+
 	assert.ErrorContains(t, WriteRun(filepath.Join(dir, "missing"), &checker.Run{}), filepath.Join("missing", "run.json")+": no such file")
 }

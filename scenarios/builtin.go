@@ -21,6 +21,7 @@ func Builtin() ([]*Script, error) {
 		if err != nil {
 			return nil, err
 		}
+		script.Builtin = true
 		all = append(all, script)
 	}
 	return all, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Format writes the script in its canonical form. Parsed again it gives the same script, but for Path, Name, and the Line and
+// Format writes the script in its canonical form. Parsed again it gives the same script, but for Path, Name, Builtin, and the Line and
 // Text of its steps; comments after a step are not part of a script.
 func Format(s *Script) []byte {
 	var out bytes.Buffer

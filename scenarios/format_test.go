@@ -14,7 +14,7 @@ import (
 // substance is a script without what Format does not keep: where it lay and how it was laid out.
 func substance(s *Script) Script {
 	plain := *s
-	plain.Path, plain.Name = "", ""
+	plain.Path, plain.Name, plain.Builtin = "", "", false
 	plain.Steps = slices.Clone(s.Steps)
 	for i := range plain.Steps {
 		plain.Steps[i].Line, plain.Steps[i].Text = 0, ""

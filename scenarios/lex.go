@@ -25,7 +25,7 @@ func (l line) isComment() bool { return strings.HasPrefix(l.text, "#") }
 // splitLines cuts a file into lines and complains about those that are no text.
 func splitLines(src []byte, wrong *complaints) []line {
 	if len(src) > maxSource {
-		wrong.add(1, "%d bytes are too many; at most %d are read", len(src), maxSource)
+		wrong.add(1, "the file is too long; at most %d bytes are read", maxSource)
 		return nil
 	}
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))

@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -39,11 +42,29 @@ func Parse(path string, src []byte) (*Script, error) {
 
 // ParseFile reads the script at path. The error is an Errors, or says why the file could not be read.
 func ParseFile(path string) (*Script, error) {
-	src, err := os.ReadFile(path)
+	src, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(path, src)
+}
+
+// ReadFile reads a file that people write: a script, or a matrix. It refuses what is no regular file, because that may have no
+// end, and of one that is too long it reads as much as the parsers need to refuse it.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened: to open a pipe may take for ever
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxSource+1))
 }
 
 type parser struct {

@@ -137,7 +137,7 @@ func TestParseRefusesWhatIsNoText(t *testing.T) {
 		"not UTF-8":     {[]byte("C\xff"), "is no text"},
 		"escape codes":  {[]byte("C1 \x1b[31macquire"), "is no text"},
 		"a long line":   {bytes.Repeat([]byte("C"), maxLine+1), "is too long"},
-		"a long file":   {bytes.Repeat([]byte("#\n"), maxSource), "are too many"},
+		"a long file":   {bytes.Repeat([]byte("#\n"), maxSource), "the file is too long"},
 		"many steps":    {[]byte("lease 1s\nclients C1\n" + strings.Repeat("C1 delay 1ms\n", maxSteps+1)), "more than 500 steps"},
 		"many clients":  {[]byte("clients " + strings.Repeat("C ", maxClients+1)), "17 clients are too many"},
 		"many traps":    {[]byte("clients C1\nC1 acquire" + strings.Repeat(" duplicate first DEL", maxTraps+1)), "more than 9 breakpoints"},
@@ -176,4 +176,15 @@ func TestParseFile(t *testing.T) {
 	assert.Equal(t, "mine", script.Name)
 	_, err = ParseFile(path + "x")
 	assert.True(t, errors.Is(err, os.ErrNotExist))
+}
+
+func TestReadFileBounds(t *testing.T) {
+	long := filepath.Join(t.TempDir(), "long.lab")
+	require.NoError(t, os.WriteFile(long, nil, 0o600))
+	require.NoError(t, os.Truncate(long, 1<<40)) // it takes no room on the disk, but memory if it is read
+	_, err := ParseFile(long)
+	assert.ErrorContains(t, err, long+":1: the file is too long; at most 1048576 bytes are read")
+
+	_, err = ParseFile(os.DevNull)
+	assert.EqualError(t, err, "read "+os.DevNull+": not a regular file")
 }

@@ -9,6 +9,7 @@ import (
 // Script is a parsed .lab file.
 type Script struct {
 	Path    string // as given by the user; the base name for the scripts that come with the lab
+	Builtin bool   // comes with the lab; only these are in the reviewed matrix
 	Name    string // the file's name without .lab
 	Title   string // the first comment line
 	About   []string

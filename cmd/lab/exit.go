@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/scenarios"
 )
 
-// The exit codes. Of several that apply, the order of precedence is 3, 1, 2, 0.
+// The exit codes. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
 const (
 	codeExpected = 0  // everything came out as expected
 	codeSurprise = 1  // a lock broke that should hold, held where it should break, or an n/a that nobody expected
-	codeUnknown  = 2  // a cell could not be decided
+	codeUnknown  = 2  // a cell could not be decided, or was not reached
 	codeFailed   = 3  // the lab, its checker or a server failed
-	codeNothing  = 4  // nothing ran
+	codeNothing  = 4  // nothing ran, or every cell was n/a
 	codeUsage    = 64 // usage, a bad script, or an unreadable history
 	codeSignal   = 128
 )
@@ -70,23 +71,40 @@ func exitCode(ctx context.Context, err error) int {
 	return codeFailed
 }
 
-// judge is the exit code for the cells of a run. known says which surprises are no news.
-func judge(cells []checker.Cell, known func(checker.Cell) bool) int {
-	if len(cells) == 0 {
-		return codeNothing
-	}
+// conclude is what a command returns for the cells that ended, of as many as were planned.
+func conclude(cells []checker.Cell, planned int) error {
 	code := codeExpected
+	applicable := false
 	for _, cell := range cells {
-		switch {
-		case cell.Failure != "" || cell.Verdict.CheckerFault:
-			return codeFailed
-		case cell.Surprise() && !known(cell):
-			code = codeSurprise
-		case cell.Verdict.Kind == checker.Undecided && code == codeExpected:
-			code = codeUnknown
-		}
+		applicable = applicable || cell.Verdict.Kind != checker.NotApplicable
+		code = worse(code, codeOf(cell))
 	}
-	return code
+	if len(cells) < planned {
+		code = worse(code, codeUnknown)
+	}
+	if code == codeExpected && !applicable {
+		return &nothingError{"nothing ran: every cell is n/a"}
+	}
+	return exitWith(code)
+}
+
+// codeOf is the exit code for one cell.
+func codeOf(cell checker.Cell) int {
+	switch {
+	case cell.Failure != "" || cell.Verdict.CheckerFault:
+		return codeFailed
+	case cell.Surprise() && !cell.Known:
+		return codeSurprise
+	case cell.Verdict.Kind == checker.Undecided:
+		return codeUnknown
+	}
+	return codeExpected
+}
+
+// worse is the one of the codes of two cells that counts for both.
+func worse(a, b int) int {
+	order := []int{codeExpected, codeUnknown, codeSurprise, codeFailed}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
 // exitWith turns a code into what a command returns.

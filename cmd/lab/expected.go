@@ -12,12 +12,20 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// baseline reads an earlier run and says which surprises it had.
-func baseline(path string) (known func(checker.Cell) bool, err error) {
-	if path == "" {
+// surprises says which cells are surprises that are no news.
+type surprises func(checker.Cell) bool
+
+// known are the surprises of the baseline; those that are to be accepted are no news either.
+func (f *runFlags) known() (surprises, error) {
+	switch {
+	case f.update && f.baseline != "":
+		return nil, usagef("--update accepts every surprise; take --baseline out")
+	case f.update:
+		return checker.Cell.Surprise, nil
+	case f.baseline == "":
 		return func(checker.Cell) bool { return false }, nil
 	}
-	run, err := report.ReadRun(path)
+	run, err := report.ReadRun(f.baseline)
 	if err != nil {
 		return nil, usagef("--baseline: %v", err)
 	}
@@ -35,14 +43,19 @@ func baseline(path string) (known func(checker.Cell) bool, err error) {
 func matrixPath() string { return filepath.Join("scenarios", "expected.txt") }
 
 // matrix is what is expected: as it came with the lab, or, if it is to be rewritten, as it stands in the sources.
-func (f *runFlags) matrix() (*scenarios.Matrix, error) {
+func (f *runFlags) matrix(scripts []*scenarios.Script) (*scenarios.Matrix, error) {
 	if !f.update {
 		return scenarios.BuiltinExpected()
+	}
+	for _, script := range scripts {
+		if !script.Builtin {
+			return nil, usagef("--update is for the scenarios that come with the lab; take %s out", script.Path)
+		}
 	}
 	if f.client != "" {
 		return nil, usagef("--update is for the lab's own locks; take --client out")
 	}
-	src, err := os.ReadFile(matrixPath())
+	src, err := scenarios.ReadFile(matrixPath())
 	if err != nil {
 		return nil, usagef("--update rewrites %s, so run it at the root of the sources: %v", matrixPath(), plainly(err))
 	}
@@ -67,5 +80,5 @@ func accept(stderr io.Writer, matrix *scenarios.Matrix, cells []checker.Cell) er
 		return err
 	}
 	fmt.Fprintf(stderr, "lab: %d of %d cells have changed in %s; review the difference\n", changed, len(cells), matrixPath())
-	return exitWith(judge(cells, func(checker.Cell) bool { return true }))
+	return nil
 }

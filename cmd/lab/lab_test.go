@@ -22,27 +22,42 @@ func cell(kind checker.Kind) checker.Cell {
 	}
 }
 
-func TestJudge(t *testing.T) {
-	safe, broken, unknown := cell(checker.Safe), cell(checker.Broken), cell(checker.Undecided)
+func TestConclude(t *testing.T) {
+	safe, broken, unknown, skipped := cell(checker.Safe), cell(checker.Broken), cell(checker.Undecided), cell(checker.NotApplicable)
 	failed, atOdds := cell(checker.Undecided), cell(checker.Undecided)
 	failed.Failure, atOdds.Verdict.CheckerFault = "the server is gone", true
+	known := broken
+	known.Known = true
+	expectedSkip := skipped
+	expectedSkip.Expected.Verdict = skipped.Verdict
 	for name, test := range map[string]struct {
 		cells []checker.Cell
-		known bool
+		left  int // cells that did not end
 		want  int
 	}{
-		"nothing":                      {nil, false, codeNothing},
-		"as expected":                  {[]checker.Cell{safe, safe}, false, codeExpected},
-		"unknown":                      {[]checker.Cell{safe, unknown, safe}, false, codeUnknown},
-		"surprise before unknown":      {[]checker.Cell{broken, unknown}, false, codeSurprise},
-		"surprise after unknown":       {[]checker.Cell{unknown, broken}, false, codeSurprise},
-		"known surprise":               {[]checker.Cell{broken, safe}, true, codeExpected},
-		"known surprise and unknown":   {[]checker.Cell{broken, unknown}, true, codeUnknown},
-		"failure is worse than either": {[]checker.Cell{broken, unknown, failed}, false, codeFailed},
-		"checker at fault":             {[]checker.Cell{broken, atOdds}, true, codeFailed},
+		"as expected":                       {[]checker.Cell{safe, safe}, 0, codeExpected},
+		"unknown":                           {[]checker.Cell{safe, unknown, safe}, 0, codeUnknown},
+		"surprise before unknown":           {[]checker.Cell{broken, unknown}, 0, codeSurprise},
+		"surprise after unknown":            {[]checker.Cell{unknown, broken}, 0, codeSurprise},
+		"known surprise":                    {[]checker.Cell{known, safe}, 0, codeExpected},
+		"known surprise and unknown":        {[]checker.Cell{known, unknown}, 0, codeUnknown},
+		"failure is worse than either":      {[]checker.Cell{failed, broken, unknown}, 0, codeFailed},
+		"checker at fault":                  {[]checker.Cell{known, atOdds}, 0, codeFailed},
+		"not all have ended":                {[]checker.Cell{safe, known}, 1, codeUnknown},
+		"a surprise ended it":               {[]checker.Cell{safe, broken}, 1, codeSurprise},
+		"none has ended":                    {nil, 1, codeUnknown},
+		"n/a only":                          {[]checker.Cell{expectedSkip, expectedSkip}, 0, codeNothing},
+		"n/a only, not all have ended":      {[]checker.Cell{expectedSkip}, 1, codeUnknown},
+		"n/a, and one that is not":          {[]checker.Cell{expectedSkip, safe}, 0, codeExpected},
+		"n/a that nobody expected":          {[]checker.Cell{skipped}, 0, codeSurprise},
+		"n/a only, of which one is a known": {[]checker.Cell{expectedSkip, {Verdict: skipped.Verdict, Expected: safe.Expected, Known: true}}, 0, codeNothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, judge(test.cells, func(checker.Cell) bool { return test.known }))
+			got := codeExpected
+			if err := conclude(test.cells, len(test.cells)+test.left); err != nil {
+				got = exitCode(t.Context(), err)
+			}
+			assert.Equal(t, test.want, got)
 		})
 	}
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
@@ -20,7 +18,7 @@ const maxCells = 100_000
 type plan struct {
 	cases  []live.Case
 	matrix *scenarios.Matrix
-	known  func(checker.Cell) bool // surprises that are no news
+	known  surprises
 }
 
 // plan turns flags and arguments into cells, and finds every mistake in them before anything is started.
@@ -40,10 +38,10 @@ func (f *runFlags) plan(args []string) (*plan, error) {
 		return nil, usagef("--count %d makes more than %d cells, which are too many for one run", f.count, maxCells)
 	}
 	p := &plan{}
-	if p.known, err = baseline(f.baseline); err != nil {
+	if p.known, err = f.known(); err != nil {
 		return nil, err
 	}
-	if p.matrix, err = f.matrix(); err != nil {
+	if p.matrix, err = f.matrix(scripts); err != nil {
 		return nil, err
 	}
 	p.cases, err = f.part(live.Plan(scripts, subjects, f.count, live.Expect(p.matrix, impls.All())))
@@ -52,9 +50,6 @@ func (f *runFlags) plan(args []string) (*plan, error) {
 	}
 	if len(p.cases) == 0 {
 		return nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
-	}
-	if f.seed == 0 {
-		f.seed = rand.Int64N(1 << 31)
 	}
 	return p, nil
 }
@@ -86,11 +81,11 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 	if !strings.HasSuffix(arg, ".lab") {
 		return nil, unknown("scenario", arg, scenarioNames(builtin), see("lab list scenarios")+", or give the path of a .lab file")
 	}
-	src, err := os.ReadFile(arg)
+	script, err := scenarios.ParseFile(arg)
 	if err != nil {
 		return nil, usagef("%v", plainly(err))
 	}
-	return scenarios.Parse(arg, src)
+	return script, nil
 }
 
 // subjects are the locks to be tested, or the client of --client.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	plan, err := f.plan(args)
 	if err != nil {
 		return err
+	}
+	if !cmd.Flags().Changed("seed") {
+		f.seed = rand.Int64N(1 << 31)
 	}
 	run := f.newRecord(plan.cases)
 	results, err := makeResults(run.Dir)
@@ -65,7 +69,7 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return err
 	}
 	planned := run.Cells
-	teller := &teller{run: run, total: len(planned), sink: sink, failFast: f.failFast}
+	teller := &teller{run: run, total: len(planned), sink: sink, known: plan.known, failFast: f.failFast}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}
@@ -73,6 +77,9 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 	cells, err := world.RunAll(cmd.Context(), plan.cases, live.Order{Parallel: f.parallel, Seed: f.seed}, teller)
 	if err != nil && !errors.Is(err, errFailFast) {
 		return err
+	}
+	for i := range cells {
+		cells[i].Known = plan.known(cells[i])
 	}
 	run.Cells, run.Finished = withEnded(planned, cells), len(cells) == len(planned)
 	err = report.WriteRun(run.Dir, run)
@@ -84,9 +91,11 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return cause
 	}
 	if f.update {
-		return accept(cmd.ErrOrStderr(), plan.matrix, cells)
+		if err := accept(cmd.ErrOrStderr(), plan.matrix, cells); err != nil {
+			return err
+		}
 	}
-	return exitWith(judge(cells, plan.known))
+	return conclude(cells, len(planned))
 }
 
 // withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for lab check.

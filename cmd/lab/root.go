@@ -28,7 +28,7 @@ Exit codes:
     1  a surprise: a lock broke that should hold, or held where it should break
     2  unknown: a cell could not be decided
     3  the lab, its checker or a server failed
-    4  nothing ran
+    4  nothing ran, or nothing but n/a
    64  usage, a bad script, or an unreadable history
   130  ended by Ctrl-C, 143 by SIGTERM`,
 		Example: `  # every lock in every scenario

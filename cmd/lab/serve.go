@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/worker"
 )
 
@@ -28,7 +28,7 @@ func newGuard() *cobra.Command {
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return process.GuardMain(cmd.InOrStdin(), cmd.OutOrStdout())
+			return live.GuardMain(cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func show(w io.Writer, width int, name string) error {
 	}
 	source, ok := scenarios.Source(name)
 	if !ok {
-		text, err := os.ReadFile(script.Path)
+		text, err := scenarios.ReadFile(script.Path)
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,8 @@ func stub() {
 			endless(`{"lost":"lock"}` + "\n")
 		case misconduct == req.Do+"-absurd":
 			sendAbsurd(server)
+		case misconduct == "knows-nothing" && req.Do != protocol.Init && req.Do != protocol.Exit:
+			fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
 		default:
 			answer(req, misconduct)
 		}

@@ -16,6 +16,7 @@ type teller struct {
 	run         *checker.Run
 	sink        report.Sink
 	done, total int
+	known       surprises
 	failFast    bool
 }
 
@@ -30,10 +31,11 @@ func (t *teller) CellStarted(c live.Case) error {
 
 func (t *teller) CellEnded(cell checker.Cell) error {
 	t.done++
+	cell.Known = t.known(cell)
 	if err := t.tell(report.CellEnd, &cell); err != nil {
 		return err
 	}
-	if t.failFast && (cell.Surprise() || cell.Failure != "") {
+	if code := codeOf(cell); t.failFast && (code == codeSurprise || code == codeFailed) {
 		return errFailFast
 	}
 	return nil

@@ -2,7 +2,8 @@
 // and kills them. Linux and macOS; elsewhere it compiles, and StartGuard returns an error.
 //
 // Each process leads a process group of its own, which a guard process knows: the lab's own binary at the end of a pipe. When
-// the pipe ends, whatever ended the lab, the guard kills the groups and removes the temporary directories.
+// the pipe ends, whatever ended the lab, the guard kills the groups, removes the temporary directories, and undoes what it was told
+// to undo elsewhere.
 package process
 
 import (
@@ -152,8 +153,8 @@ func (g *Guard) RemoveDir(dir string) error {
 	return g.tellLocked("forget dir", dir)
 }
 
-// Close kills everything that still runs, removes the directories, and waits for the guard process to end. Later calls do
-// nothing.
+// Close kills everything that still runs, removes the directories, and waits for the guard process to end, which undoes the rest.
+// Later calls do nothing.
 func (g *Guard) Close() error {
 	g.mu.Lock()
 	if g.closed {

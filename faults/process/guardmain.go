@@ -23,10 +23,12 @@ const guardLine = 64 << 10
 //
 //	group PGID        forget group PGID
 //	dir PATH          forget dir PATH
+//	undo KIND WHAT
 //
-// Then it kills each group that it still knows and every process that bears the mark of its lab, removes each directory, and
-// returns. Signals that people send from a terminal do not end it.
-func GuardMain(stdin io.Reader, stdout io.Writer) error {
+// Then it kills each group that it still knows and every process that bears the mark of its lab, removes each directory, calls
+// the undo of each kind that it was told, in the order in which it was told, and returns. Signals that people send from a
+// terminal do not end it.
+func GuardMain(stdin io.Reader, stdout io.Writer, undos map[string]Undo) error {
 	if err := supported(); err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func GuardMain(stdin io.Reader, stdout io.Writer) error {
 	if _, err := fmt.Fprintln(stdout, readyLine); err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
-	w := wards{mark: os.Getenv(markVar)}
+	w := wards{mark: os.Getenv(markVar), undos: undos}
 	readErr := w.read(stdin)
 	return errors.Join(readErr, w.end())
 }
@@ -42,8 +44,10 @@ func GuardMain(stdin io.Reader, stdout io.Writer) error {
 // wards are what a guard must see to the end of.
 type wards struct {
 	mark   string // value of markVar; empty: nothing is marked
+	undos  map[string]Undo
 	groups []int
 	dirs   []string
+	tasks  []task
 }
 
 // read follows the lines until the input ends. A line that it does not understand is reported at the end and changes
@@ -79,6 +83,12 @@ func (w *wards) follow(line string) error {
 			return fmt.Errorf("guard: %q: no clean absolute path below the root", line)
 		}
 		w.dirs = toggle(w.dirs, what, forget)
+	case "undo":
+		kind, what, _ := strings.Cut(what, " ")
+		if forget || w.undos[kind] == nil || what == "" {
+			return fmt.Errorf("guard: %q: nothing that can be undone", line)
+		}
+		w.tasks = toggle(w.tasks, task{kind, what}, false)
 	default:
 		return fmt.Errorf("guard: %q: unknown", line)
 	}
@@ -95,7 +105,7 @@ func toggle[T comparable](list []T, item T, forget bool) []T {
 }
 
 // end kills the groups, waits until they are gone, and then removes the directories: a process that still lived could write
-// into its directory again.
+// into its directory again. What others hold comes last: they may keep the guard waiting.
 func (w *wards) end() error {
 	for _, pgid := range w.groups {
 		_ = signalGroup(pgid, sigKill)
@@ -107,6 +117,9 @@ func (w *wards) end() error {
 	errs = append(errs, w.endMarked(patience))
 	for _, dir := range w.dirs {
 		errs = append(errs, os.RemoveAll(dir))
+	}
+	for _, t := range w.tasks {
+		errs = append(errs, w.undo(t))
 	}
 	return errors.Join(errs...)
 }

@@ -22,6 +22,7 @@ func TestGuardReadsLines(t *testing.T) {
 		in     string
 		groups []int
 		dirs   []string
+		tasks  []task
 		err    string
 	}{
 		"empty":            {},
@@ -35,11 +36,15 @@ func TestGuardReadsLines(t *testing.T) {
 		"root":             {in: "dir /\n", err: "below the root"},
 		"relative":         {in: "dir a\n", err: "below the root"},
 		"up":               {in: "dir /a/..\n", err: "below the root"},
+		"undo":             {in: "undo file a b\nundo file c\nundo file a b\n", tasks: []task{{"file", "c"}, {"file", "a b"}}},
+		"undo what":        {in: "undo file\n", err: "nothing that can be undone"},
+		"undo the unknown": {in: "undo world x\n", err: "nothing that can be undone"},
+		"forget to undo":   {in: "undo file a\nforget undo file a\n", tasks: []task{{"file", "a"}}, err: "nothing that can be undone"},
 		"cut line":         {in: "group 7\ngroup", groups: []int{7}, err: "no process group"},
 		"endless":          {in: "group 7\n" + strings.Repeat("x", guardLine+1), groups: []int{7}, err: "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var w wards
+			w := wards{undos: undos()}
 			err := w.read(strings.NewReader(test.in))
 			if test.err == "" {
 				require.NoError(t, err)
@@ -48,6 +53,7 @@ func TestGuardReadsLines(t *testing.T) {
 			}
 			require.ElementsMatch(t, test.groups, w.groups)
 			require.ElementsMatch(t, test.dirs, w.dirs)
+			require.Equal(t, test.tasks, w.tasks)
 		})
 	}
 }
@@ -55,14 +61,19 @@ func TestGuardReadsLines(t *testing.T) {
 func FuzzGuardLines(f *testing.F) {
 	f.Add("group 7\nforget group 7\ndir /a\nforget dir /a\n")
 	f.Add("dir /\ngroup 1\ngroup -1\n")
+	f.Add("undo file a\nundo\nundo  \n")
 	f.Fuzz(func(t *testing.T, in string) {
-		var w wards
+		w := wards{undos: undos()}
 		_ = w.read(strings.NewReader(in))
 		for _, pgid := range w.groups {
 			require.Greater(t, pgid, 1)
 		}
 		for _, dir := range w.dirs {
 			require.True(t, len(dir) > 1 && dir[0] == '/' && !strings.Contains(dir, "/../"), dir)
+		}
+		for _, task := range w.tasks {
+			require.NotNil(t, w.undos[task.kind])
+			require.NotEmpty(t, task.what)
 		}
 	})
 }

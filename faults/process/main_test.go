@@ -25,7 +25,7 @@ const role = "LOCKLAB_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "guard":
-		exitWith(GuardMain(os.Stdin, os.Stdout))
+		exitWith(GuardMain(os.Stdin, os.Stdout, undos()))
 	case "child":
 		exitWith(childMain())
 	case "lab":

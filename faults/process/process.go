@@ -176,8 +176,11 @@ func (p *Process) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Kill kills the whole group, stopped or not, and returns once nobody of it is left. Killing what has ended is no error.
+// Kill kills the whole group, stopped or not, and returns once nobody of it is left. It waits for 20 s at most, however much time
+// the context leaves. Killing what has ended is no error.
 func (p *Process) Kill(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	if err := p.signal(sigKill); err != nil && !errors.Is(err, errEnded) {
 		return fmt.Errorf("kill process %d: %w", p.pid, err)
 	}

@@ -98,12 +98,13 @@ func Counter(ctx context.Context, addr, key string) (int64, error) {
 // scanCount is how many keys the server looks at in one step of a SCAN: few enough not to hold up anybody else.
 const scanCount = 1000
 
-// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and no others.
-func DeletePrefix(ctx context.Context, addr string, db int, prefix string) error {
+// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and no others. It returns how
+// many there were.
+func DeletePrefix(ctx context.Context, addr string, db int, prefix string) (deleted int64, err error) {
 	if prefix == "" {
-		return fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)
+		return 0, fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)
 	}
-	err := with(ctx, addr, db, func(client *redis.Client) error {
+	err = with(ctx, addr, db, func(client *redis.Client) error {
 		var cursor uint64
 		for {
 			keys, next, err := client.Scan(ctx, cursor, pattern(prefix), scanCount).Result()
@@ -112,9 +113,11 @@ func DeletePrefix(ctx context.Context, addr string, db int, prefix string) error
 			}
 			keys = slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, prefix) })
 			if len(keys) > 0 {
-				if err := client.Del(ctx, keys...).Err(); err != nil {
+				n, err := client.Del(ctx, keys...).Result()
+				if err != nil {
 					return err
 				}
+				deleted += n
 			}
 			if cursor = next; cursor == 0 {
 				return nil
@@ -122,9 +125,9 @@ func DeletePrefix(ctx context.Context, addr string, db int, prefix string) error
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("delete keys below %q at %s: %w", prefix, addr, err)
+		return deleted, fmt.Errorf("delete keys below %q at %s: %w", prefix, addr, err)
 	}
-	return nil
+	return deleted, nil
 }
 
 // pattern matches the keys that begin with the prefix.

@@ -84,7 +84,8 @@ func TestErrorsNameTheServer(t *testing.T) {
 	_, stateErr := State(bounded(t), s.Addr(), "key")
 	_, counterErr := Counter(bounded(t), s.Addr(), "key")
 	_, _, jumpErr := JumpClock(bounded(t), s.Addr(), 0, "", time.Second)
-	for _, err := range []error{stateErr, counterErr, jumpErr, DeletePrefix(bounded(t), s.Addr(), 0, "x")} {
+	_, deleteErr := DeletePrefix(bounded(t), s.Addr(), 0, "x")
+	for _, err := range []error{stateErr, counterErr, jumpErr, deleteErr} {
 		require.ErrorContains(t, err, "at "+s.Addr()+": unreachable")
 	}
 }
@@ -102,13 +103,22 @@ func TestDeletePrefix(t *testing.T) {
 		do(t, s, 0, "SET", "mine", "not below the prefix")
 		do(t, s, 0, "SET", "min?:1", "somebody else's")
 		do(t, s, 1, "SET", "mine:1", "another database's")
-		require.NoError(t, DeletePrefix(bounded(t), s.Addr(), 0, "mine:"))
+		require.Equal(t, int64(2500), deletePrefix(t, s, "mine:"))
+		require.Zero(t, deletePrefix(t, s, "mine:"))
 		require.ElementsMatch(t, []any{"mine", "min?:1"}, do(t, s, 0, "KEYS", "*"))
 		require.Equal(t, []any{"mine:1"}, do(t, s, 1, "KEYS", "*"))
-		require.NoError(t, DeletePrefix(bounded(t), s.Addr(), 0, "min?:"))
+		require.Equal(t, int64(1), deletePrefix(t, s, "min?:"))
 		require.Equal(t, []any{"mine"}, do(t, s, 0, "KEYS", "*"))
-		require.ErrorContains(t, DeletePrefix(bounded(t), s.Addr(), 0, ""), "empty prefix")
+		_, err := DeletePrefix(bounded(t), s.Addr(), 0, "")
+		require.ErrorContains(t, err, "empty prefix")
 	})
+}
+
+func deletePrefix(t *testing.T, s Server, prefix string) int64 {
+	t.Helper()
+	deleted, err := DeletePrefix(bounded(t), s.Addr(), 0, prefix)
+	require.NoError(t, err)
+	return deleted
 }
 
 // Prefixes are taken literally, whatever they are made of.
@@ -120,7 +130,7 @@ func TestPatternIsLiteral(t *testing.T) {
 			do(t, s, 0, "FLUSHALL")
 			do(t, s, 0, "SET", prefix+"key", "x")
 			do(t, s, 0, "SET", other, "x")
-			require.NoError(t, DeletePrefix(bounded(t), s.Addr(), 0, prefix))
+			deletePrefix(t, s, prefix)
 			want := []any{}
 			if len(other) < len(prefix) || other[:len(prefix)] != prefix {
 				want = append(want, other)

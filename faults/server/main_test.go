@@ -19,7 +19,7 @@ const role = "LOCKLAB_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(role) == "guard" {
-		if err := process.GuardMain(os.Stdin, os.Stdout); err != nil {
+		if err := process.GuardMain(os.Stdin, os.Stdout, nil); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

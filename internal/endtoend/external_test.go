@@ -186,7 +186,7 @@ func TestOutsideServersAfterAnInterrupt(t *testing.T) {
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	lab := start(t, n.args("--lock", "setpx-lua,setnx-del", "--count", "5")...)
-	lab.awaitCells(t, 3)
+	lab.awaitCells(t, enough)
 	lab.signal(t, syscall.SIGINT)
 	assert.Equal(t, 130, lab.exitCode(t, 5*time.Second), lab.said(t))
 	lab.nothingLeft(t, time.Second)

@@ -29,7 +29,7 @@ const binary = "LOCKLAB_TEST_BINARY"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "guard":
-		exitWith(process.GuardMain(os.Stdin, os.Stdout))
+		exitWith(process.GuardMain(os.Stdin, os.Stdout, nil))
 	case "toxiproxy":
 		exitWith(serveToxiproxy())
 	}

@@ -72,3 +72,12 @@ func TestScript(t *testing.T) {
 	_, err = scenarios.Parse("README.md", []byte("# Two clients judge"+script))
 	require.NoError(t, err)
 }
+
+// TestFilledIn asserts that every place left open for the output of a run has got it.
+func TestFilledIn(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	for i, line := range strings.Split(string(text), "\n") {
+		require.NotContains(t, line, "RUN-", "README.md:%d", i+1)
+	}
+}

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,10 +30,9 @@ type client struct {
 	name string
 	cell *cell
 
-	proc *process.Process
-	conn *protocol.Conn
-	log  *os.File
-
+	proc  *process.Process
+	conn  *protocol.Conn
+	words *lastWords // the end of its standard error
 	hello protocol.Hello
 
 	lockLink     *network.Link
@@ -42,18 +40,21 @@ type client struct {
 	linkFault    *network.Injected // on lockLink; nil if it is whole
 	fault        network.Fault     // which one
 
-	holds   bool // by its own account: its acquire returned ok, and its release has not been called
-	skipped bool // its last operation was skipped, so what refers to it is skipped as well
+	holds   bool        // by its own account: its acquire returned ok, and its release has not been called
+	lost    atomic.Bool // it was told meanwhile that it does not hold any more
+	skipped bool        // its last operation was skipped, so what refers to it is skipped as well
 	paused  bool
-	crashed bool
-	pending *operation // the operation that has not been answered; nil: none
-	heldUp  *tap.Trap  // where something of it is stopped on the wire; nil: nowhere
+	crashed atomic.Bool // by order of the script
+	pending *operation  // the operation that has not been answered; nil: none
+	heldUp  *armed      // where something of it is stopped on the wire; nil: nowhere
 
 	inFlight atomic.Pointer[operation]
 	mu       sync.Mutex
 	asked    map[int64]*operation // operations sent, by number
 
-	killed error // what went wrong when the process was ended
+	watched sync.WaitGroup
+	early   error // it had ended before it was told to, or had broken the protocol
+	killed  error // what went wrong when the process was ended
 }
 
 // operation is a request that the script made of a client.
@@ -87,15 +88,22 @@ func (cl *client) start(ctx context.Context) (err error) {
 	if err := cl.spawn(c.subject.Argv); err != nil {
 		return undecided("client %s could not be started: %v", cl.name, err)
 	}
+	cl.watched.Go(cl.watch)
 	return cl.introduce(ctx)
 }
 
-func (cl *client) spawn(argv []string) error {
-	log, err := os.Create(filepath.Join(cl.cell.dir, cl.name+".stderr"))
-	if err != nil {
-		return err
+// watch waits for the end of the client's output. An end that the script did not order ends its holds, and the cell.
+func (cl *client) watch() {
+	<-cl.conn.Done()
+	if cl.crashed.Load() || cl.cell.over.Load() {
+		return
 	}
-	cl.log = log
+	why := cl.gone()
+	cl.cell.witness(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: why.Error()}})
+	cl.cell.spoil(why)
+}
+
+func (cl *client) spawn(argv []string) error {
 	childIn, toChild, err := os.Pipe()
 	if err != nil {
 		return err
@@ -107,9 +115,17 @@ func (cl *client) spawn(argv []string) error {
 		return err
 	}
 	defer childOut.Close()
+	words, childErr, err := keepLastWords(filepath.Join(cl.cell.dir, cl.name+".stderr"))
+	if err != nil {
+		toChild.Close()
+		fromChild.Close()
+		return err
+	}
+	defer childErr.Close()
+	cl.words = words
 
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, log
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, childErr
 	if cl.proc, err = cl.cell.world.guard.Start(cmd); err != nil {
 		toChild.Close()
 		fromChild.Close()
@@ -159,12 +175,21 @@ func (cl *client) ask(ctx context.Context, req protocol.Request) (protocol.Messa
 			return protocol.Message{}, cl.gone()
 		}
 		if msg.Unsupported {
-			return msg, notApplicable("the client does not know %q", req.Do)
+			return msg, unsupported(cl.name, req.Do)
 		}
 		return msg, nil
 	case <-ctx.Done():
 		return protocol.Message{}, cl.silent(ctx, req.Do)
 	}
+}
+
+// unsupported says that a client does not know a verb: every client must know most of them.
+func unsupported(client, verb string) error {
+	switch verb {
+	case protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect:
+		return notApplicable("the client does not know %q", verb)
+	}
+	return undecided("%s does not know %q, which every client must", client, verb)
 }
 
 // gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
@@ -173,14 +198,18 @@ func (cl *client) gone() error {
 	if how == nil || errors.Is(how, protocol.ErrGone) {
 		how = errors.New("the client has ended: " + cl.fate())
 	}
-	return undecided("%s: %v%s", cl.name, how, cl.lastWords())
+	return undecided("%s: %v%s", cl.name, how, cl.words)
 }
 
-// fate is how the process ended. The end of its output comes a little earlier.
+// fate is how the process ended. The end of its output comes a little earlier, and that of its standard error a little later.
 func (cl *client) fate() string {
-	select {
-	case <-cl.proc.Done():
-	case <-time.After(farewell):
+	patience := time.After(farewell)
+	for _, end := range []<-chan struct{}{cl.proc.Done(), cl.words.done} {
+		select {
+		case <-end:
+		case <-patience:
+			return cl.proc.State()
+		}
 	}
 	return cl.proc.State()
 }
@@ -190,23 +219,15 @@ func (cl *client) silent(ctx context.Context, what string) error {
 	return undecided("%s did not answer %s: %v", cl.name, what, context.Cause(ctx))
 }
 
-// lastWords is the end of what the client wrote on its standard error.
-func (cl *client) lastWords() string {
-	text, err := tail(cl.log.Name(), 300)
-	if err != nil || text == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (its last words: %s)", text)
-}
-
 // heard records what a client says, in the order in which it says it, before anybody acts on it.
 func (cl *client) heard(msg protocol.Message) {
 	key := cl.cell.lockKey
 	switch {
 	case msg.Lost != "":
+		cl.lost.Store(true)
 		cl.cell.witness(history.Event{Kind: history.KindLost, Client: cl.name, Lock: key, Detail: &history.Detail{Why: msg.Why}})
 	case msg.Valid != "" && msg.ValidMS != nil:
-		cl.cell.witness(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: duration(*msg.ValidMS)})
+		cl.cell.witness(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: declared(*msg.ValidMS)})
 	case msg.ID != 0:
 		cl.answered(msg)
 	}
@@ -231,7 +252,7 @@ func returned(name, key string, op *operation, msg protocol.Message) history.Eve
 	}
 	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load()}
 	if msg.ValidMS != nil {
-		e.Valid = duration(*msg.ValidMS)
+		e.Valid = declared(*msg.ValidMS)
 	}
 	if msg.Read != nil {
 		detail.Read = *msg.Read
@@ -268,6 +289,9 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
+// declared is a validity as a history has it: there zero means that none was declared, so one that has ended is a nanosecond.
+func declared(ms float64) time.Duration { return max(duration(ms), 1) }
+
 func clause(text string) string {
 	if text == "" {
 		return ""
@@ -275,22 +299,38 @@ func clause(text string) string {
 	return ": " + text
 }
 
-// stop ends the process: asked to exit first, killed if it does not, or cannot.
+// stop ends the process: asked to exit first, killed if it does not, or cannot. A client that had ended before it was asked, or
+// that breaks the protocol to the last, says so in early.
 func (cl *client) stop() {
 	if cl.proc == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	if !cl.paused && !cl.crashed {
-		if _, err := cl.ask(ctx, protocol.Request{Do: protocol.Exit}); err == nil {
-			select {
-			case <-cl.proc.Done():
-			case <-ctx.Done():
-			}
-		}
+	if !cl.paused && !cl.crashed.Load() {
+		cl.early = cl.dismiss(ctx)
 	}
 	cl.killed = cl.proc.Kill(context.Background())
+	cl.watched.Wait()
+}
+
+// dismiss asks the client to exit and waits until it has. One that takes its time has done nothing wrong.
+func (cl *client) dismiss(ctx context.Context) error {
+	if _, err := cl.ask(ctx, protocol.Request{Do: protocol.Exit}); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	select {
+	case <-cl.conn.Done():
+	case <-ctx.Done():
+		return nil
+	}
+	if err := cl.conn.Err(); !errors.Is(err, protocol.ErrGone) {
+		return undecided("%s: %v", cl.name, err)
+	}
+	return nil
 }
 
 // close releases what the lab holds of a client that has been stopped.
@@ -304,8 +344,8 @@ func (cl *client) close() error {
 			errs = append(errs, link.Close())
 		}
 	}
-	if cl.log != nil {
-		errs = append(errs, cl.log.Close())
+	if cl.words != nil {
+		errs = append(errs, cl.words.close())
 	}
 	return errors.Join(errs...)
 }

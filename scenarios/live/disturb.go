@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -89,10 +90,11 @@ func (cl *client) resume(ctx context.Context) error {
 
 func (cl *client) crash(ctx context.Context) error {
 	cl.cell.fault(faultCrash, cl.name, history.PhaseInject, "SIGKILL")
+	cl.crashed.Store(true)
 	if err := cl.proc.Kill(ctx); err != nil {
 		return fmt.Errorf("killing %s: %w", cl.name, err)
 	}
-	cl.crashed, cl.holds, cl.pending = true, false, nil
+	cl.holds, cl.pending = false, nil
 	cl.cell.rec.add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: "killed by the script"}})
 	cl.cell.fault(faultCrash, cl.name, history.PhaseEffective, "the process is gone")
 	return nil
@@ -149,7 +151,7 @@ func (cl *client) heal(ctx context.Context) error {
 // reconnect lets a client notice, before the script goes on, that its connections were broken. Otherwise its next command
 // would fail or not by the toss of a coin.
 func (cl *client) reconnect(ctx context.Context) error {
-	if cl.crashed || cl.paused {
+	if cl.crashed.Load() || cl.paused {
 		return nil
 	}
 	_, err := cl.ask(ctx, protocol.Request{Do: protocol.Reconnect})
@@ -159,6 +161,9 @@ func (cl *client) reconnect(ctx context.Context) error {
 // jumpServerClock lets time leap on the server while no command is in flight.
 func (c *cell) jumpServerClock(ctx context.Context, d time.Duration) error {
 	c.fault(faultJump, "redis", history.PhaseInject, d.String())
+	if free, err := c.freed(ctx); err != nil || free {
+		return cmp.Or(err, undecided("the server's clock would jump while there is no lock on the server"))
+	}
 	return c.lockTap.Exclusively(ctx, func() error {
 		_, evidence, err := server.JumpClock(ctx, c.server.Addr(), 0, c.prefix, d)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/locklab/locklab/history"
 )
@@ -32,14 +33,23 @@ func endOf(ctx context.Context, err error) history.Event {
 	var early *ending
 	switch {
 	case err == nil:
-	case errors.As(err, &early):
+	case errors.As(context.Cause(ctx), &early), errors.As(err, &early):
 		detail.Text, detail.Why = early.text, early.why
 	case ctx.Err() != nil:
 		detail.Text, detail.Why = history.EndedUnknown, context.Cause(ctx).Error()
+	case outOfTime(ctx):
+		detail.Text, detail.Why = history.EndedUnknown, "the cell ran out of time: "+err.Error()
 	default:
 		detail.Text, detail.Why = history.EndedFailed, err.Error()
 	}
 	return history.Event{Kind: history.KindEnd, Detail: detail}
+}
+
+// outOfTime says whether the time of a cell is over, also a moment before its context has noticed: a connection that is being made
+// has the same deadline, and may be the first to give up.
+func outOfTime(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < 10*time.Millisecond
 }
 
 // premiseMissed ends a script of which a step did not come to what must be seen.

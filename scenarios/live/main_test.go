@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
@@ -34,7 +33,7 @@ const role = "LOCKLAB_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch what, how, _ := strings.Cut(os.Getenv(role), " "); what {
 	case "guard":
-		exitWith(process.GuardMain(os.Stdin, os.Stdout))
+		exitWith(live.GuardMain(os.Stdin, os.Stdout))
 	case "worker":
 		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
 	case "odd":
@@ -58,7 +57,7 @@ func as(what string) []string {
 }
 
 // oddClient is a worker with a quirk: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB" falls silent when it
-// is asked for; "die VERB" ends.
+// is asked for; "babble VERB" writes what is no protocol first, "flood VERB" a lot on its standard error; "die VERB" ends.
 func oddClient(quirk string) error {
 	how, verb, _ := strings.Cut(quirk, " ")
 	stdin, requests := io.Pipe()
@@ -74,6 +73,13 @@ func oddClient(quirk string) error {
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
+		case how == "babble":
+			_, err = fmt.Printf("Traceback: nonsense\n")
+		case how == "flood":
+			_, err = fmt.Fprintf(os.Stderr, "%s the end", strings.Repeat("words ", 1<<19))
+			if err == nil {
+				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+			}
 		case how == "ignore":
 			_, err = io.Copy(io.Discard, os.Stdin)
 		default:

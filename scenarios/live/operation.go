@@ -40,7 +40,10 @@ func (cl *client) begin(step *scenarios.Step) error {
 	cl.inFlight.Store(op)
 	cl.pending = op
 	c.rec.add(called(cl.name, c.lockKey, op, step.Within.Of(c.script.Lease)))
-	if step.Op == history.OpRelease {
+	switch step.Op {
+	case history.OpAcquire:
+		cl.lost.Store(false)
+	case history.OpRelease:
 		cl.holds = false
 	}
 	reply, err := cl.conn.Send(req)
@@ -105,7 +108,7 @@ func (cl *client) spring(op *operation) (heldUp bool) {
 	cl.cell.fault(trapFaults[trap.want.Do], cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
 	switch trap.want.Do {
 	case scenarios.HoldRequest, scenarios.HoldReply:
-		cl.heldUp = trap.Trap
+		cl.heldUp = &trap
 		return true
 	case scenarios.DropReply:
 		return len(op.traps) == 0
@@ -137,7 +140,7 @@ func (cl *client) springReached(ctx context.Context, op *operation) error {
 func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Message) (scenarios.Result, error) {
 	cl.pending = nil
 	if msg.Unsupported {
-		return "", notApplicable("the client does not know %q", verbs[op.op])
+		return "", unsupported(cl.name, verbs[op.op])
 	}
 	if err := cl.springReached(ctx, op); err != nil {
 		return "", err
@@ -173,6 +176,7 @@ func describe(trap scenarios.Trap) string {
 func (cl *client) letGo(ctx context.Context) (scenarios.Result, error) {
 	held := cl.heldUp
 	cl.heldUp = nil
+	cl.cell.fault(trapFaults[held.want.Do], cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
 	held.Release()
 	if cl.pending != nil {
 		return cl.settle(ctx)

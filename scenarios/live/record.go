@@ -60,21 +60,24 @@ func (r *recorder) lastTouch(key string) (at time.Duration, ok bool) {
 	defer r.mu.Unlock()
 	for i := len(r.events) - 1; i >= 0; i-- {
 		e := r.events[i]
-		if e.Kind == history.KindCommand && touches(e.Detail.Command, key) {
+		if e.Kind == history.KindCommand && e.Lock == key && touches(e) {
 			return e.At, true
 		}
 	}
 	return 0, false
 }
 
-func touches(command *history.Command, key string) bool {
+// touches says whether a command created, replaced or prolonged the lock that it named. Where the server was not asked, whatever
+// acquires and renews is taken to have done so.
+func touches(e history.Event) bool {
+	command := e.Detail.Command
+	if len(command.Changes) == 0 {
+		return e.Op == history.OpAcquire || e.Op == history.OpNone
+	}
 	for _, change := range command.Changes {
-		if change.Key != key {
-			continue
-		}
 		switch change.Effect(command.Asked) {
 		case history.EffectCreated, history.EffectReplaced, history.EffectProlonged:
-			return true
+			return change.Key == e.Lock
 		}
 	}
 	return false

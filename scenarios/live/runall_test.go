@@ -156,6 +156,8 @@ func TestExpect(t *testing.T) {
 	known, mine := builtin(t, "take-turns"), script(t, "mine", "lease 60s\nclients C1\nC1 acquire => ok")
 	safe := checker.Verdict{Kind: checker.Safe}
 	assert.Equal(t, checker.ByMatrix, expect(known, live.Subject{Name: "setnx-del"}).By)
+	namesake := script(t, known.Name, "lease 60s\nclients C1\nC1 acquire => ok")
+	assert.Equal(t, checker.ByCard, expect(namesake, live.Subject{Name: "setnx-del"}).By, "the matrix is about the scripts of the lab")
 	assert.Equal(t, checker.Expected{By: checker.ByCard, Verdict: safe}, expect(mine, live.Subject{Name: "setpx-lua"}))
 	assert.Equal(t, checker.Expected{By: checker.ByCard}, expect(mine, live.Subject{Name: "getset"}), "anything may come of a lock with a known bug")
 	assert.Equal(t, checker.Expected{By: checker.ByDefault, Verdict: safe}, expect(mine, live.Subject{Name: "stranger"}))

@@ -14,7 +14,6 @@ import (
 func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 	cl := c.clients[step.Client] // nil where the lab acts
 	if cl != nil && cl.skips(step) {
-		cl.skipped = true
 		c.note(step, step.Text+"  (skipped: "+cl.name+" does not hold the lock)")
 		return nil
 	}
@@ -24,20 +23,33 @@ func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 	if err != nil {
 		return err
 	}
-	took := c.world.since() - began
-	if !step.Waits() {
-		c.busy += took
-		if took > c.script.Lease/4 {
-			return undecided("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
-		}
+	if err := c.inTime(step, c.world.since()-began); err != nil {
+		return err
 	}
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
 		return nil
 	}
-	if c.busy > c.script.Lease/4 { // many small stalls: a lease may have ended that should not have
+	if c.busy > c.script.Lease/4 { // a lease may have ended that should not have
 		return undecided("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
 	}
 	return premiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
+}
+
+// inTime ends a script on a machine so slow that a lease may have ended by itself: one step took more than a quarter of it, or
+// all since the last wait together more than half.
+func (c *cell) inTime(step *scenarios.Step, took time.Duration) error {
+	if step.Waits() {
+		c.busy = 0
+		return nil
+	}
+	c.busy += took
+	switch lease := c.script.Lease; {
+	case took > lease/4:
+		return undecided("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+	case c.busy > lease/2:
+		return undecided("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+	}
+	return nil
 }
 
 func (c *cell) note(step *scenarios.Step, text string) {
@@ -45,15 +57,13 @@ func (c *cell) note(step *scenarios.Step, text string) {
 }
 
 // skips says whether a step is left out because it makes sense only for a client that holds the lock by its own account:
-// nobody works under, or releases, a lock that it was refused.
+// nobody works under, or releases, a lock that it was refused; and nobody begins work after being told that the lock is lost.
 func (cl *client) skips(step *scenarios.Step) bool {
 	switch step.Verb {
 	case scenarios.VerbOp:
-		if step.Op == history.OpAcquire || cl.holds {
-			cl.skipped = false
-			return false
-		}
-		return true
+		begins := step.Op == history.OpWork || step.Op == history.OpRenew
+		cl.skipped = step.Op != history.OpAcquire && (!cl.holds || begins && cl.lost.Load())
+		return cl.skipped
 	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbGiveUp:
 		return cl.skipped
 	}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/locklab/locklab/history"
@@ -52,10 +51,18 @@ func (t Traits) lack(script *scenarios.Script) string {
 	}
 	for _, step := range script.Steps {
 		if verb := neededVerb(step); verb != "" && !slices.Contains(t.Verbs, verb) {
-			return fmt.Sprintf("the client does not know %q", verb)
+			return without[verb]
 		}
 	}
 	return ""
+}
+
+// without says what is missing where a client does not know an optional verb.
+var without = map[string]string{
+	protocol.Renew:     "the lock's user cannot renew it",
+	protocol.Check:     "the lock cannot be asked whether it is still held",
+	protocol.Skew:      "the client's clock cannot be set",
+	protocol.Reconnect: "the client cannot be told to connect anew",
 }
 
 func (t Traits) lackFor(need scenarios.Need) string {
@@ -71,9 +78,9 @@ func (t Traits) lackFor(need scenarios.Need) string {
 	case need == scenarios.NeedsNoResend && t.Resends:
 		return "the client library sends commands again by itself"
 	case need == scenarios.NeedsCheck && !slices.Contains(t.Verbs, protocol.Check):
-		return "the lock cannot be asked whether it is still held"
+		return without[protocol.Check]
 	case need == scenarios.NeedsRenew && !slices.Contains(t.Verbs, protocol.Renew):
-		return "the lock's user cannot renew it"
+		return without[protocol.Renew]
 	}
 	return ""
 }

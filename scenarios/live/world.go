@@ -4,12 +4,11 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -36,7 +35,7 @@ const Auto = "auto"
 // Config is what the cells of a run have in common.
 type Config struct {
 	Dir         string        // where the results go
-	Guard       []string      // the command that runs the guard
+	Guard       []string      // the command that runs GuardMain
 	Server      string        // Embedded, RedisServer, or host:port
 	Toxiproxy   string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen      string        // the host on which the taps listen; empty: loopback
@@ -68,6 +67,7 @@ type World struct {
 	network  *network.Network
 	resource server.Server // nil at an address: there the cells' counters lie beside their locks
 	remote   *server.Remote
+	prefix   string // of every key of this run at an address
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few have it at a time: starting is what costs, and the cells already
 	// at play must not stall for it.
@@ -78,6 +78,8 @@ type World struct {
 // Open brings up what the cells share. The error says what could not be had; nothing is left running then.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	// Two runs may have directories of the same name, and share a Redis.
+	w.prefix = fmt.Sprintf("locklab:%s:%s:", filepath.Base(cfg.Dir), strings.ToLower(rand.Text()[:8]))
 	w.pulse = startPulse(w.since)
 	defer func() {
 		if err != nil {
@@ -90,6 +92,11 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	if w.network, err = network.Open(ctx, cfg.Toxiproxy); err != nil {
 		return nil, err
 	}
+	if cfg.Toxiproxy != "" {
+		if err = w.guard.Undo(undoProxies, w.network.Where()+" "+w.network.Prefix()); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.Advertise == Auto {
 		if w.cfg.Advertise, err = ownAddress(cfg.Toxiproxy); err != nil {
 			return nil, err
@@ -97,10 +104,12 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	}
 	if w.startsServers() {
 		w.resource, err = w.ownServer(ctx, filepath.Join(cfg.Dir, "resource.log"))
-	} else {
-		w.remote, err = server.At(ctx, cfg.Server)
+		return w, err
 	}
-	return w, err
+	if w.remote, err = server.At(ctx, cfg.Server); err != nil {
+		return nil, err
+	}
+	return w, w.guard.Undo(undoKeys, w.remote.Addr()+" "+w.prefix)
 }
 
 // Close ends everything that the world has started.
@@ -143,7 +152,7 @@ func (w *World) startServer(ctx context.Context, dir string) (s server.Server, p
 		s, err = w.ownServer(ctx, filepath.Join(dir, "redis-server.log"))
 		return s, "", err
 	}
-	return w.remote, fmt.Sprintf("locklab:%s:%d:", filepath.Base(w.cfg.Dir), w.names.Add(1)), nil
+	return w.remote, fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1)), nil
 }
 
 func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
@@ -168,7 +177,8 @@ func (w *World) stopServer(s server.Server, prefix string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return server.DeletePrefix(ctx, s.Addr(), 0, prefix)
+	_, err := server.DeletePrefix(ctx, s.Addr(), 0, prefix)
+	return err
 }
 
 // counter is where the work of a cell goes: a server and a key of its own there.
@@ -189,7 +199,7 @@ func (w *World) lacks(script *scenarios.Script, traits Traits) string {
 }
 
 func (w *World) linkName(client, what string) string {
-	return fmt.Sprintf("locklab-%s-%d-%s-%s", filepath.Base(w.cfg.Dir), w.names.Add(1), client, what)
+	return fmt.Sprintf("%d-%s-%s", w.names.Add(1), client, what)
 }
 
 // advertised is a tap's address as toxiproxy must dial it.
@@ -220,19 +230,4 @@ func ownAddress(apiURL string) (string, error) {
 	defer conn.Close()
 	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
 	return host, err
-}
-
-// tail is the end of a text file, at most limit bytes, in one line.
-func tail(path string, limit int64) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
-	return strings.Join(strings.Fields(string(text)), " "), err
 }

@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// unasked says why a history in which nothing bad was seen does not show that the lock is safe: commands reached the lock around
+// which the server was not asked, and which may have changed it. It is "" if there are none.
+func unasked(events []history.Event) string {
+	locks := make(map[string]bool)
+	n := 0
+	for i := range events {
+		e := &events[i]
+		switch e.Kind {
+		case history.KindOpen, history.KindCall:
+			locks[e.Lock] = true
+		case history.KindCommand:
+			if e.Detail != nil && e.Detail.Command != nil && locks[e.Lock] && mattersUnasked(e.Detail.Command) {
+				n++
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "the server was not asked about the lock around one command, so only what clients were told could be judged"
+	}
+	return fmt.Sprintf("the server was not asked about the lock around %d commands, so only what clients were told could be judged", n)
+}
+
+// mattersUnasked says whether a command may have changed the lock without anybody knowing. MULTI only queues a command: what it
+// does is told with EXEC. A script that the server does not know has done nothing, nor has a refused command; but a script that
+// ended with an error may have.
+func mattersUnasked(c *history.Command) bool {
+	switch {
+	case c.Server == resource || len(c.Changes) > 0 || len(c.Args) == 0:
+		return false
+	case readsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
+		return false
+	}
+	return !strings.HasPrefix(c.Reply, "-") || runsScript(c.Args[0])
+}
+
+func runsScript(name string) bool {
+	switch strings.ToUpper(name) {
+	case "EVAL", "EVALSHA", "FCALL", "EXEC":
+		return true
+	}
+	return false
+}
