@@ -44,11 +44,3 @@ func mattersUnasked(c *history.Command) bool {
 	}
 	return !strings.HasPrefix(c.Reply, "-") || runsScript(c.Args[0])
 }
-
-func runsScript(name string) bool {
-	switch strings.ToUpper(name) {
-	case "EVAL", "EVALSHA", "FCALL", "EXEC":
-		return true
-	}
-	return false
-}

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -333,26 +332,6 @@ func (v *view) work(f *fact, c *history.Command, emit func(*fact)) {
 	}
 	f.wrote = acceptedWrite(c)
 	emit(f)
-}
-
-// acceptedWrite says whether the resource carried out a command that writes. It goes by command and reply and not by the state
-// before and after: a write of the value that was there already is a write too.
-func acceptedWrite(c *history.Command) bool {
-	if len(c.Args) == 0 || c.Reply == "" || strings.HasPrefix(c.Reply, "-") {
-		return false
-	}
-	return !readsOnly(c.Args[0])
-}
-
-// readsOnly says whether a command, by its name, changes nothing.
-func readsOnly(name string) bool {
-	switch strings.ToUpper(name) {
-	case "GET", "MGET", "STRLEN", "EXISTS", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE", "OBJECT", "HGET", "HMGET", "HGETALL", "HEXISTS",
-		"HLEN", "LRANGE", "LLEN", "LINDEX", "SISMEMBER", "SMEMBERS", "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD",
-		"WATCH", "EVAL_RO", "EVALSHA_RO", "FCALL_RO":
-		return true
-	}
-	return false
 }
 
 // touch brings the ledger up to a command that named a lock's key.

@@ -175,7 +175,7 @@ const (
 
 // Fault is a disturbance that the lab caused.
 type Fault struct {
-	Name   string // pause, crash, partition, refuse, delay, reply-lost, hold, duplicate, skew, clock-jump, restart
+	Name   string // pause, crash, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, skew, clock-jump, restart
 	Target string // the client or server that it hits
 	Phase  Phase
 	What   string // details for people: "requests and replies", "+2s", how the effect was seen

@@ -289,8 +289,8 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// declared is a validity as a history has it: there zero means that none was declared, so one that has ended is a nanosecond.
-func declared(ms float64) time.Duration { return max(duration(ms), 1) }
+// declared is a validity as a history has it: there zero means that none was declared.
+func declared(ms float64) time.Duration { return max(duration(ms), history.Over) }
 
 func clause(text string) string {
 	if text == "" {
