@@ -50,6 +50,9 @@ func (t Traits) lack(script *scenarios.Script) string {
 		}
 	}
 	for _, step := range script.Steps {
+		if t.Local && (step.Verb == scenarios.VerbServerJump || step.Verb == scenarios.VerbRestart) {
+			return "nothing of the lock is on a server"
+		}
 		if verb := neededVerb(step); verb != "" && !slices.Contains(t.Verbs, verb) {
 			return without[verb]
 		}
