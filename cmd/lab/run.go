@@ -81,7 +81,7 @@ func (f *runFlags) groups() []flagGroup {
 	what.StringVar(&f.client, "client", "", "`COMMAND` of a client that speaks docs/protocol.md, instead of the lab's own locks")
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times, and list the cells whose verdicts differ")
 	what.StringVar(&f.shard, "shard", "", "run the ith of n parts, given as `i/n`")
-	what.IntVar(&f.parallel, "parallel", 6*runtime.NumCPU(), "`N` cells in flight; they mostly wait")
+	what.IntVar(&f.parallel, "parallel", 8*runtime.NumCPU(), "`N` cells in flight; they mostly wait")
 	what.Int64Var(&f.seed, "seed", 0, "`N` decides in which order cells are started (default: a random one)")
 	what.DurationVar(&f.timeout, "timeout", time.Minute, "a cell that takes longer than `TIME` is given up as unknown")
 	what.BoolVar(&f.failFast, "fail-fast", false, "start no more cells after the first surprise or failure")
