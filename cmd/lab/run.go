@@ -90,7 +90,7 @@ func (f *runFlags) groups() []flagGroup {
 	where.StringVar(&f.toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "`URL` of a toxiproxy to use instead of the embedded one [LOCKLAB_TOXIPROXY]")
 	where.StringVar(&f.listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "`HOST` on which the lab listens for an outside toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	where.StringVar(&f.advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "`HOST` by which toxiproxy reaches the lab, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
-	where.BoolVar(&f.questions, "questions", true, "ask the server for the state of the lock around each command")
+	where.BoolVar(&f.questions, "questions", true, "ask the server for the state of the lock around each command; without, nothing can come out safe")
 
 	expected.StringVar(&f.baseline, "baseline", "", "`FILE` is the run.json of an earlier run, or its directory: surprises that it has are no news")
 	expected.BoolVar(&f.update, "update", false, "write what was seen into scenarios/expected.txt, for review")
