@@ -165,6 +165,7 @@ func (s *stage) play(t *testing.T, script *scenarios.Script, subject live.Subjec
 		cell := s.Run(t.Context(), live.Case{Subject: subject, Script: script, Round: round})
 		require.Empty(t, cell.Failure)
 		if round < tries && strings.HasPrefix(cell.Verdict.Reason, "the machine st") {
+			t.Logf("round %d says nothing: %s", round, cell.Verdict.Reason)
 			continue
 		}
 		return cell, s.history(t, cell)
