@@ -1,6 +1,9 @@
 package checker
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Run is what run.json holds: all that is needed to report a run, and to judge its histories again without the sources.
 type Run struct {
@@ -25,16 +28,25 @@ type Cell struct {
 	Scenario string `json:"scenario"`
 	// Round counts from 1 when each cell is run several times.
 	Round int `json:"round"`
+	// Workload is what was done under the lock; empty: a counter was.
+	Workload string `json:"workload,omitempty"`
 	// Dir is the cell's directory below the run's.
 	Dir      string   `json:"dir"`
 	Verdict  Verdict  `json:"verdict"`
 	Expected Expected `json:"expected"`
+	// Data says in one line what became of the data that was worked on; empty for a counter.
+	Data string `json:"data,omitempty"`
 	// Known: the baseline of the run has this surprise, or the run was to accept it, so it is no news.
 	Known bool `json:"known,omitempty"`
+	// Stalls says, for each time that the cell was begun anew because the machine had stood still, for how long it had. Each time
+	// the script went on with twice the lease, and twice all other times in it.
+	Stalls []string `json:"stalls,omitempty"`
 	// Took is how long the cell ran.
 	Took time.Duration `json:"took_ns"`
 	// Failure is set when the lab, its checker or a server failed; the verdict is then unknown.
 	Failure string `json:"failure,omitempty"`
+	// Storm is set for a storm.
+	Storm *Storm `json:"storm,omitempty"`
 }
 
 // Expected is what a cell should come to, and who says so. A verdict without a kind means that anything may come of it: the lock
@@ -42,14 +54,22 @@ type Cell struct {
 type Expected struct {
 	Verdict Verdict `json:"verdict"`
 	By      string  `json:"by"` // one of the By constants
+	// Promises are those of the lock's card, where a storm is measured by them.
+	Promises []string `json:"promises,omitempty"`
+	// Renews: the lock prolongs its lease while it is held; a storm must know, because then its end is the lock's own affair.
+	Renews bool `json:"renews,omitempty"`
 }
 
 // Who can say what is expected.
 const (
-	ByMatrix  = "matrix"  // the reviewed matrix
-	ByCard    = "card"    // the lock's own card
-	ByDefault = "default" // nobody knows the lock: it is expected to be safe
-	ByNeeds   = "needs"   // the lock or the server lacks what the script says that it needs
+	ByMatrix  = "matrix"                   // the reviewed matrix
+	ByLock    = "matrix, but for the data" // the same, for another workload than the one that was reviewed
+	ByCard    = "card"                     // the lock's own card
+	ByDefault = "default"                  // nobody knows the lock: it is expected to be safe
+	ByNeeds   = "needs"                    // the lock or the server lacks what the script says that it needs
+	// ByPromises: of a storm only that is expected, of a sound lock, that it breaks none of its promises, and of a broken one that
+	// it is caught.
+	ByPromises = "promises"
 )
 
 // Surprise says whether the cell came out otherwise than expected. Unknown is no surprise; it has an exit code of its own.
@@ -59,6 +79,25 @@ func (c Cell) Surprise() bool {
 		return false
 	case c.Verdict.Kind == NotApplicable && c.Expected.By == ByDefault:
 		return false
+	case c.Expected.By == ByPromises && c.Verdict.Kind != NotApplicable:
+		return c.Verdict.breaksPromise() != (c.Expected.Verdict.Kind == Broken)
+	case c.Expected.By == ByLock:
+		return !c.Verdict.sameButData(c.Expected.Verdict)
 	}
 	return !c.Verdict.Same(c.Expected.Verdict)
+}
+
+// sameButData holds a verdict under one workload against what was reviewed under another. What happened to the lock is the same;
+// what that does to the data need not show in every kind of data, but where the data was safe it must be safe.
+func (v Verdict) sameButData(reviewed Verdict) bool {
+	judged := func(k Kind) bool { return k == Safe || k == Broken }
+	if !judged(v.Kind) || !judged(reviewed.Kind) {
+		return v.Kind == reviewed.Kind
+	}
+	names, wanted := v.Names(), reviewed.Names()
+	isData := func(n Name) bool { return n == StaleWrite || n == LostUpdate }
+	if slices.ContainsFunc(names, isData) && !slices.ContainsFunc(wanted, isData) {
+		return false
+	}
+	return slices.Equal(slices.DeleteFunc(names, isData), slices.DeleteFunc(wanted, isData))
 }

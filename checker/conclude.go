@@ -15,7 +15,7 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	switch last.Detail.Text {
 	case history.EndedNA:
 		return Verdict{Kind: NotApplicable, Reason: last.Detail.Why}
-	case history.EndedUnknown, history.EndedFailed:
+	case history.EndedStalled, history.EndedUnknown, history.EndedFailed:
 		return undecided(last.Detail.Why)
 	case history.EndedPremise:
 		return brokenOr(undecided(last.Detail.Why), events, opts)

@@ -57,6 +57,6 @@ func TestPremiseMissed(t *testing.T) {
 	require.Equal(t, Broken, verdict.Kind)
 	require.Equal(t, []Name{DoubleHolder}, verdict.Names())
 
-	stalled := append(two[:4:4], history.Event{At: 100, Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedUnknown, Why: "stalled"}})
+	stalled := append(two[:4:4], history.Event{At: 100, Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedStalled, Why: "stalled"}})
 	require.Equal(t, Verdict{Kind: Undecided, Reason: "stalled"}, Conclude(stalled, Options{}))
 }

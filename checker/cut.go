@@ -2,6 +2,7 @@ package checker
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -18,25 +19,26 @@ func mutexWindows(spans []span) iter.Seq[window] { return mutexWindowsOf(spans, 
 func mutexWindowsOf(spans []span, size int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		var carried []span // begun in an earlier window and not ended in it; in a legal history just the holder
+		var w window       // each takes the room of the one before
 		for len(spans) > 0 {
 			n := min(size, len(spans))
 			cut := int64(open)
 			if n < len(spans) {
 				cut = spans[n-1].got
 			}
-			w, left := mutexWindow(carried, spans[:n], cut)
+			w, carried = mutexWindow(w.operations[:0], carried, spans[:n], cut)
 			if !yield(w) {
 				return
 			}
-			carried, spans = left, spans[n:]
+			spans = spans[n:]
 		}
 	}
 }
 
 // mutexWindow makes a window of the spans that begin in it, and of the ends of those carried over. It returns what is to be
 // carried over the cut. If more than one is, the history is illegal, and the windows show it.
-func mutexWindow(carried, begun []span, cut int64) (w window, left []span) {
-	w.operations = make([]porcupine.Operation, 0, len(carried)+2*len(begun))
+func mutexWindow(room []porcupine.Operation, carried, begun []span, cut int64) (w window, left []span) {
+	w.operations = slices.Grow(room, len(carried)+2*len(begun))
 	id := 0
 	give := func(s span) {
 		if s.end > cut {
@@ -68,44 +70,25 @@ func counterWindowsOf(updates []updateSpan, size int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		quiet := quietAfter(updates)
 		var begin counterState
+		var operations []porcupine.Operation // each window takes the room of the one before
 		for from := 0; from < len(updates); {
 			to := min(from+size, len(updates))
 			for to < len(updates) && !quiet[to-1] {
 				to++
 			}
-			w := window{model: counterModel(begin), operations: make([]porcupine.Operation, 0, to-from)}
-			for _, u := range updates[from:to] {
-				w.operations = append(w.operations, u.operation())
+			model := counterModel(begin)
+			operations = operations[:0]
+			for n := from; n < to; n++ {
+				u := &updates[n]
+				operations = append(operations, porcupine.Operation{Input: u, Call: u.call, Return: u.done})
 				begin = u.after(begin)
 			}
-			if !yield(w) {
+			if !yield(window{model, operations}) {
 				return
 			}
 			from = to
 		}
 	}
-}
-
-// after is what is known of the counter once the update has been made as well.
-func (u updateSpan) after(s counterState) counterState {
-	switch {
-	case u.final:
-		return s
-	case u.blind:
-		return counterState{s.least, s.updates + 1}
-	}
-	return counterState{max(s.least, u.value+1), s.updates + 1}
-}
-
-func (u updateSpan) operation() porcupine.Operation {
-	o := porcupine.Operation{Input: counterAdd(u.value), Call: u.call, Return: u.done}
-	switch {
-	case u.final:
-		o.Input = counterRead(u.value)
-	case u.blind:
-		o.Input = counterBlind{}
-	}
-	return o
 }
 
 // quietAfter says for each update whether all those after it were called only when it had returned.

@@ -11,13 +11,15 @@ import (
 // defaultTimeout bounds a window where the options do not.
 const defaultTimeout = 10 * time.Second
 
-// maxPerName bounds how many anomalies of one name a verdict lists for one lock: the first ones tell the story.
+// maxPerName is Options.MaxPerName where the options do not say.
 const maxPerName = 16
 
 // Options bound a judgement.
 type Options struct {
 	// Timeout bounds the second judge's work on one window of the history, of some hundred operations; zero means ten seconds.
 	Timeout time.Duration
+	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones tell the story.
+	MaxPerName int
 }
 
 // Judge judges a whole history. It does not change events, and may be called concurrently.
@@ -28,12 +30,15 @@ func Judge(events []history.Event, opts Options) Verdict {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
 	}
+	if opts.MaxPerName <= 0 {
+		opts.MaxPerName = maxPerName
+	}
 	if i := firstOutOfOrder(events); i >= 0 {
 		return undecided(fmt.Sprintf("event %d is earlier than the one before it", i))
 	}
 	second := make(chan opinion, 1)
 	go func() { second <- secondOpinion(events, opts.Timeout) }()
-	anomalies, malformed := observe(events)
+	anomalies, malformed := observe(events, opts.MaxPerName)
 	verdict := decide(anomalies, <-second)
 	if malformed != "" {
 		return undecided(malformed)
@@ -51,8 +56,8 @@ func firstOutOfOrder(events []history.Event) int {
 }
 
 // observe folds the monitors over a history. It also says what makes no sense in it, or "".
-func observe(events []history.Event) (anomalies []Anomaly, malformed string) {
-	var found findings
+func observe(events []history.Event, most int) (anomalies []Anomaly, malformed string) {
+	found := findings{most: most}
 	v, all := newView(), monitors()
 	emit := func(f *fact) {
 		for _, m := range all {
@@ -66,8 +71,9 @@ func observe(events []history.Event) (anomalies []Anomaly, malformed string) {
 	return found.list, v.malformed
 }
 
-// findings collects anomalies up to maxPerName.
+// findings collects anomalies, at most so many of one name.
 type findings struct {
+	most   int
 	list   []Anomaly
 	counts map[finding]int
 }
@@ -87,7 +93,7 @@ func (f *findings) add(anomalies []Anomaly) {
 	}
 	for _, a := range anomalies {
 		what := finding{a.Name, a.Lock}
-		if f.counts[what]++; f.counts[what] <= maxPerName {
+		if f.counts[what]++; f.counts[what] <= f.most {
 			f.list = append(f.list, a)
 		}
 	}
@@ -112,8 +118,9 @@ func decide(anomalies []Anomaly, second opinion) Verdict {
 func disagreement(anomalies []Anomaly, second opinion) string {
 	first := make(map[finding]bool)
 	for _, a := range anomalies {
-		if a.Name == DoubleHolder || a.Name == LostUpdate {
-			first[finding{a.Name, a.Lock}] = true
+		what := finding{a.Name, a.Lock}
+		if (a.Name == DoubleHolder || a.Name == LostUpdate) && !slices.Contains(second.unjudged, what) {
+			first[what] = true
 		}
 	}
 	for _, what := range second.illegal {

@@ -20,6 +20,11 @@ type updateSpan struct {
 type counterHistory struct {
 	name    string
 	updates []updateSpan
+	sequence
+	other   bool       // the data is no sequence
+	began   bool       // somebody said what the work is
+	opened  int        // how many updates there were by then
+	ledgers [][]string // as found
 }
 
 // counterHistories reads the updates of each counter, in the order in which they appear. Like the mutex's histories, it is read
@@ -36,14 +41,17 @@ func counterHistories(events []history.Event) []*counterHistory {
 	counters := make(map[string]*counterHistory)
 	var order []*counterHistory
 	var pending []call
-	add := func(name string, u updateSpan) {
+	of := func(name string) *counterHistory {
 		c := counters[name]
 		if c == nil {
 			c = &counterHistory{name: name}
 			counters[name] = c
 			order = append(order, c)
 		}
-		c.updates = append(c.updates, u)
+		return c
+	}
+	add := func(c *counterHistory, u updateSpan) {
+		c.updates = appendToMany(c.updates, u)
 	}
 	for i := range events {
 		e := &events[i]
@@ -57,12 +65,18 @@ func counterHistories(events []history.Event) []*counterHistory {
 			wired = true
 			for n := range pending {
 				if p := &pending[n]; e.ID != 0 && p.id == e.ID && p.client == e.Client {
-					p.wire.note(e.Detail.Command)
+					of(p.lock).note(&p.wire, e.Detail.Command)
 				}
 			}
 		case e.Lock == "":
+		case e.Kind == history.KindOpen && e.Detail != nil && e.Detail.Work != nil:
+			of(e.Lock).open(e.Detail.Work)
 		case e.Kind == history.KindFinal && e.Detail != nil:
-			add(e.Lock, updateSpan{call: at(i), done: at(i), value: e.Detail.Value, final: true})
+			c := of(e.Lock)
+			add(c, updateSpan{call: at(i), done: at(i), value: c.turned(e.Detail.Value), final: true})
+			if c.work == history.Ledger {
+				c.ledgers = append(c.ledgers, e.Detail.Work.Find("entries"))
+			}
 		case e.Client == "":
 		case e.Kind == history.KindCall && e.Op == history.OpWork:
 			if !slices.ContainsFunc(pending, func(c call) bool { return c.id == e.ID && c.client == e.Client }) {
@@ -71,23 +85,32 @@ func counterHistories(events []history.Event) []*counterHistory {
 		case e.Kind == history.KindReturn:
 			c := takeWaiting(&pending, func(c call) bool { return c.id == e.ID && c.client == e.Client })
 			if c.lock == e.Lock && e.Outcome == history.OK {
-				read, known := c.wire.read(e, wired)
-				add(e.Lock, updateSpan{call: at(c.event), done: at(i), value: read, blind: !known})
+				data := of(e.Lock)
+				read, known := data.read(&c.wire, e, wired)
+				add(data, updateSpan{call: at(c.event), done: at(i), value: read, blind: !known})
 			}
 		}
 	}
 	return order
 }
 
-// The model: a counter that only grows. What is known of it is a least value.
-type (
-	counterState struct{ least, updates int64 } // it is at least that, and so many updates were acknowledged
-	counterAdd   int64                          // input: the value was read, and one more written
-	counterBlind struct{}                       // input: one was added to whatever there was
-	counterRead  int64                          // input: the value was read
-)
+// open takes in what the work is. Who says so first is right.
+func (c *counterHistory) open(w *history.Work) {
+	if c.began {
+		return
+	}
+	var ok bool
+	c.sequence, ok = sequenceOf(w)
+	c.began, c.other, c.opened = true, !ok, len(c.updates)
+}
 
-// counterModel is the counter, with what is known of it at the beginning of a window.
+// counterState is what is known of a counter that only grows.
+type counterState struct {
+	least   int64 // it is at least that
+	updates int64 // and so many updates were acknowledged
+}
+
+// counterModel is the counter, with what is known of it at the beginning of a window. An input is an update.
 //
 // An update reads a value and puts the next one in its place, in one step. Updates that nobody acknowledged may have happened or
 // not, and so the counter may have grown in between; it never shrinks. In the end it has grown by every update acknowledged.
@@ -95,16 +118,30 @@ func counterModel(begin counterState) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return begin },
 		Step: func(state, input, _ any) (bool, any) {
-			s := state.(counterState)
-			switch in := input.(type) {
-			case counterAdd:
-				return int64(in) >= s.least, counterState{int64(in) + 1, s.updates + 1}
-			case counterBlind:
-				return true, counterState{s.least, s.updates + 1}
-			case counterRead:
-				return int64(in) >= max(s.least, s.updates), state
-			}
-			return false, state
+			s, u := state.(counterState), input.(*updateSpan)
+			return u.possible(s), u.after(s)
 		},
 	}
+}
+
+// possible says whether the update can have read what it did, from a counter of which that is known.
+func (u *updateSpan) possible(s counterState) bool {
+	switch {
+	case u.blind:
+		return true
+	case u.final:
+		return u.value >= max(s.least, s.updates)
+	}
+	return u.value >= s.least
+}
+
+// after is what is known of the counter once the update has been made as well.
+func (u *updateSpan) after(s counterState) counterState {
+	switch {
+	case u.final:
+		return s
+	case u.blind:
+		return counterState{s.least, s.updates + 1}
+	}
+	return counterState{max(s.least, u.value+1), s.updates + 1}
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -22,14 +23,17 @@ type span struct {
 
 // mutexHistory is the holds of one lock in the order of their beginning.
 type mutexHistory struct {
-	name  string
-	spans []span
+	name    string
+	spans   []span
+	holders map[string]*holder // by client
 }
 
 // holder is a client's latest hold of a lock while it is being read.
 type holder struct {
-	calls   map[int64]int // pending acquires and renewals, by operation: index of the call
+	asked   []asked       // pending acquires and renewals
 	release int64         // the release that ended the span, while it is pending
+	inner   []int64       // pending releases after which the client still has the lock
+	count   int           // how often the client has taken it, where that counts
 	span    int           // index in the history's spans
 	on      bool          // the client has neither released the lock nor lost it
 	active  bool          // and its validity is not over: the span has no end yet
@@ -37,28 +41,34 @@ type holder struct {
 	from    time.Duration // when its latest declaration can have been made at the earliest
 }
 
+// asked is an operation under way.
+type asked struct {
+	id   int64
+	call int // index of the call
+}
+
 // mutexReader reads the holds of all locks out of a history. It is written apart from the view on purpose: it is half of the
 // second judge.
 type mutexReader struct {
-	events  []history.Event
-	locks   map[string]*mutexHistory
-	order   []*mutexHistory
-	holders map[who]*holder
-	dead    map[string]bool
+	events []history.Event
+	locks  map[string]*mutexHistory
+	order  []*mutexHistory
+	dead   map[string]bool
+	counts map[string]bool // locks whose holder can take them again
 }
-
-type who struct{ client, lock string }
 
 // mutexHistories reads the holds of each lock, in the order in which the locks appear.
 func mutexHistories(events []history.Event) []*mutexHistory {
 	r := mutexReader{
-		events: events, locks: make(map[string]*mutexHistory), holders: make(map[who]*holder), dead: make(map[string]bool),
+		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
 	}
 	for i := range events {
 		r.event(i, &events[i])
 	}
-	for key, h := range r.holders {
-		r.lapse(h, r.locks[key.lock], never)
+	for _, lock := range r.order {
+		for _, h := range lock.holders {
+			r.lapse(h, lock, never)
+		}
 	}
 	return r.order
 }
@@ -67,6 +77,9 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	switch e.Kind {
 	case history.KindOpen:
 		r.dead[e.Client] = false
+		if e.Detail != nil {
+			r.counts[e.Lock] = e.Detail.Reentrant
+		}
 		return
 	case history.KindExit:
 		r.exit(i, e.Client)
@@ -116,14 +129,14 @@ func (r *mutexReader) command(e *history.Event) {
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]
 	if lock == nil {
-		lock = &mutexHistory{name: name}
+		lock = &mutexHistory{name: name, holders: make(map[string]*holder)}
 		r.locks[name] = lock
 		r.order = append(r.order, lock)
 	}
-	h := r.holders[who{client, name}]
+	h := lock.holders[client]
 	if h == nil {
-		h = &holder{calls: make(map[int64]int)}
-		r.holders[who{client, name}] = h
+		h = &holder{}
+		lock.holders[client] = h
 	}
 	return h, lock
 }
@@ -131,11 +144,15 @@ func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 func (r *mutexReader) call(h *holder, lock *mutexHistory, i int, e *history.Event) {
 	switch e.Op {
 	case history.OpAcquire, history.OpRenew:
-		if _, twice := h.calls[e.ID]; !twice {
-			h.calls[e.ID] = i
+		if h.pending(e.ID) < 0 {
+			h.asked = append(h.asked, asked{e.ID, i})
 		}
 	case history.OpRelease:
-		if h.finish(lock, at(i), open) {
+		switch {
+		case h.active && h.count > 1 && r.counts[e.Lock]:
+			h.count--
+			h.inner = append(h.inner, e.ID)
+		case h.finish(lock, at(i), open):
 			h.release = e.ID
 		}
 	}
@@ -147,12 +164,20 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 		h.release = 0
 		return
 	}
-	call, known := h.calls[e.ID]
-	if !known {
+	if n := slices.Index(h.inner, e.ID); n >= 0 {
+		h.inner = slices.Delete(h.inner, n, n+1)
+		if e.Outcome == history.No {
+			h.finish(lock, at(i), at(i))
+		}
 		return
 	}
+	n := h.pending(e.ID)
+	if n < 0 {
+		return
+	}
+	call := h.asked[n].call
 	kind, called := r.events[call].Op, r.events[call].At
-	delete(h.calls, e.ID)
+	h.asked = slices.Delete(h.asked, n, n+1)
 	switch {
 	case e.Outcome != history.OK || r.dead[e.Client]:
 	case kind == history.OpRenew:
@@ -160,8 +185,10 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	case e.Valid == history.Over:
 		h.finish(lock, at(i), at(i))
 	case h.active:
+		h.count++
 		h.declare(lock, i, e, called)
 	default:
+		h.count = 1
 		h.begin(lock, call, i, e, called)
 	}
 }
@@ -182,26 +209,29 @@ func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, called
 
 func (r *mutexReader) exit(i int, client string) {
 	r.dead[client] = client != ""
-	for key, h := range r.holders {
-		if key.client == client {
-			lock := r.locks[key.lock]
+	for _, lock := range r.order {
+		if h := lock.holders[client]; h != nil {
 			r.lapse(h, lock, r.events[i].At)
 			h.finish(lock, at(i), at(i))
-			clear(h.calls) // nobody will answer them
-			h.release = 0
+			h.asked, h.inner, h.release = nil, nil, 0 // nobody will answer them
 		}
 	}
 }
 
+// pending is the index of an operation among those under way; negative: it is not.
+func (h *holder) pending(id int64) int {
+	return slices.IndexFunc(h.asked, func(a asked) bool { return a.id == id })
+}
+
 // begin begins a hold at event i, unless the validity that comes with it is over already.
 func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, called time.Duration) {
-	*h = holder{calls: h.calls, on: true, ends: never, from: h.from}
+	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from}
 	h.declare(lock, i, e, called)
 	if h.ends <= e.At {
 		return
 	}
 	h.active, h.span = true, len(lock.spans)
-	lock.spans = append(lock.spans, span{call: at(call), got: at(i), end: open, done: open})
+	lock.spans = appendToMany(lock.spans, span{call: at(call), got: at(i), end: open, done: open})
 }
 
 // declare takes the validity that event i declares, if any. A hold that is over by it ends with the event.

@@ -20,7 +20,8 @@ type monitor interface {
 // monitors are the definitions of all anomalies.
 func monitors() []monitor {
 	return []monitor{
-		&doubleHolder{}, &deeds{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &falseAlarm{}, &fences{},
+		&doubleHolder{}, &deeds{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &overcount{}, &noReturn{},
+		&falseAlarm{}, &fences{}, &unfair{},
 	}
 }
 

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ import (
 type bench struct {
 	dice    *rand.Rand
 	lease   time.Duration // zero: the lock has none
+	counts  bool          // its holder can take it again
+	count   int           // how often the holder has, by the service
 	now     time.Duration
 	events  []history.Event
 	lastID  int64
@@ -36,6 +39,8 @@ type user struct {
 	success bool
 	read    int64
 	belief  bool // was told that it has the lock, and has not let go
+	taken   int  // how often it was told so since it had it last
+	inner   bool // its release is not the last one
 	good    time.Duration
 }
 
@@ -44,10 +49,11 @@ func newBench(t *rapid.T) *bench {
 	if rapid.Bool().Draw(t, "lease") {
 		b.lease = time.Duration(20+b.dice.IntN(280)) * ms
 	}
+	b.counts = rapid.Bool().Draw(t, "counts")
 	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
 		b.users = append(b.users, user{name: clientName(n)})
 		b.events = append(b.events, history.Event{Client: clientName(n), Lock: storyLock, Kind: history.KindOpen,
-			Detail: &history.Detail{Lease: b.lease, Leaseless: b.lease == 0}})
+			Detail: &history.Detail{Lease: b.lease, Leaseless: b.lease == 0, Reentrant: b.counts}})
 	}
 	return b
 }
@@ -92,11 +98,16 @@ func (b *bench) call(u *user) {
 	u.op = history.OpAcquire
 	if u.belief {
 		u.op = pick(b.dice, history.OpRelease, history.OpRelease, history.OpWork, history.OpRenew)
+		if b.counts && b.dice.IntN(4) == 0 {
+			u.op = history.OpAcquire
+		}
 	}
 	b.lastID++
 	u.id, u.served, u.success = b.lastID, false, false
 	if u.op == history.OpRelease {
-		u.belief = false
+		u.taken--
+		u.inner = b.counts && u.taken > 0 && (b.lease == 0 || b.now < u.good)
+		u.belief = u.inner
 	}
 	b.record(history.Event{Client: u.name, Lock: storyLock, Kind: history.KindCall, Op: u.op, ID: u.id})
 }
@@ -107,8 +118,12 @@ func (b *bench) serve(n int) {
 	u.served = true
 	switch u.op {
 	case history.OpAcquire:
-		if u.success = b.holder < 0; u.success {
+		if u.success = b.holder < 0 || b.counts && b.holder == n; u.success {
+			if b.holder < 0 {
+				b.count = 0
+			}
 			b.holder, b.until = n, b.now+b.lease
+			b.count++
 		}
 	case history.OpRenew:
 		if u.success = b.holder == n; u.success {
@@ -116,7 +131,9 @@ func (b *bench) serve(n int) {
 		}
 	case history.OpRelease:
 		if u.success = b.holder == n; u.success {
-			b.holder = -1
+			if b.count--; b.count == 0 || !b.counts {
+				b.holder = -1
+			}
 		}
 	case history.OpWork:
 		u.success, u.read = true, b.counter
@@ -137,7 +154,16 @@ func (b *bench) answer(n int, lost bool) {
 	case u.success && (u.op == history.OpRelease || inTime):
 		e.Outcome = history.OK
 	}
+	if u.op == history.OpRelease && e.Outcome == history.No {
+		u.belief = false
+	}
 	if e.Outcome == history.OK && (u.op == history.OpAcquire || u.op == history.OpRenew) {
+		if u.op == history.OpAcquire {
+			if !u.belief || b.lease > 0 && b.now >= u.good {
+				u.taken = 0
+			}
+			u.taken++
+		}
 		u.belief = true
 		if b.lease > 0 {
 			e.Valid = b.until - b.now
@@ -241,6 +267,7 @@ func genEvents(t *rapid.T) []history.Event {
 		if rapid.Bool().Draw(t, "detail") {
 			read := rapid.Int64Range(0, 4).Draw(t, "read")
 			e.Detail = &history.Detail{Read: read, Wrote: read + 1, Value: read, Lease: 50 * time.Millisecond}
+			e.Detail.Reentrant, e.Detail.Fair = rapid.Bool().Draw(t, "reentrant"), rapid.Bool().Draw(t, "fair")
 		}
 		if e.Kind == history.KindCommand {
 			e.Detail = &history.Detail{Command: genCommand(t)}
@@ -292,11 +319,11 @@ func TestCutAndUncutAgree(t *testing.T) {
 		}
 		size := rapid.IntRange(1, 6).Draw(t, "size")
 		for _, lock := range mutexHistories(events) {
-			whole := judgeWindows(mutexWindowsOf(lock.spans, len(lock.spans)+1), time.Minute)
+			whole := searched(mutexWindowsOf(lock.spans, len(lock.spans)+1))
 			require.Equal(t, whole, judgeWindows(mutexWindowsOf(lock.spans, size), time.Minute))
 		}
 		for _, c := range counterHistories(events) {
-			whole := judgeWindows(counterWindowsOf(c.updates, len(c.updates)+1), time.Minute)
+			whole := searched(counterWindowsOf(c.updates, len(c.updates)+1))
 			require.Equal(t, whole, judgeWindows(counterWindowsOf(c.updates, size), time.Minute))
 		}
 	})
@@ -314,11 +341,55 @@ func TestCutAndUncutCountersAgree(t *testing.T) {
 			u := updateSpan{call: position - pick(dice, int64(1), 3, 8), done: position, value: max(0, value)}
 			updates = append(updates, u)
 		}
-		whole := judgeWindows(counterWindowsOf(updates, len(updates)+1), time.Minute)
+		whole := searched(counterWindowsOf(updates, len(updates)+1))
 		for size := 1; size <= 4; size++ {
 			require.Equal(t, whole, judgeWindows(counterWindowsOf(updates, size), time.Minute), "%v", updates)
 		}
 	})
+}
+
+// searched leaves a history to porcupine, without looking at the order in which its operations are listed. It is judged as one
+// window.
+func searched(windows iter.Seq[window]) porcupine.CheckResult {
+	for w := range windows {
+		return porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute)
+	}
+	return porcupine.Ok
+}
+
+// In whichever order the operations of a window are listed, it is judged as porcupine judges it.
+func TestTheOrderListedIsNotTakenOnTrust(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dice := newDice(t)
+		w := window{model: mutexModel(0)}
+		for n := range rapid.IntRange(1, 5).Draw(t, "holds") {
+			length := func() int64 { return pick(dice, int64(0), 1, 2, 5) }
+			call := pick(dice, int64(0), 3, 6, 9, 12)
+			got := call + length()
+			end := got + length()
+			w.operations = append(w.operations,
+				porcupine.Operation{Input: mutexTake(n + 1), Call: call, Return: got},
+				porcupine.Operation{Input: mutexGive(n + 1), Call: end, Return: end + length()})
+		}
+		dice.Shuffle(len(w.operations)*rapid.IntRange(0, 1).Draw(t, "shuffled"), func(i, j int) {
+			w.operations[i], w.operations[j] = w.operations[j], w.operations[i]
+		})
+		require.Equal(t, porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute), w.judge(time.Minute))
+	})
+}
+
+// What a client had asked for before its process ended is answered by nobody, also when the client is started again.
+func TestNobodyAnswersForAClientThatHasEnded(t *testing.T) {
+	event := func(id int64, client string, kind history.Kind) history.Event {
+		return history.Event{ID: id, Client: client, Lock: storyLock, Kind: kind, Op: history.OpAcquire}
+	}
+	ok := func(e history.Event) history.Event { e.Outcome = history.OK; return e }
+	events := []history.Event{
+		event(1, "C1", history.KindCall), event(0, "C1", history.KindExit), event(0, "C1", history.KindOpen),
+		event(2, "C2", history.KindCall), ok(event(2, "C2", history.KindReturn)),
+		ok(event(1, "C1", history.KindReturn)),
+	}
+	require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{}))
 }
 
 // spoilt turns some answers of a legal history round: refusals into grants, readings into older ones, answers into none.

@@ -24,7 +24,8 @@ type op struct {
 	bound        time.Duration
 	outcome      history.Outcome // OutcomeNone while it is pending
 	gaveUp       bool
-	returned     int // index of the return
+	inner        bool // a release after which its client still has the lock
+	returned     int  // index of the return
 	returnedAt   time.Duration
 	lastCommand  time.Duration // when its latest command was through; zero if none was seen
 	took         int           // of an acquire: index of the command by which it took the lock; zero if none was seen
@@ -128,6 +129,13 @@ func (t *ops) took(id int64, client, command int) {
 			p.took = command
 		}
 	}
+}
+
+// alone says whether nobody but the client has an acquire pending on the lock.
+func (t *ops) alone(client, lock int) bool {
+	return !slices.ContainsFunc(t.pending, func(p op) bool {
+		return p.client != client && p.lock == lock && p.kind == history.OpAcquire
+	})
 }
 
 // acquiring is the pending acquire of client on lock, or the zero op.

@@ -105,7 +105,7 @@ func (m *unreleasable) step(f *fact, v *view) []Anomaly {
 	t, done := m.releases.follow(f, v)
 	definite := f.op.outcome == history.OK || f.op.outcome == history.No
 	switch {
-	case !done || !definite || t.changed || !t.stillOwner(f, v):
+	case !done || !definite || f.op.inner || t.changed || !t.stillOwner(f, v):
 		return nil
 	case t.lookedAt != 0:
 		return []Anomaly{t.leftInPlace(f.op, f.lock, t.lookedAt, v)}

@@ -14,6 +14,7 @@ import (
 type opinion struct {
 	illegal  []finding
 	timedOut []finding
+	unjudged []finding // there is no model of that
 }
 
 // secondOpinion judges the history of each lock, and of each protected counter, with porcupine, window by window.
@@ -23,7 +24,13 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 		o.add(finding{DoubleHolder, lock.name}, judgeWindows(mutexWindows(lock.spans), timeout))
 	}
 	for _, counter := range counterHistories(events) {
-		o.add(finding{LostUpdate, counter.name}, judgeWindows(counterWindows(counter.updates), timeout))
+		what := finding{LostUpdate, counter.name}
+		if counter.other {
+			o.unjudged = append(o.unjudged, what)
+			continue
+		}
+		o.add(what, judgeWindows(counterWindows(counter.updates), timeout))
+		o.add(what, judgeWindows(counter.dataWindows(), timeout))
 	}
 	return o
 }
@@ -37,7 +44,7 @@ func (o *opinion) add(what finding, result porcupine.CheckResult) {
 	}
 }
 
-// window is a part of a history that can be judged by itself.
+// window is a part of a history that can be judged by itself. Its operations are good until the next one is made.
 type window struct {
 	model      porcupine.Model
 	operations []porcupine.Operation
@@ -53,25 +60,29 @@ func judgeWindows(windows iter.Seq[window], timeout time.Duration) porcupine.Che
 	return porcupine.Ok
 }
 
-// judge leaves the window to porcupine, unless its operations follow one another: then there is one order only, and nothing to
-// search.
+// judge leaves the window to porcupine, unless its operations may have taken effect in the order in which they are listed: then
+// there is nothing to search.
 func (w window) judge(timeout time.Duration) porcupine.CheckResult {
-	state := w.model.Init()
-	last := int64(-1)
-	for _, o := range w.operations {
-		if o.Call <= last {
-			return porcupine.CheckOperationsTimeout(w.model, w.operations, timeout)
-		}
-		last = o.Return
+	if w.legalAsListed() {
+		return porcupine.Ok
 	}
+	return porcupine.CheckOperationsTimeout(w.model, w.operations, timeout)
+}
+
+// legalAsListed says whether the model allows the operations in the order in which they are listed, and none of them had returned
+// when one listed before it was called.
+func (w window) legalAsListed() bool {
+	state := w.model.Init()
+	called := int64(-1) // the latest call so far
 	for _, o := range w.operations {
+		called = max(called, o.Call)
 		legal, next := w.model.Step(state, o.Input, o.Output)
-		if !legal {
-			return porcupine.Illegal
+		if !legal || o.Return < called {
+			return false
 		}
 		state = next
 	}
-	return porcupine.Ok
+	return true
 }
 
 // Positions in a history are event indexes, doubled: what happens between two events, such as the end of a validity, has the odd
@@ -84,4 +95,13 @@ func at(event int) int64 { return 2 * int64(event) }
 func beforeTime(events []history.Event, when time.Duration) int64 {
 	n, _ := slices.BinarySearchFunc(events, when, func(e history.Event, t time.Duration) int { return int(e.At - t) })
 	return at(n) - 1
+}
+
+// appendToMany appends to a list that may become very long. It doubles the room where append, in smaller steps, would leave
+// several times as much behind.
+func appendToMany[T any](list []T, element T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(64, len(list)))
+	}
+	return append(list, element)
 }

@@ -110,7 +110,7 @@ func (p *premises) fell(f injury, e *history.Event) bool {
 	case "clock-jump":
 		return true // it shortens every lease on the server
 	case "skew":
-		return e.Kind == history.KindCall && e.Client == f.target || p.busy(f.target, e.At)
+		return e.Kind == history.KindCall && history.ProcessOf(e.Client) == f.target || p.busy(f.target, e.At)
 	case "crash":
 		return p.leftBehind(f.target, e.At)
 	case "restart":
@@ -119,10 +119,18 @@ func (p *premises) fell(f injury, e *history.Event) bool {
 	return p.busy(f.target, e.At)
 }
 
+// hits says whether a fault of that target falls on a client: one of a process falls on every lock in it.
+func (p *premises) hits(target string, client int) bool {
+	if client == 0 {
+		return false
+	}
+	name := p.v.clients.name(client)
+	return name == target || history.ProcessOf(name) == target
+}
+
 // busy says whether a client is in a hold or has an operation under way; the empty name stands for anybody.
 func (p *premises) busy(name string, at time.Duration) bool {
-	client := p.v.clients.find(name)
-	is := func(c int) bool { return name == "" || c == client }
+	is := func(c int) bool { return name == "" || p.hits(name, c) }
 	return slices.ContainsFunc(p.v.ops.pending, func(o op) bool { return is(o.client) }) ||
 		slices.ContainsFunc(p.v.keys, func(k lockView) bool {
 			for c, h := range k.holds {
@@ -136,13 +144,15 @@ func (p *premises) busy(name string, at time.Duration) bool {
 
 // leftBehind says whether the service still keeps a lock for a client.
 func (p *premises) leftBehind(name string, at time.Duration) bool {
-	client := p.v.clients.find(name)
-	return client != 0 && slices.ContainsFunc(p.v.keys, func(k lockView) bool {
-		return k.ledger.there && k.ledger.owner.client == client && k.ledger.owner.leased(at)
+	return slices.ContainsFunc(p.v.keys, func(k lockView) bool {
+		return k.ledger.there && p.hits(name, k.ledger.owner.client) && k.ledger.owner.leased(at)
 	})
 }
 
 func (p *premises) fault(f *history.Fault) {
+	if f.Name == history.Stall {
+		return // nobody's doing
+	}
 	what := injury{f.Name, f.Target}
 	isWhat := func(o injury) bool { return o == what }
 	awaited := slices.Contains(p.awaited, what)

@@ -3,6 +3,7 @@ package checker
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,15 @@ func TestPremises(t *testing.T) {
 		"nobody asked":           {opened + "1ms C1 calls acquire #1\n1ms C1 sends #1 SET k a\n2ms C1 returns #1 ok\n", ""},
 		"had it already":         {firstHold + "3ms C1 calls acquire #2\n4ms C1 returns #2 ok\n", ""},
 		"another client's fault": {firstHold + "3ms fault partition C2 inject\n4ms fault partition C2 effective\n5ms C1 calls check #2\n",
+			"no fault fell on a hold or on an operation under way"},
+		"crash of the holder's process": {strings.ReplaceAll(firstHold, "C1", "C1.b") + crash, ""},
+		"fault of the holder's process": {
+			strings.ReplaceAll(firstHold, "C1", "C1.b") + "3ms fault pause C1 inject\n4ms fault pause C1 effective\n", "",
+		},
+		"wrong clock of the holder's process": {
+			"0ms fault skew C1 inject\n0ms fault skew C1 effective\n" + strings.ReplaceAll(released, "C1", "C1.b"), "",
+		},
+		"fault of another in its process": {firstHold + "3ms fault hold C1.b effective\n4ms C1 calls check #2\n",
 			"no fault fell on a hold or on an operation under way"},
 		"crash of the holder":       {firstHold + crash, ""},
 		"crash while it is waiting": {opened + "0ms C2 opens\n0ms C2 calls acquire #1\n0ms C2 sends #1 SET k a : - -> a@10s\n0ms C2 returns #1 ok\n1ms C1 calls acquire #2\n" + crash, ""},

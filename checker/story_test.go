@@ -18,7 +18,7 @@ const (
 
 // readStory reads a history that is written to be read by people. Each line is a time and one of
 //
-//	C1 opens, lease 500ms | leaseless
+//	C1 opens, lease 500ms | leaseless [servers 5] [reentrant] [fair]
 //	C1 calls acquire #1 [bound 1s]
 //	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2]
 //	C1 writes #2 SET counter 1 : 0 -> 1
@@ -26,6 +26,9 @@ const (
 //	C1 valid 480ms | C1 lost | C1 exits
 //	fault pause C1 inject|effective|recover
 //	final 3
+//
+// Where the work is no counter, opens and final say so, with the data: "work stock has stock=1". A command to the resource may say
+// what it was answered: "; reply 1". In data, arguments and replies _ stands for a blank and | lies between values.
 //
 // Blank lines and what follows a # at the start of a line are left out. The number of an operation may be left out of sends.
 func readStory(path string) ([]history.Event, error) {
@@ -75,6 +78,9 @@ func (s *story) line(line string) error {
 		e.Kind = history.KindFinal
 		e.Detail = &history.Detail{}
 		e.Detail.Value, err = strconv.ParseInt(w.next(), 10, 64)
+		if err == nil {
+			err = options(&e, &w)
+		}
 	case "fault":
 		e.Kind, e.Lock = history.KindFault, ""
 		e.Detail = &history.Detail{Fault: &history.Fault{Name: w.next(), Target: w.next(), Phase: history.Phase(w.next())}}
@@ -139,6 +145,9 @@ func (s *story) command(e *history.Event, w *words, work bool, effect string) er
 		e.Op = s.calls[e.ID]
 	}
 	c.Args, *w = *w, nil
+	for n := range c.Args {
+		c.Args[n] = blanks(c.Args[n])
+	}
 	states, flags, _ := strings.Cut(effect, ";")
 	before, after, ok := strings.Cut(states, "->")
 	if ok {
@@ -168,6 +177,8 @@ func state(text string) (history.State, error) {
 	return s, err
 }
 
+func blanks(text string) string { return strings.ReplaceAll(text, "_", " ") }
+
 func options(e *history.Event, w *words) error {
 	detail := func() *history.Detail {
 		if e.Detail == nil {
@@ -188,16 +199,37 @@ func options(e *history.Event, w *words) error {
 		switch word := w.next(); word {
 		case "lease":
 			detail().Lease = length()
+		case "servers":
+			detail().Servers = int(whole())
 		case "leaseless":
 			detail().Leaseless = true
 		case "bound":
 			detail().Bound = length()
+		case "reentrant":
+			detail().Reentrant = true
+		case "fair":
+			detail().Fair = true
 		case "gave-up":
 			detail().GaveUp = true
 		case "valid":
 			e.Valid = length()
 		case "fence":
 			e.Fence = whole()
+		case "work":
+			detail().Work = &history.Work{Workload: history.Workload(w.next())}
+		case "has":
+			name, values, _ := strings.Cut(w.next(), "=")
+			datum := history.Datum{Name: blanks(name)}
+			if values != "" {
+				datum.Values = strings.Split(blanks(values), "|")
+			}
+			detail().Work.Data = append(detail().Work.Data, datum)
+		case "reply":
+			detail().Command.Reply = blanks(w.next())
+		case "did":
+			detail().Text = blanks(w.next())
+		case "error":
+			detail().Error = blanks(w.next())
 		case "read":
 			detail().Read = whole()
 		case "wrote":

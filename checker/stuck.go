@@ -9,7 +9,8 @@ import (
 
 // stuckLock: nobody alive holds the lock, yet nobody can get it within the bound. An acquire with a bound was refused; from its
 // call to its return no client was in a hold and the lock changed hands in no other way; and when every honest lease had ended,
-// a command of the acquire still found the lock there.
+// a command of the acquire still found the lock there. A lock that promises order may be stuck without being there: then it is
+// refused for the sake of somebody who is gone.
 type stuckLock struct {
 	waiting []stuckWait
 }
@@ -23,6 +24,7 @@ type stuckWait struct {
 	owner     claim
 	seen      int // index of the latest command that found the lock there though its lease had ended; 0: none
 	seenAt    time.Duration
+	free      bool // it found no lock there, and was refused all the same
 }
 
 func (m *stuckLock) step(f *fact, v *view) []Anomaly {
@@ -78,8 +80,15 @@ func changesHands(f *fact) bool {
 
 // command looks for the proof: the lock is still there when it should have been freed.
 func (m *stuckLock) command(f *fact, v *view) {
-	if f.change == nil || f.work || !f.change.Before.Exists() || !f.change.After.Exists() {
+	if f.change == nil || f.work || f.change.Before.Exists() != f.change.After.Exists() {
 		return
+	}
+	if !f.change.Before.Exists() && !(v.keys[f.lock].fair && asks(f.e.Detail.Command) && v.ops.alone(f.client, f.lock)) {
+		return
+	}
+	seen := f.e.At
+	if f.found > 0 {
+		seen = f.found
 	}
 	for n := range m.waiting {
 		w := &m.waiting[n]
@@ -88,8 +97,8 @@ func (m *stuckLock) command(f *fact, v *view) {
 		}
 		o := f.owner
 		maybe := o.client != 0 && !o.dead && (o.standing == pending || o.standing == dubious) && o.leased(f.e.At)
-		if f.e.At > v.keys[f.lock].freedBy(f.op.calledAt) && !maybe {
-			w.owner, w.seen, w.seenAt = o, f.i, f.e.At
+		if seen > v.keys[f.lock].freedBy(f.op.calledAt) && !maybe {
+			w.owner, w.seen, w.seenAt, w.free = o, f.i, f.e.At, !f.change.Before.Exists()
 		}
 	}
 }
@@ -118,10 +127,14 @@ func (m *stuckLock) returned(f *fact, v *view) []Anomaly {
 		clients = append(clients, owner)
 		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, told(w.owner.at))
 	}
+	still := fmt.Sprintf("the lock was still there at %s%s", told(w.seenAt), whose)
+	if w.free {
+		still = fmt.Sprintf("the lock was free at %s", told(w.seenAt))
+	}
 	return []Anomaly{{
 		Name: StuckLock, Lock: v.locks.name(f.lock), Clients: clients, At: f.e.At,
-		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and the lock was still there at %s%s, though no client was in a hold.",
-			client, told(f.op.calledAt), told(f.e.At), told(w.seenAt), whose),
+		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and %s, though no client was in a hold.",
+			client, told(f.op.calledAt), told(f.e.At), still),
 		Events: inOrder(f.op.called, w.seen, f.i),
 	}}
 }

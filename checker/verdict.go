@@ -25,8 +25,10 @@ const (
 	StuckLock       Name = "stuck-lock"
 	GhostLock       Name = "ghost-lock"
 	Unreleasable    Name = "unreleasable"
+	NoReturn        Name = "no-return"
 	FalseAlarm      Name = "false-alarm"
 	FenceRegression Name = "fence-regression"
+	Unfair          Name = "unfair"
 )
 
 // Definition is an anomaly and what it means, in one line.
@@ -48,8 +50,10 @@ func Definitions() []Definition {
 		{StuckLock, "nobody alive holds it, yet nobody can get it within the bound"},
 		{GhostLock, "the service holds the lock for a client that was told, or concluded, that it did not get it"},
 		{Unreleasable, "the rightful holder's release leaves its own lock in place"},
+		{NoReturn, "a release did not return in its user's time, though nothing held it up but the lock itself"},
 		{FalseAlarm, "the lock told its holder that it was lost, or not held, and that was untrue"},
 		{FenceRegression, "a later grant got a smaller fence"},
+		{Unfair, "a lock that promises order granted out of order"},
 	}
 }
 
@@ -63,6 +67,9 @@ type Anomaly struct {
 	Why string `json:"why"`
 	// Events are the indexes in the history of the events that show it, in order.
 	Events []int `json:"events"`
+	// Beyond says, of a storm only, what befell the clients that the lock does not promise to survive. It is empty where nothing
+	// excuses the lock.
+	Beyond string `json:"beyond,omitempty"`
 }
 
 // Kind is the kind of a verdict.
@@ -79,7 +86,7 @@ const (
 // Verdict is what came out of a cell: safe, a list of anomalies, unknown, or n/a with a reason.
 type Verdict struct {
 	Kind      Kind      `json:"kind"`
-	Anomalies []Anomaly `json:"anomalies,omitempty"` // in order of time; several may share a name
+	Anomalies []Anomaly `json:"anomalies,omitempty"` // in order of time, in a storm those that break a promise first; several may share a name
 	Reason    string    `json:"reason,omitempty"`    // of unknown and n/a
 	// CheckerFault: the two judges disagreed, so the lab's own checker is at fault; the kind is then unknown.
 	CheckerFault bool `json:"checker_fault,omitempty"`

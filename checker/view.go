@@ -19,6 +19,7 @@ type hold struct {
 	ends    time.Duration // by the validity that the lock declared, as early as can be; never if it declared none
 	from    time.Duration // the client's last declaration cannot have been made before; see validUntil
 	again   bool          // it was acquired again while it lasted
+	count   int           // how often it was acquired and not released; counts only where the lock does
 }
 
 func (h hold) active(at time.Duration) bool { return h.on && at < h.ends }
@@ -36,8 +37,11 @@ func (h *hold) declare(e *history.Event, called time.Duration) {
 type lockView struct {
 	lease     time.Duration
 	leaseless bool
+	reentrant bool   // its holder has it until as many releases as acquires
+	fair      bool   // it promises order
 	holds     []hold // by client
 	ledger    ledger
+	quorum    *quorum // of a lock that lives on several servers; nil: it lives on one
 }
 
 // view is what an attentive observer knows at one point of a history: who believes to hold which lock, and whose it is by the
@@ -74,6 +78,10 @@ type fact struct {
 	owner  claim // before
 	live   bool  // the owner's claim had to be respected: see view.live
 	mine   claim // what the command founds for client if it took the lock
+	// Of a lock that lives on several servers: since when it has been seen to be taken, and that what the command found there is
+	// none of the owner's.
+	found     time.Duration
+	elsewhere bool
 }
 
 func (v *view) client(name string) int {
@@ -157,7 +165,11 @@ func (v *view) step(i int, e *history.Event, emit func(*fact)) {
 func (v *view) open(f *fact) {
 	v.dead[f.client] = false
 	if d := f.e.Detail; d != nil && f.lock != 0 {
-		v.keys[f.lock].lease, v.keys[f.lock].leaseless = d.Lease, d.Leaseless
+		k := &v.keys[f.lock]
+		k.lease, k.leaseless, k.reentrant, k.fair = d.Lease, d.Leaseless, d.Reentrant, d.Fair
+		if d.Servers > 1 && k.quorum == nil {
+			k.quorum = newQuorum(d.Servers)
+		}
 	}
 }
 
@@ -169,12 +181,16 @@ func (v *view) call(f *fact) {
 	if f.client == 0 || f.lock == 0 {
 		return
 	}
+	o.inner = o.kind == history.OpRelease && v.keys[f.lock].reentrant && f.hold.active(f.e.At) && f.hold.count > 1
 	if !v.ops.call(o) {
 		v.malformed = fmt.Sprintf("event %d calls operation %d, which is under way already", f.i, o.id)
 		return
 	}
 	f.op = o
-	if f.op.kind == history.OpRelease {
+	switch {
+	case o.inner:
+		v.hold(f.client, f.lock).count--
+	case o.kind == history.OpRelease:
 		v.end(f, true)
 	}
 }
@@ -201,13 +217,16 @@ func (v *view) back(f *fact) {
 			v.renewed(f)
 		}
 	case history.OpRelease:
+		if f.op.inner && f.op.outcome == history.No {
+			v.end(f, false) // it was told that the lock is not its own
+		}
 		if l.owner.client == f.client && f.op.outcome != history.Unknown {
 			l.owner.releasing = false
 		}
 	}
 }
 
-// acquired begins a hold. To acquire again while holding is left alone: whether the lock counts, nobody has said.
+// acquired begins a hold, or takes it once more.
 func (v *view) acquired(f *fact) {
 	if v.dead[f.client] {
 		return
@@ -218,8 +237,9 @@ func (v *view) acquired(f *fact) {
 	}
 	h := v.hold(f.client, f.lock)
 	h.again = true
+	h.count++
 	if !f.hold.active(f.e.At) {
-		*h = hold{on: true, op: f.op.id, since: f.i, sinceAt: f.e.At, ends: never, from: h.from}
+		*h = hold{on: true, op: f.op.id, since: f.i, sinceAt: f.e.At, ends: never, from: h.from, count: 1}
 		f.began = true
 	}
 	h.declare(f.e, f.op.calledAt)
@@ -278,11 +298,14 @@ func (v *view) fault(e *history.Event) {
 	}
 	for lock := range v.keys {
 		v.keys[lock].ledger.stale = true
+		v.keys[lock].quorum.doubt(e.Detail.Fault.Target)
 	}
 }
 
 // onServer says whether a fault hits a server rather than a client.
-func onServer(f *history.Fault) bool { return f.Name == "restart" || f.Name == "clock-jump" }
+func onServer(f *history.Fault) bool {
+	return f.Name == "restart" || f.Name == "clock-jump" || f.Name == "operator"
+}
 
 func (v *view) command(f *fact, emit func(*fact)) {
 	d := f.e.Detail
@@ -315,6 +338,7 @@ func (v *view) unasked(f *fact, c *history.Command) {
 		return
 	}
 	v.keys[f.lock].ledger.stale = true
+	v.keys[f.lock].quorum.doubt(c.Server)
 	if grants(c, nil) {
 		v.hold(f.client, f.lock).from = f.e.At
 	}
@@ -327,6 +351,9 @@ func (v *view) work(f *fact, c *history.Command, emit func(*fact)) {
 	if f.lock == 0 {
 		f.lock = v.locks.find(f.e.Lock)
 	}
+	if f.lock == 0 && len(v.locks.list) == 2 { // a write that came after its operation had been given up; the first entry is nobody's
+		f.lock = 1
+	}
 	if f.lock == 0 {
 		return
 	}
@@ -336,6 +363,10 @@ func (v *view) work(f *fact, c *history.Command, emit func(*fact)) {
 
 // touch brings the ledger up to a command that named a lock's key.
 func (v *view) touch(f *fact, c *history.Command) {
+	if v.keys[f.lock].quorum != nil {
+		v.touchQuorum(f, c)
+		return
+	}
 	l := &v.keys[f.lock].ledger
 	l.observe(c.Server, f.change.Before)
 	f.hold = *v.hold(f.client, f.lock)

@@ -17,7 +17,7 @@ type wire struct {
 
 // note takes in a command of the operation.
 func (w *wire) note(c *history.Command) {
-	if len(c.Args) == 0 || c.Reply == "" || strings.HasPrefix(c.Reply, "-") {
+	if !answered(c) {
 		return
 	}
 	switch name := strings.ToUpper(c.Args[0]); {

@@ -37,7 +37,7 @@ func (m *staleWrite) step(f *fact, v *view) []Anomaly {
 			*t = next
 		}
 	case f.e.Kind == history.KindReturn && f.op.outcome == history.OK && f.op.kind == history.OpRelease:
-		if t.client == f.client && f.op.called > t.event {
+		if t.client == f.client && f.op.called > t.event && !f.op.inner {
 			t.released = f.e.At
 		}
 	case f.wrote:
@@ -82,20 +82,25 @@ func (t turn) judge(f *fact, v *view) []Anomaly {
 	return []Anomaly{anomaly}
 }
 
-// lostUpdate: an acknowledged update is missing. Work adds one to a counter; so no two acknowledged updates may have read the
+// lostUpdate: an acknowledged update is missing. Work adds one to a counter, or to what counts as one (see sequence); so no two acknowledged updates may have read the
 // same value, none may have read what an update acknowledged before it had replaced, and the end is no smaller than what the
 // last one wrote, nor than the number of updates acknowledged. What others may have added in between loses nothing.
 //
 // What an update read and wrote is what its commands to the resource say, and where they say nothing what its client says.
+// Of a stock no more can be sold than there was. The data of a market is judged by itself.
 type lostUpdate struct {
 	counters []counter // by lock
 }
 
 // counter is the protected counter of one lock.
 type counter struct {
-	highest update // of the acknowledged ones
-	acks    int64  // updates acknowledged, also those of which nobody knows what they read
-	last    update // the latest of these
+	sequence
+	began   bool    // somebody has said what the work is
+	market  *market // where the data is no sequence
+	sold    int64   // of a stock: sales acknowledged
+	highest update  // of the acknowledged ones
+	acks    int64   // updates acknowledged, also those of which nobody knows what they read
+	last    update  // the latest of these
 	pending []pendingUpdate
 	recent  []update // by value read: acknowledged while one that is pending was already under way
 }
@@ -122,13 +127,21 @@ func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
 		}
 		return nil
 	}
-	if f.lock == 0 || f.op.kind != history.OpWork && f.e.Kind != history.KindFinal {
+	opens := f.e.Kind == history.KindOpen && f.e.Detail != nil && f.e.Detail.Work != nil
+	if f.lock == 0 || f.op.kind != history.OpWork && f.e.Kind != history.KindFinal && !opens {
 		return nil
 	}
 	for len(m.counters) <= f.lock {
 		m.counters = append(m.counters, counter{})
 	}
 	c := &m.counters[f.lock]
+	if opens {
+		c.open(f.e.Detail.Work)
+		return nil
+	}
+	if c.market != nil {
+		return c.market.step(f, v)
+	}
 	switch f.e.Kind {
 	case history.KindCall:
 		c.pending = append(c.pending, pendingUpdate{op: f.op.id, client: f.client, before: c.highest})
@@ -142,6 +155,18 @@ func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
 	return nil
 }
 
+// open takes in what the work is. Who says so first is right.
+func (c *counter) open(w *history.Work) {
+	if c.began {
+		return
+	}
+	var ok bool
+	if c.sequence, ok = sequenceOf(w); !ok {
+		c.market = newMarket(w)
+	}
+	c.began, c.sold = true, 0
+}
+
 // forget drops the updates of a client that has ended: nobody will acknowledge them.
 func (c *counter) forget(client int) {
 	c.pending = slices.DeleteFunc(c.pending, func(p pendingUpdate) bool { return p.client == client })
@@ -153,7 +178,7 @@ func (c *counter) forget(client int) {
 func (c *counter) command(f *fact) {
 	for n := range c.pending {
 		if p := &c.pending[n]; f.work && p.op == f.op.id && p.client == f.client {
-			p.wire.note(f.e.Detail.Command)
+			c.note(&p.wire, f.e.Detail.Command)
 		}
 	}
 }
@@ -169,10 +194,11 @@ func (c *counter) returned(f *fact, v *view) []Anomaly {
 		return nil
 	}
 	c.acks++
+	c.sold++
 	c.last = update{client: f.client, event: f.i, at: f.e.At}
-	read, ok := own.wire.read(f.e, v.wired)
+	read, ok := c.read(&own.wire, f.e, v.wired)
 	if !ok {
-		return nil
+		return c.soldTooMany(f, v, nil)
 	}
 	u := update{read: read, client: f.client, event: f.i, at: f.e.At}
 	lost, n := c.lostBy(u, own.before)
@@ -183,19 +209,35 @@ func (c *counter) returned(f *fact, v *view) []Anomaly {
 		c.highest = u
 	}
 	if lost.event == 0 {
-		return nil
+		return c.soldTooMany(f, v, nil)
 	}
 	mine, other := v.clients.name(u.client), v.clients.name(lost.client)
-	why := fmt.Sprintf("%s and %s both read %d and wrote %d (acknowledged at %s and %s): one of the two updates is lost.",
-		other, mine, read, read+1, told(lost.at), told(u.at))
+	why := c.bothRead(other, mine, read, told(lost.at), told(u.at))
 	if lost.read != read {
-		why = fmt.Sprintf("%s read %d at %s, though %s's update to %d had been acknowledged at %s.",
-			mine, read, told(u.at), other, lost.read+1, told(lost.at))
+		why = c.readTooOld(mine, read, told(u.at), other, lost.read+1, told(lost.at))
 	}
-	return []Anomaly{{
+	return c.soldTooMany(f, v, &Anomaly{
 		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{mine, other}, At: f.e.At, Why: why,
 		Events: inOrder(lost.event, f.op.called, f.i),
-	}}
+	})
+}
+
+// soldTooMany adds to what an acknowledged sale has shown already, if anything, that the stock did not suffice for it.
+func (c *counter) soldTooMany(f *fact, v *view, shown *Anomaly) []Anomaly {
+	if c.stock > 0 && c.sold > c.stock {
+		if shown == nil {
+			shown = &Anomaly{
+				Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{v.clients.name(f.client)}, At: f.e.At,
+				Why:    fmt.Sprintf("%s's sale was acknowledged at %s.", v.clients.name(f.client), told(f.e.At)),
+				Events: inOrder(f.op.called, f.i),
+			}
+		}
+		shown.Why += " " + c.oversold(c.sold)
+	}
+	if shown == nil {
+		return nil
+	}
+	return []Anomaly{*shown}
 }
 
 // lostBy finds the update that u shows to be lost, and where u belongs among the recent ones (negative: it is not needed there).
@@ -218,21 +260,20 @@ func (c *counter) final(f *fact, v *view) []Anomaly {
 	if f.e.Detail == nil {
 		return nil
 	}
-	value, last, why := f.e.Detail.Value, c.highest, ""
+	value, last, why := c.turned(f.e.Detail.Value), c.highest, ""
 	switch {
 	case value < c.acks:
-		why = fmt.Sprintf("%d updates were acknowledged, and the counter ended at %d.", c.acks, value)
+		why = c.tooFew(c.acks, value)
 		if last.event == 0 {
 			last = c.last
 		}
 	case last.event != 0 && value <= last.read:
-		why = fmt.Sprintf("The counter ended at %d, though %s's update to %d had been acknowledged at %s.",
-			value, v.clients.name(last.client), last.read+1, told(last.at))
+		why = c.tooLow(value, v.clients.name(last.client), last.read+1, told(last.at))
 	default:
-		return nil
+		return c.forks(f, v)
 	}
-	return []Anomaly{{
+	return append(c.forks(f, v), Anomaly{
 		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{v.clients.name(last.client)}, At: f.e.At, Why: why,
 		Events: inOrder(last.event, f.i),
-	}}
+	})
 }

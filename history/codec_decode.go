@@ -63,8 +63,14 @@ func (d *decoder) detail() *Detail {
 			v.Lease = time.Duration(d.int())
 		case "leaseless":
 			v.Leaseless = d.bool()
+		case "servers":
+			v.Servers = int(d.int())
 		case "local":
 			v.Local = d.bool()
+		case "reentrant":
+			v.Reentrant = d.bool()
+		case "fair":
+			v.Fair = d.bool()
 		case "bound":
 			v.Bound = time.Duration(d.int())
 		case "gave_up":
@@ -87,6 +93,8 @@ func (d *decoder) detail() *Detail {
 			v.Command = d.command()
 		case "fault":
 			v.Fault = d.fault()
+		case "work":
+			v.Work = d.work()
 		default:
 			d.skip(0)
 		}
@@ -177,6 +185,40 @@ func (d *decoder) fault() *Fault {
 			v.Phase = Phase(d.name())
 		case "what":
 			v.What = d.string()
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) work() *Work {
+	if d.null() {
+		return nil
+	}
+	v := new(Work)
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "workload":
+			v.Workload = Workload(d.name())
+		case "data":
+			v.Data = nil
+			d.array(func() { v.Data = append(v.Data, d.datum()) })
+		default:
+			d.skip(0)
+		}
+	})
+	return v
+}
+
+func (d *decoder) datum() (v Datum) {
+	d.object(func(key []byte) {
+		switch string(key) {
+		case "name":
+			v.Name = d.name()
+		case "values":
+			v.Values = nil
+			d.array(func() { v.Values = append(v.Values, d.string()) })
 		default:
 			d.skip(0)
 		}

@@ -29,7 +29,10 @@ func appendDetail(b []byte, d *Detail) []byte {
 	start := len(b)
 	b = appendInt(b, "lease", int64(d.Lease))
 	b = appendBool(b, "leaseless", d.Leaseless)
+	b = appendInt(b, "servers", int64(d.Servers))
 	b = appendBool(b, "local", d.Local)
+	b = appendBool(b, "reentrant", d.Reentrant)
+	b = appendBool(b, "fair", d.Fair)
 	b = appendInt(b, "bound", int64(d.Bound))
 	b = appendBool(b, "gave_up", d.GaveUp)
 	b = appendString(b, "error", d.Error)
@@ -47,6 +50,10 @@ func appendDetail(b []byte, d *Detail) []byte {
 		b = append(b, `,"fault":`...)
 		b = appendFault(b, d.Fault)
 	}
+	if d.Work != nil {
+		b = append(b, `,"work":`...)
+		b = appendWork(b, d.Work)
+	}
 	return closeObject(b, start)
 }
 
@@ -55,14 +62,7 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendString(b, "server", c.Server)
 	b = appendInt(b, "conn", c.Conn)
 	if len(c.Args) > 0 {
-		b = append(b, `,"args":[`...)
-		for i, arg := range c.Args {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendQuoted(b, arg)
-		}
-		b = append(b, ']')
+		b = appendStrings(append(b, `,"args":`...), c.Args)
 	}
 	b = appendString(b, "reply", c.Reply)
 	b = appendInt(b, "sent", int64(c.Sent))
@@ -108,6 +108,42 @@ func appendFault(b []byte, f *Fault) []byte {
 	b = appendString(b, "phase", string(f.Phase))
 	b = appendString(b, "what", f.What)
 	return closeObject(b, start)
+}
+
+func appendWork(b []byte, w *Work) []byte {
+	start := len(b)
+	b = appendString(b, "workload", string(w.Workload))
+	if len(w.Data) > 0 {
+		b = append(b, `,"data":[`...)
+		for i := range w.Data {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendDatum(b, &w.Data[i])
+		}
+		b = append(b, ']')
+	}
+	return closeObject(b, start)
+}
+
+func appendDatum(b []byte, d *Datum) []byte {
+	start := len(b)
+	b = appendString(b, "name", d.Name)
+	if len(d.Values) > 0 {
+		b = appendStrings(append(b, `,"values":`...), d.Values)
+	}
+	return closeObject(b, start)
+}
+
+func appendStrings(b []byte, list []string) []byte {
+	b = append(b, '[')
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, s)
+	}
+	return append(b, ']')
 }
 
 // closeObject makes an object of the fields appended since start, each of which begins with a comma.

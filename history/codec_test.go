@@ -41,6 +41,7 @@ func TestWriteIsReadable(t *testing.T) {
 	text := written(t,
 		Event{At: 1500, Kind: KindReturn, Client: "C1", Op: OpAcquire, ID: 7, Lock: "k", Outcome: OK, Valid: time.Second, Fence: 3},
 		Event{At: 1600, Kind: KindFinal, Lock: "k", Detail: &Detail{}},
+		Event{At: 1650, Kind: KindFinal, Lock: "k", Detail: &Detail{Work: &Work{Stock, []Datum{{"stock", []string{"1"}}, {Name: "none"}}}}},
 		Event{At: 1700, Kind: KindCommand, Client: "C1", Detail: &Detail{Command: &Command{
 			Server: "redis", Conn: 2, Args: []string{"SET", "k", "\xfftoken\n"}, Reply: "OK", Sent: 1650, Asked: 20,
 			Changes: []Change{{Key: "k", After: State{Type: "string", Value: "v", TTL: 9}}},
@@ -49,6 +50,7 @@ func TestWriteIsReadable(t *testing.T) {
 	assert.Equal(t, `{"locklab_history":1,"run":"r1","cell":"setnx-del/pause-past-lease","lock":"setnx-del","scenario":"pause-past-lease","base":"2026-01-02T03:04:05.000000006Z"}
 {"at":1500,"kind":"return","client":"C1","op":"acquire","id":7,"lock":"k","outcome":"ok","valid":1000000000,"fence":3}
 {"at":1600,"kind":"final","lock":"k","detail":{}}
+{"at":1650,"kind":"final","lock":"k","detail":{"work":{"workload":"stock","data":[{"name":"stock","values":["1"]},{"name":"none"}]}}}
 {"at":1700,"kind":"command","client":"C1","detail":{"command":{"server":"redis","conn":2,"args":["SET","k","\\xfftoken\u000a"],"reply":"OK","sent":1650,"asked":20,"changes":[{"key":"k","before":{},"after":{"type":"string","value":"v","ttl":9}}]}}}
 `, text)
 }
@@ -151,7 +153,8 @@ func genDetail(t *rapid.T) *Detail {
 		return State{Type: text.Draw(t, "type"), Value: text.Draw(t, "value"), TTL: length.Draw(t, "ttl")}
 	})
 	d := &Detail{
-		Lease: length.Draw(t, "lease"), Leaseless: rapid.Bool().Draw(t, "leaseless"), Bound: length.Draw(t, "bound"),
+		Lease: length.Draw(t, "lease"), Leaseless: rapid.Bool().Draw(t, "leaseless"),
+		Reentrant: rapid.Bool().Draw(t, "reentrant"), Fair: rapid.Bool().Draw(t, "fair"), Bound: length.Draw(t, "bound"),
 		GaveUp: rapid.Bool().Draw(t, "gave up"), Error: text.Draw(t, "error"), Why: text.Draw(t, "why"),
 		Read: number.Draw(t, "read"), Wrote: number.Draw(t, "wrote"), Value: number.Draw(t, "value"),
 		Line: rapid.Int().Draw(t, "line"), Text: text.Draw(t, "text"),
@@ -173,6 +176,16 @@ func genDetail(t *rapid.T) *Detail {
 	if rapid.Bool().Draw(t, "fault") {
 		d.Fault = &Fault{Name: text.Draw(t, "name"), Target: text.Draw(t, "target"),
 			Phase: Phase(text.Draw(t, "phase")), What: text.Draw(t, "what")}
+	}
+	if rapid.Bool().Draw(t, "work") {
+		d.Work = &Work{Workload: Workload(text.Draw(t, "workload"))}
+		for range rapid.IntRange(0, 2).Draw(t, "data") {
+			datum := Datum{Name: text.Draw(t, "name")}
+			for range rapid.IntRange(0, 2).Draw(t, "values") {
+				datum.Values = append(datum.Values, text.Draw(t, "value"))
+			}
+			d.Work.Data = append(d.Work.Data, datum)
+		}
 	}
 	return d
 }
@@ -263,6 +276,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(headerLine + `{"at":1,"kind":"step"}` + "\n")
 	f.Add(headerLine + `{"kind":"command","detail":{"command":{"args":["a"],"changes":[{"key":"k","before":{},"after":{"ttl":1}}]}}}`)
 	f.Add(headerLine + `{"kind":"fault","x":[1e5,{"y":"\ud800"}],"detail":{"fault":{"phase":"inject"}}}` + "\n")
+	f.Add(headerLine + `{"kind":"final","detail":{"work":{"workload":"market","data":[{"name":"money","values":["1",""]},{}]}}}` + "\n")
 	f.Add("\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := Read(strings.NewReader(text), "h")
@@ -287,6 +301,16 @@ func normal(e Event) Event {
 		}
 		if len(e.Detail.Command.Changes) == 0 {
 			e.Detail.Command.Changes = nil
+		}
+	}
+	if e.Detail != nil && e.Detail.Work != nil {
+		if len(e.Detail.Work.Data) == 0 {
+			e.Detail.Work.Data = nil
+		}
+		for i := range e.Detail.Work.Data {
+			if d := &e.Detail.Work.Data[i]; len(d.Values) == 0 {
+				d.Values = nil
+			}
 		}
 	}
 	return e

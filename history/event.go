@@ -13,18 +13,20 @@ type Kind uint8
 
 // The kinds of events. Which fields of an Event a kind uses is said beside it.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Local.
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Local, Reentrant, Fair, Servers; Work, with the data as the lab left
+	// it, where the work is no Counter.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
 	KindCall
 	// KindReturn: the lab has the answer to operation ID: Outcome, and Valid or Fence where the lock declares them.
-	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote.
+	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote, or as Text what was done, in the client's words.
 	KindReturn
 	// KindLost: Client's lock announced that it is no longer held. Detail: Why.
 	KindLost
 	// KindValid: Client's lock declared in the background (a renewal) that its hold is good for Valid from now.
 	KindValid
-	// KindExit: Client's process has ended, whatever the reason. Its holds end with it. Detail: Why.
+	// KindExit: Client has ended: its process, whatever the reason, or the one thread in it that used the lock. Its holds end with
+	// it. Detail: Why.
 	KindExit
 	// KindCommand: a command of Client went through to a server. ID and Op are the operation in whose time the command
 	// arrived at the tap, zero where that is not certain. Detail: Command.
@@ -33,7 +35,8 @@ const (
 	KindFault
 	// KindStep: the script reached a line. Detail: Line, Text.
 	KindStep
-	// KindFinal: the lab itself read what Lock protects after everything had ended. Detail: Value.
+	// KindFinal: the lab itself read what Lock protects after everything had ended. Detail: Value; Work, with all the data, where
+	// the work is no Counter.
 	KindFinal
 	// KindEnd: how the script ended. A history without it was cut short. Detail: Text is one of the Ended constants, Why the
 	// reason where there is one.
@@ -45,7 +48,8 @@ const (
 	EndedComplete = "complete" // every step was carried out and every premise was seen
 	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
 	EndedPremise  = "premise"  // a step did not come to what must be seen, though nothing had stalled
-	EndedUnknown  = "unknown"  // the machine stalled, or the client misbehaved
+	EndedStalled  = "stalled"  // the machine stood still for so long that a lease may have ended which should not have
+	EndedUnknown  = "unknown"  // the client misbehaved, or the time of the cell was over
 	EndedFailed   = "failed"   // the lab or a server failed
 )
 
@@ -84,7 +88,8 @@ type Event struct {
 	At time.Duration
 	// ID numbers the operations of a history from 1; call and return share it.
 	ID int64
-	// Client is the client's name in the script ("C1"); empty where the lab itself acted.
+	// Client is the client's name in the script ("C1"); empty where the lab itself acted. A further lock object in the same process
+	// is a client of its own ("C1.b", see ProcessOf), but for faults, which name the process where they hit all of it.
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string
@@ -104,7 +109,10 @@ type Event struct {
 type Detail struct {
 	Lease     time.Duration // time after which the service frees the lock by itself
 	Leaseless bool          // the lock has no lease at all: it is freed by its release only
+	Servers   int           // on how many servers the lock lives, by majority; zero: on one
 	Local     bool          // the lock lies in its client's own memory: nothing of it reaches a server
+	Reentrant bool          // its holder can take the lock again, and has it until as many releases
+	Fair      bool          // the lock promises those who wait to be served in the order of asking
 	GaveUp    bool          // the operation was cancelled by order of the script: the client gave up
 	Bound     time.Duration // an acquire that tries again for so long; zero: one try
 	Error     string        // what went wrong, in the client's words
@@ -116,11 +124,12 @@ type Detail struct {
 	Text      string
 	Command   *Command
 	Fault     *Fault
+	Work      *Work
 }
 
 // Command is a command as the tap saw it pass.
 type Command struct {
-	// Server is the tap's name for the server ("redis", "redis2" …, "resource").
+	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; "resource").
 	Server string
 	// Conn numbers the connections of a run.
 	Conn int64
@@ -173,9 +182,15 @@ const (
 	PhaseRecover   Phase = "recover"
 )
 
+// Stall is the name of what is no fault of the lab's making: the machine stood still. Target is "machine", the phase is PhaseRecover.
+// Detail: Value is when it began (nanoseconds since the start of the run), Bound how long it lasted.
+const Stall = "stall"
+
 // Fault is a disturbance that the lab caused.
 type Fault struct {
-	Name   string // pause, crash, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, skew, clock-jump, restart
+	// Name is pause, crash, thread-death, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, skew, clock-jump, restart
+	// or operator.
+	Name   string
 	Target string // the client or server that it hits
 	Phase  Phase
 	What   string // details for people: "requests and replies", "+2s", how the effect was seen

@@ -1,5 +1,7 @@
 package impls
 
+import "github.com/locklab/locklab/history"
+
 // Card is what a lock says about itself: where it comes from, what it promises, what it needs.
 type Card struct {
 	Name   string
@@ -11,6 +13,11 @@ type Card struct {
 	// Promises are what the lock claims, each a property that a scenario can put to the test.
 	Promises []Promise
 	Needs    Need
+	// Servers is how many lock servers the lock is tried with, where it needs several.
+	Servers int
+	// Sends are the commands that an acquire and a release may send that name the lock; a script counts as EVAL. An operation
+	// that is not listed may send any.
+	Sends Commands
 	// Leaseless: the lock has no lease, neither the service's nor one that contenders judge; only its release frees it.
 	Leaseless bool
 	// Renews: the lock prolongs its lease in the background while it is held.
@@ -18,6 +25,14 @@ type Card struct {
 	// Resends: the lock is used through a client library left at its default retries, which sends a command again when
 	// the reply does not come.
 	Resends bool
+}
+
+// Commands lists the commands of operations.
+type Commands map[history.Op][]string
+
+// sends is the usual list.
+func sends(acquire, release []string) Commands {
+	return Commands{history.OpAcquire: acquire, history.OpRelease: release}
 }
 
 // Promise is a property that a lock claims.
@@ -42,8 +57,10 @@ type Need string
 
 // The lock services.
 const (
-	OneServer Need = "one Redis server"
-	NoServer  Need = "no server"
+	OneServer   Need = "one Redis server"
+	NoServer    Need = "no server"
+	MostServers Need = "several independent Redis servers, of which a majority must answer"
+	EveryServer Need = "several independent Redis servers, all of which must answer"
 )
 
 // Spec is a registered lock: its card, and how to make one. New only keeps what it is given: it sends nothing and reads no clock.

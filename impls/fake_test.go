@@ -38,7 +38,8 @@ type fake struct {
 	tokens    int
 	said      []string // notices, with the time since the start
 
-	shared map[string]any
+	shared  map[string]any
+	servers int // several, or 0
 
 	task   func(ctx context.Context)
 	ctx    context.Context
@@ -56,6 +57,17 @@ func newFake(t *testing.T, exchanges ...exchange) *fake {
 
 func (f *fake) Server() impls.Server { return f }
 func (f *fake) Now() time.Time       { return f.clock }
+
+func (f *fake) Servers() []impls.Server {
+	if f.servers == 0 {
+		return []impls.Server{f}
+	}
+	all := make([]impls.Server, f.servers)
+	for i := range all {
+		all[i] = node{f, fmt.Sprintf("S%d", i+1)}
+	}
+	return all
+}
 
 func (f *fake) Sleep(ctx context.Context, d time.Duration) error {
 	f.clock = f.clock.Add(max(d, 0))
@@ -92,6 +104,20 @@ func (f *fake) say(text string) {
 	f.said = append(f.said, fmt.Sprintf("%v %s", f.clock.Sub(start), text))
 }
 
+// node is one of several servers: its name goes before what is sent to it.
+type node struct {
+	*fake
+	name string
+}
+
+func (n node) Do(ctx context.Context, args ...any) (any, error) {
+	return n.fake.Do(ctx, append([]any{n.name}, args...)...)
+}
+
+func (n node) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
+	return n.Do(ctx, evaluation(script, keys, args)...)
+}
+
 func (f *fake) Do(_ context.Context, args ...any) (any, error) {
 	f.sent = append(f.sent, words(args...))
 	if len(f.exchanges) == 0 {
@@ -113,8 +139,12 @@ func (f *fake) Do(_ context.Context, args ...any) (any, error) {
 	return next.reply, next.err
 }
 
-// Eval sends a script as "EVAL" and what it is, by words that only it has.
 func (f *fake) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
+	return f.Do(ctx, evaluation(script, keys, args)...)
+}
+
+// evaluation sends a script as "EVAL" and what it is, by words that only it has.
+func evaluation(script *impls.Script, keys []string, args []any) []any {
 	name := "?"
 	for _, known := range []struct{ words, name string }{
 		{"LREM", "leave"}, {"RPUSH", "queue"}, {"wake()", "pass on"}, {"ZRANGE", "in turn"},
@@ -126,7 +156,7 @@ func (f *fake) Eval(ctx context.Context, script *impls.Script, keys []string, ar
 			break
 		}
 	}
-	return f.Do(ctx, append([]any{"EVAL " + name, strings.Join(keys, " ")}, args...)...)
+	return append([]any{"EVAL " + name, strings.Join(keys, " ")}, args...)
 }
 
 func (f *fake) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {

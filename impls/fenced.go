@@ -10,6 +10,7 @@ func fenced() Spec {
 			Source:   "article 003, A4, with the fence that this lab adds",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime, Fencing},
 			Needs:    OneServer,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
 		},
 		New: func(env Env, opts Options) Lock {
 			return &fencedLock{setpxLuaLock: setpxLuaLock{env: env, opts: opts}}

@@ -15,6 +15,7 @@ func getset() Spec {
 			Bug:      "GETSET overwrites before it tells whose lock it was, and each client judges expiry by its own clock",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
 		},
 		New: func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts} },
 	}

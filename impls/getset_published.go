@@ -35,6 +35,7 @@ func getsetPublished() Spec {
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
 		},
 		New: func(env Env, opts Options) Lock {
 			return &getsetPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}

@@ -14,6 +14,7 @@ func local() Spec {
 			Bug:       "a second machine has a lock of its own",
 			Promises:  []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:     NoServer,
+			Sends:     sends(nil, nil),
 			Leaseless: true,
 		},
 		New: func(env Env, opts Options) Lock { return &localLock{env: env, key: opts.Key} },

@@ -68,6 +68,8 @@ type Patient interface {
 type Env interface {
 	// Server is the lock service, or the first of several.
 	Server() Server
+	// Servers are all of them, in an order that is the same for every client.
+	Servers() []Server
 	// Now reads the client's clock, which may be wrong (that is the point): it has an offset and a rate of its own. It never
 	// reads a time before 1970.
 	Now() time.Time

@@ -15,6 +15,7 @@ func redisson() Spec {
 				"where another thread of the client lost the lock before, the new holder is not renewed",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
 			Needs:    OneServer,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock { return &redissonLock{env: env, opts: opts} },

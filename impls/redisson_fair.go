@@ -14,6 +14,7 @@ func redissonFair() Spec {
 				"one that died in the queue holds the others up until its time-out",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, Reentrance, Fairness},
 			Needs:    OneServer,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {

@@ -14,6 +14,7 @@ func redissonWatchdog() Spec {
 			Bug:      "one renewal that fails is the last: the lease ends under its holder, who is not told",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {

@@ -24,12 +24,14 @@ func TestCardsAreComplete(t *testing.T) {
 			assert.Contains(t, spec.Source, "article")
 			assert.Contains(t, spec.Promises, impls.MutualExclusion)
 			assert.Equal(t, spec.Name == "local", spec.Needs == impls.NoServer)
+			several := spec.Needs == impls.MostServers || spec.Needs == impls.EveryServer
+			assert.Equal(t, several, spec.Servers > 1)
 			found, ok := impls.Find(spec.Name)
 			assert.True(t, ok)
 			assert.Equal(t, spec.Card, found.Card)
 		})
 	}
-	_, ok := impls.Find("redlock")
+	_, ok := impls.Find("nothing")
 	assert.False(t, ok)
 }
 
@@ -44,7 +46,7 @@ func TestWhatLocksCanDo(t *testing.T) {
 		return names
 	}
 	assert.Empty(t, names(impls.Spec.CanRenew))
-	assert.Equal(t, []string{"watchdog"}, names(impls.Spec.DeclaresValidity))
+	assert.Equal(t, []string{"watchdog", "redlock-no-second-look", "redlock"}, names(impls.Spec.DeclaresValidity))
 	assert.Equal(t, []string{"fenced"}, names(impls.Spec.Fences))
 	assert.Equal(t, []string{"redisson", "redisson-fair"}, names(impls.Spec.Wakes))
 	assert.Equal(t, []string{
@@ -53,8 +55,9 @@ func TestWhatLocksCanDo(t *testing.T) {
 	}, names(impls.Spec.CanCheck))
 	assert.Equal(t, []string{"local", "setnx-del", "setnx-watch", "setnx-watch-published"},
 		names(func(s impls.Spec) bool { return s.Leaseless }))
-	assert.Equal(t, []string{"watchdog-published", "redisson-watchdog", "watchdog", "redisson", "redisson-fair"},
-		names(func(s impls.Spec) bool { return s.Renews }))
+	assert.Equal(t, []string{
+		"watchdog-published", "redisson-watchdog", "watchdog", "redisson", "redisson-fair", "redisson-multilock", "redisson-redlock",
+	}, names(func(s impls.Spec) bool { return s.Renews }))
 }
 
 func TestSingleBugs(t *testing.T) {

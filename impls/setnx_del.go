@@ -11,6 +11,7 @@ func setnxDel() Spec {
 			Bug:       "SETNX sets no expiry: a holder that crashes, or never learns that it holds, blocks everybody for ever",
 			Promises:  []Promise{MutualExclusion, IgnoresClientTime},
 			Needs:     OneServer,
+			Sends:     sends([]string{"SETNX"}, []string{"DEL"}),
 			Leaseless: true,
 		},
 		New: func(env Env, opts Options) Lock { return &setnxDelLock{env, opts.Key} },

@@ -21,6 +21,7 @@ func setnxExpire() Spec {
 			Bug:      "between SETNX and EXPIRE, and between TTL and the repair, the lock can become another client's",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX", "EXPIRE", "TTL"}, []string{"WATCH", "GET", "DEL", "EXEC"}),
 		},
 		New: func(env Env, opts Options) Lock {
 			return &setnxExpireLock{env: env, opts: opts, repairs: true, remove: watchedDelete}

@@ -15,6 +15,7 @@ func setnxExpiredDel() Spec {
 			Bug:      "DEL removes whatever is there by now: of two that found the same lock expired, the second deletes the first one's",
 			Promises: []Promise{MutualExclusion, CrashSafety},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX", "GET", "DEL"}, []string{"DEL"}),
 		},
 		New: func(env Env, opts Options) Lock { return &setnxExpiredDelLock{env, opts} },
 	}

@@ -11,6 +11,7 @@ func setnxWatch() Spec {
 			Bug:       "SETNX sets no expiry: a holder that crashes, or never learns that it holds, blocks everybody for ever",
 			Promises:  []Promise{MutualExclusion, ReleaseByOwner, IgnoresClientTime},
 			Needs:     OneServer,
+			Sends:     sends([]string{"SETNX"}, []string{"WATCH", "GET", "DEL", "EXEC"}),
 			Leaseless: true,
 		},
 		New: func(env Env, opts Options) Lock { return &setnxWatchLock{env: env, opts: opts, remove: watchedDelete} },

@@ -11,6 +11,7 @@ func setpxDel() Spec {
 			Bug:      "DEL does not look whose lock it removes",
 			Promises: []Promise{MutualExclusion, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"DEL"}),
 		},
 		New: func(env Env, opts Options) Lock { return &setpxDelLock{env, opts} },
 	}

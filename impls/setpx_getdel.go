@@ -11,6 +11,7 @@ func setpxGetdel() Spec {
 			Bug:      "between GET and DEL the lease can end and the lock become another client's",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"GET", "DEL"}),
 		},
 		New: func(env Env, opts Options) Lock { return &setpxGetdelLock{env: env, opts: opts} },
 	}

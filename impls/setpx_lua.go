@@ -10,6 +10,7 @@ func setpxLua() Spec {
 			Source:   "articles 000 v2, 001 and 003, A4",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 		},
 		New: func(env Env, opts Options) Lock { return &setpxLuaLock{env: env, opts: opts} },
 	}

@@ -30,6 +30,7 @@ func setpxLuaPublished() Spec {
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 		},
 		New: func(env Env, opts Options) Lock {
 			return &setpxLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}

@@ -19,6 +19,7 @@ func watchdog() Spec {
 				MutualExclusion, ExclusionOnPause, ReleaseByOwner, RenewByOwner, CrashSafety, KnowsLoss,
 			},
 			Needs:  OneServer,
+			Sends:  sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
 			Renews: true,
 		},
 		New: func(env Env, opts Options) Lock { return &watchdogLock{env: env, opts: opts} },

@@ -43,6 +43,7 @@ func watchdogPublished() Spec {
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {

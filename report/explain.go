@@ -44,6 +44,7 @@ type story struct {
 	b                       strings.Builder
 	cell                    checker.Cell
 	t                       *timeline
+	rows                    []row
 	holds, faults           []span // those that can be seen beside the rows
 	opts                    ExplainOptions
 	paint                   paint
@@ -61,6 +62,7 @@ const (
 
 func newStory(cell checker.Cell, events []history.Event, opts ExplainOptions) *story {
 	s := &story{cell: cell, t: newTimeline(events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies)}
+	s.rows = s.t.rowsOf(cell, opts.Limit)
 	for _, numbers := range s.shows {
 		s.marks = max(s.marks, len(markNumbers(numbers)))
 	}
@@ -85,11 +87,17 @@ func markNumbers(numbers []int) string {
 
 func (s *story) head() {
 	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(cellName(s.cell)), outcome(s.cell))
+	if s.cell.Storm != nil {
+		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(*s.cell.Storm))
+	}
+	if s.cell.Data != "" {
+		fmt.Fprintf(&s.b, "%s: %s\n", clean(s.cell.Workload), clean(s.cell.Data))
+	}
 	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
 }
 
 func (s *story) timeline() {
-	rows := s.t.rows(s.cell.Verdict.Anomalies, s.opts.Limit)
+	rows := s.rows
 	s.holds, s.faults = visible(s.t.holds, rows), visible(s.t.faults, rows)
 	if len(rows) == 0 {
 		s.b.WriteString("The history is empty.\n")
@@ -253,7 +261,7 @@ func (s *story) anomalies() {
 
 func (s *story) anomaly(n int, a checker.Anomaly) {
 	fmt.Fprintf(&s.b, "\n%s %s at %sms: %s\n", s.paint.alarm(fmt.Sprintf("!%d", n)), s.paint.bold(clean(string(a.Name))), stamp(a.At), meaning(a.Name))
-	for _, line := range wrap(clean(a.Why), s.opts.Width-4) {
+	for _, line := range wrap(clean(reason(a)), s.opts.Width-4) {
 		fmt.Fprintf(&s.b, "    %s\n", line)
 	}
 	for i, event := range a.Events {

@@ -28,14 +28,14 @@ const (
 
 func (g grid) String() string {
 	var b strings.Builder
-	rows, columns, at := g.m.scenarios, g.m.locks, g.m.at
+	rows, columns, at := g.m.scenarios, g.m.columns(), g.m.at
 	fit := g.fitting(rows)
 	if len(columns) > fit && len(rows) <= g.fitting(columns) {
 		rows, columns = columns, rows
 		at = func(scenario, lock string) group { return g.m.at(lock, scenario) }
 		fit = g.fitting(rows)
 	}
-	_, each := g.layout(rows, min(fit, len(columns)))
+	_, each := g.layout(rows, max(1, min(fit, len(columns))))
 	g.letters = g.tooTall(each)
 	for len(columns) > 0 {
 		n := min(fit, len(columns))
@@ -43,6 +43,7 @@ func (g grid) String() string {
 		columns = columns[n:]
 		b.WriteString("\n")
 	}
+	g.apart(&b)
 	g.legend(&b)
 	return b.String()
 }
@@ -177,6 +178,24 @@ func wrapName(name string, width int) []string {
 	return lines
 }
 
+// apart lists the cells that have no place in the table.
+func (g grid) apart(b *strings.Builder) {
+	groups := g.m.apart()
+	if len(groups) == 0 {
+		return
+	}
+	width := 0
+	for _, cells := range groups {
+		width = max(width, utf8.RuneCountInString(cellName(cells[0])))
+	}
+	b.WriteString("Single bugs\n")
+	for _, cells := range groups {
+		e := g.entry(cells, g.width)
+		fmt.Fprintf(b, "  %s  %s\n", pad(cellName(cells[0]), width), e.paint(strings.Join(e.lines, " ")))
+	}
+	b.WriteString("\n")
+}
+
 // legend explains the words and signs that the table uses, and no others.
 func (g grid) legend(b *strings.Builder) {
 	for _, d := range g.m.seen() {
@@ -196,7 +215,7 @@ func (g grid) legend(b *strings.Builder) {
 		{"??", "unknown: the lab cannot say", len(g.m.withStatus(statusUnknown)) > 0},
 		{"XX", "the lab, its checker or a server failed", len(g.m.withStatus(statusFailed)) > 0},
 		{"~", "the rounds came to different verdicts; the worst is shown", len(g.m.differing()) > 0},
-		{".", "not run", len(g.m.all()) < len(g.m.locks)*len(g.m.scenarios)},
+		{".", "not run", len(g.m.all())-len(g.m.apart()) < len(g.m.columns())*len(g.m.scenarios)},
 	}
 	for _, s := range signs {
 		if s.shown {

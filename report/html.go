@@ -40,6 +40,7 @@ type page struct {
 	Locks     []string
 	Rows      []pageRow
 	Legend    []checker.Definition
+	Apart     []pageRow // variants that only some scenarios are about
 	Differing []pageTally
 	Cells     []*pageCell
 	Statuses  []string // classes of cells that occur, for the filter
@@ -70,6 +71,7 @@ type pageCell struct {
 	ID, Name, Class, Status, Outcome string
 	Expected, By                     string
 	Took                             string
+	Data                             string
 	Rounds                           int
 	Round                            int
 	Open                             bool
@@ -94,7 +96,7 @@ func (f fact) Value() string { return f.value }
 func newPage(run *checker.Run, histories func(checker.Cell) ([]history.Event, error)) *page {
 	m := newMatrix(run.Cells)
 	p := &page{Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
-	for _, lock := range m.locks {
+	for _, lock := range m.columns() {
 		p.Locks = append(p.Locks, clean(lock))
 	}
 	sections := make(map[[2]string]string)
@@ -114,10 +116,16 @@ func newPage(run *checker.Run, histories func(checker.Cell) ([]history.Event, er
 	}
 	for _, scenario := range m.scenarios {
 		r := pageRow{Scenario: clean(scenario)}
-		for _, lock := range m.locks {
+		for _, lock := range m.columns() {
 			r.Fields = append(r.Fields, field(m.at(lock, scenario), sections[[2]string{lock, scenario}]))
 		}
 		p.Rows = append(p.Rows, r)
+	}
+	for _, g := range m.apart() {
+		c := g[0]
+		p.Apart = append(p.Apart, pageRow{
+			Scenario: cellName(c), Fields: []pageField{field(g, sections[[2]string{c.Lock, c.Scenario}])},
+		})
 	}
 	for _, g := range m.differing() {
 		p.Differing = append(p.Differing, pageTally{cellName(g[0]), clean(tally(g))})
@@ -177,7 +185,7 @@ func (p *page) cell(id string, g group) *pageCell {
 	c := g.worst()
 	out := &pageCell{
 		ID: id, Name: cellName(c), Class: cellClass(c), Status: statusOf(c).String(), Outcome: outcome(c),
-		Expected: clean(c.Expected.Verdict.String()), By: clean(c.Expected.By), Took: duration(c.Took),
+		Expected: clean(expectation(c.Expected)), By: clean(c.Expected.By), Took: duration(c.Took), Data: clean(c.Data),
 		Rounds: len(g), Round: c.Round, Open: statusOf(c) > statusUnknown,
 	}
 	if !slices.Contains(p.Statuses, out.Class) {
@@ -191,7 +199,7 @@ func (p *page) cell(id string, g group) *pageCell {
 			out.More = len(c.Verdict.Anomalies) - i
 			break
 		}
-		out.Anomalies = append(out.Anomalies, pageAnomaly{i + 1, clean(string(a.Name)), meaning(a.Name), clean(a.Why), stamp(a.At)})
+		out.Anomalies = append(out.Anomalies, pageAnomaly{i + 1, clean(string(a.Name)), meaning(a.Name), clean(reason(a)), stamp(a.At)})
 	}
 	if err := p.draw(out, c); err != nil {
 		out.Trouble = clean(err.Error())

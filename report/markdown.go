@@ -13,16 +13,22 @@ func Markdown(w io.Writer, run *checker.Run) error {
 	m := newMatrix(run.Cells)
 	var b strings.Builder
 	b.WriteString("| scenario |")
-	for _, lock := range m.locks {
+	for _, lock := range m.columns() {
 		fmt.Fprintf(&b, " `%s` |", markdownText(lock))
 	}
-	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(m.locks)) + "\n")
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(m.columns())) + "\n")
 	for _, scenario := range m.scenarios {
 		fmt.Fprintf(&b, "| `%s` |", markdownText(scenario))
-		for _, lock := range m.locks {
+		for _, lock := range m.columns() {
 			fmt.Fprintf(&b, " %s |", markdownCell(m.at(lock, scenario)))
 		}
 		b.WriteString("\n")
+	}
+	if apart := m.apart(); len(apart) > 0 {
+		b.WriteString("\n| scenario | single bugs | |\n| --- | --- | --- |\n")
+		for _, g := range apart {
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", markdownText(g[0].Scenario), markdownText(g[0].Lock), markdownCell(g))
+		}
 	}
 	fmt.Fprintf(&b, "\n%s", markdownText(countCells(run.Cells).String()))
 	fmt.Fprintf(&b, "; seed %d, %s.", run.Seed, markdownText(run.Server))

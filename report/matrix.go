@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/checker"
 )
@@ -16,6 +17,9 @@ func (g group) worst() checker.Cell {
 
 // differs says whether the rounds did not all come to the same verdict.
 func (g group) differs() bool {
+	if g[0].Storm != nil { // each has a seed of its own
+		return slices.ContainsFunc(g, func(c checker.Cell) bool { return statusOf(c) != statusOf(g[0]) })
+	}
 	return slices.ContainsFunc(g, func(c checker.Cell) bool { return !c.Verdict.Same(g[0].Verdict) })
 }
 
@@ -42,6 +46,21 @@ func newMatrix(cells []checker.Cell) matrix {
 
 // at is the group of a lock in a scenario; nil if that cell has not been run.
 func (m matrix) at(lock, scenario string) group { return m.groups[[2]string{lock, scenario}] }
+
+// columns are the locks that the table has a column for: all but the variants that only some scenarios are about.
+func (m matrix) columns() []string {
+	return slices.DeleteFunc(slices.Clone(m.locks), m.isApart)
+}
+
+// apart are the groups of those variants, which are listed below the table.
+func (m matrix) apart() []group {
+	return slices.DeleteFunc(m.all(), func(g group) bool { return !m.isApart(g[0].Lock) })
+}
+
+// isApart says whether a lock is a variant (a published lock with chosen bugs) that not all scenarios were run with.
+func (m matrix) isApart(lock string) bool {
+	return strings.Contains(lock, "/") && slices.ContainsFunc(m.scenarios, func(scenario string) bool { return m.at(lock, scenario) == nil })
+}
 
 // all are the groups, scenario by scenario.
 func (m matrix) all() []group {

@@ -45,7 +45,7 @@ type picture struct {
 // drawing is the SVG of a cell's history, and how many of its events it leaves out. id makes its names unique within the page.
 func drawing(id string, cell checker.Cell, events []history.Event, limit int) (svg string, missing int) {
 	t := newTimeline(events)
-	p := &picture{t: t, rows: t.rows(cell.Verdict.Anomalies, limit), shows: shownBy(cell.Verdict.Anomalies), id: id}
+	p := &picture{t: t, rows: t.rowsOf(cell, limit), shows: shownBy(cell.Verdict.Anomalies), id: id}
 	p.layout()
 	p.open(cell)
 	p.bands()

@@ -28,10 +28,8 @@ const (
 // aroundAnomaly is how many events before and after one that shows an anomaly are kept when a history is too long.
 const aroundAnomaly = 8
 
-// rows chooses what to show of a history: everything if it has at most limit events, else what surrounds the anomalies, and
-// then the beginning. What is left out leaves a gap that says how much.
-func (t *timeline) rows(anomalies []checker.Anomaly, limit int) []row {
-	keep := t.keep(anomalies, limit)
+// rows are the events to be shown, and what happens between them. What is left out leaves a gap that says how much.
+func (t *timeline) rows(keep []bool) []row {
 	var rows []row
 	moments := t.moments
 	for i, e := range t.events {
@@ -53,6 +51,8 @@ func (t *timeline) rows(anomalies []checker.Anomaly, limit int) []row {
 	return rows
 }
 
+// keep chooses what to show of a history: everything if it has at most limit events, else what surrounds the anomalies, and then
+// the beginning.
 func (t *timeline) keep(anomalies []checker.Anomaly, limit int) []bool {
 	keep := make([]bool, len(t.events))
 	room := limit

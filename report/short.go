@@ -24,8 +24,10 @@ func shorts() []short {
 		{checker.StuckLock, "stuck", "K"},
 		{checker.GhostLock, "ghost", "G"},
 		{checker.Unreleasable, "unrel", "U"},
+		{checker.NoReturn, "noret", "N"},
 		{checker.FalseAlarm, "alarm", "A"},
 		{checker.FenceRegression, "fence", "F"},
+		{checker.Unfair, "order", "T"},
 	}
 }
 

@@ -56,7 +56,7 @@ func outcome(c checker.Cell) string {
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise:
-		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, c.Expected.Verdict, c.Expected.By))
+		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, expectation(c.Expected), c.Expected.By))
 	}
 	return clean(c.Verdict.String())
 }
@@ -89,7 +89,8 @@ type counts struct {
 	NotApplicable int `json:"not_applicable"`
 	Unknown       int `json:"unknown"`
 	Failed        int `json:"failed"`
-	Surprises     int `json:"surprises"` // these are counted among the safe, the broken and the n/a as well
+	Surprises     int `json:"surprises"`            // these are counted among the safe, the broken and the n/a as well
+	BegunAnew     int `json:"begun_anew,omitempty"` // cells that a machine which stood still had spoilt before; they are counted above as well
 }
 
 func countCells(cells []checker.Cell) counts {
@@ -102,6 +103,9 @@ func countCells(cells []checker.Cell) counts {
 
 func (n *counts) add(c checker.Cell) {
 	n.Cells++
+	if len(c.Stalls) > 0 {
+		n.BegunAnew++
+	}
 	s := statusOf(c)
 	if s == statusSurprise {
 		n.Surprises++
@@ -122,6 +126,21 @@ func (n *counts) add(c checker.Cell) {
 
 // String writes the counts in one line.
 func (n counts) String() string {
-	return fmt.Sprintf("%s: %d safe, %d broken, %d n/a, %d unknown, %d failed; %s",
+	text := fmt.Sprintf("%s: %d safe, %d broken, %d n/a, %d unknown, %d failed; %s",
 		plural(n.Cells, "cell", "cells"), n.Safe, n.Broken, n.NotApplicable, n.Unknown, n.Failed, plural(n.Surprises, "surprise", "surprises"))
+	if n.BegunAnew > 0 {
+		text += fmt.Sprintf("; %d begun anew at half the pace, because the machine stood still", n.BegunAnew)
+	}
+	return text
+}
+
+// expectation words what a cell should come to.
+func expectation(e checker.Expected) string {
+	switch {
+	case e.By != checker.ByPromises:
+		return e.Verdict.String()
+	case e.Verdict.Kind == checker.Broken:
+		return "that it is caught"
+	}
+	return "that no promise is broken"
 }

@@ -61,6 +61,9 @@ const (
 // usualNames is the width of the names of cells if the run does not say at its start which it has.
 const usualNames = 34
 
+// mostNames is the width of the names of cells at most; a longer one, of a lock with several chosen bugs, pushes its line to the right.
+const mostNames = 60
+
 // NewTerminal returns a sink that reports to a person.
 func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
 	if opts.Prefix == "" {
@@ -107,7 +110,7 @@ func (t *Terminal) start(b *strings.Builder, e Event) {
 		t.names = 0
 	}
 	for _, c := range e.Run.Cells {
-		t.names = max(t.names, utf8.RuneCountInString(roundName(c, c.Round)))
+		t.names = min(max(t.names, utf8.RuneCountInString(roundName(c, c.Round))), mostNames)
 	}
 }
 
@@ -134,8 +137,23 @@ func facts(run *checker.Run) []fact {
 func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 	s := statusOf(c)
 	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
+	if c.Storm != nil {
+		fmt.Fprintf(b, "         %s\n", stormWords(*c.Storm))
+	}
+	for _, stall := range c.Stalls {
+		fmt.Fprintf(b, "         - begun anew at half the pace: %s\n", clean(stall))
+	}
 	if t.opts.Verbose {
+		t.data(b, c)
 		t.whys(b, c)
+	}
+}
+
+// data tells what became of the data that was worked on.
+func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
+	if c.Data != "" {
+		lines := wrap(clean(c.Workload+": "+c.Data), max(20, t.opts.Width-13))
+		fmt.Fprintf(b, "           %s\n", strings.Join(lines, "\n           "))
 	}
 }
 
@@ -146,7 +164,7 @@ func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
 			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
 			return
 		}
-		lines := wrap(clean(fmt.Sprintf("%s at %sms: %s", a.Name, stamp(a.At), a.Why)), max(20, t.opts.Width-13))
+		lines := wrap(clean(fmt.Sprintf("%s at %sms: %s", a.Name, stamp(a.At), reason(a))), max(20, t.opts.Width-13))
 		fmt.Fprintf(b, "         - %s\n", strings.Join(lines, "\n           "))
 	}
 }
@@ -165,6 +183,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	t.list(b, "Surprises", m.withStatus(statusSurprise))
 	t.list(b, "Failures of the lab or a server", m.withStatus(statusFailed))
 	t.list(b, "Unknown", m.withStatus(statusUnknown))
+	t.storms(b, e.Run.Cells)
 	t.rounds(b, m.differing())
 	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(e.Run.Cells).String()))
 	t.next(b, e.Run, m)

@@ -106,7 +106,8 @@ func (b *timelineBuilder) lanes() {
 		}
 	}
 	slices.SortFunc(b.t.clients, func(x, y string) int {
-		return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) // C2 before C10
+		p, q := history.ProcessOf(x), history.ProcessOf(y)
+		return cmp.Or(len(p)-len(q), cmp.Compare(p, q), cmp.Compare(x, y)) // C1, C1.b, C2, C10
 	})
 }
 
@@ -241,6 +242,15 @@ func (b *timelineBuilder) endFault(key faultKey, i int) {
 	s := span{Lane: key.lane, From: float64(b.faults[key]), To: float64(i), Label: key.name, Open: i >= len(b.t.events)}
 	delete(b.faults, key)
 	b.t.faults = append(b.t.faults, s)
+	if f := faultOf(b.t.events[int(s.From)]); f.Phase != history.PhaseInject || f.Name == "thread-death" {
+		return // a breakpoint's, or the end of a thread: of this client alone
+	}
+	for _, client := range b.t.clients {
+		if client != key.lane && history.ProcessOf(client) == key.lane {
+			s.Lane = client
+			b.t.faults = append(b.t.faults, s)
+		}
+	}
 }
 
 // endHeldUp ends what a breakpoint held up: the operation has returned, or the held request has arrived without it.

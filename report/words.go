@@ -61,7 +61,7 @@ func (t *timeline) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindValid:
 		return "hold confirmed for " + duration(e.Valid)
 	case history.KindExit:
-		return "process ends" + after(": ", d.Why)
+		return "is gone" + after(": ", d.Why)
 	case history.KindCommand:
 		return commandWords(d.Command) + replyWords(d.Command) + after("; ", t.notes[i])
 	case history.KindFault:
@@ -69,6 +69,9 @@ func (t *timeline) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindStep:
 		return fmt.Sprintf("line %d: %s", d.Line, d.Text)
 	case history.KindFinal:
+		if d.Work != nil {
+			return "at the end there is " + dataWords(d.Work)
+		}
 		return fmt.Sprintf("at the end the resource reads %d", d.Value)
 	case history.KindEnd:
 		return "the script has ended: " + d.Text + after(": ", d.Why)
@@ -83,9 +86,27 @@ func openWords(e history.Event, d *history.Detail) string {
 	return fmt.Sprintf("opens %s, lease %s", e.Lock, duration(d.Lease))
 }
 
+// dataWords lists what was found of the data, but for what is empty.
+func dataWords(w *history.Work) string {
+	var words []string
+	for _, datum := range w.Data {
+		if len(datum.Values) > 0 {
+			words = append(words, datum.Name+": "+strings.Join(datum.Values, ", "))
+		}
+	}
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, "; ")
+}
+
 func returnWords(e history.Event, d *history.Detail) string {
 	text := e.Op.String() + ": " + e.Outcome.String()
-	if e.Op == history.OpWork && e.Outcome == history.OK {
+	switch {
+	case e.Op != history.OpWork || e.Outcome != history.OK:
+	case d.Text != "":
+		text += ", " + d.Text
+	default:
 		text += fmt.Sprintf(", read %d, wrote %d", d.Read, d.Wrote)
 	}
 	if e.Valid > 0 {

@@ -2,25 +2,45 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 )
 
-// actor follows what a client may do at a point of a script. Lines are zero where a thing is not so.
+// actor follows what a client, or a further handle in its process, may do at a point of a script. Lines are zero where a thing is
+// not so.
 type actor struct {
 	name     string
+	host     *host
 	appeared bool
 	acquired bool // it has tried to
-	crashed  int
-	paused   int
+	died     int
 	pending  *Step // the operation under way
 	// traps are those of the pending operation that it has not reached.
 	traps []Trap
 	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
 	unseen bool
 	held   bool // a request or reply is held on the wire
-	link   trouble
+	breaks int  // how often its process had lost its connections when the pending operation began
 }
+
+// host is the process of one or several actors.
+type host struct {
+	name    string
+	crashed int
+	paused  int
+	links   []link
+	breaks  int // how often its connections have been broken
+}
+
+// link is a client's way to a lock server, and what is wrong with it.
+type link struct {
+	server string // "" where the script does not say how many there are
+	trouble
+}
+
+// losing is what is wrong with a link that loses replies.
+const losing = "losing replies"
 
 // trouble is what is wrong with a client's link, and since which line.
 type trouble struct {
@@ -30,56 +50,143 @@ type trouble struct {
 
 func (a *actor) act(step Step) error {
 	a.appeared = true
-	if a.crashed > 0 {
-		return fmt.Errorf("%s crashed on line %d and does nothing any more", a.name, a.crashed)
+	h := a.host
+	if h.crashed > 0 {
+		return fmt.Errorf("%s crashed on line %d and does nothing any more", h.name, h.crashed)
 	}
-	switch step.Verb {
-	case VerbResume:
-		if a.paused == 0 {
-			return fmt.Errorf("%s is not paused", a.name)
+	if ofProcess(step.Verb) {
+		if a.name != h.name {
+			what := wordsFor(phrases(), step.Verb, step.Op)
+			return fmt.Errorf("%s is a handle in the process of %s, and only the process as a whole can '%s'; write '%s %s'", a.name, h.name, what, h.name, what)
 		}
-		a.paused = 0
-		return nil
-	case VerbCrash:
-		*a = actor{name: a.name, appeared: true, crashed: step.Line}
-		return nil
-	case VerbCutOff, VerbRefuse, VerbLoseReplies, VerbDelay, VerbHeal:
-		return a.onLink(step)
+		return h.act(step)
 	}
-	if a.paused > 0 {
-		return fmt.Errorf("%s has been paused since line %d and can do nothing; put '%s resume' before", a.name, a.paused, a.name)
+	if h.paused > 0 {
+		return fmt.Errorf("%s has been paused since line %d and can do nothing; put '%s resume' before", h.name, h.paused, h.name)
+	}
+	if a.died > 0 {
+		return fmt.Errorf("the thread of %s died on line %d and does nothing any more", a.name, a.died)
 	}
 	switch step.Verb {
-	case VerbPause:
-		a.paused = step.Line
 	case VerbOp:
 		return a.start(step)
 	case VerbAwait:
 		return a.await()
 	case VerbContinue:
-		return a.goOn()
+		return a.goOn(step.Async)
 	case VerbGiveUp:
 		return a.giveUp()
+	case VerbWaits:
+		if !a.unseen || a.pending.Op != history.OpAcquire {
+			return fmt.Errorf("%s waits for nothing here; an 'acquire within 10s in background' comes first", a.name)
+		}
+	case VerbThreadDies:
+		return a.die(step)
+	case VerbRenews:
+		return a.renews()
 	}
 	return nil
 }
 
-func (a *actor) onLink(step Step) error {
-	switch step.Verb {
-	case VerbCutOff:
-		a.link = trouble{step.Line, "cut off"}
-	case VerbRefuse:
-		a.link = trouble{step.Line, "refused its connections"}
-	case VerbLoseReplies:
-		a.link = trouble{step.Line, "losing replies"}
-	case VerbDelay:
-		a.link = trouble{line: step.Line}
-	case VerbHeal:
-		if a.link.line == 0 {
-			return fmt.Errorf("there is nothing to heal; %s's link is whole", a.name)
-		}
-		a.link = trouble{}
+// ofProcess says whether a verb concerns a process rather than one of the locks in it.
+func ofProcess(v Verb) bool {
+	switch v {
+	case VerbPause, VerbResume, VerbCrash, VerbClock, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
+		return true
 	}
+	return false
+}
+
+func (h *host) act(step Step) error {
+	switch step.Verb {
+	case VerbResume:
+		if h.paused == 0 {
+			return fmt.Errorf("%s is not paused", h.name)
+		}
+		h.paused = 0
+		return nil
+	case VerbCrash:
+		*h = host{name: h.name, crashed: step.Line, links: linksTo(0)}
+		return nil
+	case VerbCutOff, VerbRefuse, VerbLoseReplies, VerbDelay, VerbHeal:
+		return h.onLink(step)
+	}
+	if h.paused > 0 {
+		return fmt.Errorf("%s has been paused since line %d and can do nothing; put '%s resume' before", h.name, h.paused, h.name)
+	}
+	if step.Verb == VerbPause {
+		h.paused = step.Line
+	}
+	return nil
+}
+
+func (h *host) onLink(step Step) error {
+	what := map[Verb]string{VerbCutOff: "cut off", VerbRefuse: "refused its connections", VerbLoseReplies: losing}[step.Verb]
+	healed, lost := false, false
+	for i := range h.links {
+		l := &h.links[i]
+		named := len(step.Servers) == 0 || slices.Contains(step.Servers, l.server)
+		switch {
+		case !named:
+		case step.Verb != VerbHeal && l.line > 0 && len(h.links) > 1:
+			return fmt.Errorf("%s's link to %s has a fault since line %d; '%s heal %s' comes first", h.name, l.server, l.line, h.name, l.server)
+		case step.Verb != VerbHeal:
+			l.trouble = trouble{step.Line, what}
+		case l.line == 0 && len(step.Servers) > 0:
+			return fmt.Errorf("there is nothing to heal; %s's link to %s is whole", h.name, l.server)
+		default:
+			healed = healed || l.line > 0
+			lost = lost || l.what == losing
+			l.trouble = trouble{}
+		}
+	}
+	if step.Verb == VerbHeal && !healed {
+		return fmt.Errorf("there is nothing to heal; %s's link is whole", h.name)
+	}
+	if step.Verb == VerbRefuse || lost { // replies cannot come back on a connection that has lost some
+		h.breaks++
+	}
+	return nil
+}
+
+// linksTo are whole links to the servers of a script, or to the one or those that it does not count.
+func linksTo(servers int) []link {
+	links := make([]link, max(1, servers))
+	for i, name := range ServerNames(servers) {
+		links[i].server = name
+	}
+	return links
+}
+
+// end complains about what the script leaves open.
+func (h *host) end(wrong *complaints) {
+	if h.paused > 0 {
+		wrong.add(h.paused, "%s is still paused at the end; add '%s resume' or '%s crash'", h.name, h.name, h.name)
+	}
+	if i := slices.IndexFunc(h.links, func(l link) bool { return l.what != "" }); i >= 0 {
+		wrong.add(h.links[i].line, "%s is still %s at the end; add '%s heal'", h.name, h.links[i].what, h.name)
+	}
+}
+
+// renews stops what runs beside the lock.
+func (a *actor) renews() error {
+	switch {
+	case a.pending != nil:
+		return fmt.Errorf("%s's operation of line %d is still under way; %s", a.name, a.pending.Line, a.wayOn())
+	case a.held:
+		return fmt.Errorf("something of %s is held already; '%s continue' comes first", a.name, a.name)
+	case !a.acquired:
+		return fmt.Errorf("%s has acquired nothing, so it renews nothing", a.name)
+	}
+	a.held = true
+	return nil
+}
+
+func (a *actor) die(step Step) error {
+	if a.pending != nil {
+		return fmt.Errorf("%s's operation of line %d is still under way; %s", a.name, a.pending.Line, a.wayOn())
+	}
+	a.died = step.Line
 	return nil
 }
 
@@ -93,7 +200,10 @@ func (a *actor) start(step Step) error {
 	if !a.acquired {
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
-	a.pending, a.traps, a.unseen = &step, step.Traps, step.Async
+	if a.held && len(step.Traps) > 0 {
+		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
+	}
+	a.pending, a.traps, a.unseen, a.breaks = &step, step.Traps, step.Async, a.host.breaks
 	if !a.unseen {
 		a.run()
 	}
@@ -124,6 +234,8 @@ func (a *actor) await() error {
 	case a.unseen:
 		a.unseen = false
 		a.run()
+	case a.held && a.host.breaks > a.breaks:
+		a.held, a.pending = false, nil // the operation ends by itself
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)
 	default:
@@ -132,7 +244,7 @@ func (a *actor) await() error {
 	return nil
 }
 
-func (a *actor) goOn() error {
+func (a *actor) goOn(inBackground bool) error {
 	switch {
 	case a.unseen:
 		return fmt.Errorf("nobody knows yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
@@ -140,7 +252,12 @@ func (a *actor) goOn() error {
 		return fmt.Errorf("nothing of %s is held here; a breakpoint such as 'hold before first DEL' comes first", a.name)
 	}
 	a.held = false
-	if a.pending != nil {
+	switch {
+	case a.pending == nil && inBackground:
+		return fmt.Errorf("nothing of %s is under way any more; take 'in background' out", a.name)
+	case inBackground:
+		a.unseen = true
+	case a.pending != nil:
 		a.run()
 	}
 	return nil
@@ -167,16 +284,16 @@ func (a *actor) wayOn() string {
 
 // end complains about what the script leaves open.
 func (a *actor) end(s *Script, wrong *complaints) {
-	if a.paused > 0 {
-		wrong.add(a.paused, "%s is still paused at the end; add '%s resume' or '%s crash'", a.name, a.name, a.name)
+	if a.name == a.host.name {
+		a.host.end(wrong)
 	}
-	if a.link.what != "" {
-		wrong.add(a.link.line, "%s is still %s at the end; add '%s heal'", a.name, a.link.what, a.name)
-	}
-	if a.pending != nil {
+	if a.pending != nil && a.host.crashed == 0 {
 		wrong.add(a.pending.Line, "%s's operation is still under way at the end; %s", a.name, a.wayOn())
 	}
-	if !a.appeared {
+	if !a.appeared && !a.hasHandles(s) {
 		wrong.add(s.Steps[0].Line, "%s is declared but does nothing; take it out of 'clients'", a.name)
 	}
 }
+
+// hasHandles says whether an actor is a client that must be named for the sake of the handles in its process.
+func (a *actor) hasHandles(s *Script) bool { return len(s.HandlesOf(a.name)) > 0 }

@@ -43,6 +43,20 @@ func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
 	return checker.Expected{Verdict: m.rows[at].verdict, By: checker.ByMatrix}, true
 }
 
+// Variants lists the locks with chosen bugs ("getset-published/short-lease") that the matrix has in the scenario, in its order. Other
+// locks are in every scenario; these only where somebody had something to say about them.
+func (m *Matrix) Variants(scenario string) []string {
+	var names []string
+	for _, r := range m.rows {
+		if r.scenario == scenario && isVariant(r.lock) {
+			names = append(names, r.lock)
+		}
+	}
+	return names
+}
+
+func isVariant(lock string) bool { return strings.Contains(lock, "/") }
+
 func (m *Matrix) find(scenario, lock string) int {
 	return slices.IndexFunc(m.rows, func(r row) bool { return r.scenario == scenario && r.lock == lock })
 }
@@ -74,7 +88,10 @@ func (m *Matrix) Write(w io.Writer) error {
 	rows := m.sorted()
 	scenarioWidth, lockWidth := 0, 0
 	for _, r := range rows {
-		scenarioWidth, lockWidth = max(scenarioWidth, len(r.scenario)), max(lockWidth, len(r.lock))
+		scenarioWidth = max(scenarioWidth, len(r.scenario))
+		if !isVariant(r.lock) { // these are long, and few
+			lockWidth = max(lockWidth, len(r.lock))
+		}
 	}
 	var out bytes.Buffer
 	paragraph := func(lines []string) {

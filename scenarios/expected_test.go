@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,12 @@ func TestBuiltinExpectedIsComplete(t *testing.T) {
 	m, err := BuiltinExpected()
 	require.NoError(t, err)
 	locks := map[string]bool{}
+	variants := 0
 	for _, r := range m.rows {
+		if isVariant(r.lock) {
+			variants++ // these are only where there is something to say about them
+			continue
+		}
 		locks[r.lock] = true
 	}
 	cells := 0
@@ -40,7 +46,11 @@ func TestBuiltinExpectedIsComplete(t *testing.T) {
 			cells++
 		}
 	}
-	assert.Len(t, m.rows, cells)
+	for _, s := range builtin(t) {
+		variants -= len(m.Variants(s.Name))
+	}
+	assert.Zero(t, variants, "variants in scenarios that are not there")
+	assert.Len(t, slices.DeleteFunc(m.rows, func(r row) bool { return isVariant(r.lock) }), cells)
 }
 
 // Each known-bad lock is caught by what its article says of it, and each good one is spared what it promises to avoid.
@@ -115,6 +125,14 @@ func TestMatrixLookup(t *testing.T) {
 	assert.False(t, ok)
 	_, ok = new(Matrix).Lookup("pause", "watchdog")
 	assert.False(t, ok)
+}
+
+func TestMatrixVariantsDoNotWidenTheTable(t *testing.T) {
+	m, err := ParseExpected("expected.txt", []byte("pause  getset  safe\npause  getset/much-too-long-a-name  stale-write\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"getset/much-too-long-a-name"}, m.Variants("pause"))
+	assert.Empty(t, m.Variants("crash"))
+	assert.Equal(t, "pause   getset   safe\npause   getset/much-too-long-a-name   stale-write\n", written(t, m))
 }
 
 func TestMatrixSetKeepsOrderAndComments(t *testing.T) {

@@ -18,45 +18,62 @@ func Format(s *Script) []byte {
 	for _, text := range s.About {
 		out.WriteString(strings.TrimRight("# "+text, " ") + "\n")
 	}
-	header(&out, "source", s.Source)
-	header(&out, "lease", span(s.Lease))
-	header(&out, "clients", strings.Join(s.Clients, " "))
-	header(&out, "needs", strings.Join(stringsOf(s.Needs), " "))
+	headers := [][2]string{
+		{"source", s.Source}, {"workload", s.workWords()}, {"lease", span(s.Lease)}, {"clients", strings.Join(s.Actors(), " ")},
+		{"other-key", strings.Join(s.OtherKey, " ")}, {"servers", s.serversWord()}, {"needs", strings.Join(stringsOf(s.Needs), " ")},
+	}
+	width := len("clients")
+	if s.workWords() != "" {
+		width = len("workload")
+	}
+	for _, h := range headers {
+		if name, value := h[0], h[1]; value != "" {
+			fmt.Fprintf(&out, "%-*s  %s\n", width, name, value)
+		}
+	}
 	out.WriteString("\n")
-	width := 0
-	for _, name := range s.Clients {
+	width = 0
+	for _, name := range s.Actors() {
 		width = max(width, len(name))
 	}
 	for _, step := range s.Steps {
-		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Client, step.says())
+		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Subject(), step.says())
 	}
 	return out.Bytes()
 }
 
-func header(out *bytes.Buffer, name, value string) {
-	if value != "" {
-		fmt.Fprintf(out, "%-7s  %s\n", name, value)
+// serversWord is the number of servers; "" where the script names none.
+func (s *Script) serversWord() string {
+	if s.Servers == 0 {
+		return ""
 	}
+	return strconv.Itoa(s.Servers)
 }
 
-// says is the step without its client.
+// says is the step without its client, or its server.
 func (s Step) says() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	if s.Client == "" {
-		add("%s", wordsFor(labPhrases(), s.Verb, s.Op))
-	} else {
+	switch {
+	case s.Client != "":
 		add("%s", wordsFor(phrases(), s.Verb, s.Op))
+	case len(s.Servers) > 0:
+		add("%s", wordsFor(serverPhrases(), s.Verb, s.Op))
+	default:
+		add("%s", wordsFor(labPhrases(), s.Verb, s.Op))
 	}
 	switch s.Verb {
 	case VerbClock:
 		add("%s", s.clockWords())
-	case VerbDelay, VerbServerJump:
+	case VerbDelay, VerbServerJump, VerbOperator:
 		add("%s", s.Span)
 	case VerbCutOff:
 		if s.Side != BothWays {
 			add("%s", s.Side)
 		}
+	}
+	if len(s.Servers) > 0 && s.Client != "" {
+		add("%s", s.serverWords())
 	}
 	if s.Within != (Span{}) {
 		add("within %s", s.Within)
@@ -101,7 +118,11 @@ func (t Trap) String() string {
 	if t.Nth >= 1 && t.Nth <= len(ordinals()) {
 		nth = ordinals()[t.Nth-1]
 	}
-	return words + " " + nth + " " + t.What.String()
+	where := ""
+	if t.Server != "" {
+		where = " on " + t.Server
+	}
+	return words + " " + nth + " " + t.What.String() + where
 }
 
 // String is the match as scripts write it: "write", "DEL".

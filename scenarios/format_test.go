@@ -87,9 +87,15 @@ func TestParseNeverFailsWithoutWords(t *testing.T) {
 func drawScript(t *rapid.T) string {
 	lines := rapid.SliceOfN(rapid.StringMatching(`# ?[ -~äö]{0,40}`), 0, 3).Draw(t, "comment")
 	lease := time.Duration(rapid.Int64Range(int64(minLease), int64(maxLease/2)).Draw(t, "lease"))
-	lines = append(lines, "lease "+lease.String(), "clients C1 C2")
+	lines = append(lines, "lease "+lease.String(), "clients C1 C1.b C2", "servers 3")
+	if other := rapid.SampledFrom([]string{"", "C1.b", "C2 C1"}).Draw(t, "other"); other != "" {
+		lines = append(lines, "other-key "+other)
+	}
 	if source := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "source"); withoutComment("source "+source) == "source "+source && strings.Trim(source, " ,") != "" {
 		lines = append(lines, "source "+source)
+	}
+	if work := rapid.SampledFrom([]string{"", "stock", "stock 1", "flash-sale 100", "market", "counter"}).Draw(t, "workload"); work != "" {
+		lines = append(lines, "workload "+work)
 	}
 	return strings.Join(append(lines, drawStory(t, lease)...), "\n")
 }
@@ -97,26 +103,34 @@ func drawScript(t *rapid.T) string {
 // drawStory leaves out drawn steps that make no sense after those before, and ends what was begun.
 func drawStory(t *rapid.T, lease time.Duration) []string {
 	var lines []string
-	p := &parser{script: &Script{Clients: []string{"C1", "C2"}}}
-	cast := map[string]*actor{"C1": {name: "C1"}, "C2": {name: "C2"}, "": {}}
-	for _, text := range rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps") {
+	p := &parser{script: &Script{Clients: []string{"C1", "C2"}, Handles: []string{"C1.b"}, Servers: 3}}
+	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
+	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
+	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
+	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
 		if err != nil || checkStep(step, lease) != nil {
 			continue
 		}
 		who := *cast[step.Client]
+		where := *who.host
+		where.links = slices.Clone(where.links)
 		if step.Client == "" || who.act(step) == nil {
 			*cast[step.Client] = who
 			lines = append(lines, text)
+			continue
 		}
+		*who.host = where
 	}
-	for _, name := range p.script.Clients {
+	for _, name := range p.script.Actors() {
 		who := cast[name]
+		own := who.name == who.host.name
 		for _, end := range []struct {
 			when bool
 			text string
 		}{
-			{who.paused > 0, "resume"}, {who.link.what != "", "heal"}, {who.pending != nil, "give up"}, {!who.appeared, "delay 1ms"},
+			{own && who.host.paused > 0, "resume"}, {own && slices.ContainsFunc(who.host.links, func(l link) bool { return l.what != "" }), "heal"},
+			{who.pending != nil && who.host.crashed == 0, "give up"}, {own && !who.appeared && who.host.crashed == 0, "pause\n" + name + " resume"},
 		} {
 			if end.when {
 				lines = append(lines, name+" "+end.text)
@@ -130,17 +144,20 @@ func drawStep(t *rapid.T) string {
 	one := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
 	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
 	if rapid.Bool().Draw(t, "lab") {
-		return one("step", "wait until expired => live", " wait until freed=>ok|no", "server clock jumps "+amount, "server restarts empty => done")
+		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "server clock jumps "+amount,
+			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "operator limits lock to "+amount)
 	}
 	nth := rapid.SampledFrom(ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"", ",", "in background", "within " + amount,
 		"hold before " + nth + "DEL", "hold reply of " + nth + "write", "drop reply of " + nth + "removal", "duplicate " + nth + "request",
+		"hold before " + nth + "write on S2",
 	}), 0, 3).Draw(t, "options")
 	op := one("op", "acquire", "release", "renew", "check", "work") + " " + strings.Join(options, " ")
-	verb := one("verb", op, op, "await", "continue", "give up", "pause", "resume", "crash", "clock ahead "+amount, "clock behind "+amount,
-		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal")
-	return one("client", "C1", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
+	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "waits", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
+		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal",
+		"cut off from S1 S3", "cut off requests from S2", "refuse S3", "delay "+amount+" to S2", "lose replies from S1", "heal S1", "heal S2 S3")
+	return one("client", "C1", "C1.b", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
 }
 
 func FuzzParse(f *testing.F) {
@@ -149,6 +166,9 @@ func FuzzParse(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(src)
 	}
+	f.Add([]byte("lease 1s\nclients C1 C1.b C2\nother-key C1.b\nC1.b acquire hold before first SET\nC1.b continue in background\nC1.b await\nC1.b thread dies\nC1 release within 1.5 leases"))
+	f.Add([]byte("lease 1s\nclients C1\nservers 5\nC1 cut off replies from S4 S5\nC1 acquire hold before first write on S3 => held-up\n" +
+		"S2 restarts empty\nS3 clock jumps 3s\nC1 delay 20ms to S1\nC1 heal S5\nC1 continue\nC1 heal"))
 	f.Add([]byte("lease 1s\nclients C1\nC1 acquire drop reply of second removal, hold before ninth DEL => ok | no"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		script, err := Parse("x.lab", src)

@@ -120,6 +120,9 @@ func (p *parser) missing(last int) {
 	if p.seen["clients"] == 0 {
 		p.wrong.add(last, "no clients are given; add a line such as 'clients C1 C2' before the first step")
 	}
+	if err := p.otherKey(); err != nil && len(p.script.Clients) > 0 {
+		p.wrong.add(p.seen["other-key"], "%s", err)
+	}
 	if len(p.script.Steps) == 0 && len(p.wrong.all) == 0 {
 		p.wrong.add(last, "nothing happens; add a step such as 'C1 acquire => ok'")
 	}
@@ -166,6 +169,13 @@ func (p *parser) header(name string, l line) error {
 		return p.lease(words)
 	case "clients":
 		return p.clients(words)
+	case "workload":
+		return p.workload(words)
+	case "servers":
+		return p.servers(words)
+	case "other-key":
+		p.script.OtherKey = words
+		return nil
 	}
 	return p.needs(words)
 }
@@ -182,34 +192,22 @@ func (p *parser) lease(words []string) error {
 	return nil
 }
 
-func (p *parser) clients(names []string) error {
-	if len(names) > maxClients {
-		return fmt.Errorf("%d clients are too many; at most %d may take part", len(names), maxClients)
-	}
-	for i, name := range names {
-		if err := checkName(name); err != nil {
-			return err
-		}
-		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("client %q is named twice", name)
-		}
-	}
-	p.script.Clients = names
-	return nil
-}
-
 func checkName(name string) error {
-	reserved := append(headers(), "wait", "server")
+	reserved := append(headers(), append(labWords(), Shop)...)
 	if slices.Contains(reserved, name) {
 		return fmt.Errorf("a client cannot be called %q, because scripts use that word; try C1", name)
 	}
-	strange := func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
-	}
-	if len(name) > maxName || strings.ContainsFunc(name, strange) || !unicode.IsLetter(rune(name[0])) {
+	if !isName(name) {
 		return fmt.Errorf("a client cannot be called %q; a name is a letter and at most %d more letters, digits, - or _", name, maxName-1)
 	}
 	return nil
+}
+
+func isName(name string) bool {
+	strange := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+	}
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, strange) && unicode.IsLetter(rune(name[0]))
 }
 
 func (p *parser) needs(words []string) error {

@@ -45,12 +45,12 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C1 acquire, within 2s => ok|no ": {Verb: VerbOp, Op: history.OpAcquire, Within: Span{Fixed: 2 * time.Second}, Want: []Result{ResultOK, ResultNo}},
 		"C1 acquire hold before first DEL => held-up": {
 			Verb: VerbOp, Op: history.OpAcquire, Want: []Result{ResultHeldUp},
-			Traps: []Trap{{HoldRequest, 1, Match{MatchCommand, "DEL"}}},
+			Traps: []Trap{{HoldRequest, 1, Match{MatchCommand, "DEL"}, ""}},
 		},
 		"C1 acquire drop reply of second removal, hold reply of ninth write duplicate third request": {
 			Verb: VerbOp, Op: history.OpAcquire,
 			Traps: []Trap{
-				{DropReply, 2, Match{Kind: MatchRemoval}}, {HoldReply, 9, Match{Kind: MatchWrite}}, {Duplicate, 3, Match{Kind: MatchAny}},
+				{DropReply, 2, Match{Kind: MatchRemoval}, ""}, {HoldReply, 9, Match{Kind: MatchWrite}, ""}, {Duplicate, 3, Match{Kind: MatchAny}, ""},
 			},
 		},
 		"C2 release":                    {Verb: VerbOp, Op: history.OpRelease},
@@ -58,6 +58,9 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C2 check => no":                {Verb: VerbOp, Op: history.OpCheck, Want: []Result{ResultNo}},
 		"C2 work # comment":             {Verb: VerbOp, Op: history.OpWork},
 		"C1 crash":                      {Verb: VerbCrash},
+		"C1 thread dies":                {Verb: VerbThreadDies},
+		"C1 waits => done":              {Verb: VerbWaits, Want: []Result{ResultDone}},
+		"wait until renewed => ok":      {Verb: VerbWaitRenewed, Want: []Result{ResultOK}},
 		"C1 clock ahead 2s":             {Verb: VerbClock, Span: Span{Fixed: 2 * time.Second}, Rate: 1},
 		"C1 clock behind 1.5 leases":    {Verb: VerbClock, Span: Span{Leases: -1.5}, Rate: 1},
 		"C1 clock rate 1.5":             {Verb: VerbClock, Rate: 1.5},
@@ -67,6 +70,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"  wait until freed":            {Verb: VerbWaitFreed},
 		"\tserver clock jumps 2 leases": {Verb: VerbServerJump, Span: Span{Leases: 2}},
 		"server restarts empty":         {Verb: VerbRestart},
+		"operator limits lock to 20s":   {Verb: VerbOperator, Span: Span{Fixed: 20 * time.Second}},
 	} {
 		t.Run(text, func(t *testing.T) {
 			p := &parser{script: &Script{}, wrong: complaints{file: "x.lab"}, seen: map[string]int{}}
@@ -187,4 +191,15 @@ func TestReadFileBounds(t *testing.T) {
 
 	_, err = ParseFile(os.DevNull)
 	assert.EqualError(t, err, "read "+os.DevNull+": not a regular file")
+}
+
+func TestSlowerScriptTellsTheSameStory(t *testing.T) {
+	script, err := Parse("s.lab", []byte("# T.\nlease 2s\nclients C1\nC1 clock ahead 500ms\nC1 clock behind 3 leases\nC1 acquire within 1s => ok\n"))
+	require.NoError(t, err)
+	slower := script.Slower(4)
+	require.Equal(t, 8*time.Second, slower.Lease)
+	require.Equal(t, 2*time.Second, slower.Steps[0].Span.Of(slower.Lease))
+	require.Equal(t, -24*time.Second, slower.Steps[1].Span.Of(slower.Lease))
+	require.Equal(t, 4*time.Second, slower.Steps[2].Within.Of(slower.Lease))
+	require.Equal(t, 500*time.Millisecond, script.Steps[0].Span.Fixed, "the script itself is left as it is")
 }

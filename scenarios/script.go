@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -15,9 +16,30 @@ type Script struct {
 	About   []string
 	Source  string // the article or thread that describes the trouble
 	Lease   time.Duration
-	Clients []string
-	Needs   []Need
-	Steps   []Step
+	Clients []string // each a process with a lock
+	Handles []string // further lock objects in the clients' processes: C1.b is one in that of C1
+	// OtherKey lists the clients and handles whose lock is for another key than that of all others.
+	OtherKey []string
+	Servers  int // how many lock servers there are, S1 and so on; zero: as many as the lock uses
+	Needs    []Need
+	Steps    []Step
+
+	Workload history.Workload // what is done under the lock; empty: whatever the user chooses
+	Stock    int64            // with which a sale begins
+	Lent     bool             // the workload is the user's choice and not the script's own
+}
+
+// Slower is the script with every length of time in it multiplied, so that it tells the same story at another pace.
+func (s *Script) Slower(times int) *Script {
+	slower := *s
+	slower.Lease *= time.Duration(times)
+	slower.Steps = slices.Clone(s.Steps)
+	for i := range slower.Steps {
+		step := &slower.Steps[i]
+		step.Span.Fixed *= time.Duration(times)
+		step.Within.Fixed *= time.Duration(times)
+	}
+	return &slower
 }
 
 // Need is a trait of the lock without which the script makes no sense; other locks are n/a.
@@ -25,25 +47,30 @@ type Need string
 
 // The needs that a script can state. What it needs of the server follows from its steps.
 const (
-	NeedsService  Need = "service"   // the lock lives elsewhere than in its clients
-	NeedsLease    Need = "lease"     // the service frees the lock by itself
-	NeedsResend   Need = "resend"    // the client library sends a command again when no reply comes
-	NeedsNoResend Need = "no-resend" //
-	NeedsRenewal  Need = "renewal"   // the lock renews itself in the background
-	NeedsCheck    Need = "check"     // the lock can be asked whether it is still held
-	NeedsRenew    Need = "renew"     // the lock's user can renew it
+	NeedsService    Need = "service"    // the lock lives elsewhere than in its clients
+	NeedsLease      Need = "lease"      // the service frees the lock by itself
+	NeedsResend     Need = "resend"     // the client library sends a command again when no reply comes
+	NeedsNoResend   Need = "no-resend"  //
+	NeedsRenewal    Need = "renewal"    // the lock renews itself in the background
+	NeedsCheck      Need = "check"      // the lock can be asked whether it is still held
+	NeedsRenew      Need = "renew"      // the lock's user can renew it
+	NeedsReentrance Need = "reentrance" // its holder can take the lock again
+	NeedsFairness   Need = "fairness"   // the lock promises to serve in the order of asking
+	NeedsMajority   Need = "majority"   // a majority of the lock's servers is enough for it
 )
 
 // Step is one line of a script.
 type Step struct {
 	Line   int
 	Text   string // the line as written, comment and surrounding blanks removed
-	Client string // empty where the lab acts
-	Verb   Verb
+	Client string // a client, or a handle in its process; empty where the lab acts
+	// Servers are those that a fault of a link is confined to, or the one that the lab does something to; empty: all of them.
+	Servers []string
+	Verb    Verb
 	// Op is set where Verb is VerbOp.
 	Op     history.Op
-	Within Span   // acquire: try again for so long; renew, release, check, work: unused
-	Async  bool   // "in background": the step ends when the request has been sent
+	Within Span   // acquire: try again for so long; release: give up when so long has passed; renew, check, work: unused
+	Async  bool   // "in background": the step ends when the request has been sent, or let go
 	Traps  []Trap // breakpoints of the operation, in the order in which they are to be reached
 	// Span is the argument of clock, delay and server clock jumps.
 	Span Span
@@ -64,19 +91,24 @@ const (
 	VerbAwait                       // await: wait for the operation in the background
 	VerbContinue                    // continue: let the held request or reply go, then wait for the operation or its next trap
 	VerbGiveUp                      // give up: the client cancels its operation, and the lab waits for its answer
+	VerbRenews                      // renews hold reply of first write: wait until its lock renews itself in the background, and stop that
 	VerbPause                       // pause, resume: SIGSTOP, SIGCONT
 	VerbResume                      //
 	VerbCrash                       // crash: SIGKILL
+	VerbThreadDies                  // thread dies: nobody in the process uses this lock any more; what runs beside it goes on
+	VerbWaits                       // waits: its acquire in the background has reached the server and was not granted
 	VerbClock                       // clock ahead D, clock behind D, clock rate R, clock right
-	VerbCutOff                      // cut off [requests|replies]: bytes are held on the client's link until heal
-	VerbRefuse                      // refuse: connections are broken and refused until heal
-	VerbDelay                       // delay D: each way
-	VerbLoseReplies                 // lose replies: commands are applied, replies vanish
-	VerbHeal                        // heal: the client's link is whole again
-	VerbWaitExpired                 // wait until expired: the lease of the last grant has passed
-	VerbWaitFreed                   // wait until freed: the key is gone from the server, within two leases
-	VerbServerJump                  // server clock jumps D
-	VerbRestart                     // server restarts empty
+	VerbCutOff                      // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
+	VerbRefuse                      // refuse [S5]: connections are broken and refused until heal
+	VerbDelay                       // delay D [to S5]: each way
+	VerbLoseReplies                 // lose replies [from S5]: commands are applied, replies vanish
+	VerbHeal                        // heal [S5]: the client's links are whole again
+	VerbWaitExpired                 // wait until expired: the lease of the last grant has passed, on every server
+	VerbWaitFreed                   // wait until freed: the key is gone from a majority of the servers, within two leases
+	VerbWaitRenewed                 // wait until renewed: a command has prolonged the lease, within two leases
+	VerbServerJump                  // server clock jumps D, S2 clock jumps D
+	VerbOperator                    // operator limits lock to D: somebody sets its expiry by hand
+	VerbRestart                     // server restarts empty, S2 restarts empty
 )
 
 // Side is a direction on a link.
@@ -105,6 +137,8 @@ type Trap struct {
 	Do   Action
 	Nth  int   // from 1
 	What Match // which requests count
+	// Server is where; empty: on any, and all are counted together.
+	Server string
 }
 
 // Action is what happens at a trap.

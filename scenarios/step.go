@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,13 +28,18 @@ func (p *parser) step(l line) (Step, error) {
 	switch first := r.peek(); {
 	case first == "":
 		return step, errors.New("nothing stands before '=>'")
-	case first == "wait" || first == "server":
+	case slices.Contains(labWords(), first):
 		err = step.labVerb(r)
+	case p.isServer(first):
+		err = p.serverVerb(&step, r)
 	case len(p.script.Clients) == 0:
 		return step, p.beforeClients(first)
 	default:
 		if err = p.client(&step, r); err == nil {
 			err = step.clientVerb(r)
+		}
+		if err == nil {
+			err = cmp.Or(p.takeServers(&step, r), p.trapServers(&step))
 		}
 	}
 	if err != nil {
@@ -62,14 +68,14 @@ func (p *parser) beforeClients(first string) error {
 // client takes the client's name that a step begins with.
 func (p *parser) client(step *Step, r *reader) error {
 	name := r.next()
-	if slices.Contains(p.script.Clients, name) {
+	if slices.Contains(p.script.Actors(), name) {
 		step.Client = name
 		return nil
 	}
-	known := slices.Concat(p.script.Clients, headers(), []string{"wait", "server"})
+	known := slices.Concat(p.script.Actors(), headers(), labWords())
 	meant := didYouMean(name, known)
 	if _, isVerb := takePhrase(r, phrases()); isVerb || meant == "" {
-		return unknownWord("client", name, p.script.Clients)
+		return unknownWord("client", name, p.script.Actors())
 	}
 	return fmt.Errorf("unknown word %q%s", name, meant)
 }
@@ -90,7 +96,7 @@ func (s *Step) labVerb(r *reader) error {
 		return unknownWord("step", strings.Join(r.words, " "), spellings(labPhrases()))
 	}
 	s.Verb = found.verb
-	if s.Verb != VerbServerJump {
+	if s.Verb != VerbServerJump && s.Verb != VerbOperator {
 		return nil
 	}
 	var err error
@@ -109,8 +115,10 @@ func (s *Step) clientVerb(r *reader) error {
 	s.Verb, s.Op = found.verb, found.op
 	var err error
 	switch s.Verb {
-	case VerbOp:
+	case VerbOp, VerbRenews:
 		return s.options(r)
+	case VerbContinue:
+		s.Async = r.accept("in background")
 	case VerbClock:
 		return s.clock(r)
 	case VerbDelay:

@@ -21,8 +21,11 @@ const (
 // nobody ends, a result that the step cannot have.
 func checkStory(s *Script, wrong *complaints) {
 	cast := map[string]*actor{}
-	for _, name := range s.Clients {
-		cast[name] = &actor{name: name}
+	for _, client := range s.Clients {
+		shared := &host{name: client, links: linksTo(s.Servers)}
+		for _, name := range append(s.HandlesOf(client), client) {
+			cast[name] = &actor{name: name, host: shared}
+		}
 	}
 	for _, step := range s.Steps {
 		err := checkStep(step, s.Lease)
@@ -33,7 +36,7 @@ func checkStory(s *Script, wrong *complaints) {
 			wrong.add(step.Line, "%s", err)
 		}
 	}
-	for _, name := range s.Clients {
+	for _, name := range s.Actors() {
 		cast[name].end(s, wrong)
 	}
 	slices.SortStableFunc(wrong.all, func(a, b ParseError) int { return a.Line - b.Line })
@@ -47,6 +50,9 @@ func checkStep(step Step, lease time.Duration) error {
 	if step.Async && len(step.Want) > 0 {
 		return fmt.Errorf("an operation in the background has no result yet; expect it where it ends, as in '%s await => ok'", step.Client)
 	}
+	if step.Verb == VerbRenews && (len(step.Traps) != 1 || step.Async || !holds(step.Traps[0])) {
+		return fmt.Errorf("a renewal in the background can only be held; write '%s renews hold reply of first write'", step.Client)
+	}
 	possible := possibleResults(step)
 	for _, want := range step.Want {
 		if !slices.Contains(possible, want) {
@@ -58,10 +64,12 @@ func checkStep(step Step, lease time.Duration) error {
 
 func checkSpans(step Step, lease time.Duration) error {
 	switch {
-	case step.Within != Span{} && step.Op != history.OpAcquire:
-		return fmt.Errorf("only an acquire tries again; take 'within' out")
+	case step.Within != Span{} && step.Op != history.OpAcquire && step.Op != history.OpRelease:
+		return fmt.Errorf("only an acquire tries again, and only a release is given up in time; take 'within' out")
+	case step.Within != Span{} && step.Op == history.OpRelease && (step.Async || len(step.Traps) > 0):
+		return fmt.Errorf("a release 'within' a time is waited for; take 'in background' and breakpoints out")
 	case step.Within.Of(lease) > maxWithin:
-		return fmt.Errorf("an acquire may try for at most %s", span(maxWithin))
+		return fmt.Errorf("an operation may take at most %s", span(maxWithin))
 	case step.Verb == VerbDelay && step.Span.Of(lease) > maxDelay:
 		return fmt.Errorf("a delay may be at most %s", span(maxDelay))
 	case step.Span.Of(lease).Abs() > maxJump:
@@ -82,15 +90,20 @@ func possibleResults(step Step) []Result {
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp}
 	case VerbContinue:
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp, ResultDone}
+	case VerbRenews:
+		return []Result{ResultHeldUp}
 	case VerbGiveUp:
 		return []Result{ResultUnknown, ResultOK, ResultNo}
 	case VerbWaitExpired:
 		return []Result{ResultExpired, ResultLive}
-	case VerbWaitFreed:
+	case VerbWaitFreed, VerbWaitRenewed:
 		return []Result{ResultOK, ResultNo}
 	}
 	return []Result{ResultDone}
 }
+
+// holds says whether a trap keeps what it catches until 'continue'.
+func holds(t Trap) bool { return t.Do == HoldRequest || t.Do == HoldReply }
 
 // stops says whether an operation with these traps cannot simply run to its end.
 func stops(traps []Trap) bool {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,9 +47,20 @@ func takeTrap(r *reader) (Trap, error) {
 			return Trap{}, unknownOrMissing("count", nth, p.words+" first DEL", ordinals())
 		}
 		what, err := takeMatch(r, p.words+" "+nth)
-		return Trap{Do: p.do, Nth: at + 1, What: what}, err
+		trap := Trap{Do: p.do, Nth: at + 1, What: what}
+		if err == nil && r.accept("on") {
+			trap.Server, err = takeServer(r)
+		}
+		return trap, err
 	}
 	return Trap{}, unknownOption(r)
+}
+
+func takeServer(r *reader) (string, error) {
+	if r.done() {
+		return "", errors.New("on which server? Write it as 'hold before first write on S3'")
+	}
+	return r.next(), nil
 }
 
 func takeMatch(r *reader, before string) (Match, error) {

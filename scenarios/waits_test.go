@@ -10,6 +10,8 @@ func TestWaits(t *testing.T) {
 	waits := map[string]bool{
 		"wait until expired":               true,
 		"wait until freed":                 true,
+		"wait until renewed":               true,
+		"C1 waits":                         true,
 		"server clock jumps 1s":            false,
 		"C1 await":                         true,
 		"C1 acquire":                       false,

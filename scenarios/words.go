@@ -25,9 +25,12 @@ func phrases() []phrase {
 		{"await", VerbAwait, 0},
 		{"continue", VerbContinue, 0},
 		{"give up", VerbGiveUp, 0},
+		{"renews", VerbRenews, 0},
 		{"pause", VerbPause, 0},
 		{"resume", VerbResume, 0},
 		{"crash", VerbCrash, 0},
+		{"thread dies", VerbThreadDies, 0},
+		{"waits", VerbWaits, 0},
 		{"clock", VerbClock, 0},
 		{"cut off", VerbCutOff, 0},
 		{"refuse", VerbRefuse, 0},
@@ -42,10 +45,15 @@ func labPhrases() []phrase {
 	return []phrase{
 		{"wait until expired", VerbWaitExpired, 0},
 		{"wait until freed", VerbWaitFreed, 0},
+		{"wait until renewed", VerbWaitRenewed, 0},
 		{"server clock jumps", VerbServerJump, 0},
+		{"operator limits lock to", VerbOperator, 0},
 		{"server restarts empty", VerbRestart, 0},
 	}
 }
+
+// labWords are what such a step begins with.
+func labWords() []string { return []string{"wait", "server", "operator"} }
 
 func spellings(all []phrase) []string {
 	words := make([]string, len(all))
@@ -65,14 +73,18 @@ func wordsFor(all []phrase, verb Verb, op history.Op) string {
 	return ""
 }
 
-func headers() []string { return []string{"source", "lease", "clients", "needs"} }
+func headers() []string {
+	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs"}
+}
 
 func ordinals() []string {
 	return []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
 }
 
 func needs() []string {
-	all := []Need{NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew}
+	all := []Need{
+		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority,
+	}
 	return stringsOf(all)
 }
 

@@ -26,6 +26,14 @@ func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) err
 	return fn(tx)
 }
 
+// transact carries out commands in one transaction.
+func (s *server) transact(ctx context.Context, commands ...impls.Command) (bool, error) {
+	tx := &tx{server: s, conn: s.rdb.Load().Conn(), executed: true}
+	defer tx.end(ctx)
+	_, done, err := tx.Exec(ctx, commands...)
+	return done, err
+}
+
 // tx is a connection of its own.
 type tx struct {
 	server   *server

@@ -12,13 +12,13 @@ import (
 
 // env is a lock's Env on a real server.
 type env struct {
-	ctx    context.Context // ends when the lock is closed
-	server impls.Server
-	clock  *clock
-	handle string
-	say    func(protocol.Message)
-	shared *shared
-	tasks  sync.WaitGroup
+	ctx     context.Context // ends when the lock is closed
+	servers []impls.Server  // one at least
+	clock   *clock
+	handle  string
+	say     func(protocol.Message)
+	shared  *shared
+	tasks   sync.WaitGroup
 
 	mu sync.Mutex
 	// acquiring: what the lock has to tell waits for the answer to its acquire, or a hold could end before it began.
@@ -26,7 +26,9 @@ type env struct {
 	kept      []protocol.Message
 }
 
-func (e *env) Server() impls.Server { return e.server }
+func (e *env) Server() impls.Server { return e.servers[0] }
+
+func (e *env) Servers() []impls.Server { return e.servers }
 
 func (e *env) Now() time.Time { return e.clock.now() }
 

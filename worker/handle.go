@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -13,6 +14,7 @@ type handle struct {
 	env   *env
 	lock  impls.Lock
 	close context.CancelFunc
+	links links
 	// last is closed when the last operation so far has ended.
 	last chan struct{}
 }
@@ -68,11 +70,11 @@ func (h *handle) perform(ctx context.Context, req protocol.Request, say func(pro
 }
 
 // work is done on the resource. A lock that hands out fences has it show its own.
-func (h *handle) work(ctx context.Context, resource impls.Server, key string) protocol.Message {
+func (h *handle) work(ctx context.Context, t task, workload string) protocol.Message {
 	if fencer, ok := h.lock.(impls.Fencer); ok {
-		return incrementFenced(ctx, resource, key, fencer.Fence())
+		t.fenced, t.fence = true, fencer.Fence()
 	}
-	return increment(ctx, resource, key)
+	return t.do(ctx, history.Workload(workload))
 }
 
 // declare is the answer to an operation that began or prolonged a hold, with its validity and its fence where the lock has them.

@@ -68,6 +68,8 @@ func quiet(opts *redis.Options) *redis.Options {
 	return opts
 }
 
+func (s *server) addr() string { return s.options().Addr }
+
 // ping makes the first connection.
 func (s *server) ping(ctx context.Context) error {
 	_, err := s.Do(ctx, "PING")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,9 +24,10 @@ type session struct {
 	clock  *clock
 
 	init      *protocol.Request // nil before init
-	server    *server
-	resending *server // made when a lock that wants it is opened
-	resource  *server // nil if init named none
+	timeout   time.Duration     // of reads, writes and dials
+	servers   []*server         // those of init, one at least
+	resending *server           // to the first; made when a lock that wants it is opened
+	resource  *server           // nil if init named none
 	shared    *shared
 	handles   map[string]*handle
 	opened    []*handle // all of them, the closed ones too
@@ -52,8 +54,9 @@ func (s *session) end() {
 	s.operations.Wait()
 	for _, h := range s.opened {
 		h.shut()
+		h.links.close()
 	}
-	for _, server := range []*server{s.server, s.resending, s.resource} {
+	for _, server := range append(s.servers, s.resending, s.resource) {
 		if server != nil {
 			_ = server.close() // nobody is left to be told
 		}
@@ -74,7 +77,7 @@ func (s *session) serve(req protocol.Request) {
 	case protocol.Skew:
 		s.out.answer(req.ID, s.skew(req))
 	case protocol.Reconnect:
-		s.out.answer(req.ID, s.reconnect())
+		s.out.answer(req.ID, s.reconnect(req))
 	case protocol.Cancel:
 		s.out.answer(req.ID, s.giveUp(req))
 	case protocol.Work:
@@ -96,26 +99,31 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	case len(req.Servers) == 0:
 		return refused("init names no server")
 	}
-	timeout := defaultTimeout
+	s.timeout = defaultTimeout
 	if req.TimeoutMS > 0 {
-		timeout = protocol.Duration(req.TimeoutMS)
+		s.timeout = protocol.Duration(req.TimeoutMS)
 	}
 	s.init = &req
-	s.server = newServer(req.Servers[0], req.DB, timeout)
-	if err := s.server.ping(s.ctx); err != nil {
-		return refused(fmt.Sprintf("server %s: %v", req.Servers[0], err))
+	for _, addr := range req.Servers {
+		server := s.dial(addr)
+		s.servers = append(s.servers, server)
+		if err := server.ping(s.ctx); err != nil {
+			return refused(fmt.Sprintf("server %s: %v", addr, err))
+		}
 	}
 	if req.Resource != "" {
-		s.resource = newServer(req.Resource, req.DB, timeout)
+		s.resource = s.dial(req.Resource)
 		if err := s.resource.ping(s.ctx); err != nil {
 			return refused(fmt.Sprintf("resource %s: %v", req.Resource, err))
 		}
 	}
 	answer := done()
 	answer.Hello = &protocol.Hello{
-		Version: protocol.Version,
-		Name:    name(),
-		Verbs:   []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect},
+		Version:   protocol.Version,
+		Name:      name(),
+		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect},
+		Workloads: workloads(),
+		Separate:  true,
 	}
 	return answer
 }
@@ -140,18 +148,19 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	case req.LeaseMS <= 0 && !spec.Leaseless:
 		return refused("this lock needs a lease")
 	}
-	server, err := s.serverOf(spec)
+	links, err := s.linksOf(req, spec)
 	if err != nil {
 		return refused(err.Error())
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	e := &env{ctx: ctx, server: server, clock: s.clock, handle: req.Handle, say: s.out.say, shared: s.shared}
+	e := &env{ctx: ctx, servers: links.forLock(), clock: s.clock, handle: req.Handle, say: s.out.say, shared: s.shared}
 	idle := make(chan struct{})
 	close(idle)
 	h := &handle{
 		env:   e,
 		lock:  spec.New(e, impls.Options{Key: req.Key, Lease: protocol.Duration(req.LeaseMS)}),
 		close: cancel,
+		links: links,
 		last:  idle,
 	}
 	s.handles[req.Handle] = h
@@ -159,15 +168,15 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// serverOf is the connection that the lock wants.
-func (s *session) serverOf(spec impls.Spec) (impls.Server, error) {
+// serversOf are the connections that the lock wants.
+func (s *session) serversOf(spec impls.Spec) ([]*server, error) {
 	if !spec.Resends {
-		return s.server, nil
+		return s.servers, nil
 	}
 	if s.resending == nil {
 		s.resending = newResendingServer(s.init.Servers[0], s.init.DB)
 	}
-	return s.resending, s.resending.ping(s.ctx)
+	return []*server{s.resending}, s.resending.ping(s.ctx)
 }
 
 func (s *session) skew(req protocol.Request) protocol.Message {
@@ -179,10 +188,16 @@ func (s *session) skew(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// reconnect makes the connections to the lock servers anew.
-func (s *session) reconnect() protocol.Message {
-	for _, server := range []*server{s.server, s.resending} {
-		if server == nil {
+// reconnect makes the connections to the lock servers anew, or to those that the request names.
+func (s *session) reconnect(req protocol.Request) protocol.Message {
+	servers := append(slices.Clone(s.servers), s.resending)
+	for _, h := range s.opened {
+		if len(h.links.own) > 0 {
+			servers = append(servers, h.links.servers...)
+		}
+	}
+	for _, server := range servers {
+		if server == nil || len(req.Servers) > 0 && !slices.Contains(req.Servers, server.addr()) {
 			continue
 		}
 		if err := server.reconnect(s.ctx); err != nil {
@@ -210,11 +225,12 @@ func (s *session) work(req protocol.Request) {
 	switch {
 	case h == nil:
 		s.out.answer(req.ID, refused(fmt.Sprintf("handle %q is not open", req.Handle)))
-	case s.resource == nil:
+	case h.links.resource == nil:
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			say(h.work(ctx, s.resource, req.Key))
+			t := task{resource: h.links.resource, shared: s.shared, client: s.init.Client, key: req.Key, stock: req.Stock}
+			say(h.work(ctx, t, req.Workload))
 		})
 	}
 }

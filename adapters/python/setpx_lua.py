@@ -24,6 +24,8 @@ RELEASE = """if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0"""
 
+WORKLOADS = ["counter", "stock", "ledger"]
+
 PAUSE = 0.02  # seconds between two tries to acquire
 
 
@@ -75,8 +77,10 @@ class Handle:
     """An open lock. Its operations run in a thread of its own, one after another."""
 
     def __init__(self, client, request):
-        self.server = client.connect(client.server)
-        self.resource = client.connect(client.resource) if client.resource else None
+        resource = request.get("resource", client.resource)
+        self.server = client.connect(request.get("servers", [client.server])[0])
+        self.resource = client.connect(resource) if resource else None
+        self.name = client.name
         self.lock = Lock(self.command, request["key"], request["lease_ms"])
         self.operations = queue.Queue()
         self.current = None
@@ -123,7 +127,7 @@ class Handle:
         if verb == "check":
             return said(self.lock.check())
         if verb == "work":
-            return self.work(operation.request["key"])
+            return self.work(operation.request)
         self.disconnect()  # close
         return said(True)
 
@@ -135,15 +139,37 @@ class Handle:
             operation.given_up.wait(PAUSE)
         return True
 
-    def work(self, key):
+    def work(self, request):
         if self.resource is None:
             return {"outcome": "no", "error": "init named no resource"}
+        workload = request.get("workload", "counter")
+        if workload not in WORKLOADS:
+            return {"outcome": "no", "unsupported": True, "error": "unknown workload " + workload}
+        return getattr(self, workload)(request["key"])
+
+    def counter(self, key):
         read = int(self.send(self.resource, "GET", key) or 0)
+        return self.write(read, read + 1, ("SET", key, read + 1))
+
+    def stock(self, key):
+        read = int(self.send(self.resource, "GET", key) or 0)
+        if read <= 0:
+            return {"outcome": "no", "error": "sold out"}
+        return self.write(read, read - 1, ("SET", key + ":database", read - 1), ("SET", key, read - 1))
+
+    def ledger(self, key):
+        last = self.send(self.resource, "LINDEX", key, -1)
+        read = int(last.split()[0]) if last else 0
+        return self.write(read, read + 1, ("RPUSH", key, f"{read + 1} after {read} by {self.name}"))
+
+    def write(self, read, wrote, *commands):
+        answer = {"outcome": "ok", "read": read, "wrote": wrote}
         try:
-            self.send(self.resource, "SET", key, read + 1)
+            for command in commands:
+                self.send(self.resource, *command)
         except Exception as error:
-            return {"outcome": "unknown", "error": repr(error), "read": read, "wrote": read + 1}
-        return {"outcome": "ok", "read": read, "wrote": read + 1}
+            answer.update(outcome="unknown", error=repr(error))
+        return answer
 
     def give_up(self, operation):
         operation.given_up.set()
@@ -185,12 +211,16 @@ class Client:
     def init(self, request):
         if request.get("version") != 1:
             return {"outcome": "no", "error": "this client speaks version 1 of the protocol"}
+        self.name = request.get("client", "")
         self.db = request.get("db", 0)
         self.timeout = request.get("timeout_ms", 30000) / 1000
         self.server = request["servers"][0]
         self.resource = request.get("resource")
         self.connect(self.server).ping()
-        hello = {"version": 1, "name": "setpx_lua.py with redis-py " + redis.__version__, "verbs": ["check", "reconnect"]}
+        hello = {
+            "version": 1, "name": "setpx_lua.py with redis-py " + redis.__version__, "verbs": ["check", "reconnect"],
+            "workloads": WORKLOADS, "separate": True,
+        }
         return {"outcome": "ok", "hello": hello}
 
     def connect(self, address):

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 func newCheck() *cobra.Command {
@@ -129,10 +130,20 @@ func judgeAgain(dir string, cell checker.Cell) (checker.Cell, error) {
 	if err != nil {
 		return cell, err
 	}
-	verdict := checker.Conclude(file.Events, checker.Options{})
-	cell.Known = cell.Known && verdict.Same(cell.Verdict)
-	cell.Verdict = verdict
-	return cell, nil
+	now := judged(cell, file.Events)
+	now.Known = cell.Known && now.Verdict.Same(cell.Verdict)
+	return now, nil
+}
+
+// judged is the cell with the verdict that its history deserves.
+func judged(cell checker.Cell, events []history.Event) checker.Cell {
+	cell.Data = checker.Tally(events)
+	if cell.Storm == nil {
+		cell.Verdict = checker.Conclude(events, checker.Options{})
+		return cell
+	}
+	cell.Verdict, cell.Storm = storm.Conclude(events, storm.CreedIn(cell.Expected), *cell.Storm)
+	return cell
 }
 
 func historyPath(dir string, cell checker.Cell) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -35,6 +36,25 @@ func completeLocks(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 	var out []cobra.Completion
 	for _, spec := range impls.All() {
 		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
+		for _, bug := range spec.Bugs {
+			out = append(out, cobra.CompletionWithDesc(spec.Name+"/"+bug.Name, bug.What))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeWorkloads(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, work := range scenarios.Workloads() {
+		out = append(out, cobra.CompletionWithDesc(string(work.Name), work.Idea))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeWaiting(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, way := range waiting.Examples() {
+		out = append(out, cobra.CompletionWithDesc(way.Name, way.Idea))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

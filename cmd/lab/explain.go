@@ -37,7 +37,7 @@ the server, and what that did to the lock.`,
 			if err != nil {
 				return usagef("%v", err)
 			}
-			cell.Verdict = checker.Conclude(file.Events, checker.Options{})
+			cell = judged(cell, file.Events)
 			opts := terminalOptions(cmd)
 			return report.Explain(cmd.OutOrStdout(), cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
 		},

@@ -86,7 +86,7 @@ func TestExitCode(t *testing.T) {
 // The parts of a run have every cell in exactly one of them.
 func TestShards(t *testing.T) {
 	names := func(shard string) []string {
-		f := &runFlags{count: 2, parallel: 1, timeout: 1, server: live.Embedded, shard: shard}
+		f := &runFlags{count: 2, parallel: 1, timeout: 1, server: live.Embedded, shard: shard, workload: "counter"}
 		p, err := f.plan(nil)
 		require.NoError(t, err)
 		var names []string

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
@@ -9,9 +11,9 @@ import (
 )
 
 func newList() *cobra.Command {
-	kinds := []string{"locks", "scenarios", "anomalies"}
+	kinds := []string{"locks", "scenarios", "workloads", "anomalies"}
 	return &cobra.Command{
-		Use:       "list locks|scenarios|anomalies",
+		Use:       "list locks|scenarios|workloads|anomalies",
 		Short:     "List what there is",
 		ValidArgs: kinds,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -34,9 +36,10 @@ func newList() *cobra.Command {
 func listOf(kind string, kinds []string) ([][]string, error) {
 	switch kind {
 	case "locks":
-		rows := [][]string{{"LOCK", "IDEA"}}
+		rows := [][]string{{"LOCK", "FROM", "IDEA"}}
 		for _, spec := range impls.All() {
-			rows = append(rows, []string{spec.Name, spec.Idea})
+			from, _, _ := strings.Cut(spec.Source, ";")
+			rows = append(rows, []string{spec.Name, from, spec.Idea})
 		}
 		return rows, nil
 	case "scenarios":
@@ -46,6 +49,16 @@ func listOf(kind string, kinds []string) ([][]string, error) {
 			rows = append(rows, []string{script.Name, script.Title})
 		}
 		return rows, err
+	case "workloads":
+		rows := [][]string{{"WORKLOAD", "WHAT IS DONE UNDER THE LOCK"}}
+		for _, work := range scenarios.Workloads() {
+			idea := work.Idea
+			if work.Source != "" {
+				idea += " (" + work.Source + ")"
+			}
+			rows = append(rows, []string{string(work.Name), idea})
+		}
+		return rows, nil
 	case "anomalies":
 		rows := [][]string{{"ANOMALY", "WHAT WAS SEEN"}}
 		for _, d := range checker.Definitions() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
@@ -27,6 +28,9 @@ func (f *runFlags) plan(args []string) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if scripts, err = f.work(scripts); err != nil {
+		return nil, err
+	}
 	subjects, err := f.subjects()
 	if err != nil {
 		return nil, err
@@ -44,7 +48,11 @@ func (f *runFlags) plan(args []string) (*plan, error) {
 	if p.matrix, err = f.matrix(scripts); err != nil {
 		return nil, err
 	}
-	p.cases, err = f.part(live.Plan(scripts, subjects, f.count, live.Expect(p.matrix, impls.All())))
+	all, err := f.cases(scripts, subjects, p.matrix)
+	if err != nil {
+		return nil, err
+	}
+	p.cases, err = f.part(all)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +60,49 @@ func (f *runFlags) plan(args []string) (*plan, error) {
 		return nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
 	}
 	return p, nil
+}
+
+// workloadNamed is the workload of --workload.
+func (f *runFlags) workloadNamed() (history.Workload, error) {
+	work := history.Workload(f.workload)
+	if _, ok := scenarios.FindWorkload(work); !ok {
+		return "", unknown("workload", f.workload, scenarios.WorkloadNames(), see("lab list workloads"))
+	}
+	return work, nil
+}
+
+// work lends the scripts the workload of --workload.
+func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error) {
+	work, err := f.workloadNamed()
+	if err != nil {
+		return nil, err
+	}
+	if f.update && work != history.Counter {
+		return nil, usagef("--update is for the work that was reviewed with each scenario; take --workload out")
+	}
+	lent := make([]*scenarios.Script, len(scripts))
+	for i, script := range scripts {
+		lent[i] = script.Under(work)
+	}
+	return lent, nil
+}
+
+// cases are all scripts with all subjects. Where nobody chose a lock, the variants that the matrix has in a scenario come along.
+func (f *runFlags) cases(scripts []*scenarios.Script, subjects []live.Subject, matrix *scenarios.Matrix) ([]live.Case, error) {
+	expect := live.Expect(matrix, impls.All())
+	var cases []live.Case
+	for _, script := range scripts {
+		with := subjects
+		if len(f.locks) == 0 && f.client == "" && script.Builtin {
+			variants, err := subjectsOf(matrix.Variants(script.Name))
+			if err != nil {
+				return nil, err
+			}
+			with = slices.Concat(subjects, variants)
+		}
+		cases = append(cases, live.Plan([]*scenarios.Script{script}, with, f.count, expect)...)
+	}
+	return cases, nil
 }
 
 // selectScripts resolves names of scenarios and paths of .lab files; none means all that come with the lab.
@@ -90,13 +141,22 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 
 // subjects are the locks to be tested, or the client of --client.
 func (f *runFlags) subjects() ([]live.Subject, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	names := f.locks
 	if len(names) == 0 {
 		names = lockNames()
+	}
+	subjects, err := subjectsOf(names)
+	if err != nil || f.client == "" {
+		return subjects, err
+	}
+	return f.foreign()
+}
+
+// subjectsOf are the locks of those names.
+func subjectsOf(names []string) ([]live.Subject, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
 	var subjects []live.Subject
 	for i, name := range names {
@@ -108,9 +168,6 @@ func (f *runFlags) subjects() ([]live.Subject, error) {
 			return nil, usagef("--lock names %s twice; to run it more often, use --count", name)
 		}
 		subjects = append(subjects, live.SubjectOf(spec, []string{self, "worker"}))
-	}
-	if f.client != "" {
-		return f.foreign()
 	}
 	return subjects, nil
 }

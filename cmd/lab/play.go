@@ -25,6 +25,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("seed") {
 		f.seed = rand.Int64N(1 << 31)
 	}
+	return f.carryOut(cmd, plan)
+}
+
+// carryOut runs what is planned.
+func (f *runFlags) carryOut(cmd *cobra.Command, plan *plan) error {
 	run := f.newRecord(plan.cases)
 	results, err := makeResults(run.Dir)
 	if err != nil {
@@ -47,7 +52,7 @@ func (f *runFlags) prepare(cmd *cobra.Command, run *checker.Run) (*live.World, r
 	}
 	world, err := live.Open(cmd.Context(), live.Config{
 		Dir: run.Dir, Guard: []string{self, "guard"}, Server: f.server, Toxiproxy: f.toxiproxy, Listen: f.listen, Advertise: f.advertise,
-		CellTimeout: f.timeout, NoQuestions: !f.questions,
+		CellTimeout: f.timeout, NoQuestions: !f.questions, Wait: f.wait,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -18,6 +19,8 @@ import (
 type runFlags struct {
 	locks     []string
 	client    string
+	workload  string
+	wait      string
 	server    string
 	toxiproxy string
 	listen    string
@@ -53,6 +56,8 @@ The results go to runs/<time>-<id>; runs/latest points to the newest.`,
   lab run --server redis-server --parallel 8
   lab run --server 127.0.0.1:6379 --toxiproxy http://127.0.0.1:8474
   lab run --client 'python3 mylock.py'
+  lab run --workload stock --lock getset,setpx-lua
+  lab run --wait yield-sleep:600ms,200ms
   lab run my.lab --lock getset --count 50`,
 		ValidArgsFunction: completeScenarios,
 		RunE:              flags.run,
@@ -63,6 +68,8 @@ The results go to runs/<time>-<id>; runs/latest points to the newest.`,
 	}
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
 	completeFlag(cmd, "lock", completeLocks)
+	completeFlag(cmd, "workload", completeWorkloads)
+	completeFlag(cmd, "wait", completeWaiting)
 	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -79,9 +86,11 @@ func (f *runFlags) groups() []flagGroup {
 
 	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all); with --client: the lock whose expectations apply")
 	what.StringVar(&f.client, "client", "", "`COMMAND` of a client that speaks docs/protocol.md, instead of the lab's own locks")
+	what.StringVar(&f.workload, "workload", string(history.Counter), "`NAME` of what is done under the lock, in scenarios that do not say; see lab list workloads")
+	what.StringVar(&f.wait, "wait", "", "`HOW` clients wait between the tries of an acquire, for example sleep:200ms, spin, backoff:1ms,1s,7 or wake (default: each lock's own way)")
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times, and list the cells whose verdicts differ")
 	what.StringVar(&f.shard, "shard", "", "run the ith of n parts, given as `i/n`")
-	what.IntVar(&f.parallel, "parallel", 8*runtime.NumCPU(), "`N` cells in flight; they mostly wait")
+	what.IntVar(&f.parallel, "parallel", 14*runtime.NumCPU(), "`N` cells in flight; they mostly wait")
 	what.Int64Var(&f.seed, "seed", 0, "`N` decides in which order cells are started (default: a random one)")
 	what.DurationVar(&f.timeout, "timeout", time.Minute, "a cell that takes longer than `TIME` is given up as unknown")
 	what.BoolVar(&f.failFast, "fail-fast", false, "start no more cells after the first surprise or failure")

@@ -80,8 +80,12 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	fmt.Fprint(w, "\nExpected\n")
 	expect := live.Expect(matrix, impls.All())
 	var rows [][]string
-	for _, spec := range impls.All() {
-		rows = append(rows, []string{spec.Name, expectation(expect(script, live.Subject{Name: spec.Name}))})
+	names := lockNames()
+	if script.Builtin {
+		names = append(names, matrix.Variants(script.Name)...)
+	}
+	for _, name := range names {
+		rows = append(rows, []string{name, expectation(expect(script, live.Subject{Name: name}))})
 	}
 	return writeTable(w, width, "  ", rows)
 }
@@ -96,6 +100,9 @@ func expectation(e checker.Expected) string {
 // showLock prints a lock's card, and its column of the matrix.
 func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Script, matrix *scenarios.Matrix) error {
 	card := [][]string{{"idea", spec.Idea}, {"from", spec.Source}, {"needs", string(spec.Needs)}}
+	if spec.Servers > 1 {
+		card = append(card, []string{"servers", fmt.Sprintf("%d, where a scenario does not say how many", spec.Servers)})
+	}
 	label := "promises"
 	for _, promise := range spec.Promises {
 		card = append(card, []string{label, string(promise)})
@@ -118,6 +125,12 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 	for _, script := range scripts {
 		if expected, ok := matrix.Lookup(script.Name, spec.Name); ok {
 			rows = append(rows, []string{script.Name, expectation(expected)})
+		}
+		for _, variant := range matrix.Variants(script.Name) {
+			if bugs, ok := strings.CutPrefix(variant, spec.Name+"/"); ok {
+				expected, _ := matrix.Lookup(script.Name, variant)
+				rows = append(rows, []string{script.Name + ", " + bugs + " alone", expectation(expected)})
+			}
 		}
 	}
 	return writeTable(w, width, "  ", rows)

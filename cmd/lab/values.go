@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -18,6 +19,9 @@ func (f *runFlags) checkValues() error {
 		return usagef("--count must be at least 1, not %d", f.count)
 	case f.timeout <= 0:
 		return usagef("--timeout must be more than zero, not %v", f.timeout)
+	}
+	if err := waiting.Check(f.wait); err != nil {
+		return usagef("--wait: %v", err)
 	}
 	for _, check := range []func() error{f.checkServer, f.checkToxiproxy, f.checkListen} {
 		if err := check(); err != nil {

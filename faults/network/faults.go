@@ -174,7 +174,7 @@ func (r refuse) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.link.call(ctx, i.link.proxy.Disable); err != nil {
 		return "", fmt.Errorf("disable the proxy: %w", err)
 	}
-	if err := i.link.refuses(ctx); err != nil {
+	if err := i.link.awaitRefusal(ctx); err != nil {
 		return "", err
 	}
 	if i.probe == nil {
@@ -184,6 +184,24 @@ func (r refuse) inject(ctx context.Context, i *Injected) (string, error) {
 		return "", err
 	}
 	return "an open connection was broken, and a new one is refused", nil
+}
+
+// awaitRefusal waits until a new connection is refused: a process that is being started may have the closed listener for a moment
+// longer, between its fork and its exec.
+func (l *Link) awaitRefusal(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := l.refuses(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // refuses is an error if a connection to the link is not refused.

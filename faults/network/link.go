@@ -27,6 +27,7 @@ type Link struct {
 	name    string
 	addr    string
 	canary  Canary
+	release func()        // gives the port back; nil: none is reserved
 	turn    chan struct{} // held during a call of the API: the client's proxy is not made for several goroutines
 
 	mu       sync.Mutex // held while a fault is injected or taken back
@@ -76,12 +77,37 @@ func (n *Network) Link(ctx context.Context, name, upstream string, canary Canary
 func (l *Link) create(ctx context.Context, host string) error {
 	var err error
 	for range portTries {
-		l.proxy.Listen = net.JoinHostPort(host, strconv.Itoa(l.network.ports.take()))
-		if err = l.call(ctx, l.proxy.Save); err == nil || !portTaken(err) {
+		if err = l.createAt(ctx, host, l.network.ports.take()); err == nil || !portTaken(err) {
 			return err
 		}
+		l.network.ports.elsewhere()
 	}
 	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
+}
+
+// createAt creates the proxy on a port, which is reserved for it where the proxy is on this machine.
+func (l *Link) createAt(ctx context.Context, host string, port int) error {
+	if loopback(host) {
+		release, err := reserve(net.ParseIP(host), port)
+		if err != nil {
+			return err
+		}
+		l.release = release
+	}
+	l.proxy.Listen = net.JoinHostPort(host, strconv.Itoa(port))
+	err := l.call(ctx, l.proxy.Save)
+	if err != nil {
+		l.giveBack()
+	}
+	return err
+}
+
+// giveBack ends the reservation of the port.
+func (l *Link) giveBack() {
+	if l.release != nil {
+		l.release()
+		l.release = nil
+	}
 }
 
 func portTaken(err error) bool { return strings.Contains(err.Error(), "address already in use") }
@@ -108,6 +134,7 @@ func (l *Link) Close() error {
 	if err := l.call(ctx, l.proxy.Delete); err != nil && !notFound(err) {
 		errs = append(errs, err)
 	}
+	l.giveBack()
 	l.network.mu.Lock()
 	delete(l.network.links, l)
 	l.network.mu.Unlock()

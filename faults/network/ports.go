@@ -19,6 +19,13 @@ type ports struct {
 	next int
 }
 
+// elsewhere goes on from another random port: where one is taken, its neighbours are too, by another run on this machine.
+func (p *ports) elsewhere() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = portFirst + rand.IntN(portCount)
+}
+
 func (p *ports) take() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

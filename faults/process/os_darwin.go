@@ -41,22 +41,37 @@ func awaitExit(pid int) error {
 }
 
 // members lists the processes of a group that are no zombies.
-func members(pgid int) ([]member, error) {
+func members(pgid int) (found []member, err error) {
+	err = eachLiving(func(pid, group int, stopped bool) {
+		if group == pgid {
+			found = append(found, member{pid: pid, stopped: stopped})
+		}
+	})
+	return found, err
+}
+
+// livingByGroup counts the processes of each group that are no zombies.
+func livingByGroup() (map[int]int, error) {
+	count := map[int]int{} // by group
+	err := eachLiving(func(_, group int, _ bool) { count[group]++ })
+	return count, err
+}
+
+// eachLiving names every process that is no zombie.
+func eachLiving(say func(pid, group int, stopped bool)) error {
 	out, err := exec.Command("/bin/ps", "-A", "-o", "pid=,pgid=,state=").Output()
 	if err != nil {
-		return nil, fmt.Errorf("ps: %w", err)
+		return fmt.Errorf("ps: %w", err)
 	}
-	var found []member
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Scan() {
 		var pid, group int
 		var state string
-		if n, _ := fmt.Sscan(lines.Text(), &pid, &group, &state); n != 3 || group != pgid || strings.HasPrefix(state, "Z") {
-			continue
+		if n, _ := fmt.Sscan(lines.Text(), &pid, &group, &state); n == 3 && !strings.HasPrefix(state, "Z") {
+			say(pid, group, strings.HasPrefix(state, "T"))
 		}
-		found = append(found, member{pid: pid, stopped: strings.HasPrefix(state, "T")})
 	}
-	return found, lines.Err()
+	return lines.Err()
 }
 
 // marked lists the processes, other than this one, that have an entry in their environment, as far as the system shows it.

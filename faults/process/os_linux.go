@@ -53,6 +53,21 @@ func members(pgid int) ([]member, error) {
 	return found, nil
 }
 
+// livingByGroup counts the processes of each group that are no zombies.
+func livingByGroup() (map[int]int, error) {
+	all, err := numbers("/proc")
+	if err != nil {
+		return nil, err
+	}
+	count := map[int]int{} // by group
+	for _, pid := range all {
+		if s, err := readStat(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !s.dead() {
+			count[s.pgid]++
+		}
+	}
+	return count, nil
+}
+
 // marked lists the processes, other than this one, that have an entry in their environment. A zombie has none any more.
 func marked(entry string) ([]int, error) {
 	all, err := numbers("/proc")

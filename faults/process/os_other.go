@@ -32,6 +32,8 @@ func awaitExit(int) error { return supported() }
 
 func members(int) ([]member, error) { return nil, supported() }
 
+func livingByGroup() (map[int]int, error) { return nil, supported() }
+
 func kill(int) error { return supported() }
 
 func marked(string) ([]int, error) { return nil, supported() }

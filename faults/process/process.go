@@ -107,7 +107,7 @@ func (g *Guard) startRegistered(p *Process) error {
 func (g *Guard) reap(p *Process) {
 	defer close(p.done)
 	err := awaitExit(p.pid)
-	err = errors.Join(err, endGroup(p.pid, patience))
+	err = errors.Join(err, endGroups([]int{p.pid}, patience))
 
 	g.mu.Lock()
 	_ = g.tellLocked("forget group", p.pid)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -13,6 +14,16 @@ import (
 
 // with opens one connection to the server for the time of use. It says nothing about itself and tries nothing twice.
 func with(ctx context.Context, addr string, db int, use func(*redis.Client) error) error {
+	return within(ctx, addr, db, 0, use)
+}
+
+// patiently is with, but only ctx bounds how long the server may take: a machine under load is no failure.
+func patiently(ctx context.Context, addr string, use func(*redis.Client) error) error {
+	return within(ctx, addr, 0, -1, use)
+}
+
+// within waits for each answer for at most the timeout; zero stands for the library's own, a negative one for none.
+func within(ctx context.Context, addr string, db int, timeout time.Duration, use func(*redis.Client) error) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("unreachable: %w", err)
@@ -38,6 +49,8 @@ func with(ctx context.Context, addr string, db int, use func(*redis.Client) erro
 		DialerRetries:            1,
 		PoolSize:                 1,
 		ContextTimeoutEnabled:    true,
+		ReadTimeout:              timeout,
+		WriteTimeout:             timeout,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()

@@ -65,7 +65,10 @@ func readState(answer []string) (history.State, error) {
 }
 
 // render makes one text of a value's parts, the same for equal values.
-func render(kind string, parts []string) string {
+func render(kind string, parts []string) string { return strings.Join(arranged(kind, parts), " ") }
+
+// arranged puts a value's parts into an order that is the same for equal values.
+func arranged(kind string, parts []string) []string {
 	switch kind {
 	case "set":
 		parts = slices.Sorted(slices.Values(parts))
@@ -79,7 +82,7 @@ func render(kind string, parts []string) string {
 			parts = append(parts, name, fields[name])
 		}
 	}
-	return strings.Join(parts, " ")
+	return parts
 }
 
 // Counter reads the number at a key in database 0; an absent key counts as 0.
@@ -93,6 +96,18 @@ func Counter(ctx context.Context, addr, key string) (int64, error) {
 		return 0, fmt.Errorf("counter %s at %s: %w", key, addr, err)
 	}
 	return n, nil
+}
+
+// Limit sets the remaining time of a key in database 0. It returns false if there is no such key.
+func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool, err error) {
+	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
+		limited, err = client.PExpire(ctx, key, d).Result()
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("limit %s at %s: %w", key, addr, err)
+	}
+	return limited, nil
 }
 
 // scanCount is how many keys the server looks at in one step of a SCAN: few enough not to hold up anybody else.

@@ -139,3 +139,18 @@ func TestPatternIsLiteral(t *testing.T) {
 		})
 	})
 }
+
+func TestLimit(t *testing.T) {
+	onBoth(t, func(t *testing.T, s Server) {
+		limited, err := Limit(bounded(t), s.Addr(), "lock", time.Minute)
+		require.NoError(t, err)
+		require.False(t, limited, "there is nothing to limit")
+		do(t, s, 0, "SET", "lock", "a")
+		limited, err = Limit(bounded(t), s.Addr(), "lock", time.Minute)
+		require.NoError(t, err)
+		require.True(t, limited)
+		got, err := State(bounded(t), s.Addr(), "lock")
+		require.NoError(t, err)
+		require.True(t, got.Value == "a" && got.TTL > 50*time.Second && got.TTL <= time.Minute, got)
+	})
+}

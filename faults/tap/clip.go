@@ -69,6 +69,10 @@ func cutAt(text []byte) int {
 
 func appendPrintable(to, text []byte) []byte {
 	for rest := text; len(rest) > 0; {
+		if c := rest[0]; ' ' <= c && c <= '~' {
+			rest = rest[1:]
+			continue
+		}
 		r, size := utf8.DecodeRune(rest)
 		if r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
 			return strconv.AppendQuote(to, string(text))

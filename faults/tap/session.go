@@ -21,6 +21,7 @@ type session struct {
 	up     net.Conn // to the server
 	in     *resp.Reader
 	back   *resp.Reader
+	kept   []byte // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
 	out    *outbox
 	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
 
@@ -219,6 +220,7 @@ func (s *session) answers() {
 	if cutShort {
 		s.finish(&s.flight, nil)
 	}
+	s.deliverKept()
 }
 
 func (s *session) isOpaque() bool {
@@ -231,6 +233,10 @@ func (s *session) isOpaque() bool {
 func (s *session) receive(reply resp.Reply) {
 	switch s.roleOf(reply) {
 	case roleNews:
+		if s.kept != nil { // what comes behind a reply stays behind it
+			s.kept = append(s.kept, reply.Raw...)
+			return
+		}
 		s.out.pushWhenRoom(reply.Raw)
 	case rolePart:
 		s.out.push(reply.Raw)
@@ -284,6 +290,7 @@ func (s *session) finish(f *flight, reply *resp.Reply) {
 func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	if f.again {
 		f.springs(Duplicate)
+		s.deliverKept()
 		return true
 	}
 	for _, trap := range f.traps {
@@ -298,13 +305,28 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 			return false
 		}
 	}
-	s.out.deliver(reply.Raw)
 	if f.raw == nil {
+		s.out.deliver(reply.Raw)
 		return true
 	}
+	// The operation may end with this reply, and the duplicate is to be a part of it.
+	s.kept = append(s.kept, reply.Raw...)
 	f.again = true
 	f.awaited = 1
-	return !s.send(f, f.raw)
+	sent := s.send(f, f.raw)
+	if f.blocks {
+		s.deliverKept()
+	}
+	return !sent
+}
+
+// deliverKept hands over the reply that was kept for a duplicate.
+func (s *session) deliverKept() {
+	if s.kept == nil {
+		return
+	}
+	s.out.deliver(s.kept)
+	s.kept = nil
 }
 
 // springs tells all traps with an action that it has been done.

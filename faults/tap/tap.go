@@ -43,6 +43,8 @@ type Config struct {
 	// Current tells the client's operation in flight; zero if there is none, or not exactly one. It is called by several
 	// goroutines at once.
 	Current func(client string) (history.Op, int64)
+	// Traps are the breakpoints, where several taps of several servers share them; nil: the tap has its own.
+	Traps *Traps
 	// Limits bound the messages of both sides.
 	Limits resp.Limits
 	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 64 MiB. A client that leaves
@@ -60,7 +62,7 @@ type Tap struct {
 
 	turn  chan struct{} // holds the turn while nobody has it
 	asker asker         // belongs to whoever has the turn
-	traps traps
+	traps *Traps
 	conns atomic.Int64
 
 	mu       sync.Mutex
@@ -84,8 +86,12 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }
 	}
+	if cfg.Traps == nil {
+		cfg.Traps = new(Traps)
+	}
 	t := &Tap{
 		cfg:      cfg,
+		traps:    cfg.Traps,
 		commands: newCommandTable(),
 		turn:     make(chan struct{}, 1),
 		canaries: map[string]chan struct{}{},

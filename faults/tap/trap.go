@@ -19,7 +19,8 @@ const (
 	// DropReply lets the request through and loses the reply, and with it everything that follows to the client on that
 	// connection: a TCP link cannot lose bytes in the middle.
 	DropReply
-	// Duplicate lets the request through twice in a row. The client gets the first reply.
+	// Duplicate lets the request through twice in a row. The client gets the first reply, once the server has answered both (a
+	// command that may block: once it has been sent again), so that both fall within the client's operation.
 	Duplicate
 )
 
@@ -43,10 +44,14 @@ const (
 	MatchCommand
 )
 
+// Background as the ID of a Breakpoint means the requests that belong to no operation in flight.
+const Background = -1
+
 // Breakpoint describes one request of one client, and what is to happen to it.
 type Breakpoint struct {
 	Client string
-	ID     int64 // the operation within which requests count; 0: any
+	Server string // by its tap's name; empty: any of those that share the breakpoints
+	ID     int64  // the operation within which requests count; 0: any; Background: none
 	Match  Match
 	Nth    int // which of the matching requests since Arm, from 1; 0 means 1
 	Action Action
@@ -55,7 +60,7 @@ type Breakpoint struct {
 // Trap is an armed breakpoint. It springs once. Its methods may be called by several goroutines at once.
 type Trap struct {
 	point     Breakpoint
-	owner     *traps
+	owner     *Traps
 	reached   chan struct{}
 	delivered chan struct{}
 	released  chan struct{}
@@ -65,21 +70,24 @@ type Trap struct {
 }
 
 // Arm sets a trap. Several may wait for the same request; each springs.
-func (t *Tap) Arm(point Breakpoint) *Trap {
+func (t *Tap) Arm(point Breakpoint) *Trap { return t.traps.Arm(point) }
+
+// Arm sets a trap at all taps that share the breakpoints. It counts the requests at all of them, unless it names a server.
+func (ts *Traps) Arm(point Breakpoint) *Trap {
 	if point.Nth == 0 {
 		point.Nth = 1
 	}
 	point.Match.Command = strings.ToUpper(point.Match.Command)
 	trap := &Trap{
 		point:     point,
-		owner:     &t.traps,
+		owner:     ts,
 		reached:   make(chan struct{}),
 		delivered: make(chan struct{}),
 		released:  make(chan struct{}),
 	}
-	t.traps.mu.Lock()
-	defer t.traps.mu.Unlock()
-	t.traps.armed = append(t.traps.armed, trap)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.armed = append(ts.armed, trap)
 	return trap
 }
 
@@ -107,13 +115,13 @@ func (t *Trap) Args() []string {
 	return t.args
 }
 
-// traps are the traps that wait for their request.
-type traps struct {
+// Traps are the breakpoints of one tap, or of several, that wait for their request. The zero Traps has none.
+type Traps struct {
 	mu    sync.Mutex
 	armed []*Trap
 }
 
-func (ts *traps) remove(trap *Trap) {
+func (ts *Traps) remove(trap *Trap) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.armed = slices.DeleteFunc(ts.armed, func(t *Trap) bool { return t == trap })
@@ -127,7 +135,7 @@ func (t *Tap) spring(client string, f *flight, args [][]byte) []*Trap {
 	if scriptName(f.name) != f.name && len(args) > 1 && !t.hasScript(string(args[1])) {
 		return nil
 	}
-	return t.traps.spring(client, f)
+	return t.traps.spring(t.cfg.Server, client, f)
 }
 
 // hasScript asks the server; where it cannot be asked, the script counts as known.
@@ -140,18 +148,18 @@ func (t *Tap) hasScript(sha string) bool {
 }
 
 // watch says whether a trap waits for a request of the client.
-func (ts *traps) watch(client string) bool {
+func (ts *Traps) watch(client string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return slices.ContainsFunc(ts.armed, func(t *Trap) bool { return t.point.Client == client })
 }
 
-func (ts *traps) spring(client string, f *flight) []*Trap {
+func (ts *Traps) spring(server, client string, f *flight) []*Trap {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	var sprung []*Trap
 	for _, trap := range ts.armed {
-		if !trap.point.counts(client, f) {
+		if !trap.point.counts(server, client, f) {
 			continue
 		}
 		if trap.seen++; trap.seen == trap.point.Nth {
@@ -166,8 +174,9 @@ func (ts *traps) spring(client string, f *flight) []*Trap {
 }
 
 // counts says whether a breakpoint counts a request.
-func (b Breakpoint) counts(client string, f *flight) bool {
-	if b.Client != client || b.ID != 0 && b.ID != f.id {
+func (b Breakpoint) counts(server, client string, f *flight) bool {
+	inTime := b.ID == 0 || b.ID == f.id || b.ID == Background && f.id == 0
+	if b.Client != client || b.Server != "" && b.Server != server || !inTime {
 		return false
 	}
 	switch b.Match.Kind {

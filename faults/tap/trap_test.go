@@ -3,6 +3,7 @@ package tap
 import (
 	"context"
 	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
 
@@ -81,6 +83,19 @@ func TestHeldReply(t *testing.T) {
 	assert.False(t, b.recorded(2)[0].Detail.Command.ReplyDropped)
 }
 
+func TestBreakpointForTheBackground(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c := b.dial("C1")
+	trap := b.Arm(Breakpoint{Client: "C1", ID: Background, Match: Match{Kind: MatchWrite}, Action: HoldRequest})
+	b.during("C1", 3)
+	assert.Equal(t, "OK", c.do("SET", "lock", "a"), "it belongs to an operation")
+	b.during("C1", 0)
+	c.send("PEXPIRE", "lock", "9000")
+	await(t, "the request is held", trap.Reached())
+	trap.Release()
+	assert.Equal(t, "1", c.next())
+}
+
 func TestDroppedReply(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
@@ -116,6 +131,43 @@ func TestDuplicate(t *testing.T) {
 	assert.False(t, events[1].Detail.Command.ReplyDropped)
 	assert.True(t, events[2].Detail.Command.Again)
 	assert.True(t, events[2].Detail.Command.ReplyDropped)
+}
+
+// The client's operation ends with the reply, and the duplicate must not come after that.
+func TestReplyWaitsForTheDuplicate(t *testing.T) {
+	for name, second := range map[string]string{"answered": ":0\r\n", "the connection ends first": ""} {
+		t.Run(name, func(t *testing.T) {
+			server := newPlayer(nil, nil)
+			defer server.close()
+			server.accept(answerQuestions)
+			b := setUp(t, server.addr(), withoutQuestions)
+			again, goOn := make(chan struct{}), make(chan struct{})
+			server.accept(func(conn net.Conn) {
+				reader := resp.NewReader(conn, resp.Limits{})
+				reader.ReadRequest()
+				io.WriteString(conn, ":1\r\n")
+				reader.ReadRequest()
+				io.WriteString(conn, ">2\r\n+news\r\n+a\r\n")
+				close(again)
+				<-goOn
+				io.WriteString(conn, second)
+			})
+			trap := b.Arm(firstDEL(Duplicate))
+			b.during("C1", 1)
+			c := b.dial("C1")
+			c.send("DEL", "lock")
+			await(t, "the request has been sent again", again)
+			c.silent()
+			pending(t, "reached", trap.Reached())
+			close(goOn)
+			assert.Equal(t, "1", c.next())
+			assert.Equal(t, "[news a]", c.next(), "what came behind the reply stays behind it")
+			b.during("C1", 0)
+			twice := b.recorded(2)[1].Detail.Command
+			assert.True(t, twice.Again)
+			assert.False(t, twice.Late)
+		})
+	}
 }
 
 func TestSeveralTrapsOnOneRequest(t *testing.T) {

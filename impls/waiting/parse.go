@@ -76,3 +76,31 @@ func durations(args []string) ([]time.Duration, error) {
 	}
 	return times, nil
 }
+
+// Check says what is wrong with the name of a way to wait; the empty one is the lock's own way.
+func Check(text string) error {
+	if text == "" {
+		return nil
+	}
+	if _, _, err := Parse(text); err != nil {
+		return fmt.Errorf("%w; write for example %q or %q", err, "sleep:200ms", "yield-sleep:600ms,200ms")
+	}
+	return nil
+}
+
+// Example is a way to wait by its name.
+type Example struct{ Name, Idea string }
+
+// Examples has one of each kind, with the times of article 000, W2, where it names any.
+func Examples() []Example {
+	return []Example{
+		{"spin", "try again at once"},
+		{"yield", "let others run first; W2's fifth"},
+		{"sleep:200ms", "W2's third"},
+		{"sleep:2s", "W2's fourth"},
+		{"spin-yield:600ms", "spin, then yield; W2's first"},
+		{"yield-sleep:600ms,200ms", "yield, then sleep; W2's second"},
+		{"backoff:10ms,1s,1", "sleep for longer and longer, with jitter from a seed"},
+		{"wake", "until a release says so, where the lock publishes that"},
+	}
+}

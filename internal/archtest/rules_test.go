@@ -21,7 +21,7 @@ func rules() map[string]rule {
 
 		"impls":   {own: []string{"history"}, pure: true, scripted: true},
 		"checker": {own: []string{"history"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
-		"sim":     {own: []string{"history", "impls", "checker"}},
+		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 
 		"worker/protocol": {},
 		"worker": {
@@ -31,7 +31,7 @@ func rules() map[string]rule {
 
 		"faults/resp":    {},
 		"faults/tap":     {own: []string{"history", "faults/resp"}},
-		"faults/network": {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog"}},
+		"faults/network": {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
 			own:      []string{"history", "faults/resp", "faults/process"},

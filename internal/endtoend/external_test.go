@@ -173,7 +173,7 @@ func TestOutsideServers(t *testing.T) {
 			require.True(t, ok, lab.said(t))
 			run, err := report.ReadRun(results)
 			require.NoError(t, err)
-			expectedOrStalled(t, code, run)
+			asExpected(t, code, run)
 			assert.Contains(t, run.Toxiproxy, n.api)
 			assert.Contains(t, run.Server, n.addr)
 			assert.Equal(t, before, n.belongings(t))
@@ -194,26 +194,16 @@ func TestOutsideServersAfterAnInterrupt(t *testing.T) {
 	partialResults(t, lab)
 }
 
-// expectedOrStalled asserts that a run came out as expected. The tests of other packages run at the same time, so that a machine
-// with few cores may stall in a few cells; those are unknown, and nothing else may be.
-func expectedOrStalled(t *testing.T, code int, run *checker.Run) {
+// asExpected asserts that a run came out as expected. The tests of other packages run at the same time: a cell may have been begun
+// anew for that, but none may be undecided.
+func asExpected(t *testing.T, code int, run *checker.Run) {
 	t.Helper()
 	require.True(t, run.Finished)
-	stalled := 0
 	for _, cell := range run.Cells {
 		name := cell.Lock + "/" + cell.Scenario
 		assert.Empty(t, cell.Failure, name)
+		assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", name, cell.Verdict.Reason)
 		assert.False(t, cell.Surprise(), "%s: expected %s, got %s", name, cell.Expected.Verdict, cell.Verdict)
-		if cell.Verdict.Kind == checker.Undecided {
-			stalled++
-			assert.Contains(t, cell.Verdict.Reason, "the machine st", name)
-		}
 	}
-	if stalled == 0 {
-		assert.Equal(t, 0, code)
-		return
-	}
-	t.Logf("the machine stalled in %d of %d cells", stalled, len(run.Cells))
-	assert.Equal(t, 2, code)
-	assert.LessOrEqual(t, stalled, len(run.Cells)/4)
+	assert.Equal(t, 0, code)
 }

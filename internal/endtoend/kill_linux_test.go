@@ -3,7 +3,6 @@ package endtoend
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -12,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKilledLabLeavesNothing kills the lab with SIGKILL at random moments. A second later nothing may be left. Where the tests of
-// other packages keep the cores busy, one in ten may take longer; none may leave anything behind.
+// TestKilledLabLeavesNothing kills the lab with SIGKILL at random moments. A second later nothing may be left.
 func TestKilledLabLeavesNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -22,7 +20,6 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 	if testing.Short() {
 		rounds = 4
 	}
-	var late atomic.Int32
 	t.Run("rounds", func(t *testing.T) {
 		for round := range rounds {
 			moment := time.Duration(random.Int64N(int64(1500 * time.Millisecond)))
@@ -36,17 +33,14 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 					needRedis(t)
 				}
 				t.Parallel()
-				if killAt(t, moment, args) > time.Second {
-					late.Add(1)
-				}
+				killAt(t, moment, args)
 			})
 		}
 	})
-	assert.LessOrEqual(t, int(late.Load()), rounds/10)
 }
 
-// killAt runs the lab, kills it after a while, and returns how long it then took until nothing was left.
-func killAt(t *testing.T, moment time.Duration, args []string) time.Duration {
+// killAt runs the lab, kills it after a while, and asserts that soon nothing is left of it but what it has recorded.
+func killAt(t *testing.T, moment time.Duration, args []string) {
 	lab := start(t, args...)
 	select {
 	case <-time.After(moment):
@@ -56,7 +50,7 @@ func killAt(t *testing.T, moment time.Duration, args []string) time.Duration {
 	sockets := listeners(t, lab.mark)
 	require.NoError(t, lab.cmd.Process.Signal(syscall.SIGKILL))
 	<-lab.ended
-	took := lab.nothingLeft(t, 5*time.Second)
+	took := lab.nothingLeft(t, time.Second)
 	still := listening(t)
 	for socket := range sockets {
 		assert.False(t, still[socket], "a port is still open")
@@ -67,5 +61,4 @@ func killAt(t *testing.T, moment time.Duration, args []string) time.Duration {
 		code, _ := lab.check(t, dir)
 		assert.Contains(t, []int{0, 2, 4}, code, "what was recorded must be judged: as expected, unknown, or nothing yet")
 	}
-	return took
 }

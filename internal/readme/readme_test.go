@@ -1,4 +1,4 @@
-// Package readme keeps what the README shows true. It has tests only.
+// Package readme keeps what the README and the pages in docs show true. It has tests only.
 package readme
 
 import (
@@ -9,57 +9,31 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 )
 
-var update = flag.Bool("update", false, "rewrite the matrix in the README")
+var update = flag.Bool("update", false, "rewrite what is generated in the README and in docs")
 
 const (
 	readme = "../../README.md"
-	begin  = "<!-- matrix: generated from scenarios/expected.txt by go test ./internal/readme -update -->\n"
-	end    = "<!-- end of matrix -->\n"
+	begin  = "<!-- generated from scenarios/expected.txt by go test ./internal/readme -update -->\n"
+	end    = "<!-- end of what is generated -->\n"
 )
 
-// TestMatrix holds the README's table against the reviewed matrix.
-func TestMatrix(t *testing.T) {
-	want := matrix(t)
-	text, err := os.ReadFile(readme)
+// holdPart holds the generated part of a page against what it should be, or rewrites it.
+func holdPart(t *testing.T, path, want string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), begin)
-	require.True(t, ok, "the README has lost the line %q", begin)
+	require.True(t, ok, "%s has lost the line %q", path, begin)
 	got, after, ok := strings.Cut(rest, end)
-	require.True(t, ok, "the README has lost the line %q", end)
+	require.True(t, ok, "%s has lost the line %q", path, end)
 	if *update {
-		require.NoError(t, os.WriteFile(readme, []byte(before+begin+want+end+after), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 		return
 	}
-	require.Equal(t, want, got, "the matrix in the README is not the reviewed one; run: go test ./internal/readme -update")
-}
-
-// matrix renders the expected verdicts as if a run had just given them.
-func matrix(t *testing.T) string {
-	t.Helper()
-	expected, err := scenarios.BuiltinExpected()
-	require.NoError(t, err)
-	scripts, err := scenarios.Builtin()
-	require.NoError(t, err)
-	run := &checker.Run{Finished: true}
-	for _, script := range scripts {
-		for _, spec := range impls.All() {
-			e, ok := expected.Lookup(script.Name, spec.Name)
-			require.True(t, ok, "%s in %s is not in the matrix", spec.Name, script.Name)
-			run.Cells = append(run.Cells, checker.Cell{
-				Lock: spec.Name, Scenario: script.Name, Round: 1, Verdict: e.Verdict, Expected: e,
-			})
-		}
-	}
-	var out strings.Builder
-	require.NoError(t, report.Markdown(&out, run))
-	table, _, _ := strings.Cut(out.String(), "\n\n")
-	return table + "\n"
+	require.Equal(t, want, got, "%s does not show the reviewed matrix; run: go test ./internal/readme -update", path)
 }
 
 // TestScript holds the README's example against the parser.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/network"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
@@ -28,18 +27,22 @@ type cell struct {
 	subject Subject
 	dir     string
 	rec     *recorder
+	storm   *tempest // instead of the script's steps; nil: there is none
 
-	server      server.Server
-	lockTap     *tap.Tap
+	servers     []*lockServer
+	traps       tap.Traps // of all lock servers
 	resourceTap *tap.Tap
 	prefix      string // of every key of this cell
 	lockKey     string
-	counterKey  string
-	counterAddr string
+	store       store
+	otherStore  store         // of the work under locks on the other key
+	laid        *history.Work // the data of the work in the beginning; nil for a counter
 
 	spoil context.CancelCauseFunc // ends the script: the record can no longer be trusted
 
-	clients map[string]*client // complete from the start, and never changed: the taps read it
+	otherKey string // of the lock that some are on instead; empty: none is
+
+	clients map[string]*client // by name, the further handles too; complete from the start, and never changed: the taps read it
 	ids     atomic.Int64
 	busy    time.Duration // spent in steps that do not wait
 	over    atomic.Bool   // the script has ended: what the clients still do is no part of it
@@ -52,9 +55,11 @@ type cell struct {
 func (w *World) Run(ctx context.Context, cs Case) checker.Cell {
 	started := time.Now()
 	out := cs.Planned()
-	events, lacks, err := w.record(ctx, cs, filepath.Join(w.cfg.Dir, out.Dir))
-	out.Verdict = checker.Conclude(events, checker.Options{})
-	if lacks != "" && !(cs.Subject.Traits.Known && cs.Expected.By == checker.ByMatrix && w.remote == nil) {
+	events, lacks, err := w.recordUnstalled(ctx, cs, &out)
+	out.Verdict, out.Storm = cs.conclude(events)
+	out.Data = checker.Tally(events)
+	reviewed := cs.Expected.By == checker.ByMatrix || cs.Expected.By == checker.ByLock
+	if asReviewed := reviewed && cs.Subject.Traits.Known && w.remote == nil && w.cfg.Wait == ""; lacks != "" && !asReviewed {
 		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
 	}
 	if err != nil {
@@ -63,6 +68,43 @@ func (w *World) Run(ctx context.Context, cs Case) checker.Cell {
 	}
 	out.Took = time.Since(started)
 	return out
+}
+
+// slowest is how many times slower than written a script is played at most.
+const slowest = 4
+
+// recordUnstalled records a case. If the machine stood still meanwhile, for so long that a lease may have ended which should not
+// have, the record says nothing about the lock. The case is then begun anew, twice as slow: only a stall of twice the length
+// could spoil it again. How slow the machine was decides that, and where a step missed its premise half that slowness is enough;
+// what the judges would find never does. Each new beginning is noted in out.
+func (w *World) recordUnstalled(ctx context.Context, cs Case, out *checker.Cell) (events []history.Event, lacks string, err error) {
+	dir := filepath.Join(w.cfg.Dir, out.Dir)
+	script := cs.Script
+	for slower := 1; ; slower *= 2 {
+		cs.Script = script.Slower(slower)
+		events, lacks, err = w.record(ctx, cs, dir)
+		why, stalled := stalledBy(events)
+		if !stalled || err != nil || slower == slowest || ctx.Err() != nil {
+			return events, lacks, err
+		}
+		out.Stalls = append(out.Stalls, why)
+		kept := fmt.Sprintf("stalled-%d.jsonl", len(out.Stalls))
+		if err := os.Rename(filepath.Join(dir, HistoryFile), filepath.Join(dir, kept)); err != nil {
+			return events, lacks, err
+		}
+	}
+}
+
+// stalledBy says how the machine spoilt a record, if it did.
+func stalledBy(events []history.Event) (why string, stalled bool) {
+	if len(events) == 0 {
+		return "", false
+	}
+	end := events[len(events)-1]
+	if end.Kind != history.KindEnd || end.Detail.Text != history.EndedStalled {
+		return "", false
+	}
+	return end.Detail.Why, true
 }
 
 // record runs one case and returns its history, and what the script needs but does not have here. The error is a failure of the
@@ -81,8 +123,14 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 		world: w, script: cs.Script, subject: cs.Subject, traits: cs.Subject.Traits, dir: dir, rec: rec,
 		clients: map[string]*client{},
 	}
-	for _, name := range cs.Script.Clients {
-		c.clients[name] = newClient(c, name)
+	for _, name := range cs.clients() {
+		for _, m := range newClient(c, name, cs.Script.HandlesOf(name)).members {
+			c.clients[m.name] = m
+		}
+	}
+	if cs.Storm != nil {
+		c.storm = newTempest(c, cs, ctx.Done())
+		ctx = context.WithoutCancel(ctx) // it is ended in an orderly way, and judged for what it showed
 	}
 	failed := c.applicable()
 	if failed == nil {
@@ -102,7 +150,7 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 		failed = c.earlyEnd()
 	}
 	if failed == nil {
-		failed = c.readCounter(ctx)
+		failed = c.readStores(ctx)
 	}
 	end := endOf(ctx, failed)
 	rec.add(end)
@@ -133,21 +181,28 @@ func (c *cell) play(ctx context.Context) error {
 	if err := c.applicable(); err != nil { // once more: a foreign client tells its traits only when it starts
 		return err
 	}
+	if c.storm != nil {
+		return c.storm.rage(ctx)
+	}
 	return c.carryOut(ctx)
 }
 
-// carryOut plays the steps. A machine that stood still meanwhile may have ended a lease that should not have ended.
-func (c *cell) carryOut(ctx context.Context) error {
+// carryOut plays the steps. A machine that stood still meanwhile may have ended a lease that should not have ended, and so have
+// led the script astray.
+func (c *cell) carryOut(ctx context.Context) (err error) {
 	began := c.world.since()
 	for i := range c.script.Steps {
-		if err := c.step(ctx, &c.script.Steps[i]); err != nil {
-			return err
+		if err = c.step(ctx, &c.script.Steps[i]); err != nil {
+			break
 		}
 	}
-	if stall := c.world.pulse.longest(began); stall > c.script.Lease/4 {
-		return undecided("the machine stood still for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
+	if err != nil && !astray(err) {
+		return err
 	}
-	return nil
+	if stall := c.world.pulse.longest(began); stall > c.script.Lease/4 {
+		return stalled("the machine stood still for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
+	}
+	return err
 }
 
 // earlyEnd is what a client did wrong that nobody had noticed by the end of the script.
@@ -175,26 +230,59 @@ func (c *cell) witness(e history.Event) {
 	}
 }
 
-// setUp starts the server, the taps and the clients, and lets every client open its lock.
+// setUp starts the servers, the taps and the clients, and lets every client open its lock.
 func (c *cell) setUp(ctx context.Context) (err error) {
-	if c.server, c.prefix, err = c.world.startServer(ctx, c.dir); err != nil {
-		return err
-	}
+	c.prefix = c.world.newPrefix()
 	c.lockKey = c.prefix + "lock"
-	c.counterAddr, c.counterKey = c.world.counter(c.prefix)
-	if c.lockTap, err = c.newTap(ctx, "redis", c.server.Addr(), c.lockKey, false); err != nil {
+	addr, key := c.world.counter(c.prefix)
+	c.store = store{work: c.script.Work(), stock: c.script.Stock, clients: c.script.Clients, addr: addr, key: key}
+	c.assignKeys()
+	if c.laid, err = c.layStores(ctx); err != nil {
 		return err
 	}
-	if c.resourceTap, err = c.newTap(ctx, "resource", c.counterAddr, c.counterKey, true); err != nil {
+	if err := c.startServers(ctx); err != nil {
+		return err
+	}
+	isData := func(key string) bool { return c.store.has(key) || c.otherKey != "" && c.otherStore.has(key) }
+	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.addr, isData, true); err != nil {
 		return err
 	}
 	return c.startClients(ctx)
 }
 
-func (c *cell) newTap(ctx context.Context, name, upstream, key string, resource bool) (*tap.Tap, error) {
+// assignKeys says who is on which key.
+func (c *cell) assignKeys() {
+	c.otherStore = c.store
+	if len(c.script.OtherKey) > 0 {
+		c.otherKey = c.prefix + "other"
+		c.otherStore.key += "-other"
+	}
+	for _, cl := range c.clients {
+		cl.lockKey, cl.store = c.lockKey, c.store
+		if c.script.OnOtherKey(cl.name) {
+			cl.lockKey, cl.store = c.otherKey, c.otherStore
+		}
+	}
+}
+
+// layStores lays the data out, which is alike for every key.
+func (c *cell) layStores(ctx context.Context) (*history.Work, error) {
+	if c.otherKey != "" {
+		if _, err := c.otherStore.lay(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.store.lay(ctx)
+}
+
+func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, resource bool) (*tap.Tap, error) {
+	traps := &c.traps
+	if resource {
+		traps = nil
+	}
 	t, err := tap.New(ctx, tap.Config{
-		Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
-		Watch:     func(k string) bool { return k == key },
+		Traps: traps, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
+		Watch:     watch,
 		Questions: !c.world.cfg.NoQuestions,
 		Since:     c.world.since,
 		Record:    c.witness,
@@ -236,52 +324,70 @@ func (c *cell) startClients(ctx context.Context) error {
 		return firstEnding(errs, err)
 	}
 	if !c.traits.Known {
-		c.traits = traitsOf(c.clients[c.script.Clients[0]].hello)
+		c.traits = traitsOf(c.clients[c.script.Clients[0]].hello, len(c.servers))
 	}
-	for _, name := range c.script.Clients {
-		c.rec.add(history.Event{
-			Kind: history.KindOpen, Client: name, Lock: c.lockKey,
-			Detail: &history.Detail{Lease: c.script.Lease, Leaseless: c.traits.Leaseless, Local: c.traits.Local},
-		})
+	for _, name := range c.script.Actors() {
+		c.opened(name)
 	}
 	return nil
+}
+
+// opened records that a client has opened its lock.
+func (c *cell) opened(client string) {
+	c.rec.add(history.Event{
+		Kind: history.KindOpen, Client: client, Lock: c.clients[client].lockKey,
+		Detail: &history.Detail{
+			Lease: c.script.Lease, Leaseless: c.traits.Leaseless, Local: c.traits.Local, Work: c.laid, Servers: c.several(),
+			Reentrant: c.traits.Reentrant, Fair: c.traits.Fair,
+		},
+	})
+}
+
+// several is on how many servers the lock lives; zero where it is one, or none.
+func (c *cell) several() int {
+	if len(c.servers) > 1 {
+		return len(c.servers)
+	}
+	return 0
 }
 
 // stopClients ends every client.
 func (c *cell) stopClients() {
 	var wg sync.WaitGroup
-	for _, cl := range c.clients {
-		wg.Go(cl.stop)
+	for _, name := range c.script.Clients {
+		wg.Go(c.clients[name].stop)
 	}
 	wg.Wait()
 }
 
-// readCounter reads what the work under the lock has come to, from the resource itself.
-func (c *cell) readCounter(ctx context.Context) error {
-	value, err := server.Counter(ctx, c.counterAddr, c.counterKey)
-	if err != nil {
-		return fmt.Errorf("reading the counter: %w", err)
+// readStores reads what the work under the locks has come to, from the resource itself.
+func (c *cell) readStores(ctx context.Context) error {
+	for _, of := range []struct {
+		lock  string
+		store store
+	}{{c.lockKey, c.store}, {c.otherKey, c.otherStore}} {
+		if of.lock == "" {
+			continue
+		}
+		found, err := of.store.read(ctx)
+		if err != nil {
+			return fmt.Errorf("reading the %s: %w", of.store.work, err)
+		}
+		c.rec.add(history.Event{Kind: history.KindFinal, Lock: of.lock, Detail: found})
 	}
-	c.rec.add(history.Event{Kind: history.KindFinal, Lock: c.lockKey, Detail: &history.Detail{Value: value}})
 	return nil
 }
 
 // close takes down what the cell has set up. The clients are gone by now.
 func (c *cell) close() error {
 	var errs []error
-	for _, cl := range c.clients {
-		errs = append(errs, cl.close())
-	}
-	if c.lockTap != nil {
-		errs = append(errs, c.lockTap.Close())
+	for _, name := range c.script.Clients {
+		errs = append(errs, c.clients[name].close())
 	}
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())
 	}
-	if c.server != nil {
-		errs = append(errs, c.world.stopServer(c.server, c.prefix))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.stopServers())...)
 }
 
 func (c *cell) nextID() int64 { return c.ids.Add(1) }

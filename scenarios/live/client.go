@@ -18,39 +18,48 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// handle is the name under which a client opens the lock of the script.
-const handle = "lock"
+// mainHandle is the name under which a client opens its first lock; further ones go by their names in the script.
+const mainHandle = "lock"
 
 // farewell is how long a client may take to exit by itself before it is killed.
 const farewell = 2 * time.Second
 
-// client is one client of a cell: a process, its links, and what it is doing. It belongs to the goroutine that plays the
-// script; but heard runs in the reader of the client's output, and current in the taps.
+// client is one user of a lock in a cell: a process with its lock, or a further handle in the process of another client. It belongs
+// to the goroutine that plays the script; but heard runs in the reader of the process's output, and current in the taps.
 type client struct {
 	name string
 	cell *cell
-
-	proc  *process.Process
-	conn  *protocol.Conn
-	words *lastWords // the end of its standard error
-	hello protocol.Hello
-
-	lockLink     *network.Link
+	*peer
+	handle       string // under which the process knows the lock
+	lockKey      string
+	store        store // of the work under its lock
+	lockLinks    []*lockLink
 	resourceLink *network.Link
-	linkFault    *network.Injected // on lockLink; nil if it is whole
-	fault        network.Fault     // which one
 
 	holds   bool        // by its own account: its acquire returned ok, and its release has not been called
+	again   int         // how often it has taken it once more; stays 0 where the lock does not count
+	unsure  bool        // its release has come to nothing certain, so it may release again
 	lost    atomic.Bool // it was told meanwhile that it does not hold any more
 	skipped bool        // its last operation was skipped, so what refers to it is skipped as well
-	paused  bool
-	crashed atomic.Bool // by order of the script
 	pending *operation  // the operation that has not been answered; nil: none
 	heldUp  *armed      // where something of it is stopped on the wire; nil: nowhere
 
 	inFlight atomic.Pointer[operation]
-	mu       sync.Mutex
-	asked    map[int64]*operation // operations sent, by number
+}
+
+// peer is a process: one client's, and that of the further handles in it.
+type peer struct {
+	members []*client // the client first, then the further handles
+	proc    *process.Process
+	conn    *protocol.Conn
+	words   *lastWords // the end of its standard error
+	hello   protocol.Hello
+
+	paused  bool
+	crashed atomic.Bool // by order of the script
+
+	mu    sync.Mutex
+	asked map[int64]*operation // operations sent, by number
 
 	watched sync.WaitGroup
 	early   error // it had ended before it was told to, or had broken the protocol
@@ -59,11 +68,14 @@ type client struct {
 
 // operation is a request that the script made of a client.
 type operation struct {
+	by     *client
 	id     int64
 	op     history.Op
 	reply  <-chan protocol.Message
 	traps  []armed // those not yet reached, in the order of the script
 	gaveUp atomic.Bool
+	// forsaken: an unknown outcome is left at that. The client goes on as one that did not get what it asked for.
+	forsaken bool
 }
 
 // armed is a trap of the script that waits on the wire.
@@ -72,18 +84,26 @@ type armed struct {
 	want scenarios.Trap
 }
 
-func newClient(c *cell, name string) *client {
-	return &client{name: name, cell: c, asked: map[int64]*operation{}}
+// newClient is a client with its process and the further handles in it.
+func newClient(c *cell, name string, handles []string) *client {
+	p := &peer{asked: map[int64]*operation{}}
+	p.members = append(p.members, &client{name: name, cell: c, peer: p, handle: mainHandle})
+	for _, handle := range handles {
+		p.members = append(p.members, &client{name: handle, cell: c, peer: p, handle: handle})
+	}
+	return p.members[0]
 }
 
-// start starts the process and brings it to the point where it has opened its lock.
+// start starts the process and brings it to the point where it has opened its locks.
 func (cl *client) start(ctx context.Context) (err error) {
 	c := cl.cell
-	if cl.lockLink, err = c.link(ctx, c.lockTap, cl.name, "lock"); err != nil {
-		return err
-	}
-	if cl.resourceLink, err = c.link(ctx, c.resourceTap, cl.name, "resource"); err != nil {
-		return err
+	for _, m := range cl.members {
+		if err = m.connect(ctx); err != nil {
+			return err
+		}
+		if m.resourceLink, err = c.link(ctx, c.resourceTap, m.name, "resource"); err != nil {
+			return err
+		}
 	}
 	if err := cl.spawn(c.subject.Argv); err != nil {
 		return undecided("client %s could not be started: %v", cl.name, err)
@@ -99,7 +119,9 @@ func (cl *client) watch() {
 		return
 	}
 	why := cl.gone()
-	cl.cell.witness(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: why.Error()}})
+	for _, m := range cl.members {
+		cl.cell.witness(history.Event{Kind: history.KindExit, Client: m.name, Detail: &history.Detail{Why: why.Error()}})
+	}
 	cl.cell.spoil(why)
 }
 
@@ -139,7 +161,7 @@ func (cl *client) spawn(argv []string) error {
 func (cl *client) introduce(ctx context.Context) error {
 	hello, err := cl.ask(ctx, protocol.Request{
 		Do: protocol.Init, Version: protocol.Version, Client: cl.name,
-		Servers: []string{cl.lockLink.Addr()}, Resource: cl.resourceLink.Addr(),
+		Servers: cl.lockAddrs(), Resource: cl.resourceLink.Addr(),
 		TimeoutMS: milliseconds(2 * cl.cell.world.cfg.CellTimeout),
 	})
 	if err != nil {
@@ -149,10 +171,27 @@ func (cl *client) introduce(ctx context.Context) error {
 		return undecided("%s answered init without hello%s", cl.name, clause(hello.Error))
 	}
 	cl.hello = *hello.Hello
-	opened, err := cl.ask(ctx, protocol.Request{
-		Do: protocol.Open, Handle: handle, Lock: cl.cell.subject.Name,
-		Key: cl.cell.lockKey, LeaseMS: milliseconds(cl.cell.script.Lease),
-	})
+	if len(cl.members) > 1 && !cl.hello.Separate {
+		return nil // the cell is not applicable, as its traits will say
+	}
+	for _, m := range cl.members {
+		if err := m.open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens one lock of the process. A further one goes its own way to the servers, by which its commands are known.
+func (cl *client) open(ctx context.Context) error {
+	req := protocol.Request{
+		Do: protocol.Open, Handle: cl.handle, Lock: cl.cell.subject.Name,
+		Key: cl.lockKey, LeaseMS: milliseconds(cl.cell.script.Lease),
+	}
+	if cl != cl.members[0] {
+		req.Servers, req.Resource = cl.lockAddrs(), cl.resourceLink.Addr()
+	}
+	opened, err := cl.ask(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -219,30 +258,43 @@ func (cl *client) silent(ctx context.Context, what string) error {
 	return undecided("%s did not answer %s: %v", cl.name, what, context.Cause(ctx))
 }
 
-// heard records what a client says, in the order in which it says it, before anybody acts on it.
+// heard records what a process says, in the order in which it says it, before anybody acts on it.
 func (cl *client) heard(msg protocol.Message) {
-	key := cl.cell.lockKey
 	switch {
 	case msg.Lost != "":
-		cl.lost.Store(true)
-		cl.cell.witness(history.Event{Kind: history.KindLost, Client: cl.name, Lock: key, Detail: &history.Detail{Why: msg.Why}})
+		if m := cl.member(msg.Lost); m != nil {
+			m.lost.Store(true)
+			m.cell.witness(history.Event{Kind: history.KindLost, Client: m.name, Lock: m.lockKey, Detail: &history.Detail{Why: msg.Why}})
+		}
 	case msg.Valid != "" && msg.ValidMS != nil:
-		cl.cell.witness(history.Event{Kind: history.KindValid, Client: cl.name, Lock: key, Valid: declared(*msg.ValidMS)})
+		if m := cl.member(msg.Valid); m != nil {
+			m.cell.witness(history.Event{Kind: history.KindValid, Client: m.name, Lock: m.lockKey, Valid: declared(*msg.ValidMS)})
+		}
 	case msg.ID != 0:
 		cl.answered(msg)
 	}
 }
 
-func (cl *client) answered(msg protocol.Message) {
-	cl.mu.Lock()
-	op := cl.asked[msg.ID]
-	delete(cl.asked, msg.ID)
-	cl.mu.Unlock()
+// member is whose lock a handle is. Where a process has one lock only, any notice is about that one.
+func (p *peer) member(handle string) *client {
+	for _, m := range p.members {
+		if m.handle == handle || len(p.members) == 1 {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *peer) answered(msg protocol.Message) {
+	p.mu.Lock()
+	op := p.asked[msg.ID]
+	delete(p.asked, msg.ID)
+	p.mu.Unlock()
 	if op == nil {
 		return // the answer to init, open and the like
 	}
-	cl.inFlight.CompareAndSwap(op, nil)
-	cl.cell.witness(returned(cl.name, cl.cell.lockKey, op, msg))
+	op.by.inFlight.CompareAndSwap(op, nil)
+	op.by.cell.witness(returned(op.by.name, op.by.lockKey, op, msg))
 }
 
 func returned(name, key string, op *operation, msg protocol.Message) history.Event {
@@ -250,7 +302,7 @@ func returned(name, key string, op *operation, msg protocol.Message) history.Eve
 		Kind: history.KindReturn, Client: name, Lock: key, Op: op.op, ID: op.id,
 		Outcome: outcomeOf(msg.Outcome), Fence: msg.Fence,
 	}
-	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load()}
+	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load() || op.forsaken && e.Outcome == history.Unknown, Text: msg.Did}
 	if msg.ValidMS != nil {
 		e.Valid = declared(*msg.ValidMS)
 	}
@@ -333,15 +385,18 @@ func (cl *client) dismiss(ctx context.Context) error {
 	return nil
 }
 
-// close releases what the lab holds of a client that has been stopped.
+// close releases what the lab holds of a process that has been stopped.
 func (cl *client) close() error {
 	errs := []error{cl.killed}
 	if cl.conn != nil {
 		errs = append(errs, cl.conn.Close())
 	}
-	for _, link := range []*network.Link{cl.lockLink, cl.resourceLink} {
-		if link != nil {
+	for _, m := range cl.members {
+		for _, link := range m.lockLinks {
 			errs = append(errs, link.Close())
+		}
+		if m.resourceLink != nil {
+			errs = append(errs, m.resourceLink.Close())
 		}
 	}
 	if cl.words != nil {

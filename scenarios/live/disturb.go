@@ -18,9 +18,11 @@ import (
 const (
 	faultPause   = "pause"
 	faultCrash   = "crash"
+	faultThread  = "thread-death"
 	faultSkew    = "skew"
 	faultJump    = "clock-jump"
 	faultRestart = "restart"
+	faultLimit   = "operator"
 )
 
 var trapFaults = map[scenarios.Action]string{
@@ -89,15 +91,36 @@ func (cl *client) resume(ctx context.Context) error {
 }
 
 func (cl *client) crash(ctx context.Context) error {
+	if err := cl.kill(ctx); err != nil {
+		return err
+	}
+	for _, m := range cl.members {
+		m.vanish()
+	}
+	return nil
+}
+
+// kill is a crash as the lab sees it; what the client was at is left to whoever plays it.
+func (cl *client) kill(ctx context.Context) error {
 	cl.cell.fault(faultCrash, cl.name, history.PhaseInject, "SIGKILL")
 	cl.crashed.Store(true)
 	if err := cl.proc.Kill(ctx); err != nil {
 		return fmt.Errorf("killing %s: %w", cl.name, err)
 	}
-	cl.holds, cl.pending = false, nil
-	cl.cell.rec.add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: "killed by the script"}})
+	for _, m := range cl.members {
+		m.cell.rec.add(history.Event{Kind: history.KindExit, Client: m.name, Detail: &history.Detail{Why: "killed by the script"}})
+	}
 	cl.cell.fault(faultCrash, cl.name, history.PhaseEffective, "the process is gone")
 	return nil
+}
+
+// loseThread ends the one thread that uses this lock of the process. The lab has played that thread, and asks nothing more; what runs
+// beside it in the process goes on.
+func (cl *client) loseThread() {
+	cl.cell.fault(faultThread, cl.name, history.PhaseInject, "an exception")
+	cl.cell.fault(faultThread, cl.name, history.PhaseEffective, "nobody in the process uses the lock any more")
+	cl.vanish()
+	cl.cell.rec.add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: "the thread that used the lock has died; its process lives on"}})
 }
 
 // setClock sets the client's clock: ahead or behind by offset, or running at another rate.
@@ -118,75 +141,79 @@ func (cl *client) setClock(ctx context.Context, offset time.Duration, rate float
 	return nil
 }
 
-// disturb injects a fault into the client's link to the lock server, and asserts that it has taken effect.
-func (cl *client) disturb(ctx context.Context, fault network.Fault) error {
-	cl.cell.fault(fault.Name(), cl.name, history.PhaseInject, fault.String())
-	injected, err := cl.lockLink.Inject(ctx, fault)
-	if err != nil {
-		return fmt.Errorf("%s's link: %w", cl.name, err)
-	}
-	cl.linkFault, cl.fault = injected, fault
-	cl.cell.fault(fault.Name(), cl.name, history.PhaseEffective, injected.Evidence())
-	return nil
-}
-
-// heal makes the client's link whole again. A fault that broke connections leaves the client to make new ones first.
-func (cl *client) heal(ctx context.Context) error {
-	if cl.linkFault == nil {
-		return undecided("the link of %s is whole", cl.name)
-	}
-	evidence, err := cl.linkFault.Recover(ctx)
-	if err != nil {
-		return fmt.Errorf("%s's link: %w", cl.name, err)
-	}
-	fault := cl.fault
-	cl.linkFault = nil
-	cl.cell.fault(fault.Name(), cl.name, history.PhaseRecover, evidence)
-	if fault.BreaksConnections() {
-		return cl.reconnect(ctx)
-	}
-	return nil
-}
-
-// reconnect lets a client notice, before the script goes on, that its connections were broken. Otherwise its next command
-// would fail or not by the toss of a coin.
-func (cl *client) reconnect(ctx context.Context) error {
-	if cl.crashed.Load() || cl.paused {
-		return nil
-	}
-	_, err := cl.ask(ctx, protocol.Request{Do: protocol.Reconnect})
-	return err
-}
-
-// jumpServerClock lets time leap on the server while no command is in flight.
-func (c *cell) jumpServerClock(ctx context.Context, d time.Duration) error {
-	c.fault(faultJump, "redis", history.PhaseInject, d.String())
-	if free, err := c.freed(ctx); err != nil || free {
+// jumpClock lets time leap on the named servers, or on all, where there must be a lock.
+func (c *cell) jumpClock(ctx context.Context, names []string, d time.Duration) error {
+	servers := c.named(names)
+	states, err := c.states(ctx, servers)
+	if err != nil || locked(states) == 0 {
 		return cmp.Or(err, undecided("the server's clock would jump while there is no lock on the server"))
 	}
-	return c.lockTap.Exclusively(ctx, func() error {
-		_, evidence, err := server.JumpClock(ctx, c.server.Addr(), 0, c.prefix, d)
+	for _, s := range servers {
+		if err := c.jump(ctx, s, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jump lets time leap on a server while no command is in flight there.
+func (c *cell) jump(ctx context.Context, s *lockServer, d time.Duration) error {
+	c.fault(faultJump, s.name, history.PhaseInject, d.String())
+	return s.tap.Exclusively(ctx, func() error {
+		_, evidence, err := server.JumpClock(ctx, s.Addr(), 0, c.prefix, d)
 		if err != nil {
 			return fmt.Errorf("the server's clock: %w", err)
 		}
-		c.fault(faultJump, "redis", history.PhaseEffective, evidence)
+		c.fault(faultJump, s.name, history.PhaseEffective, evidence)
 		return nil
 	})
 }
 
-// restartServer restarts the server without its data, and lets every client that can notice it.
-func (c *cell) restartServer(ctx context.Context) error {
-	restarter, ok := c.server.(server.Restarter)
-	if !ok {
-		return notApplicable("%s cannot be restarted", c.server.Describe())
+// restart restarts the named servers, or all, without their data, and lets every client that can notice it.
+func (c *cell) restart(ctx context.Context, names []string) error {
+	for _, s := range c.named(names) {
+		if err := c.restartEmpty(ctx, s); err != nil {
+			return err
+		}
 	}
-	c.fault(faultRestart, "redis", history.PhaseInject, "without its data")
-	if err := c.lockTap.Exclusively(ctx, func() error { return restarter.RestartEmpty(ctx) }); err != nil {
+	for _, name := range c.script.Clients {
+		if err := c.clients[name].reconnect(ctx, c.clients[name].linksTo(names)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restartEmpty restarts a server without its data while no command is in flight there.
+func (c *cell) restartEmpty(ctx context.Context, s *lockServer) error {
+	restarter, ok := s.Server.(server.Restarter)
+	if !ok {
+		return notApplicable("%s cannot be restarted", s.Describe())
+	}
+	c.fault(faultRestart, s.name, history.PhaseInject, "without its data")
+	if err := s.tap.Exclusively(ctx, func() error { return restarter.RestartEmpty(ctx) }); err != nil {
 		return fmt.Errorf("restarting the server: %w", err)
 	}
-	c.fault(faultRestart, "redis", history.PhaseEffective, "the server answers again, and is empty")
-	for _, name := range c.script.Clients {
-		if err := c.clients[name].reconnect(ctx); err != nil {
+	c.fault(faultRestart, s.name, history.PhaseEffective, "the server answers again, and is empty")
+	return nil
+}
+
+// limitLock sets the expiry of the lock by hand, on every server, as an operator does who takes it for one that was left behind.
+func (c *cell) limitLock(ctx context.Context, d time.Duration) error {
+	for _, s := range c.servers {
+		c.fault(faultLimit, s.name, history.PhaseInject, "limits the lock to "+d.String())
+		err := s.tap.Exclusively(ctx, func() error {
+			limited, err := server.Limit(ctx, s.Addr(), c.lockKey, d)
+			if err != nil {
+				return fmt.Errorf("limiting the lock: %w", err)
+			}
+			if !limited {
+				return undecided("an operator would limit the lock while there is none on the server")
+			}
+			c.fault(faultLimit, s.name, history.PhaseEffective, "the lock ends in "+d.String())
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,12 @@ func notApplicable(format string, args ...any) error {
 	return &ending{history.EndedNA, fmt.Sprintf(format, args...)}
 }
 
-// undecided ends a script because the machine stalled or a client misbehaved.
+// stalled ends a script because the machine stood still, or was so slow, that a lease may have ended which should not have.
+func stalled(format string, args ...any) error {
+	return &ending{history.EndedStalled, fmt.Sprintf(format, args...)}
+}
+
+// undecided ends a script because a client misbehaved.
 func undecided(format string, args ...any) error {
 	return &ending{history.EndedUnknown, fmt.Sprintf(format, args...)}
 }
@@ -55,6 +60,12 @@ func outOfTime(ctx context.Context) bool {
 // premiseMissed ends a script of which a step did not come to what must be seen.
 func premiseMissed(format string, args ...any) error {
 	return &ending{history.EndedPremise, fmt.Sprintf(format, args...)}
+}
+
+// astray says whether a script ended early because it went another way than it was written.
+func astray(err error) bool {
+	var early *ending
+	return errors.As(err, &early) && (early.text == history.EndedPremise || early.text == history.EndedNA)
 }
 
 // firstEnding prefers, among the errors of several clients, one that is a verdict about a client; otherwise it returns all.

@@ -26,11 +26,15 @@ func (cl *client) begin(step *scenarios.Step) error {
 		return undecided("line %d: %s is still busy with its %v", step.Line, cl.name, cl.pending.op)
 	}
 	c := cl.cell
-	op := &operation{id: c.nextID(), op: step.Op}
+	op := &operation{by: cl, id: c.nextID(), op: step.Op, forsaken: c.storm != nil}
 	within := step.Within.Of(c.script.Lease)
-	req := protocol.Request{ID: op.id, Do: verbs[step.Op], Handle: handle, WithinMS: milliseconds(within)}
+	req := protocol.Request{ID: op.id, Do: verbs[step.Op], Handle: cl.handle}
+	if step.Op == history.OpAcquire {
+		req.WithinMS = milliseconds(within)
+		req.Wait = c.world.cfg.Wait
+	}
 	if step.Op == history.OpWork {
-		req.Key = c.counterKey
+		cl.store.order(&req)
 	}
 	op.traps = c.arm(cl.name, op, step.Traps)
 
@@ -39,12 +43,12 @@ func (cl *client) begin(step *scenarios.Step) error {
 	cl.mu.Unlock()
 	cl.inFlight.Store(op)
 	cl.pending = op
-	c.rec.add(called(cl.name, c.lockKey, op, step.Within.Of(c.script.Lease)))
+	c.rec.add(called(cl.name, cl.lockKey, op, within))
 	switch step.Op {
 	case history.OpAcquire:
 		cl.lost.Store(false)
 	case history.OpRelease:
-		cl.holds = false
+		cl.releases()
 	}
 	reply, err := cl.conn.Send(req)
 	if err != nil {
@@ -64,17 +68,38 @@ func called(name, key string, op *operation, bound time.Duration) history.Event 
 
 // arm sets the traps of an operation.
 func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed {
-	t := c.lockTap
+	arm := c.traps.Arm
 	if op.op == history.OpWork {
-		t = c.resourceTap
+		arm = c.resourceTap.Arm
 	}
 	var out []armed
 	for _, trap := range traps {
-		out = append(out, armed{Trap: t.Arm(tap.Breakpoint{
-			Client: client, ID: op.id, Nth: trap.Nth, Match: matchOf(trap.What), Action: actions[trap.Do],
+		out = append(out, armed{Trap: arm(tap.Breakpoint{
+			Client: client, Server: trap.Server, ID: op.id, Nth: trap.Nth, Match: matchOf(trap.What), Action: actions[trap.Do],
 		}), want: trap})
 	}
 	return out
+}
+
+// renews waits until the client's lock renews itself in the background, for two leases at most, and stops that on the wire.
+func (cl *client) renews(ctx context.Context, want scenarios.Trap) (scenarios.Result, error) {
+	lease := cl.cell.script.Lease
+	trap := armed{Trap: cl.cell.traps.Arm(tap.Breakpoint{
+		Client: cl.name, ID: tap.Background, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+	}), want: want}
+	timer := time.NewTimer(2 * lease)
+	defer timer.Stop()
+	select {
+	case <-trap.Reached():
+	case <-timer.C:
+		trap.Disarm()
+		return "", notApplicable("%s renewed nothing for two leases by %s", cl.name, describe(want))
+	case <-ctx.Done():
+		return "", cl.silent(ctx, "with a renewal")
+	}
+	cl.cell.fault(trapFaults[want.Do], cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
+	cl.heldUp = &trap
+	return scenarios.ResultHeldUp, nil
 }
 
 // settle waits until the pending operation has returned, or is held up with all its traps reached.
@@ -139,6 +164,13 @@ func (cl *client) springReached(ctx context.Context, op *operation) error {
 // finish takes note of the answer to the pending operation.
 func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Message) (scenarios.Result, error) {
 	cl.pending = nil
+	if msg.Unsupported && op.op == history.OpWork && cl.cell.store.work != history.Counter {
+		return "", notApplicable("%s", lacksWork(cl.cell.store.work))
+	}
+	if msg.Unsupported && op.op == history.OpAcquire && cl.cell.world.cfg.Wait != "" {
+		cl.cell.lacks = fmt.Sprintf("the lock, or its client, cannot wait by %q", cl.cell.world.cfg.Wait)
+		return "", notApplicable("%s", cl.cell.lacks)
+	}
 	if msg.Unsupported {
 		return "", unsupported(cl.name, verbs[op.op])
 	}
@@ -150,9 +182,7 @@ func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Messag
 		trap.Disarm()
 	}
 	outcome := outcomeOf(msg.Outcome)
-	if op.op == history.OpAcquire {
-		cl.holds = outcome == history.OK
-	}
+	cl.learn(op.op, outcome)
 	if len(missed) > 0 && !op.gaveUp.Load() {
 		return "", notApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, describe(missed[0].want))
 	}
@@ -165,19 +195,48 @@ var results = map[history.Outcome]scenarios.Result{
 
 func describe(trap scenarios.Trap) string {
 	what := trap.What.String()
-	if trap.Nth > 1 {
-		return fmt.Sprintf("a %s number %d", what, trap.Nth)
+	article := "a "
+	if strings.ContainsAny(what[:1], "AEIO") {
+		article = "an "
 	}
-	return "a " + what
+	if trap.Nth > 1 {
+		return fmt.Sprintf("%s%s number %d", article, what, trap.Nth)
+	}
+	return article + what
 }
 
-// letGo lets go what is held of an operation, and waits for the operation to come to something. If the client has given
-// the operation up meanwhile, it waits until the server has carried the request out all the same.
-func (cl *client) letGo(ctx context.Context) (scenarios.Result, error) {
+// settleWithin settles the pending operation, and gives it up when so long has passed; zero: never.
+func (cl *client) settleWithin(ctx context.Context, patience time.Duration) (scenarios.Result, error) {
+	if patience == 0 {
+		return cl.settle(ctx)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	op := cl.pending
+	select {
+	case msg, ok := <-op.reply:
+		if !ok {
+			return "", cl.gone()
+		}
+		return cl.finish(ctx, op, msg)
+	case <-timer.C:
+		return cl.giveUp(ctx)
+	case <-ctx.Done():
+		return "", cl.silent(ctx, op.op.String())
+	}
+}
+
+// letGo lets go what is held of an operation, and waits for the operation to come to something, unless that is to happen in the
+// background. If the client has given the operation up meanwhile, it waits until the server has carried the request out all the
+// same.
+func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Result, error) {
 	held := cl.heldUp
 	cl.heldUp = nil
 	cl.cell.fault(trapFaults[held.want.Do], cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
 	held.Release()
+	if inBackground {
+		return scenarios.ResultDone, nil
+	}
 	if cl.pending != nil {
 		return cl.settle(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -21,7 +22,7 @@ func Plan(scripts []*scenarios.Script, subjects []Subject, rounds int, expect fu
 	for _, script := range scripts {
 		for _, subject := range subjects {
 			for round := 1; round <= rounds; round++ {
-				cases = append(cases, Case{subject, script, round, expect(script, subject)})
+				cases = append(cases, Case{Subject: subject, Script: script, Round: round, Expected: expect(script, subject)})
 			}
 		}
 	}
@@ -39,10 +40,15 @@ func Shard(cases []Case, i, n int) []Case {
 
 // Planned is the cell that a case will become, as run.json has it before the run.
 func (c Case) Planned() checker.Cell {
-	return checker.Cell{
+	cell := checker.Cell{
 		Lock: c.Subject.Name, Scenario: c.Script.Name, Round: c.Round, Expected: c.Expected,
-		Dir: filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
+		Dir:   filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
+		Storm: c.planned(),
 	}
+	if work := c.Script.Work(); work != history.Counter {
+		cell.Workload = string(work)
+	}
+	return cell
 }
 
 // Progress is told how a run goes on; one call at a time. An error keeps further cells from being started.
@@ -79,7 +85,7 @@ func (w *World) RunAll(ctx context.Context, cases []Case, order Order, progress 
 	end := func(i int, cell checker.Cell) {
 		mu.Lock()
 		defer mu.Unlock()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && cases[i].Storm == nil {
 			return
 		}
 		ended[i] = &cell
@@ -122,10 +128,14 @@ func (o Order) of(cases []Case) []int {
 }
 
 // Expect says what a subject should come to in a script: what the reviewed matrix says, if the script comes with the lab; else
-// what the lock's card says; else that it is safe.
+// what the lock's card says; else that it is safe. Where the workload is not the one that was reviewed, the matrix counts but for
+// the data.
 func Expect(matrix *scenarios.Matrix, specs []impls.Spec) func(*scenarios.Script, Subject) checker.Expected {
 	return func(script *scenarios.Script, subject Subject) checker.Expected {
 		if expected, ok := matrix.Lookup(script.Name, subject.Name); ok && script.Builtin {
+			if script.Lent {
+				expected.By = checker.ByLock
+			}
 			return expected
 		}
 		return expectedByCard(specs, subject.Name)

@@ -65,6 +65,18 @@ func (p *pulse) longest(from time.Duration) (longest time.Duration) {
 	return longest
 }
 
+// stallsSince are the stalls that began after from and were longer than least.
+func (p *pulse) stallsSince(from, least time.Duration) (found []stall) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.stalls {
+		if s.from >= from && s.to-s.from > least {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
 func (p *pulse) close() {
 	p.stop()
 	p.done.Wait()

@@ -3,6 +3,8 @@ package live
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +67,33 @@ func (r *recorder) lastTouch(key string) (at time.Duration, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// reached says whether a command of an operation that named key was answered, other than by an error.
+func (r *recorder) reached(key string, op int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.events, func(e history.Event) bool {
+		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !strings.HasPrefix(e.Detail.Command.Reply, "-")
+	})
+}
+
+// renewedSince says whether a command in the background has prolonged key after a time.
+func (r *recorder) renewedSince(from time.Duration, key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.events) - 1; i >= 0 && r.events[i].At >= from; i-- {
+		e := r.events[i]
+		if e.Kind != history.KindCommand || e.Op != history.OpNone {
+			continue
+		}
+		for _, change := range e.Detail.Command.Changes {
+			if change.Key == key && change.Effect(e.Detail.Command.Asked) == history.EffectProlonged {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // touches says whether a command created, replaced or prolonged the lock that it named. Where the server was not asked, whatever

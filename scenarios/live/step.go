@@ -30,7 +30,7 @@ func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 		return nil
 	}
 	if c.busy > c.script.Lease/4 { // a lease may have ended that should not have
-		return undecided("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
+		return stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
 	}
 	return premiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
 }
@@ -45,29 +45,15 @@ func (c *cell) inTime(step *scenarios.Step, took time.Duration) error {
 	c.busy += took
 	switch lease := c.script.Lease; {
 	case took > lease/4:
-		return undecided("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+		return stalled("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
 	case c.busy > lease/2:
-		return undecided("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+		return stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
 	}
 	return nil
 }
 
 func (c *cell) note(step *scenarios.Step, text string) {
 	c.rec.add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
-}
-
-// skips says whether a step is left out because it makes sense only for a client that holds the lock by its own account:
-// nobody works under, or releases, a lock that it was refused; and nobody begins work after being told that the lock is lost.
-func (cl *client) skips(step *scenarios.Step) bool {
-	switch step.Verb {
-	case scenarios.VerbOp:
-		begins := step.Op == history.OpWork || step.Op == history.OpRenew
-		cl.skipped = step.Op != history.OpAcquire && (!cl.holds || begins && cl.lost.Load())
-		return cl.skipped
-	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbGiveUp:
-		return cl.skipped
-	}
-	return false
 }
 
 // perform does what a step says.
@@ -77,7 +63,12 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		if err := cl.begin(step); err != nil || step.Async {
 			return scenarios.ResultDone, err
 		}
+		if step.Op == history.OpRelease {
+			return cl.settleWithin(ctx, step.Within.Of(c.script.Lease))
+		}
 		return cl.settle(ctx)
+	case scenarios.VerbRenews:
+		return cl.renews(ctx, step.Traps[0])
 	case scenarios.VerbAwait:
 		if cl.pending == nil {
 			return "", undecided("line %d: %s has nothing in the background", step.Line, cl.name)
@@ -87,20 +78,29 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		if cl.heldUp == nil {
 			return "", undecided("line %d: nothing of %s is held up", step.Line, cl.name)
 		}
-		return cl.letGo(ctx)
+		return cl.letGo(ctx, step.Async)
 	case scenarios.VerbGiveUp:
 		if cl.pending == nil {
 			return "", undecided("line %d: %s has nothing to give up", step.Line, cl.name)
 		}
 		return cl.giveUp(ctx)
+	case scenarios.VerbWaits:
+		if cl.pending == nil {
+			return "", undecided("line %d: %s has nothing in the background", step.Line, cl.name)
+		}
+		return cl.awaitAsked(ctx)
 	case scenarios.VerbWaitExpired:
 		return c.waitExpired(ctx)
 	case scenarios.VerbWaitFreed:
 		return c.waitFreed(ctx)
+	case scenarios.VerbWaitRenewed:
+		return c.waitRenewed(ctx)
 	case scenarios.VerbServerJump:
-		return scenarios.ResultDone, c.jumpServerClock(ctx, step.Span.Of(c.script.Lease))
+		return scenarios.ResultDone, c.jumpClock(ctx, step.Servers, step.Span.Of(c.script.Lease))
+	case scenarios.VerbOperator:
+		return scenarios.ResultDone, c.limitLock(ctx, step.Span.Of(c.script.Lease))
 	case scenarios.VerbRestart:
-		return scenarios.ResultDone, c.restartServer(ctx)
+		return scenarios.ResultDone, c.restart(ctx, step.Servers)
 	}
 	return scenarios.ResultDone, cl.suffer(ctx, step, c.script.Lease)
 }
@@ -114,13 +114,16 @@ func (cl *client) suffer(ctx context.Context, step *scenarios.Step, lease time.D
 		return cl.resume(ctx)
 	case scenarios.VerbCrash:
 		return cl.crash(ctx)
+	case scenarios.VerbThreadDies:
+		cl.loseThread()
+		return nil
 	case scenarios.VerbClock:
 		return cl.setClock(ctx, step.Span.Of(lease), step.Rate)
 	case scenarios.VerbHeal:
-		return cl.heal(ctx)
+		return cl.heal(ctx, step.Servers)
 	}
 	if fault, ok := linkFault(step, lease); ok {
-		return cl.disturb(ctx, fault)
+		return cl.disturb(ctx, fault, step.Servers)
 	}
 	return fmt.Errorf("line %d: the live world does not know how to %q", step.Line, step.Text)
 }

@@ -92,6 +92,9 @@ func faultsAreEvident(t *testing.T, events []history.Event) {
 		}
 		f := e.Detail.Fault
 		what := f.Target + " " + f.Name
+		if server, _, found := strings.Cut(f.What, ": "); found && strings.HasPrefix(server, "to S") {
+			what += " " + server // of several links each has its own
+		}
 		assert.NotEmpty(t, f.What, "%s: %s", what, f.Phase)
 		switch f.Phase {
 		case history.PhaseEffective:

@@ -120,6 +120,100 @@ func verbTests() map[string]verbTest {
 			C2 acquire => no`,
 			"safe", []string{"C1 crash: inject", "C1 exit", "C1 crash: effective", "C2 acquire: no"}},
 
+		"a thread dies": {"setpx-lua", `
+			lease 60s
+			clients C1 C1.b
+			C1 acquire => ok
+			C1 thread dies
+			C1.b acquire => no`,
+			"safe", []string{"C1 acquire: ok", "C1 exit", "C1.b acquire: no"}},
+
+		"continue in background": {"setpx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C2 acquire within 10s hold before first write => held-up
+			C2 continue in background
+			C1 release => ok
+			C2 await => ok`,
+			"safe", []string{"C2 hold: effective", "C2 hold: recover", "C1 release: ok", "C2 acquire: ok"}},
+
+		"hold a renewal": {"watchdog", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			C1 renews hold before first write => held-up
+			C1 release => ok
+			C2 acquire => ok
+			C1 continue => done
+			C2 release => ok`,
+			"safe", []string{"C1 hold: effective", "C1 release: ok", "C2 acquire: ok", "C1 hold: recover", "C1 sends EVAL", "C2 release: ok"}},
+
+		"wait until renewed": {"watchdog", `
+			lease 1s
+			clients C1
+			C1 acquire => ok
+			wait until renewed => ok
+			C1 release => ok`,
+			"safe", []string{"C1 acquire: ok", "C1 release: ok"}},
+
+		"wait in vain until renewed": {"setpx-lua", `
+			lease 1s
+			clients C1
+			C1 acquire => ok
+			wait until renewed => no`,
+			"safe", []string{"C1 acquire: ok"}},
+
+		"a release given up in time": {"setpx-lua-published/endless-release", `
+			lease 1s
+			clients C1
+			C1 acquire => ok
+			wait until expired => expired
+			C1 release within 1.5 leases => unknown`,
+			"no-return", []string{"C1 acquire: ok", "C1 release", "C1 release: unknown"}},
+
+		"two locks of a process on one key": {"setpx-lua", `
+			lease 60s
+			clients C1 C1.b
+			C1 acquire => ok
+			C1.b acquire => no
+			C1.b work
+			C1 work => ok
+			C1.b acquire within 10s hold before first write => held-up
+			C1 release => ok
+			C1.b continue => ok
+			C1.b work => ok
+			C1.b release => ok`,
+			"safe", []string{"C1.b acquire: no", "skipped: C1.b work", "C1 work: ok", "C1.b hold: effective", "C1 release: ok", "C1.b sends SET",
+				"C1.b acquire: ok", "C1.b work: ok", "counter 2"}},
+
+		"two locks of a process on two keys": {"setpx-lua", `
+			lease 60s
+			clients C1 C1.b C2
+			other-key C1.b
+			C1 acquire => ok
+			C1.b acquire => ok
+			C1.b work => ok
+			C2 acquire => no
+			C1 crash`,
+			"safe", []string{"C1.b acquire: ok", "C1.b work: ok", "C2 acquire: no", "C1 crash: inject", "C1 exit", "C1.b exit", "C1 crash: effective",
+				"counter 0", "counter 1"}},
+
+		"what befalls a process befalls all its locks": {"setpx-lua", `
+			lease 60s
+			clients C1 C1.b C2
+			C1.b acquire => ok
+			C1 cut off
+			C1.b release in background
+			C2 acquire => no
+			C1 heal
+			C1.b await => ok
+			C2 acquire => ok
+			C1 refuse
+			C1.b acquire => unknown
+			C1 heal`,
+			"safe", []string{"C1 partition: effective", "C1.b release", "C2 acquire: no", "C1.b release: ok", "C1 refuse: effective", "C1.b acquire: unknown"}},
+
 		"clock ahead": {"getset", `
 			lease 60s
 			clients C1 C2
@@ -229,6 +323,84 @@ func verbTests() map[string]verbTest {
 			wait until expired => expired
 			C2 acquire => ok`,
 			"double-holder", []string{"C1 acquire: ok", "C2 acquire: ok"}},
+
+		"waits": {"redisson-fair", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C2 acquire within 10s in background
+			C2 waits => done
+			C1 release => ok
+			C2 await => ok`,
+			"safe", []string{"C2 acquire", "C2 sends EVALSHA", "C2 sends EVAL", "C1 release", "C2 acquire: ok"}},
+
+		"thread dies": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 thread dies
+			C2 acquire => no`,
+			"safe", []string{"C1 acquire: ok", "C1 thread-death: inject", "C1 thread-death: effective", "C1 exit", "C2 acquire: no"}},
+
+		"a thread dies, what it began goes on": {"watchdog", `
+			lease 2s
+			clients C1
+			C1 acquire => ok
+			C1 thread dies
+			wait until renewed => ok
+			wait until expired => live`,
+			"safe", []string{"C1 thread-death: effective", "C1 exit", "C1 sends EVAL"}},
+
+		"an operator limits the lock": {"setnx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release hold before first DEL => held-up
+			operator limits lock to 50ms
+			wait until freed => ok
+			C2 acquire => ok
+			C1 continue => ok`,
+			"wrongful-delete", []string{"C1 acquire: ok", "redis operator: inject", "redis operator: effective", "C2 acquire: ok"}},
+
+		"await what was held and then cut": {"setpx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release hold before first DEL => held-up
+			C1 lose replies
+			C1 heal
+			C1 await => unknown
+			C1 work
+			C1 release => ok
+			C1 release
+			C2 acquire => ok`,
+			"safe", []string{"C1 hold: effective", "C1 reply-lost: effective", "C1 reply-lost: recover", "C1 release",
+				"C1 sends DEL", "C1 release: ok", "C2 acquire: ok", "counter 0"}},
+
+		"a lock that is taken again": {"redisson", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 acquire => ok
+			C1 release => ok
+			C1 work => ok
+			C2 acquire => no
+			C1 release => ok
+			C1 work
+			C2 acquire => ok`,
+			"safe", []string{"C1 acquire: ok", "C1 acquire: ok", "C1 release: ok", "C1 work: ok", "C2 acquire: no", "C1 release: ok",
+				"C2 acquire: ok", "counter 1"}},
+
+		"no work after a check that said no": {"getset", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			wait until expired => expired
+			C2 acquire => ok
+			C1 check => no
+			C1 work
+			C1 release => no`,
+			"double-holder", []string{"C2 acquire: ok", "C1 check: no", "C1 release: no", "counter 0"}},
 
 		"wait until expired by the reader's clock": {"getset", `
 			lease 1s

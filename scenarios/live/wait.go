@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -14,16 +14,16 @@ const clockGrain = 2 * time.Millisecond
 // pollEvery is how often a server is asked about a key that nothing says will change.
 const pollEvery = 10 * time.Millisecond
 
-// waitExpired waits until the lease of the last grant has passed: asked of the server where the key has a time to live, and
-// otherwise of the clock of a reader whose clock is right. A lock that has no lease, or renews it, is live after two leases; one
-// that lies in its client's memory, after one.
+// waitExpired waits until the lease of the last grant has passed, on every server: asked of the server where the key has a time
+// to live, and otherwise of the clock of a reader whose clock is right. A lock that has no lease, or renews it, is live after two
+// leases; one that lies in its client's memory, after one.
 func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 	if c.traits.Local {
 		return scenarios.ResultLive, sleep(ctx, c.script.Lease)
 	}
 	bound := c.world.since() + 2*c.script.Lease
 	for {
-		state, err := server.State(ctx, c.server.Addr(), c.lockKey)
+		states, err := c.states(ctx, c.servers)
 		if err != nil {
 			return "", err
 		}
@@ -31,24 +31,39 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		if !ok {
 			return "", undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
 		}
-		if !state.Exists() {
+		if locked(states) == 0 {
 			return scenarios.ResultExpired, nil
 		}
-		wait := state.TTL + time.Millisecond
-		if state.TTL == 0 {
-			wait = granted + c.script.Lease + clockGrain - c.world.since()
-			if wait <= 0 {
-				return c.byReadersClock(), nil
-			}
+		wait := c.leaseLeft(states, granted)
+		if wait <= 0 {
+			return c.byReadersClock(), nil
 		}
 		left := bound - c.world.since()
-		if left <= 0 {
+		switch {
+		case left > 0:
+		case free(states):
+			return scenarios.ResultExpired, nil
+		default:
 			return scenarios.ResultLive, nil
 		}
 		if err := sleep(ctx, min(wait, left)); err != nil {
 			return "", err
 		}
 	}
+}
+
+// leaseLeft is how long the lock's keys will last yet. One without a time to live lasts for a lease since it was granted.
+func (c *cell) leaseLeft(states []history.State, granted time.Duration) (longest time.Duration) {
+	for _, state := range states {
+		switch {
+		case !state.Exists():
+		case state.TTL == 0:
+			longest = max(longest, granted+c.script.Lease+clockGrain-c.world.since())
+		default:
+			longest = max(longest, state.TTL+time.Millisecond)
+		}
+	}
+	return longest
 }
 
 // byReadersClock judges a key that the server will never expire after a lease has passed.
@@ -59,7 +74,7 @@ func (c *cell) byReadersClock() scenarios.Result {
 	return scenarios.ResultExpired
 }
 
-// waitFreed waits until the key is gone from the server, for two leases at most.
+// waitFreed waits until the key is gone from a majority of the servers, for two leases at most.
 func (c *cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 	bound := c.world.since() + 2*c.script.Lease
 	for {
@@ -76,9 +91,39 @@ func (c *cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 	}
 }
 
+// awaitAsked waits until the pending acquire of a client has been at the server and was not granted, so that it goes on waiting.
+func (cl *client) awaitAsked(ctx context.Context) (scenarios.Result, error) {
+	op := cl.pending
+	for !cl.cell.rec.reached(cl.lockKey, op.id) {
+		if err := sleep(ctx, pollEvery); err != nil {
+			return "", err
+		}
+		if len(op.reply) > 0 {
+			break
+		}
+	}
+	return scenarios.ResultDone, nil
+}
+
 func (c *cell) freed(ctx context.Context) (bool, error) {
-	state, err := server.State(ctx, c.server.Addr(), c.lockKey)
-	return err == nil && !state.Exists(), err
+	states, err := c.states(ctx, c.servers)
+	return err == nil && free(states), err
+}
+
+// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most.
+func (c *cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
+	began := c.world.since()
+	for {
+		if c.rec.renewedSince(began, c.lockKey) {
+			return scenarios.ResultOK, nil
+		}
+		if c.world.since() >= began+2*c.script.Lease {
+			return scenarios.ResultNo, nil
+		}
+		if err := sleep(ctx, pollEvery); err != nil {
+			return "", err
+		}
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // The servers that Config.Server can name; anything else is the address of a running one.
@@ -42,6 +43,7 @@ type Config struct {
 	Advertise   string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: found out
 	CellTimeout time.Duration // after which a cell is given up as unknown
 	NoQuestions bool          // ask the server no state questions
+	Wait        string        // how clients wait between the tries of an acquire; empty: each lock's own way
 }
 
 // Subject is a lock under test and the command that runs a client of it.
@@ -57,6 +59,7 @@ type Case struct {
 	Script   *scenarios.Script
 	Round    int // from 1
 	Expected checker.Expected
+	Storm    *storm.Plan // instead of the script's steps; nil: there is none
 }
 
 // World is the live world of one run. Its cells may run at the same time.
@@ -146,13 +149,20 @@ func (w *World) ToxiproxyVersion() string {
 
 func (w *World) since() time.Duration { return time.Since(w.base) }
 
-// startServer gives a cell a server of its own, or at an address a key prefix of its own.
-func (w *World) startServer(ctx context.Context, dir string) (s server.Server, prefix string, err error) {
+// startServer gives a cell a server of its own, or the one at an address. log is where a redis-server logs.
+func (w *World) startServer(ctx context.Context, log string) (server.Server, error) {
 	if w.startsServers() {
-		s, err = w.ownServer(ctx, filepath.Join(dir, "redis-server.log"))
-		return s, "", err
+		return w.ownServer(ctx, log)
 	}
-	return w.remote, fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1)), nil
+	return w.remote, nil
+}
+
+// newPrefix is what all keys of a cell begin with: nothing where it has servers of its own.
+func (w *World) newPrefix() string {
+	if w.startsServers() {
+		return ""
+	}
+	return fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1))
 }
 
 func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
@@ -194,6 +204,9 @@ func (w *World) lacks(script *scenarios.Script, traits Traits) string {
 	restarts := func(step scenarios.Step) bool { return step.Verb == scenarios.VerbRestart }
 	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
 		return "a server at an address is never restarted"
+	}
+	if w.remote != nil && max(script.Servers, traits.Servers) > 1 {
+		return "the lock needs several independent servers, and at the address is one"
 	}
 	return traits.lack(script)
 }

@@ -20,7 +20,8 @@ const (
 	Work    = "work"
 	Cancel  = "cancel"
 	Skew    = "skew"
-	// Reconnect: connections to the lock servers have been broken; the client makes new ones, and answers when they work.
+	// Reconnect: connections to the lock servers, or to those that it names, have been broken; the client makes new ones, and
+	// answers when they work.
 	Reconnect = "reconnect"
 	Close     = "close"
 	Exit      = "exit"
@@ -33,6 +34,12 @@ const (
 	Unknown = "unknown"
 )
 
+// What Hello says of several servers.
+const (
+	Majority = "majority"
+	All      = "all"
+)
+
 // Request is what the lab asks of a client. Which fields a verb uses is said beside them; durations are in milliseconds and
 // may have a fraction.
 type Request struct {
@@ -42,7 +49,7 @@ type Request struct {
 	// init
 	Version  int      `json:"version,omitempty"`
 	Client   string   `json:"client,omitempty"`
-	Servers  []string `json:"servers,omitempty"`  // host:port of each lock server
+	Servers  []string `json:"servers,omitempty"`  // host:port of each lock server; reconnect: of some; empty: of all
 	Resource string   `json:"resource,omitempty"` // host:port of the store that work goes to
 	DB       int      `json:"db,omitempty"`       // Redis database of both
 	// TimeoutMS is the least read time-out that the client may use; shorter ones would fire by accident.
@@ -51,12 +58,17 @@ type Request struct {
 	// open; every later request about this lock names the handle
 	Handle  string  `json:"handle,omitempty"`
 	Lock    string  `json:"lock,omitempty"` // name of the algorithm; a client that has only one may ignore it
-	Key     string  `json:"key,omitempty"`  // open: the lock's key; work: the counter's key
+	Key     string  `json:"key,omitempty"`  // open: the lock's key; work: that of the counter, or of other data
 	LeaseMS float64 `json:"lease_ms,omitempty"`
+	// open may also name Servers and Resource: this lock, and the work under it, are to use these instead of init's
 
 	// acquire: try again until so much time has passed; zero: try once
 	WithinMS float64 `json:"within_ms,omitempty"`
 	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
+
+	// work: what to do; empty: count. Stock is what a sale in the client's own memory begins with.
+	Workload string `json:"workload,omitempty"`
+	Stock    int64  `json:"stock,omitempty"`
 
 	// cancel: the id of the operation to give up
 	Op int64 `json:"op,omitempty"`
@@ -79,9 +91,10 @@ type Message struct {
 	ValidMS *float64 `json:"valid_ms,omitempty"`
 	Fence   int64    `json:"fence,omitempty"`
 
-	// work: the value read and the value written
+	// work: the number read and the number written, or what was done instead, for people
 	Read  *int64 `json:"read,omitempty"`
 	Wrote *int64 `json:"wrote,omitempty"`
+	Did   string `json:"did,omitempty"`
 
 	Hello *Hello `json:"hello,omitempty"` // in the reply to init
 
@@ -97,8 +110,17 @@ type Hello struct {
 	Name    string `json:"name"` // of the program, with its version
 	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect.
 	Verbs []string `json:"verbs,omitempty"`
+	// Workloads are the kinds of work that the client knows; none: a counter only.
+	Workloads []string `json:"workloads,omitempty"`
 	// The traits of its lock, as on the cards of the lab's own.
 	Leaseless bool `json:"leaseless,omitempty"`
 	Renews    bool `json:"renews,omitempty"`
 	Resends   bool `json:"resends,omitempty"`
+	// Servers says that the lock lives on all the servers that it is given, and whether it needs them all: Majority or All. Empty:
+	// it lives on the first.
+	Servers string `json:"servers,omitempty"`
+	// Separate: a lock uses the servers and the resource that its open names, and no others.
+	Separate  bool `json:"separate,omitempty"`
+	Reentrant bool `json:"reentrant,omitempty"`
+	Fair      bool `json:"fair,omitempty"`
 }

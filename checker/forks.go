@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/locklab/locklab/history"
+)
+
+// forks judges a ledger as it was found at the end: each entry must have the next number, and name the one before it.
+func (c *counter) forks(f *fact, v *view) []Anomaly {
+	if c.work != history.Ledger || f.e.Detail == nil {
+		return nil
+	}
+	why := forkWords(f.e.Detail.Work.Find("entries"))
+	if why == "" {
+		return nil
+	}
+	var clients []string
+	events := []int{f.i}
+	if c.last.event != 0 {
+		clients, events = []string{v.clients.name(c.last.client)}, inOrder(c.last.event, f.i)
+	}
+	return []Anomaly{{Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: clients, At: f.e.At, Why: why, Events: events}}
+}
+
+// forkWords tells the first entry that does not follow the one before it; "" if all do.
+func forkWords(entries []string) string {
+	for n, text := range entries {
+		number, after, ok := entry(text)
+		switch place := int64(n + 1); {
+		case !ok:
+			return fmt.Sprintf("In place %d of the ledger stands %q, which is no entry.", place, text)
+		case number == place && after == place-1:
+		case number > place || after > place-1:
+			return fmt.Sprintf("In place %d of the ledger stands %q: there is a gap before it.", place, text)
+		default:
+			return fmt.Sprintf("In place %d of the ledger stands %q, beside %q: the ledger forks.", place, text, entryNumber(entries[:n], number))
+		}
+	}
+	return ""
+}
+
+// entryNumber is the entry with a number, or the last one.
+func entryNumber(entries []string, number int64) string {
+	for _, text := range entries {
+		if n, _, ok := entry(text); ok && n == number {
+			return text
+		}
+	}
+	if len(entries) == 0 {
+		return "nothing"
+	}
+	return entries[len(entries)-1]
+}

@@ -1,0 +1,260 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// market judges money and items that change hands. An update is lost when a trade replaces what an acknowledged trade has written
+// between this one's reading and its writing: a sum of money, or an item's place. In the end no money may have come or gone, and
+// each item must be in one place.
+type market struct {
+	begin   *history.Work
+	written map[string]writing // by key, or item
+	trades  map[int64]*trading
+	charges []lostTrade // for which the victim's acknowledgement is awaited
+}
+
+// writing is the last write of something.
+type writing struct {
+	trade  int64
+	client int
+	event  int
+	at     time.Duration
+	value  string
+}
+
+// trading is a trade under way, or one that is over.
+type trading struct {
+	seen   map[string]sight
+	queued [][]string // commands of a transaction
+	acked  bool
+}
+
+// sight is when a trade has read a key.
+type sight struct {
+	event int
+	at    time.Duration
+}
+
+// lostTrade is an anomaly that counts when its victim has been acknowledged.
+type lostTrade struct {
+	victim  int64
+	anomaly Anomaly
+}
+
+func newMarket(begin *history.Work) *market {
+	return &market{begin: begin, written: make(map[string]writing), trades: make(map[int64]*trading)}
+}
+
+func (m *market) step(f *fact, v *view) []Anomaly {
+	switch f.e.Kind {
+	case history.KindCall:
+		m.trades[f.op.id] = &trading{seen: make(map[string]sight)}
+	case history.KindCommand:
+		if t := m.trades[f.op.id]; t != nil && f.work && answeredOrQueued(f.e.Detail.Command) {
+			return m.command(t, f, v)
+		}
+	case history.KindReturn:
+		return m.returned(f)
+	case history.KindFinal:
+		return m.final(f, v)
+	}
+	return nil
+}
+
+func answeredOrQueued(c *history.Command) bool {
+	return answered(c) || len(c.Args) > 0 && c.Reply == "QUEUED"
+}
+
+func (m *market) command(t *trading, f *fact, v *view) []Anomaly {
+	c := f.e.Detail.Command
+	name := strings.ToUpper(c.Args[0])
+	switch {
+	case c.Reply == "QUEUED":
+		t.queued = append(t.queued, c.Args)
+		return nil
+	case name == "EXEC":
+		queued := t.queued
+		t.queued = nil
+		if c.Reply == "nil" {
+			clear(t.seen)
+			return nil
+		}
+		return m.write(t, f, v, queued)
+	case runsScript(name):
+		return m.write(t, f, v, comparedCommands(c.Args))
+	case !readsOnly(name):
+		return m.write(t, f, v, [][]string{c.Args})
+	case len(c.Args) > 1 && name != "WATCH":
+		t.seen[c.Args[1]] = sight{f.i, f.e.At}
+	}
+	return nil
+}
+
+// comparedCommands are the commands in the arguments of the script that compares fences: EVAL, script, number of keys, keys,
+// fence, and then each command with the number of its words before it.
+func comparedCommands(args []string) (commands [][]string) {
+	if len(args) < 3 {
+		return nil
+	}
+	keys, err := strconv.Atoi(args[2])
+	if err != nil || keys < 0 || 4+keys > len(args) {
+		return nil
+	}
+	for rest := args[4+keys:]; len(rest) > 0; {
+		n, err := strconv.Atoi(rest[0])
+		if err != nil || n < 1 || n >= len(rest) {
+			return commands
+		}
+		commands, rest = append(commands, rest[1:1+n]), rest[1+n:]
+	}
+	return commands
+}
+
+// write takes in commands that were carried out in one step.
+func (m *market) write(t *trading, f *fact, v *view, commands [][]string) (found []Anomaly) {
+	for _, args := range commands {
+		if len(args) < 3 {
+			continue
+		}
+		thing, value := "", ""
+		var seen sight
+		switch strings.ToUpper(args[0]) {
+		case "SET":
+			thing, value, seen = args[1], args[2], t.seen[args[1]]
+		case "HDEL":
+			thing, value, seen = "item "+args[2], "bought", t.seen[args[1]]
+		case "HSET":
+			thing, value, seen = "item "+args[2], "listed", t.seen[strings.Join([]string{args[1], "items", v.clients.name(f.client)}, ":")]
+		default:
+			continue
+		}
+		now := writing{f.op.id, f.client, f.i, f.e.At, value}
+		before := m.written[thing]
+		m.written[thing] = now
+		if before.event <= seen.event || seen.event == 0 || before.trade == now.trade {
+			continue
+		}
+		lost := lostTrade{before.trade, Anomaly{
+			Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: lostWords(thing, seen, before, now, v),
+			Clients: []string{v.clients.name(now.client), v.clients.name(before.client)}, Events: inOrder(seen.event, before.event, f.i),
+		}}
+		if victim := m.trades[before.trade]; victim != nil && victim.acked {
+			found = append(found, lost.anomaly)
+			continue
+		}
+		m.charges = append(m.charges, lost)
+	}
+	return found
+}
+
+func lostWords(thing string, seen sight, before, now writing, v *view) string {
+	mine, other := v.clients.name(now.client), v.clients.name(before.client)
+	if item, ok := strings.CutPrefix(thing, "item "); ok {
+		return fmt.Sprintf("%s %s %s at %s by what it had read at %s, though %s had %s it at %s.",
+			mine, now.value, item, told(now.at), told(seen.at), other, before.value, told(before.at))
+	}
+	whose := thing[strings.LastIndexByte(thing, ':')+1:]
+	return fmt.Sprintf("%s set the money of %s to %s at %s by what it had read at %s; that %s had set it to %s at %s is lost.",
+		mine, whose, now.value, told(now.at), told(seen.at), other, before.value, told(before.at))
+}
+
+func (m *market) returned(f *fact) (found []Anomaly) {
+	t := m.trades[f.op.id]
+	if t == nil || f.op.outcome != history.OK {
+		return nil
+	}
+	t.acked = true
+	m.charges = slices.DeleteFunc(m.charges, func(c lostTrade) bool {
+		if c.victim == f.op.id {
+			found = append(found, c.anomaly)
+		}
+		return c.victim == f.op.id
+	})
+	return found
+}
+
+func (m *market) final(f *fact, v *view) (found []Anomaly) {
+	if f.e.Detail == nil || f.e.Detail.Work == nil {
+		return nil
+	}
+	end := f.e.Detail.Work
+	for _, why := range []string{moneyWords(money(m.begin), money(end)), placeWords(places(m.begin), places(end))} {
+		if why != "" {
+			found = append(found, Anomaly{Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: why, Events: []int{f.i}})
+		}
+	}
+	return found
+}
+
+// money is the sum of everybody's.
+func money(w *history.Work) (sum int64) {
+	for _, d := range w.Data {
+		if strings.HasPrefix(d.Name, "money of ") {
+			n, _ := wholeNumber(d.Values)
+			sum += n
+		}
+	}
+	return sum
+}
+
+func moneyWords(before, after int64) string {
+	switch {
+	case after < before:
+		return fmt.Sprintf("Together they had %d in the beginning and have %d in the end: %d are lost.", before, after, before-after)
+	case after > before:
+		return fmt.Sprintf("Together they had %d in the beginning and have %d in the end: %d came from nowhere.", before, after, after-before)
+	}
+	return ""
+}
+
+// places says for each item where it is: with whom, or listed by whom.
+func places(w *history.Work) map[string][]string {
+	at := make(map[string][]string)
+	for _, d := range w.Data {
+		owner, ok := strings.CutPrefix(d.Name, "items of ")
+		for _, value := range d.Values {
+			words := strings.Fields(value)
+			switch {
+			case ok:
+				at[value] = append(at[value], owner)
+			case d.Name == "market" && len(words) == 3: // "item-1 C2 10"
+				at[words[0]] = append(at[words[0]], "the market")
+			}
+		}
+	}
+	return at
+}
+
+// maxItems bounds how many items are told of.
+const maxItems = 3
+
+func placeWords(before, after map[string][]string) string {
+	var wrong []string
+	for item := range before {
+		switch where := after[item]; len(where) {
+		case 1:
+		case 0:
+			wrong = append(wrong, item+" is gone")
+		default:
+			wrong = append(wrong, fmt.Sprintf("%s is with %s", item, strings.Join(where, " and with ")))
+		}
+	}
+	if len(wrong) == 0 {
+		return ""
+	}
+	slices.SortFunc(wrong, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	more := ""
+	if len(wrong) > maxItems {
+		more = fmt.Sprintf(", and %d more are not in one place", len(wrong)-maxItems)
+		wrong = wrong[:maxItems]
+	}
+	return "In the end " + strings.Join(wrong, ", ") + more + "."
+}

@@ -1,0 +1,103 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Tally says in one line what became of the data of a history: "stock 1, sold 2: oversold by 1". It counts, and judges nothing. It
+// is empty for a counter, and where the end was not read.
+func Tally(events []history.Event) string {
+	t := tally{deeds: make(map[string]int)}
+	for i := range events {
+		t.take(&events[i])
+	}
+	if t.begin == nil || t.end == nil {
+		return ""
+	}
+	switch t.begin.Workload {
+	case history.Ledger:
+		return t.entries()
+	case history.Market, history.MarketWatch:
+		return t.market()
+	}
+	return t.sale()
+}
+
+type tally struct {
+	begin, end *history.Work
+	value      int64
+	done       int64          // work that was acknowledged
+	deeds      map[string]int // by the first word of what was done
+	soldOut    int
+	refused    int // acquires that would have waited, and were refused: too many people
+}
+
+func (t *tally) take(e *history.Event) {
+	d := e.Detail
+	if d == nil {
+		d = &history.Detail{}
+	}
+	switch {
+	case e.Kind == history.KindOpen && t.begin == nil:
+		t.begin = d.Work
+	case e.Kind == history.KindFinal:
+		t.end, t.value = d.Work, d.Value
+	case e.Kind != history.KindReturn:
+	case e.Op == history.OpAcquire && e.Outcome == history.No:
+		t.refused++
+	case e.Op == history.OpWork && e.Outcome == history.OK:
+		t.done++
+		deed, _, _ := strings.Cut(d.Text, " ")
+		t.deeds[deed]++
+	case e.Op == history.OpWork && e.Outcome == history.No && d.Error == history.SoldOut:
+		t.soldOut++
+	}
+}
+
+func (t *tally) sale() string {
+	s, ok := sequenceOf(t.begin)
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("stock %d, sold %d", s.stock, t.done)
+	if s.falls() {
+		text += fmt.Sprintf(", %d left", t.value)
+	}
+	if t.done > s.stock {
+		text += fmt.Sprintf(": oversold by %d", t.done-s.stock)
+	} else if missing := t.done - s.turned(t.value); missing > 0 {
+		text += fmt.Sprintf(": %d not accounted for", missing)
+	}
+	if t.soldOut > 0 {
+		text += fmt.Sprintf("; told %q: %d", history.SoldOut, t.soldOut)
+	}
+	if t.refused > 0 {
+		text += fmt.Sprintf("; too many people: %d", t.refused)
+	}
+	return text
+}
+
+func (t *tally) entries() string {
+	text := fmt.Sprintf("%d entries, %d acknowledged", len(t.end.Find("entries")), t.done)
+	if forkWords(t.end.Find("entries")) != "" {
+		text += ": not one after the other"
+	}
+	return text
+}
+
+func (t *tally) market() string {
+	text := fmt.Sprintf("%d listed, %d bought", t.deeds["listed"], t.deeds["bought"])
+	var wrong []string
+	for _, why := range []string{moneyWords(money(t.begin), money(t.end)), placeWords(places(t.begin), places(t.end))} {
+		if why != "" {
+			wrong = append(wrong, why)
+		}
+	}
+	if len(wrong) == 0 {
+		return text + "; the money adds up, each item is in one place"
+	}
+	return text + ". " + strings.Join(wrong, " ")
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+// stormFlags are the flags of lab storm as given.
+type stormFlags struct {
+	runFlags
+	clients int
+	length  time.Duration
+	lease   time.Duration
+	hold    time.Duration
+	faults  []string
+}
+
+func newStorm() *cobra.Command {
+	flags := &stormFlags{}
+	cmd := &cobra.Command{
+		Use:   "storm",
+		Short: "Let a seeded storm of faults rage over locks, and judge thousands of operations",
+		Long: `Storm lets clients use a lock, each in a loop: acquire, work, release. Meanwhile
+faults strike, in a random mixture for a length of time. Then all is healed, and
+every client must get the lock once more. The whole history is judged by what
+the lock's card promises: a sound lock must keep it, a broken one must be caught.
+What a lock shows beyond its promises is named, and is no surprise.
+
+The same seed gives the same faults at the same times; the plan is saved with
+the results. With --count N there are N storms for each lock, with the seeds that
+follow.`,
+		Example: `  lab storm --lock setpx-del
+  lab storm --lock redisson,watchdog --for 10m
+  lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7
+  lab storm --lock getset --for 20s --count 20
+  lab storm --lock setpx-lua --workload ledger`,
+		Args: noArgs,
+		RunE: flags.run,
+	}
+	groups := flags.groups()
+	for _, group := range groups {
+		cmd.Flags().AddFlagSet(group.flags)
+	}
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
+	completeFlag(cmd, "lock", completeLocks)
+	completeFlag(cmd, "faults", completeFaults)
+	completeFlag(cmd, "workload", completeWorkloads)
+	completeFlag(cmd, "wait", completeWaiting)
+	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// groups binds the flags of lab storm.
+func (f *stormFlags) groups() []flagGroup {
+	all := f.runFlags.groups()
+	what, where, shown := flagSet(), all[1].flags, flagSet()
+
+	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all)")
+	what.IntVar(&f.clients, "clients", 5, "`N` clients, each a process")
+	what.DurationVar(&f.length, "for", time.Minute, "the storm lasts for `TIME`; a quiet phase comes after it")
+	what.StringSliceVar(&f.faults, "faults", kindNames(), "`KINDS` of faults, or none")
+	what.Int64Var(&f.seed, "seed", 0, "`N` decides what happens when (default: a random one)")
+	for _, name := range []string{"workload", "wait"} {
+		what.AddFlag(all[0].flags.Lookup(name))
+	}
+	what.DurationVar(&f.lease, "lease", time.Second, "`TIME` of the lock's lease; faults are as long as it, or shorter, or longer")
+	what.DurationVar(&f.hold, "hold", 0, "a client keeps the lock for up to `TIME` (default: a quarter of the lease); one that renews itself sometimes longer")
+	what.IntVar(&f.count, "count", 1, "`N` storms for each lock, each with a seed of its own")
+	what.IntVar(&f.parallel, "parallel", 2*runtime.NumCPU(), "`N` storms at a time; they mostly wait")
+
+	shown.AddFlag(all[3].flags.Lookup("out"))
+	shown.AddFlag(all[3].flags.Lookup("junit"))
+	shown.AddFlag(all[3].flags.Lookup("json"))
+	shown.AddFlag(all[3].flags.Lookup("verbose"))
+	return []flagGroup{
+		{"What to run", what},
+		{"Where to run it", where},
+		{"What to report", shown},
+	}
+}
+
+func kindNames() []string {
+	var names []string
+	for _, kind := range storm.Defaults() {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, d := range storm.Definitions() {
+		out = append(out, cobra.CompletionWithDesc(string(d.Kind), d.Meaning))
+	}
+	return append(out, cobra.CompletionWithDesc("none", "no faults at all")), cobra.ShellCompDirectiveNoFileComp
+}
+
+// Bounds of a storm.
+const (
+	maxStormClients = 16
+	maxStorm        = time.Hour
+	minStormLease   = 200 * time.Millisecond
+	maxStormLease   = time.Minute
+)
+
+// run carries lab storm out.
+func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
+	if !cmd.Flags().Changed("seed") {
+		f.seed = rand.Int64N(1 << 31)
+	}
+	plan, err := f.plan()
+	if err != nil {
+		return err
+	}
+	f.timeout = f.length + time.Duration(100*f.clients)*f.lease + time.Minute
+	return f.carryOut(cmd, plan)
+}
+
+// plan turns flags into storms, and finds every mistake in them before anything is started.
+func (f *stormFlags) plan() (*plan, error) {
+	kinds, err := f.checkStorm()
+	if err != nil {
+		return nil, err
+	}
+	subjects, err := f.subjects()
+	if err != nil {
+		return nil, err
+	}
+	f.timeout = time.Minute // not a flag of this command
+	if err := f.checkValues(); err != nil {
+		return nil, err
+	}
+	if f.count > maxCells/len(subjects) {
+		return nil, usagef("--count %d makes more than %d storms, which are too many for one run", f.count, maxCells)
+	}
+	p := &plan{}
+	if p.known, err = f.known(); err != nil {
+		return nil, err
+	}
+	work, err := f.workloadNamed()
+	if err != nil {
+		return nil, err
+	}
+	for _, subject := range subjects {
+		spec, _ := impls.Find(subject.Name)
+		for round := 1; round <= f.count; round++ {
+			weather := storm.New(storm.Params{
+				Seed: f.seed + int64(round) - 1, Clients: f.clients, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
+			})
+			p.cases = append(p.cases, live.StormCase(subject, weather, work, round, storm.CreedOf(spec).Expected()))
+		}
+	}
+	return p, nil
+}
+
+// checkStorm finds what is wrong with the values of the flags that only a storm has.
+func (f *stormFlags) checkStorm() ([]storm.Kind, error) {
+	kinds, err := storm.ParseKinds(f.faults)
+	switch {
+	case err != nil:
+		return nil, usagef("--faults: %v", err)
+	case f.clients < 1 || f.clients > maxStormClients:
+		return nil, usagef("--clients must be from 1 to %d, not %d", maxStormClients, f.clients)
+	case f.lease < minStormLease || f.lease > maxStormLease:
+		return nil, usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
+	case f.length < f.lease || f.length > maxStorm:
+		return nil, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
+	case f.hold < 0 || f.hold > f.lease/2:
+		return nil, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
+	case f.server != live.Embedded && f.server != live.RedisServer && slices.Contains(kinds, storm.ServerRestart):
+		return nil, usagef("--faults: a server at an address is never restarted; take %s out", storm.ServerRestart)
+	}
+	return kinds, nil
+}

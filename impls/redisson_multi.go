@@ -1,0 +1,135 @@
+package impls
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/locklab/locklab/history"
+)
+
+func redissonMultilock() Spec {
+	return Spec{
+		Card: Card{
+			Name:   "redisson-multilock",
+			Idea:   "a redisson lock on each of three servers, all of which must grant it",
+			Source: "article 003, A12; from Redisson's published source",
+			Bug: "its hold does not end with its leases, and nobody is told where a renewal failed; " +
+				"where one server is down nobody can have it, and what it cannot take back there blocks the next",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    EveryServer, Servers: multilockServers,
+			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
+			Renews: true,
+		},
+		New: func(env Env, opts Options) Lock { return &multilock{env: env, opts: opts} },
+	}
+}
+
+func redissonRedlock() Spec {
+	return Spec{
+		Card: Card{
+			Name:   "redisson-redlock",
+			Idea:   "redisson-multilock that is content with a majority; deprecated by its authors",
+			Source: "article 003, A12; from Redisson's published source",
+			Bug: "the clock is not looked at: neither after the majority, nor while it is held; " +
+				"and nobody is told where a renewal failed",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    MostServers, Servers: multilockServers,
+			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
+			Renews: true,
+		},
+		New: func(env Env, opts Options) Lock { return &multilock{env: env, opts: opts, mostDo: true} },
+	}
+}
+
+// multilockServers is how many locks article 003 takes as one.
+const multilockServers = 3
+
+// multilock takes several redisson locks as one.
+type multilock struct {
+	env    Env
+	opts   Options
+	mostDo bool // a majority is enough
+	locks  []*redissonLock
+}
+
+// TryAcquire tries one lock after another. As published it stops at the first failure with which the majority is had, takes back
+// only what it knows to have, or what a time-out hides from it, and believes that it could.
+func (l *multilock) TryAcquire(ctx context.Context) (bool, error) {
+	locks, q := l.open(), l.quorum()
+	var acquired []int
+	failures := len(locks) - q.need // that it can afford
+	for i, lock := range locks {
+		vote := q.vote(ctx, i, func(ctx context.Context, _ int) (bool, error) { return lock.TryAcquire(ctx) })
+		switch {
+		case vote == history.OK:
+			acquired = append(acquired, i)
+			continue
+		case vote == history.Unknown:
+			l.unlock(ctx, []int{i})
+		}
+		if ctx.Err() != nil {
+			l.unlock(ctx, acquired)
+			return false, ctx.Err()
+		}
+		if len(acquired) == q.need {
+			break
+		}
+		if failures == 0 {
+			l.unlock(ctx, acquired)
+			return false, nil
+		}
+		failures--
+	}
+	return true, nil
+}
+
+// Release releases every lock, also if it is given up itself: Redisson has asked all servers by then.
+func (l *multilock) Release(ctx context.Context) (bool, error) {
+	l.open()
+	q := l.quorum()
+	released := q.ask(ctx, l.release)
+	q.askRest(ctx, released, l.release)
+	return released.decide(q.need)
+}
+
+// unlock releases some of the locks. What it comes to nobody asks.
+func (l *multilock) unlock(ctx context.Context, which []int) {
+	q := l.quorum()
+	for _, i := range which {
+		q.vote(context.WithoutCancel(ctx), i, l.release)
+	}
+}
+
+func (l *multilock) release(ctx context.Context, i int) (bool, error) { return l.locks[i].Release(ctx) }
+
+func (l *multilock) quorum() quorum {
+	n := len(l.env.Servers())
+	need := n
+	if l.mostDo {
+		need = majority(n)
+	}
+	return quorum{env: l.env, need: need, patience: nodePatience(l.opts.Lease)}
+}
+
+// open makes a lock for each server, of a client of its own there.
+func (l *multilock) open() []*redissonLock {
+	if l.locks == nil {
+		for i, server := range l.env.Servers() {
+			env := serverEnv{Env: l.env, server: server, name: fmt.Sprintf(" on server %d", i+1)}
+			l.locks = append(l.locks, &redissonLock{env: env, opts: l.opts})
+		}
+	}
+	return l.locks
+}
+
+// serverEnv is the Env of a lock that knows one of several servers only.
+type serverEnv struct {
+	Env
+	server Server
+	name   string
+}
+
+func (e serverEnv) Server() Server    { return e.server }
+func (e serverEnv) Servers() []Server { return []Server{e.server} }
+
+func (e serverEnv) Shared(key string, make func() any) any { return e.Env.Shared(key+e.name, make) }

@@ -1,0 +1,126 @@
+package impls
+
+import (
+	"context"
+	"time"
+)
+
+// redlockServers is how many servers article 003 has.
+const redlockServers = 5
+
+func redlock() Spec {
+	return Spec{
+		Card: redlockCard("redlock", "", "a token on a majority of five servers, each asked for a short time only; its hold ends with its lease, "+
+			"less the time spent and a drift"),
+		New: func(env Env, opts Options) Lock {
+			return &limitedRedlock{redlockLock{env: env, opts: opts}}
+		},
+	}
+}
+
+func redlockNoSecondLook() Spec {
+	bugs := []Bug{
+		{Name: "no-second-look", What: "the clock is not looked at again after the majority: the first leases may have ended by then"},
+		{Name: "half-majority", What: "N/2 servers are taken for a majority: two clients can both have as many", Apart: true},
+	}
+	card := redlockCard("redlock-no-second-look", bugs[0].What, "redlock that does not count the time that it spent")
+	card.Bugs = bugs
+	return Spec{
+		Card: card,
+		New: func(env Env, opts Options) Lock {
+			shown := shownBy(opts, bugs)
+			return &limitedRedlock{redlockLock{
+				env: env, opts: opts, noSecondLook: shown.has("no-second-look"), half: shown.has("half-majority"),
+			}}
+		},
+	}
+}
+
+func redlockEndless() Spec {
+	return Spec{
+		Card: redlockCard("redlock-endless", "nobody looks at the validity again: its holder works on after its leases have ended",
+			"redlock whose hold does not end with its validity"),
+		New: func(env Env, opts Options) Lock { return &redlockLock{env: env, opts: opts} },
+	}
+}
+
+func redlockCard(name, bug, idea string) Card {
+	card := Card{
+		Name: name, Idea: idea, Bug: bug, Source: "article 003, A11",
+		Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
+		Needs:    MostServers, Servers: redlockServers,
+		Sends: sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
+	}
+	if bug == "" {
+		card.Promises = append(card.Promises, ExclusionOnPause)
+	}
+	return card
+}
+
+// redlockLock declares no validity; limitedRedlock does.
+type redlockLock struct {
+	env                Env
+	opts               Options
+	noSecondLook, half bool
+
+	token   string    // of our last hold
+	expires time.Time // by our clock
+}
+
+type limitedRedlock struct{ redlockLock }
+
+// Valid is the time left of the first lease, less the drift.
+func (l *limitedRedlock) Valid() time.Duration { return l.expires.Sub(l.env.Now()) }
+
+// TryAcquire asks every server, also when the majority is complete: each more is one more that may fail later.
+func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
+	token, began := l.env.Token(), l.env.Now()
+	servers, q := l.env.Servers(), l.quorum()
+	taken := q.ask(ctx, func(ctx context.Context, i int) (bool, error) {
+		return stored(servers[i].Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
+	})
+	if l.noSecondLook {
+		began = l.env.Now() // the bug: the time spent is not counted
+	}
+	held, _ := taken.decide(q.need)
+	expires := began.Add(l.opts.Lease - redlockDrift(l.opts.Lease))
+	if held && ctx.Err() == nil && l.env.Now().Before(expires) {
+		l.token, l.expires = token, expires
+		return true, nil
+	}
+	removed := l.remove(context.WithoutCancel(ctx), token)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case leftBehind(taken, removed) >= q.need:
+		return false, errTooFewAnswers
+	}
+	return false, nil
+}
+
+// Release gives up the lock on every server, also on those that did not grant it: their answer may have been lost. It tries
+// them all, also if it is given up itself.
+func (l *redlockLock) Release(ctx context.Context) (bool, error) {
+	return l.remove(ctx, l.token).decide(l.quorum().need)
+}
+
+func (l *redlockLock) remove(ctx context.Context, token string) votes {
+	servers, script, q := l.env.Servers(), &Script{Source: compareAndDelete}, l.quorum()
+	one := func(ctx context.Context, i int) (bool, error) {
+		return applied(servers[i].Eval(ctx, script, []string{l.opts.Key}, token))
+	}
+	removed := q.ask(ctx, one)
+	q.askRest(ctx, removed, one)
+	return removed
+}
+
+func (l *redlockLock) quorum() quorum {
+	need := majority(len(l.env.Servers()))
+	if l.half {
+		need-- // the bug
+	}
+	return quorum{env: l.env, need: need, patience: nodePatience(l.opts.Lease)}
+}
+
+// redlockDrift is what the servers' clocks may differ within a lease: a hundredth, and two milliseconds for the grain of expiry.
+func redlockDrift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }

@@ -1,0 +1,169 @@
+package readme
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// trouble is a row of docs/troubles.md: where to see what an article says, or does not say (★). The lock shows the anomalies in the
+// scenario, and the other one shows none of them there.
+type trouble struct {
+	article, what, scenario, lock, anomalies, withstands string
+}
+
+// troubles are the rows, in the order of the articles. To add one is to add a line; the page and the verdicts in it are generated.
+func troubles() []trouble {
+	return []trouble{
+		{"A1", "a crashed holder blocks everybody for ever", "holder-crashes", "setnx-del", "stuck-lock", "setpx-lua"},
+		{"A2", "two clients find the same lock expired; the second deletes the lock of the first", "both-clear-expired", "setnx-expired-del", "double-holder, wrongful-delete", "getset"},
+		{"A2", "★ the release deletes whatever is there by now", "stopped-between-check-and-delete", "setnx-expired-del", "double-holder, wrongful-delete", "setpx-lua"},
+
+		{"A3", "clock skew: a client whose clock is ahead takes a live lock", "clock-ahead", "getset", "double-holder, early-grant", "setpx-lua"},
+		{"A3", "clock skew: the lock of a holder whose clock is behind is taken while it is live", "clock-behind", "getset", "double-holder, early-grant", "setpx-lua"},
+		{"A3", "clock skew: a client whose clock is behind waits for a dead holder", "clock-behind-waiting", "getset", "stuck-lock", "setpx-lua"},
+		{"A3", "overwrite: the loser's GETSET has replaced the winner's value, who cannot release its lock", "both-judge-expired", "getset", "overwrite, unreleasable", "setpx-lua"},
+		{"A3", "check before the critical step: a false alarm after an overwrite", "both-judge-expired", "getset", "false-alarm", "setpx-lua"},
+		{"A3", "★ to check narrows the window and does not close it", "checked-then-stopped", "getset", "stale-write, lost-update", "fenced"},
+		{"A3", "★ nil from GET, way (2): GETSET overwrites a fresh, live lock, which its holder cannot release", "nil-taken-for-expired", "getset-nil-expired", "overwrite, unreleasable, false-alarm", "getset"},
+		{"A3", "nil from GETSET: compared for equality only, a lock that is held counts as lost, and everybody waits", "released-between-get-and-getset", "getset-nil-lost", "ghost-lock", "getset"},
+		{"A3", "★ release in three steps: between GET and DEL the lease ends and another takes over", "stopped-between-check-and-delete", "getset", "double-holder, wrongful-delete", "setpx-lua"},
+		{"A3 code", "★ the lease in ms times 1,000 is called ns: it ends 1,000 times too early", "asked-for-half-a-lease", "getset-published/short-lease", "double-holder, early-grant", "getset"},
+		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
+		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
+		{"A3 code", "★ the retry after nil from GET throws its result away", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
+		{"A3 code", "★ isLocked asks only local memory", "check-before-work", "getset-published", "stale-write, lost-update", "getset"},
+		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off", "getset-published", "unreleasable", "getset"},
+		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published", "unreleasable", "getset"},
+
+		{"A4", "a plain DEL removes the lock of the next holder", "work-longer-than-lease", "setpx-del", "wrongful-delete", "setpx-lua"},
+		{"A4", "with a token, but GET, compare and DEL apart", "stopped-between-check-and-delete", "setpx-getdel", "double-holder, wrongful-delete", "setpx-lua"},
+		{"A4", "A's lease is 30 s, A works 35 s: both work", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "watchdog"},
+		{"A4", "set the value and the expiry in one command, else a crash between them leaves a lock for ever", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setpx-lua"},
+		{"A4 code", "★ a lost SET reply leaves a ghost for the whole lease", "acquire-reply-lost", "setpx-lua-published", "ghost-lock", "watchdog"},
+		{"A4 code", "★ release retries every 200 ms until its own bound, 24.9 days: it hangs when the lock is not its own any more", "release-after-the-lease", "setpx-lua-published/endless-release", "no-return", "setpx-lua"},
+		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published", "no-return", "setpx-lua"},
+		{"A4", "★ a SET comes late, when its client has given up: to take back helps only if it is there already", "late-acquire", "setpx-lua", "ghost-lock", "redlock"},
+
+		{"A5", "a crash between SETNX and EXPIRE: stuck for ever without the repair", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setnx-expire"},
+		{"A5 code", "★ 20,000 ms are passed to a call that takes seconds: 5 h 33 min", "holder-crashes", "setnx-expire-published", "stuck-lock", "setnx-expire"},
+		{"A5", "★ the holder pauses between SETNX and EXPIRE: its late EXPIRE prolongs the next one's lock, and both hold", "late-expire", "setnx-expire", "double-holder, wrongful-renew", "setnx-expire-norepair"},
+		{"A5", "★ a late repair prolongs a later owner's lock", "late-repair", "setnx-expire", "wrongful-renew", "setnx-expire-norepair"},
+		{"A5", "★ a repair between WATCH and EXEC aborts the owner's release", "repair-aborts-release", "setnx-expire-published", "unreleasable", "setnx-expire"},
+
+		{"A6", "no expiry: a crashed holder blocks everybody", "holder-crashes", "setnx-watch", "stuck-lock", "setnx-expire"},
+		{"A6 code", "★ an aborted EXEC is not tried again, and its empty list passes for success", "touched-while-released", "setnx-watch-published", "unreleasable", "setnx-watch"},
+		{"A6", "★ a lost SETNX reply blocks for ever", "acquire-reply-lost", "setnx-watch", "stuck-lock, ghost-lock", "watchdog"},
+
+		{"A7", "★ the blind renewal prolongs another's lock", "cut-off-past-lease", "watchdog-published", "wrongful-renew", "redisson-watchdog"},
+		{"A7", "★ a release that fails does not clear the flag: it renews its own stuck lock for ever", "release-lost-while-renewing", "watchdog-published", "stuck-lock", "watchdog"},
+		{"A7", "★ a release that fails does not clear the flag: it renews the next owner's, even after that one crashed", "failed-release-keeps-renewing", "watchdog-published", "wrongful-renew, stuck-lock", "watchdog"},
+		{"A7", "★ the flag is one per lock object: release of another key stops every watchdog", "release-stops-another-watchdog", "watchdog-published", "double-holder", "watchdog"},
+		{"A7", "★ watchdogs synchronise on one static object: the second lock of the process is not renewed", "second-lock-not-renewed", "watchdog-published", "double-holder", "watchdog"},
+		{"A7", "★ release, then any acquire during the sleep: the old watchdog survives and renews the old key", "surviving-watchdog", "watchdog-published", "wrongful-renew, stuck-lock", "watchdog"},
+		{"A7", "★ any try overwrites the thread's token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published", "unreleasable", "watchdog"},
+		{"A7", "★ a business thread that dies without release is renewed for ever", "thread-dies-holding", "watchdog-published", "stuck-lock", "setpx-lua"},
+		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published", "double-holder, lost-update", "watchdog"},
+		{"A7", "★ a clock set back delays the renewal", "clock-set-back-while-renewing", "watchdog-published", "double-holder, lost-update", "watchdog"},
+		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
+		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-reply-lost", "watchdog-published", "ghost-lock", "watchdog"},
+
+		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
+		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
+		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
+
+		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
+		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
+		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
+
+		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", "redisson"},
+		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", "redisson"},
+
+		{"A11", "★ the client pauses before its second look at the clock", "pause-before-second-look", "redlock-no-second-look", "double-holder, lost-update", "redlock"},
+		{"A11", "★ the client pauses after its second look: a hold that does not end with its validity goes on", "pause-after-second-look", "redlock-endless", "double-holder", "redlock"},
+		{"A11", "★ the clock of one server of the majority jumps", "one-clock-jumps", "redlock", "double-holder, early-grant", ""},
+		{"A11", "★ one server of the majority restarts without its data", "one-restarts-empty", "redlock", "double-holder, early-grant", ""},
+		{"A11", "★ half of the servers taken for a majority: an even split grants twice", "even-split", "redlock-no-second-look/half-majority", "double-holder, lost-update", "redlock"},
+		{"A12", "★ the multi-lock declares no validity: a pause ends its leases under its holder", "pause-after-second-look", "redisson-multilock", "double-holder", "redlock"},
+		{"A12", "★ Redisson's RedLock does not look at the clock a second time", "pause-before-second-look", "redisson-redlock", "double-holder, lost-update", "redlock"},
+
+		{"A15", "a lock in one process, and a second machine", "take-turns", "local", "double-holder, stale-write", "setpx-lua"},
+		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
+		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},
+
+		{"001, S07", "★ the client library sends DEL again, on the next one's lock", "release-reply-lost-resent", "setpx-del-resend", "double-holder, wrongful-delete", "setpx-lua-resend"},
+		{"001, S01", "★ the client library sends SET NX again, and is refused by its own ghost", "acquire-reply-lost-resent", "setpx-lua-resend", "ghost-lock", ""},
+		{"W1", "stock 1, two requests both see 1: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
+		{"W2", "★ the stock is in memory: two instances have two stocks, and no lock helps", "flash-sale-two-instances", "setpx-lua", "lost-update", ""},
+		{"W3", "two buyers of one item, the first one's lease over: paid twice", "market-two-buyers", "setpx-lua", "lost-update", "watchdog"},
+	}
+}
+
+// TestTroubles holds docs/troubles.md against its rows, and these against the reviewed matrix.
+func TestTroubles(t *testing.T) {
+	r := readReviewed(t)
+	var b strings.Builder
+	b.WriteString("| from | trouble | scenario | breaks | shown by | withstood by | see it |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, row := range troubles() {
+		b.WriteString(row.line(r))
+	}
+	holdPart(t, "../../docs/troubles.md", b.String())
+}
+
+// line checks a row and words it.
+func (row trouble) line(r reviewed) string {
+	_, ok := scenarios.Find(r.scripts, row.scenario)
+	require.True(r.t, ok, "%q: there is no scenario %s", row.what, row.scenario)
+	_, ok = impls.Find(row.lock)
+	require.True(r.t, ok, "%q: there is no lock %s", row.what, row.lock)
+	shown := r.verdict(row.scenario, row.lock).Names()
+	claimed := row.names()
+	for _, name := range claimed {
+		assert.Contains(r.t, shown, name, "%q: %s in %s", row.what, row.lock, row.scenario)
+	}
+	locks, withstood := row.lock, "none of those here"
+	if row.withstands != "" {
+		verdict := r.verdict(row.scenario, row.withstands)
+		for _, name := range verdict.Names() {
+			assert.NotContains(r.t, claimed, name, "%q: %s in %s", row.what, row.withstands, row.scenario)
+		}
+		withstood = fmt.Sprintf("`%s` (%s)", row.withstands, withoutReason(verdict))
+		locks += "," + row.withstands
+	} else {
+		row.nobodyWithstands(r, claimed)
+	}
+	return fmt.Sprintf("| %s | %s | %s | `%s` | %s | %s | `lab run %s --lock %s -v` |\n",
+		row.article, cell(row.what), row.scenario, row.lock, row.anomalies, withstood, row.scenario, locks)
+}
+
+// names are the anomalies that the row claims.
+func (row trouble) names() []checker.Name {
+	var names []checker.Name
+	for word := range strings.SplitSeq(row.anomalies, ", ") {
+		names = append(names, checker.Name(word))
+	}
+	return names
+}
+
+// nobodyWithstands: a row without a lock that withstands must be right in that.
+func (row trouble) nobodyWithstands(r reviewed, claimed []checker.Name) {
+	for _, spec := range impls.All() {
+		verdict := r.verdict(row.scenario, spec.Name)
+		spared := !slices.ContainsFunc(verdict.Names(), func(n checker.Name) bool { return slices.Contains(claimed, n) })
+		assert.False(r.t, verdict.Kind != checker.NotApplicable && spared, "%q: %s withstands it; say so", row.what, spec.Name)
+	}
+}
+
+// withoutReason is a verdict as a table has it.
+func withoutReason(v checker.Verdict) string {
+	v.Reason = ""
+	return v.String()
+}

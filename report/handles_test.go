@@ -1,0 +1,72 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+)
+
+// A lock with chosen bugs that only some scenarios are about stands below the table; one that all were run with has its column.
+func TestVariantsStandBelowTheTable(t *testing.T) {
+	safe := checker.Verdict{Kind: checker.Safe}
+	broken := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StuckLock}}}
+	run := &checker.Run{Finished: true, Cells: []checker.Cell{
+		{Lock: "getset", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
+		{Lock: "getset/always", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
+		{Lock: "getset", Scenario: "crash", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
+		{Lock: "getset/always", Scenario: "crash", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
+		{Lock: "getset/once", Scenario: "crash", Round: 1, Verdict: broken, Expected: checker.Expected{Verdict: safe}},
+	}}
+	m := newMatrix(run.Cells)
+	assert.Equal(t, []string{"getset", "getset/always"}, m.columns())
+	require.Len(t, m.apart(), 1)
+
+	table := grid{m: m, width: 80}.String()
+	assert.Contains(t, table, "Single bugs\n  getset/once/crash  !!stuck\n")
+	assert.NotContains(t, table, "not run")
+
+	var out bytes.Buffer
+	require.NoError(t, Markdown(&out, run))
+	assert.Contains(t, out.String(), "| scenario | `getset` | `getset/always` |\n")
+	assert.Contains(t, out.String(), "\n\n| scenario | single bugs | |\n| --- | --- | --- |\n| `crash` | `getset/once` | ‼ **SURPRISE: ✗ stuck-lock** |\n\n")
+
+	out.Reset()
+	require.NoError(t, HTML(&out, run, func(checker.Cell) ([]history.Event, error) { return nil, nil }))
+	assert.Contains(t, out.String(), "<h2>Single bugs</h2>")
+	assert.Contains(t, out.String(), `<th scope="row">getset/once/crash</th>`)
+}
+
+// What befalls a process befalls each of its locks; a breakpoint, or the end of a thread, is the business of one.
+func TestFaultsOfAProcessAreSeenOnAllItsLanes(t *testing.T) {
+	at := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
+	fault := func(ms int, name, target string, phase history.Phase) history.Event {
+		return history.Event{Kind: history.KindFault, At: at(ms), Client: target, Detail: &history.Detail{
+			Fault: &history.Fault{Name: name, Target: target, Phase: phase},
+		}}
+	}
+	events := []history.Event{
+		{Kind: history.KindOpen, Client: "C2", Lock: "k", Detail: &history.Detail{}},
+		{Kind: history.KindOpen, Client: "C1.b", Lock: "k", Detail: &history.Detail{}},
+		{Kind: history.KindOpen, Client: "C10", Lock: "k", Detail: &history.Detail{}},
+		{Kind: history.KindOpen, Client: "C1", Lock: "k", Detail: &history.Detail{}},
+		fault(1, "hold", "C1", history.PhaseEffective),
+		fault(2, "hold", "C1", history.PhaseRecover),
+		fault(3, "pause", "C1", history.PhaseInject),
+		fault(4, "pause", "C1", history.PhaseEffective),
+		fault(5, "pause", "C1", history.PhaseRecover),
+		fault(6, "thread-death", "C1", history.PhaseInject),
+	}
+	line := newTimeline(events)
+	assert.Equal(t, []string{"C1", "C1.b", "C2", "C10"}, line.clients)
+	var seen []string
+	for _, s := range line.faults {
+		seen = append(seen, s.Lane+" "+s.Label)
+	}
+	assert.ElementsMatch(t, []string{"C1 hold", "C1 pause", "C1.b pause", "C1 thread-death"}, seen)
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// reason is why a cell was accused of an anomaly, and of a storm also why its lock is not to blame for it.
+func reason(a checker.Anomaly) string {
+	if a.Beyond == "" {
+		return a.Why
+	}
+	return fmt.Sprintf("%s Beyond its promises: %s.", a.Why, a.Beyond)
+}
+
+// stormWords tells in one line how a storm went.
+func stormWords(s checker.Storm) string {
+	text := fmt.Sprintf("seed %d: %s, %d of %s struck", s.Seed, plural(s.Operations, "operation", "operations"),
+		s.Faults, plural(s.Planned, "fault", "faults"))
+	if s.First == nil {
+		return text + "; no promise was broken"
+	}
+	return fmt.Sprintf("%s; caught by %s after %s, at operation %d", text, clean(string(s.First.Name)), duration(s.First.After), s.First.Operation)
+}
+
+// stormed is a lock and how its storms went.
+type stormed struct {
+	lock           string
+	storms, caught int
+	undecided      int
+	soonest        []time.Duration // sorted
+	names          []checker.Name  // that caught it
+	operations     int
+}
+
+// storms sums up the storms of a run, by lock.
+func storms(cells []checker.Cell) []stormed {
+	var all []stormed
+	for _, c := range cells {
+		if c.Storm == nil {
+			continue
+		}
+		i := slices.IndexFunc(all, func(s stormed) bool { return s.lock == c.Lock })
+		if i < 0 {
+			i = len(all)
+			all = append(all, stormed{lock: c.Lock})
+		}
+		all[i].add(c)
+	}
+	for i := range all {
+		slices.Sort(all[i].soonest)
+	}
+	return all
+}
+
+func (s *stormed) add(c checker.Cell) {
+	s.storms++
+	s.operations += c.Storm.Operations
+	if c.Verdict.Kind == checker.Undecided {
+		s.undecided++
+	}
+	if first := c.Storm.First; first != nil {
+		s.caught++
+		s.soonest = append(s.soonest, first.After)
+		if !slices.Contains(s.names, first.Name) {
+			s.names = append(s.names, first.Name)
+		}
+	}
+}
+
+// String is the sum in one line, without the lock.
+func (s stormed) String() string {
+	text := fmt.Sprintf("%d of %s caught it", s.caught, plural(s.storms, "storm", "storms"))
+	if s.undecided > 0 {
+		text += fmt.Sprintf(", %d undecided", s.undecided)
+	}
+	if s.caught == 0 {
+		return text + fmt.Sprintf(", in %s", plural(s.operations, "operation", "operations"))
+	}
+	words := make([]string, len(s.names))
+	for i, name := range s.names {
+		words[i] = string(name)
+	}
+	return fmt.Sprintf("%s, the median after %s: %s", text, duration(s.soonest[len(s.soonest)/2]), strings.Join(words, ", "))
+}
+
+// storms tells how soon the storms of a run caught which lock.
+func (t *Terminal) storms(b *strings.Builder, cells []checker.Cell) {
+	all := storms(cells)
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Storms"))
+	width := 0
+	for _, s := range all {
+		width = max(width, len(s.lock))
+	}
+	for _, s := range all {
+		fmt.Fprintf(b, "  %s  %s\n", pad(clean(s.lock), width), clean(s.String()))
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,243 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// lockServer is one of the servers on which the lock of a cell lives, behind its tap.
+type lockServer struct {
+	name string // "redis", or S1 and so on where there are several
+	server.Server
+	tap *tap.Tap
+}
+
+// serverNames are the names of a cell's lock servers: so many as the script has or the lock wants.
+func (c *cell) serverNames() []string {
+	n := cmp.Or(c.script.Servers, c.traits.Servers)
+	if n < 2 {
+		return []string{"redis"}
+	}
+	return scenarios.ServerNames(n)
+}
+
+// startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
+func (c *cell) startServers(ctx context.Context) error {
+	names := c.serverNames()
+	c.servers = make([]*lockServer, len(names))
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			var s server.Server
+			if s, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name))); errs[i] == nil {
+				c.servers[i] = &lockServer{name: name, Server: s}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, s := range c.servers {
+		var err error
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.isLock, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isLock says whether a key is a lock's.
+func (c *cell) isLock(key string) bool { return key == c.lockKey || key == c.otherKey && key != "" }
+
+// serverLog is the name of the file in which a redis-server logs.
+func serverLog(name string) string {
+	if name == "redis" {
+		return "redis-server.log"
+	}
+	return name + ".log"
+}
+
+// stopServers closes taps and servers. Where starting them failed there may be none.
+func (c *cell) stopServers() error {
+	var errs []error
+	for _, s := range c.servers {
+		if s == nil {
+			continue
+		}
+		if s.tap != nil {
+			errs = append(errs, s.tap.Close())
+		}
+		errs = append(errs, c.world.stopServer(s.Server, c.prefix))
+	}
+	return errors.Join(errs...)
+}
+
+// named are the servers that a step names; all, where it names none.
+func (c *cell) named(names []string) []*lockServer {
+	if len(names) == 0 {
+		return c.servers
+	}
+	return slices.DeleteFunc(slices.Clone(c.servers), func(s *lockServer) bool { return !slices.Contains(names, s.name) })
+}
+
+// states asks the servers for the lock's key, past taps and links.
+func (c *cell) states(ctx context.Context, servers []*lockServer) ([]history.State, error) {
+	states := make([]history.State, len(servers))
+	for i, s := range servers {
+		var err error
+		if states[i], err = server.State(ctx, s.Addr(), c.lockKey); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// locked counts the servers on which the lock's key is.
+func locked(states []history.State) int {
+	n := 0
+	for _, state := range states {
+		if state.Exists() {
+			n++
+		}
+	}
+	return n
+}
+
+// free says whether a majority of the servers is free.
+func free(states []history.State) bool { return len(states)-locked(states) > len(states)/2 }
+
+// lockLink is the way of one client to one lock server.
+type lockLink struct {
+	*network.Link
+	server   *lockServer
+	injected *network.Injected // nil if it is whole
+	fault    network.Fault     // which one
+}
+
+// connect makes the client's links to the lock servers.
+func (cl *client) connect(ctx context.Context) error {
+	c := cl.cell
+	for _, s := range c.servers {
+		what := "lock"
+		if len(c.servers) > 1 {
+			what += "-" + s.name
+		}
+		link, err := c.link(ctx, s.tap, cl.name, what)
+		if err != nil {
+			return err
+		}
+		cl.lockLinks = append(cl.lockLinks, &lockLink{Link: link, server: s})
+	}
+	return nil
+}
+
+// lockAddrs are the addresses of the lock servers as the client is told them.
+func (cl *client) lockAddrs() []string {
+	addrs := make([]string, len(cl.lockLinks))
+	for i, l := range cl.lockLinks {
+		addrs[i] = l.Addr()
+	}
+	return addrs
+}
+
+// linksTo are the links of the client's process to the servers that a step names, or to all: its own, and those of the further handles
+// in it.
+func (cl *client) linksTo(names []string) []*lockLink {
+	var links []*lockLink
+	for _, m := range cl.members {
+		for _, l := range m.lockLinks {
+			if len(names) == 0 || slices.Contains(names, l.server.name) {
+				links = append(links, l)
+			}
+		}
+	}
+	return links
+}
+
+// disturb injects a fault into the client's links to the lock servers that are named, and asserts that it has taken effect.
+func (cl *client) disturb(ctx context.Context, fault network.Fault, names []string) error {
+	for _, s := range cl.cell.named(names) {
+		cl.cell.fault(fault.Name(), cl.name, history.PhaseInject, cl.about(s, fault.String()))
+		var evidence []string
+		for _, l := range cl.linksTo([]string{s.name}) {
+			injected, err := l.Inject(ctx, fault)
+			if err != nil {
+				return fmt.Errorf("%s's link: %w", cl.name, err)
+			}
+			l.injected, l.fault = injected, fault
+			evidence = append(evidence, injected.Evidence())
+		}
+		cl.cell.fault(fault.Name(), cl.name, history.PhaseEffective, cl.about(s, strings.Join(evidence, "; ")))
+	}
+	return nil
+}
+
+// about says to which of several servers a link is that something is said of.
+func (cl *client) about(s *lockServer, what string) string {
+	if len(cl.cell.servers) == 1 {
+		return what
+	}
+	return "to " + s.name + ": " + what
+}
+
+// heal makes the client's links whole again. A fault that broke connections leaves the client to make new ones first.
+func (cl *client) heal(ctx context.Context, names []string) error {
+	var healed, broken []*lockLink
+	for _, s := range cl.cell.named(names) {
+		var evidence []string
+		name := ""
+		for _, l := range cl.linksTo([]string{s.name}) {
+			if l.injected == nil {
+				continue
+			}
+			seen, err := l.injected.Recover(ctx)
+			if err != nil {
+				return fmt.Errorf("%s's link: %w", cl.name, err)
+			}
+			l.injected, name = nil, l.fault.Name()
+			evidence, healed = append(evidence, seen), append(healed, l)
+			if l.fault.BreaksConnections() {
+				broken = append(broken, l)
+			}
+		}
+		if evidence != nil {
+			cl.cell.fault(name, cl.name, history.PhaseRecover, cl.about(s, strings.Join(evidence, "; ")))
+		}
+	}
+	if healed == nil {
+		return undecided("the link of %s is whole", cl.name)
+	}
+	return cl.reconnect(ctx, broken)
+}
+
+// reconnect lets a client notice, before the script goes on, that its connections were broken. Otherwise its next command
+// would fail or not by the toss of a coin. A link with a fault is left alone: nothing would come of it.
+func (cl *client) reconnect(ctx context.Context, links []*lockLink) error {
+	links = slices.DeleteFunc(slices.Clone(links), func(l *lockLink) bool { return l.injected != nil })
+	if cl.crashed.Load() || cl.paused || len(links) == 0 {
+		return nil
+	}
+	req := protocol.Request{Do: protocol.Reconnect}
+	if len(links) < len(cl.linksTo(nil)) {
+		for _, l := range links {
+			req.Servers = append(req.Servers, l.Addr())
+		}
+	}
+	_, err := cl.ask(ctx, req)
+	return err
+}

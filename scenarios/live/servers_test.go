@@ -1,0 +1,194 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+func TestEveryVerbOnOneOfSeveralServers(t *testing.T) {
+	s := openStage(t, nil)
+	for name, test := range map[string]struct {
+		text, verdict string
+		story         []string
+	}{
+		"links to some servers": {`
+			lease 10s
+			clients C1 C2
+			servers 5
+			C1 refuse S4 S5
+			C1 acquire => ok
+			C1 heal S4
+			C1 release => ok
+			C1 heal
+			C2 acquire => ok
+			C2 release => ok`,
+			"safe", []string{"C1 refuse: inject", "C1 refuse: effective", "C1 refuse: inject", "C1 refuse: effective", "C1 acquire: ok",
+				"C1 refuse: recover", "C1 release: ok", "C1 refuse: recover", "C2 acquire: ok"}},
+
+		"a minority cut off": {`
+			lease 10s
+			clients C1
+			servers 3
+			C1 cut off from S2
+			C1 acquire within 1 lease => ok
+			C1 heal S2
+			C1 release => ok`,
+			"safe", []string{"C1 partition: effective", "C1 acquire: ok", "C1 partition: recover", "C1 release: ok"}},
+
+		"every link": {`
+			lease 10s
+			clients C1
+			servers 3
+			C1 refuse
+			C1 acquire => unknown
+			C1 heal
+			C1 acquire => ok`,
+			"safe", []string{"C1 refuse: effective", "C1 refuse: effective", "C1 refuse: effective", "C1 acquire: unknown",
+				"C1 refuse: recover", "C1 refuse: recover", "C1 refuse: recover", "C1 acquire: ok"}},
+
+		"one clock jumps": {`
+			lease 60s
+			clients C1 C2
+			servers 3
+			C1 acquire => ok
+			S2 clock jumps 2 leases
+			C2 acquire => no
+			S3 clock jumps 2 leases
+			C2 acquire => ok`,
+			"double-holder, early-grant", []string{"S2 clock-jump: inject", "S2 clock-jump: effective", "C2 acquire: no",
+				"S3 clock-jump: effective", "C2 acquire: ok"}},
+
+		"one restarts empty": {`
+			lease 60s
+			clients C1 C2
+			servers 3
+			C1 acquire => ok
+			S1 restarts empty
+			C2 acquire => no
+			S2 restarts empty
+			C2 acquire => ok`,
+			"double-holder, early-grant", []string{"S1 restart: effective", "C2 acquire: no", "S2 restart: effective", "C2 acquire: ok"}},
+
+		"all restart": {`
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server restarts empty
+			C2 acquire => ok`,
+			"double-holder, early-grant", []string{"S1 restart: effective", "S5 restart: effective", "C2 acquire: ok"}},
+
+		"a breakpoint counts over all servers": {`
+			lease 20s
+			clients C1
+			servers 3
+			C1 acquire hold reply of second write => held-up
+			C1 continue => ok`,
+			"safe", []string{"C1 sends SET", "C1 sends SET", "C1 hold-reply: effective", "C1 hold-reply: recover", "C1 sends SET", "C1 acquire: ok"}},
+
+		"a breakpoint on one server": {`
+			lease 20s
+			clients C1 C2
+			servers 3
+			C1 acquire hold before first write on S3 => held-up
+			C2 acquire => no
+			C1 continue => ok`,
+			"safe", []string{"C1 hold: effective", "C2 acquire: no", "C1 hold: recover", "C1 acquire: ok"}},
+
+		"wait until a minority's leftover has gone": {`
+			lease 1s
+			clients C1 C2
+			servers 3
+			C1 acquire => ok
+			C1 refuse S3
+			C1 release => ok
+			wait until freed => ok
+			C2 acquire => ok
+			C2 release => ok
+			C1 heal
+			wait until expired => expired`,
+			"safe", []string{"C1 release: ok", "C2 acquire: ok"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cell, events := s.play(t, script(t, name, test.text), subject(t, "redlock"))
+			assert.Equal(t, test.verdict, cell.Verdict.String(), "%+v", cell.Verdict)
+			tells(t, events, append(test.story, "end: complete")...)
+			faultsAreEvident(t, events)
+		})
+	}
+}
+
+// A lock gets the servers that it is tried with in every script, and their names are in the history.
+func TestServersOfALock(t *testing.T) {
+	s := openStage(t, nil)
+	for lock, want := range map[string][]string{
+		"redlock": {"S1", "S2", "S3", "S4", "S5"}, "redisson-multilock": {"S1", "S2", "S3"}, "setpx-lua": {"redis"},
+	} {
+		cell, events := s.play(t, script(t, "turn", oneTurn), subject(t, lock))
+		assert.Equal(t, checker.Safe, cell.Verdict.Kind, cell.Verdict.String())
+		var names []string
+		for _, e := range events {
+			if e.Kind == history.KindCommand && e.Detail.Command.Server != "resource" && !slices.Contains(names, e.Detail.Command.Server) {
+				names = append(names, e.Detail.Command.Server)
+			}
+			if e.Kind == history.KindOpen && len(want) > 1 {
+				assert.Equal(t, len(want), e.Detail.Servers)
+			}
+		}
+		assert.Equal(t, want, names, lock)
+	}
+}
+
+func TestWhoHasNoSeveralServers(t *testing.T) {
+	theirs, err := server.StartEmbedded()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, theirs.Close()) })
+	own, at := openStage(t, nil), openStage(t, func(cfg *live.Config) { cfg.Server = theirs.Addr() })
+	five, majority := "lease 60s\nclients C1\nservers 5\nC1 acquire => ok", "lease 60s\nclients C1\nneeds majority\nC1 acquire => ok"
+	for _, test := range []struct {
+		*stage
+		lock, text, want string
+	}{
+		{own, "setpx-lua", five, "the lock does not live on several servers"},
+		{own, "local", five, "the lock does not live on several servers"},
+		{own, "setpx-lua", majority, "the lock is not content with a majority of several servers"},
+		{own, "redisson-multilock", majority, "the lock is not content with a majority of several servers"},
+		{at, "redlock", oneTurn, "the lock needs several independent servers, and at the address is one"},
+	} {
+		cell, _ := test.play(t, script(t, "five", test.text), subject(t, test.lock))
+		assert.Equal(t, "n/a: "+test.want, cell.Verdict.String())
+		assert.Equal(t, checker.ByNeeds, cell.Expected.By)
+	}
+	cell, _ := own.play(t, script(t, "five", five), foreign("setpx-lua", "none"))
+	assert.Equal(t, "n/a: the lock does not live on several servers", cell.Verdict.String(), "a client that does not say so")
+}
+
+// Who takes half of the servers for a majority lets both in; nobody else does.
+func TestEvenSplitWithAHalfMajority(t *testing.T) {
+	s := openStage(t, nil)
+	cell, _ := s.play(t, builtin(t, "even-split"), subject(t, "redlock-no-second-look/half-majority"))
+	assert.Equal(t, "double-holder, stale-write, lost-update", cell.Verdict.String())
+	cell, _ = s.play(t, builtin(t, "even-split"), subject(t, "redlock"))
+	assert.Equal(t, checker.Safe, cell.Verdict.Kind, cell.Verdict.String())
+}
+
+func TestRedlockOnRealServers(t *testing.T) {
+	needRedis(t)
+	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.RedisServer })
+	for name, want := range map[string]string{
+		"majority-with-two-down": "safe", "one-restarts-empty": "double-holder, early-grant, stale-write, lost-update",
+	} {
+		cell, _ := s.play(t, builtin(t, name), subject(t, "redlock"))
+		assert.Equal(t, want, cell.Verdict.String())
+	}
+}

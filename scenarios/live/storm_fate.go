@@ -1,0 +1,183 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// fate carries out what befalls a client, one thing after the other, until it has crashed or the storm is over. Each fault has ended
+// when it returns.
+func (t *tempest) fate(ctx context.Context, u *user) (crash *storm.Strike, err error) {
+	for _, s := range t.plan.Of(u.cl.name) {
+		if !t.until(ctx, s.At) {
+			break
+		}
+		if s.Kind == storm.Crash {
+			return &s, t.crash(ctx, u, s)
+		}
+		if err := t.strike(ctx, u.cl, s); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case <-t.over:
+	case <-ctx.Done():
+	}
+	return nil, nil
+}
+
+// strike lets a fault begin, last and end.
+func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error {
+	switch s.Kind {
+	case storm.Pause:
+		if err := cl.pause(ctx); err != nil {
+			return err
+		}
+		t.pause(ctx, s.For)
+		return cl.resume(ctx)
+	case storm.Clock:
+		return t.skew(ctx, cl, s)
+	case storm.Hold, storm.Duplicate:
+		return t.ambush(ctx, cl, s)
+	}
+	fault, ok := linkStrike(s)
+	if !ok {
+		return fmt.Errorf("the live world has no %s", s)
+	}
+	servers := t.hit(s)
+	if err := cl.disturb(ctx, fault, servers); err != nil {
+		return spoilt(err)
+	}
+	t.pause(ctx, s.For)
+	return spoilt(cl.heal(ctx, servers))
+}
+
+// hit names the servers whose links a strike disturbs: each of several with even odds, by the bits of its moment; nil: all.
+func (t *tempest) hit(s storm.Strike) (names []string) {
+	if len(t.cell.servers) == 1 {
+		return nil
+	}
+	bits := s.At / time.Microsecond
+	for i, server := range t.cell.servers {
+		if bits>>i&1 == 1 {
+			names = append(names, server.name)
+		}
+	}
+	return names
+}
+
+// spoilt ends a storm of which a link could not be disturbed, or not be healed: somebody else on this machine may have taken its port.
+// What the storm had shown before counts.
+func spoilt(err error) error {
+	var early *ending
+	if err == nil || errors.As(err, &early) {
+		return err
+	}
+	return premiseMissed("the storm ended before its time: %v", err)
+}
+
+func linkStrike(s storm.Strike) (network.Fault, bool) {
+	switch s.Kind {
+	case storm.Partition:
+		return network.Partition(sides[s.Side]), true
+	case storm.Refuse:
+		return network.Refuse(), true
+	case storm.Delay:
+		return network.Delay(s.Each), true
+	case storm.ReplyLost:
+		return network.LoseReplies(), true
+	}
+	return nil, false
+}
+
+func (t *tempest) skew(ctx context.Context, cl *client, s storm.Strike) error {
+	if !t.cell.traits.can(protocol.Skew) {
+		return nil
+	}
+	if err := cl.setClock(ctx, s.Ahead, s.Rate); err != nil {
+		return err
+	}
+	t.pause(ctx, s.For)
+	return cl.setClock(ctx, 0, 1)
+}
+
+// ambush waits on the wire for a request of the client, and does to it what the strike says. Where none comes, nothing happens.
+func (t *tempest) ambush(ctx context.Context, cl *client, s storm.Strike) error {
+	trap := t.spring(ctx, cl, s)
+	if trap == nil || trap.want.Do == scenarios.Duplicate {
+		return nil
+	}
+	t.pause(ctx, s.For)
+	t.letGo(cl, trap)
+	return nil
+}
+
+// letGo ends a hold on the wire.
+func (t *tempest) letGo(cl *client, trap *armed) {
+	t.cell.fault(trapFaults[trap.want.Do], cl.name, history.PhaseRecover, strings.Join(trap.Args(), " "))
+	trap.Release()
+}
+
+// spring arms the breakpoints of a strike and waits until one is reached; nil if none is. The others are taken away.
+func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed {
+	reached := make(chan *armed, len(s.Traps))
+	waiting, enough := context.WithTimeout(ctx, t.plan.Patience())
+	var wg sync.WaitGroup
+	var all []*armed
+	for _, want := range s.Traps {
+		trap := &armed{want: want, Trap: t.cell.traps.Arm(tap.Breakpoint{
+			Client: cl.name, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+		})}
+		all = append(all, trap)
+		wg.Go(func() {
+			select {
+			case <-trap.Reached():
+				reached <- trap
+				enough()
+			case <-waiting.Done():
+			case <-t.over:
+			}
+		})
+	}
+	wg.Wait()
+	enough()
+	var sprung *armed
+	select {
+	case sprung = <-reached:
+		t.cell.fault(trapFaults[sprung.want.Do], cl.name, history.PhaseEffective, strings.Join(sprung.Args(), " "))
+	default:
+	}
+	for _, trap := range all {
+		if trap != sprung {
+			trap.Disarm()
+		}
+	}
+	return sprung
+}
+
+// crash kills a client: at once, or when something of it is on the wire. That arrives late, or is never heard of again.
+func (t *tempest) crash(ctx context.Context, u *user, s storm.Strike) error {
+	cl := u.cl
+	var trap *armed
+	if len(s.Traps) > 0 {
+		trap = t.spring(ctx, cl, s)
+	}
+	u.die()
+	if err := cl.kill(ctx); err != nil || trap == nil || !s.Late {
+		return err
+	}
+	t.pause(ctx, s.For)
+	t.letGo(cl, trap)
+	return nil
+}

@@ -1,0 +1,142 @@
+//go:build linux || darwin
+
+package live_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+// stormCase is a storm over a lock that comes with the lab.
+func stormCase(t *testing.T, lock string, params storm.Params) live.Case {
+	t.Helper()
+	spec, ok := impls.Find(lock)
+	require.True(t, ok, lock)
+	if params.Lease == 0 {
+		params.Lease = 500 * time.Millisecond
+	}
+	return live.StormCase(subject(t, lock), storm.New(params), history.Counter, 1, storm.CreedOf(spec).Expected())
+}
+
+func countEvents(events []history.Event, match func(history.Event) bool) (n int) {
+	for _, e := range events {
+		if match(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestStorm: every kind of fault strikes, clients that crash come back, all is healed, and everybody gets the lock once more. A
+// sound lock keeps its promises.
+func TestStorm(t *testing.T) {
+	s := openStage(t, nil)
+	kinds, err := storm.ParseKinds(storm.Names())
+	require.NoError(t, err)
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, For: 5 * time.Second, Faults: kinds})
+	cell := s.Run(t.Context(), cs)
+	require.Empty(t, cell.Failure)
+	require.False(t, cell.Surprise(), "%v", cell.Verdict)
+	require.NotEqual(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.Reason)
+	events := s.history(t, cell)
+
+	plan, err := os.ReadFile(filepath.Join(s.dir, cell.Dir, live.PlanFile))
+	require.NoError(t, err)
+	assert.Equal(t, cs.Storm.String(), string(plan))
+	assert.Equal(t, len(cs.Storm.Strikes), cell.Storm.Planned)
+	assert.Positive(t, cell.Storm.Faults)
+	assert.Greater(t, cell.Storm.Operations, 10)
+
+	struck := map[string]bool{}
+	open := map[string]int{}
+	for _, e := range events {
+		if e.Kind != history.KindFault || e.Detail.Fault.Name == history.Stall {
+			continue
+		}
+		f := e.Detail.Fault
+		struck[f.Name] = true
+		switch key := f.Name + " of " + f.Target; f.Phase {
+		case history.PhaseEffective:
+			open[key]++
+		case history.PhaseRecover:
+			open[key]--
+		}
+	}
+	for _, name := range []string{"pause", "crash", "partition"} {
+		assert.True(t, struck[name], "%s did not strike: %s", name, plan)
+	}
+	for i := range 4 {
+		for _, name := range cs.Storm.Names(i) {
+			opened := countEvents(events, func(e history.Event) bool { return e.Kind == history.KindOpen && e.Client == name })
+			assert.Equal(t, 1, opened, name)
+			assert.Zero(t, open["pause of "+name]+open["partition of "+name]+open["refuse of "+name], "what struck %s is over", name)
+		}
+	}
+	quiet := slices.IndexFunc(events, func(e history.Event) bool {
+		return e.Kind == history.KindStep && e.Detail.Text == "the storm is over, and all faults are healed"
+	})
+	require.Positive(t, quiet)
+	got := countEvents(events[quiet:], func(e history.Event) bool {
+		return e.Kind == history.KindReturn && e.Op == history.OpAcquire && e.Outcome == history.OK
+	})
+	assert.Equal(t, 4, got, "in the quiet phase everybody gets the lock")
+}
+
+// TestAStormCatchesALock that is none: it takes no fault to see that.
+func TestAStormCatchesALock(t *testing.T) {
+	s := openStage(t, nil)
+	cell := s.Run(t.Context(), stormCase(t, "local", storm.Params{Seed: 1, Clients: 3, For: time.Second}))
+	require.Empty(t, cell.Failure)
+	require.NotNil(t, cell.Storm.First, "%v", cell.Verdict)
+	assert.Equal(t, checker.DoubleHolder, cell.Storm.First.Name)
+	assert.False(t, cell.Surprise())
+}
+
+// TestAStuckLockIsCaught: whoever crashes with a lock that has no lease keeps it for ever.
+func TestAStuckLockIsCaught(t *testing.T) {
+	s := openStage(t, nil)
+	cell := s.Run(t.Context(), stormCase(t, "setnx-del", storm.Params{
+		Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []storm.Kind{storm.Crash},
+	}))
+	require.Empty(t, cell.Failure)
+	require.NotNil(t, cell.Storm.First, "%v", cell.Verdict)
+	assert.Equal(t, checker.StuckLock, cell.Storm.First.Name)
+}
+
+// TestAStormIsCutShort: what it showed counts; that it showed nothing does not. Nothing is left behind.
+func TestAStormIsCutShort(t *testing.T) {
+	s := openStage(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	cell := s.Run(ctx, stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute, Faults: storm.Defaults()}))
+	require.Empty(t, cell.Failure)
+	assert.Less(t, cell.Took, 30*time.Second)
+	if cell.Verdict.Kind != checker.Broken {
+		assert.Contains(t, cell.Verdict.Reason, "the storm was cut short after ")
+	}
+	assert.Nil(t, cell.Storm.First)
+}
+
+// TestAClientThatEndsByItself ends a storm: no verdict about the lock may come of it.
+func TestAClientThatEndsByItself(t *testing.T) {
+	s := openStage(t, nil)
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute})
+	cs.Subject = foreign("setpx-lua", "die release")
+	cs.Subject.Traits = live.Traits{Known: true}
+	cell := s.Run(t.Context(), cs)
+	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
+	assert.Contains(t, cell.Verdict.Reason, "the client has ended: exit status 1")
+}

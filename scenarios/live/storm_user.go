@@ -1,0 +1,166 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// user uses the lock of one client, turn after turn.
+type user struct {
+	storm *tempest
+	cl    *client
+	turns *storm.Turns
+	mu    sync.Mutex
+	died  chan struct{} // closed when the client is going to be killed
+}
+
+// die lets the user begin nothing more. An operation is called before the end of its client is on record, or never.
+func (u *user) die() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cl.crashed.Store(true)
+	close(u.died)
+}
+
+// begin sends the request of a step.
+func (u *user) begin(step *scenarios.Step) (*operation, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.cl.crashed.Load() {
+		return nil, errDied
+	}
+	if err := u.cl.begin(step); err != nil {
+		return nil, err
+	}
+	op := u.cl.pending
+	u.cl.pending = nil
+	return op, nil
+}
+
+// use takes turns until the storm is over or the client dies.
+func (u *user) use(ctx context.Context) error {
+	for {
+		turn := u.turns.Next()
+		if u.cl.cell.traits.Renews && turn.Long > 0 {
+			turn.Hold = turn.Long
+		}
+		if _, err := u.turn(ctx, turn); err != nil {
+			if errors.Is(err, errDied) {
+				return nil
+			}
+			return err
+		}
+		if !u.rest(ctx, turn.Rest) {
+			return nil
+		}
+	}
+}
+
+// rest waits. It returns false if the client is not to go on.
+func (u *user) rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		select {
+		case <-u.storm.over:
+			return false
+		default:
+			return true
+		}
+	case <-u.died:
+	case <-u.storm.over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// turn asks for the lock and, having got it, works and gives it back. Who is told that it is lost begins no more work.
+func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) {
+	outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpAcquire, Within: scenarios.Span{Fixed: turn.Within}}, turn.Within+turn.Patience)
+	if err != nil || outcome != history.OK {
+		return got, err
+	}
+	got = true
+	for range turn.Works {
+		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
+		if u.cl.lost.Load() {
+			break
+		}
+		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpWork}, turn.Patience); err != nil {
+			return got, err
+		}
+	}
+	if turn.Check && u.cl.cell.traits.can(protocol.Check) && !u.cl.lost.Load() {
+		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpCheck}, turn.Patience); err != nil {
+			return got, err
+		}
+	}
+	return got, u.release(ctx, max(turn.Patience, u.storm.plan.Lease))
+}
+
+// maxReleases is how often a client tries to give a lock back.
+const maxReleases = 100
+
+// release gives the lock back; while nobody can tell whether that was done, it tries again.
+func (u *user) release(ctx context.Context, patience time.Duration) error {
+	for range maxReleases {
+		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease}, patience)
+		if err != nil || outcome != history.Unknown {
+			return err
+		}
+		if err := sleep(ctx, u.storm.plan.Lease/20); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do asks for an operation and waits for its answer. When patience has passed without one, the client gives up.
+func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Duration) (history.Outcome, error) {
+	step.Verb = scenarios.VerbOp
+	u.storm.asked.Add(1)
+	op, err := u.begin(step)
+	if err != nil {
+		return 0, u.fate(err)
+	}
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	for {
+		select {
+		case msg, ok := <-op.reply:
+			switch {
+			case !ok:
+				return 0, u.fate(nil)
+			case msg.Unsupported:
+				return 0, unsupported(u.cl.name, verbs[op.op])
+			}
+			return outcomeOf(msg.Outcome), nil
+		case <-enough.C:
+			op.gaveUp.Store(true)
+			if _, err := u.cl.conn.Send(protocol.Request{ID: u.cl.cell.nextID(), Do: protocol.Cancel, Op: op.id}); err != nil {
+				return 0, u.fate(err)
+			}
+		case <-ctx.Done():
+			return 0, u.cl.silent(ctx, op.op.String())
+		}
+	}
+}
+
+// fate is why a client can no longer be talked to: because the storm killed it, or else by its own fault.
+func (u *user) fate(err error) error {
+	switch {
+	case u.cl.crashed.Load():
+		return errDied
+	case err != nil:
+		return err
+	}
+	return u.cl.gone()
+}

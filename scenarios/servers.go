@@ -1,0 +1,162 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Bounds of how many servers a script may have. The names of servers have one digit.
+const (
+	minServers = 2
+	maxServers = 9
+)
+
+// ServerNames are the names of n lock servers as scripts write them: S1, S2 and so on.
+func ServerNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "S" + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// serverPhrases lists what happens to one of several servers; what happens to all of them is among labPhrases.
+func serverPhrases() []phrase {
+	return []phrase{
+		{"clock jumps", VerbServerJump, 0},
+		{"restarts empty", VerbRestart, 0},
+	}
+}
+
+// servers reads the header that says how many lock servers there are.
+func (p *parser) servers(words []string) error {
+	n, err := strconv.Atoi(words[0])
+	if err != nil || len(words) > 1 {
+		return fmt.Errorf("%q is no number of servers; write it as 'servers 5'", strings.Join(words, " "))
+	}
+	if n < minServers || n > maxServers {
+		return fmt.Errorf("%d servers are out of bounds; there may be %d to %d, or leave the line out for as many as the lock uses", n, minServers, maxServers)
+	}
+	p.script.Servers = n
+	return p.clash()
+}
+
+// clash complains about a client with the name of a server.
+func (p *parser) clash() error {
+	for _, name := range p.script.Clients {
+		if slices.Contains(ServerNames(p.script.Servers), name) {
+			return fmt.Errorf("a client cannot be called %q, because a server is called so; try C1", name)
+		}
+	}
+	return nil
+}
+
+// isServer says whether the word is the name of a server that a script can have, and that no client has.
+func (p *parser) isServer(word string) bool {
+	return slices.Contains(ServerNames(maxServers), word) && !slices.Contains(p.script.Clients, word)
+}
+
+// known complains about a server that the script does not have.
+func (p *parser) known(server string) error {
+	switch {
+	case slices.Contains(ServerNames(p.script.Servers), server):
+		return nil
+	case !slices.Contains(ServerNames(maxServers), server):
+		return fmt.Errorf("%q is no server; servers are called S1, S2 and so on", server)
+	case p.script.Servers == 0:
+		return fmt.Errorf("which server %s is depends on the lock; say how many there are by a line such as 'servers 5' before the first step", server)
+	}
+	return fmt.Errorf("there is no server %s; with 'servers %d' they are called S1 to S%d", server, p.script.Servers, p.script.Servers)
+}
+
+// serverVerb reads what happens to one server.
+func (p *parser) serverVerb(step *Step, r *reader) error {
+	step.Servers = []string{r.next()}
+	if err := p.known(step.Servers[0]); err != nil {
+		return err
+	}
+	if r.done() {
+		return fmt.Errorf("%s does nothing; add what happens to it, such as 'restarts empty'", step.Servers[0])
+	}
+	found, ok := takePhrase(r, serverPhrases())
+	if !ok {
+		return unknownWord("fault of a server", strings.Join(r.words, " "), spellings(serverPhrases()))
+	}
+	step.Verb = found.verb
+	if step.Verb != VerbServerJump {
+		return nil
+	}
+	var err error
+	step.Span, err = takeSpan(r)
+	return err
+}
+
+// towards is the word before the servers to which a fault of a link is confined, "" where none is; ok is false for other verbs.
+func towards(verb Verb) (word string, ok bool) {
+	switch verb {
+	case VerbCutOff, VerbLoseReplies:
+		return "from", true
+	case VerbDelay:
+		return "to", true
+	case VerbRefuse, VerbHeal:
+		return "", true
+	}
+	return "", false
+}
+
+// takeServers reads the servers to which a fault of a link is confined; none: it hits the links to all.
+func (p *parser) takeServers(step *Step, r *reader) error {
+	word, ok := towards(step.Verb)
+	if !ok || r.done() || word != "" && !r.accept(word) {
+		return nil
+	}
+	if r.done() {
+		return fmt.Errorf("%q of which server? Write '%s S5', or leave %q out for all of them", word, word, word)
+	}
+	for !r.done() {
+		name := r.next()
+		if err := p.known(name); err != nil {
+			return err
+		}
+		if slices.Contains(step.Servers, name) {
+			return fmt.Errorf("server %q is named twice", name)
+		}
+		step.Servers = append(step.Servers, name)
+	}
+	return nil
+}
+
+// trapServers checks the servers of breakpoints.
+func (p *parser) trapServers(step *Step) error {
+	for _, trap := range step.Traps {
+		if trap.Server == "" {
+			continue
+		}
+		if step.Op == history.OpWork {
+			return errors.New("work goes to the resource, which is none of the lock's servers; take 'on " + trap.Server + "' out")
+		}
+		if err := p.known(trap.Server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serverWords is how a script writes the servers that a fault of a link is confined to.
+func (s Step) serverWords() string {
+	word, _ := towards(s.Verb)
+	return strings.TrimSpace(word + " " + strings.Join(s.Servers, " "))
+}
+
+// Subject is whom a step is about: a client, one of several servers, or "" for the lab itself.
+func (s Step) Subject() string {
+	if s.Client == "" && len(s.Servers) > 0 {
+		return s.Servers[0]
+	}
+	return s.Client
+}

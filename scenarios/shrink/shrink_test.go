@@ -1,0 +1,232 @@
+package shrink_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/shrink"
+)
+
+const (
+	ms    = time.Millisecond
+	lease = time.Second
+)
+
+// tale is a history written by hand: each method is one event, one millisecond after the one before unless time is let pass.
+type tale struct {
+	events []history.Event
+	now    time.Duration
+	ids    map[string]int64
+	ops    map[string]history.Op
+	last   int64
+	value  string
+}
+
+func newTale(clients ...string) *tale {
+	t := &tale{ids: map[string]int64{}, ops: map[string]history.Op{}}
+	for _, client := range clients {
+		t.add(history.Event{Kind: history.KindOpen, Client: client, Detail: &history.Detail{Lease: lease}})
+	}
+	return t
+}
+
+func (t *tale) add(e history.Event) int {
+	t.now += ms
+	e.At, e.Lock = t.now, "lock"
+	t.events = append(t.events, e)
+	return len(t.events) - 1
+}
+
+func (t *tale) call(client string, op history.Op) {
+	t.last++
+	t.ids[client], t.ops[client] = t.last, op
+	t.add(history.Event{Kind: history.KindCall, Client: client, Op: op, ID: t.last})
+}
+
+// sends is a command in the time of the client's operation; it leaves the lock with a value ("" is free).
+func (t *tale) sends(client, command, leaves string) int {
+	change := history.Change{Key: "lock", Before: state(t.value), After: state(leaves)}
+	t.value = leaves
+	return t.add(history.Event{Kind: history.KindCommand, Client: client, Op: t.ops[client], ID: t.ids[client], Detail: &history.Detail{
+		Command: &history.Command{Server: "redis", Args: []string{command, "lock"}, Sent: t.now, Asked: ms, Changes: []history.Change{change}},
+	}})
+}
+
+func state(value string) history.State {
+	if value == "" {
+		return history.State{}
+	}
+	return history.State{Type: "string", Value: value, TTL: lease}
+}
+
+func (t *tale) returns(client string, outcome history.Outcome, detail *history.Detail) int {
+	return t.add(history.Event{Kind: history.KindReturn, Client: client, Op: t.ops[client], ID: t.ids[client], Outcome: outcome, Detail: detail})
+}
+
+// takes is a whole acquire of one command.
+func (t *tale) takes(client string) {
+	t.call(client, history.OpAcquire)
+	t.sends(client, "SET", client)
+	t.returns(client, history.OK, nil)
+}
+
+// expires lets the lease of the lock end.
+func (t *tale) expires() {
+	t.now += 2 * lease
+	t.value = ""
+}
+
+func body(s *scenarios.Script) string {
+	text := string(scenarios.Format(s))
+	_, steps, _ := strings.Cut(text, "\n\n")
+	return steps
+}
+
+func write(t *testing.T, s *tale, a checker.Anomaly, renews bool) string {
+	t.Helper()
+	script, err := shrink.Script(s.events, a, shrink.Options{Name: "race", Title: "A race.", Lease: lease, Renews: renews})
+	require.NoError(t, err)
+	return body(script)
+}
+
+// TestOrderIsForced: what came in between is let in by breakpoints, and what had expired is waited for.
+func TestOrderIsForced(t *testing.T) {
+	s := newTale("C1", "C2-3", "C9")
+	s.takes("C9") // what nobody needs
+	s.call("C9", history.OpRelease)
+	s.sends("C9", "DEL", "")
+	s.returns("C9", history.OK, nil)
+	s.takes("C1")
+	s.call("C1", history.OpRelease)
+	s.sends("C1", "GET", "C1")
+	s.expires()
+	s.call("C2-3", history.OpAcquire)
+	s.sends("C2-3", "SET", "C2-3")
+	s.returns("C2-3", history.OK, nil)
+	deed := s.sends("C1", "DEL", "")
+	s.returns("C1", history.OK, nil)
+	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2-3"}, Events: []int{deed - 2, deed - 1, deed}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  release
+C2  acquire
+C2  release hold before first DEL
+    wait until expired
+C3  acquire
+C2  continue
+`, "\n"), write(t, s, a, false))
+}
+
+// TestLateRequests: who gave up is followed by what he had sent.
+func TestLateRequests(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.call("C1", history.OpRelease)
+	s.returns("C1", history.Unknown, &history.Detail{GaveUp: true})
+	s.expires()
+	s.takes("C2")
+	deed := s.sends("C1", "DEL", "")
+	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2"}, Events: []int{deed - 2, deed - 1, deed}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  release hold before first DEL
+C1  give up
+    wait until expired
+C2  acquire
+C1  continue
+`, "\n"), write(t, s, a, false))
+}
+
+// TestTheDead: a crash stays a crash, and whose lock it left is part of the story; of many tries the last one counts.
+func TestTheDead(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.add(history.Event{Kind: history.KindExit, Client: "C1"})
+	s.call("C2", history.OpAcquire)
+	from := len(s.events) - 1
+	for range 5 {
+		s.sends("C2", "SETNX", "C1")
+	}
+	seen := s.returns("C2", history.No, nil)
+	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1"}, Events: []int{from, seen - 1, seen}}
+	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", write(t, s, a, false))
+}
+
+// TestWhoRenewsIsStopped: a lease that its owner prolongs ends only if the owner is stopped.
+func TestWhoRenewsIsStopped(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.expires()
+	s.takes("C2")
+	last := len(s.events) - 1
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{4, last}}
+	require.Equal(t, "C1  acquire\nC1  pause\n    wait until expired\nC2  acquire\nC1  resume\n", write(t, s, a, true))
+}
+
+// TestShrink leaves out all that is not needed, and says so by playing nothing that makes no sense.
+func TestShrink(t *testing.T) {
+	script, err := scenarios.Parse("race.lab", []byte(`# A race.
+lease 1s
+clients C1 C2 C3 C4
+C1 acquire
+C1 release
+C2 acquire
+C3 acquire hold before first GET
+C2 release hold before first DEL
+C3 continue
+wait until expired
+C4 acquire hold reply of first SET
+C4 continue
+C2 continue
+C1 acquire
+`))
+	require.NoError(t, err)
+	needed := func(s *scenarios.Script) bool {
+		text := body(s)
+		at := 0
+		for _, step := range []string{"release hold before first DEL", "wait until expired", "acquire", "continue"} {
+			i := strings.Index(text[at:], step)
+			if i < 0 {
+				return false
+			}
+			at += i
+		}
+		return true
+	}
+	played := 0
+	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
+		shown := make([]bool, len(scripts))
+		for i, s := range scripts {
+			played++
+			_, err := shrink.Check(s)
+			require.NoError(t, err)
+			require.False(t, slices.ContainsFunc(s.Clients, func(c string) bool { return !strings.Contains(body(s), c) }))
+			shown[i] = needed(s)
+		}
+		return shown, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  release hold before first DEL
+    wait until expired
+C2  acquire
+C1  continue
+`, "\n"), body(small))
+	require.Less(t, played, 250)
+}
+
+// TestWhatNobodyCanTell is an error and no script.
+func TestWhatNobodyCanTell(t *testing.T) {
+	s := newTale("C1")
+	s.add(history.Event{Kind: history.KindFinal})
+	_, err := shrink.Script(s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}}, shrink.Options{Name: "race", Lease: lease})
+	require.ErrorContains(t, err, "no step is left")
+}

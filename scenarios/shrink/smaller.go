@@ -1,0 +1,193 @@
+package shrink
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/locklab/locklab/scenarios"
+)
+
+// Plays plays scripts and says of each whether it shows what it should.
+type Plays func([]*scenarios.Script) ([]bool, error)
+
+// Shrink makes a script smaller for as long as it shows what it should. In each round it tries to do without each client, each step and
+// each breakpoint, and then without all at once of those that were not needed.
+func Shrink(s *scenarios.Script, plays Plays) (*scenarios.Script, error) {
+	for {
+		next, err := round(s, plays)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			return renamed(s), nil
+		}
+		s = next
+	}
+}
+
+// round is one round: it tries to leave out some steps that follow on one another, too. It returns nil if nothing can be left out
+// any more.
+func round(s *scenarios.Script, plays Plays) (*scenarios.Script, error) {
+	var cuts []cut
+	var scripts []*scenarios.Script
+	for _, c := range cutsOf(s) {
+		if smaller := c.of(s); smaller != nil {
+			cuts, scripts = append(cuts, c), append(scripts, smaller)
+		}
+	}
+	if len(cuts) == 0 {
+		return nil, nil
+	}
+	shown, err := plays(scripts)
+	if err != nil {
+		return nil, err
+	}
+	var free []int
+	for i, ok := range shown {
+		if ok {
+			free = append(free, i)
+		}
+	}
+	if len(free) == 0 {
+		return nil, nil
+	}
+	// All of them, half of them, a quarter; in the end the first, which has been seen to do.
+	for n := len(free); n > 1; n /= 2 {
+		together := cut{steps: map[int]bool{}, traps: map[trapAt]bool{}}
+		for _, i := range free[:n] {
+			maps.Copy(together.steps, cuts[i].steps)
+			maps.Copy(together.traps, cuts[i].traps)
+		}
+		smaller := together.of(s)
+		if smaller == nil {
+			continue
+		}
+		shown, err := plays([]*scenarios.Script{smaller})
+		if err != nil || shown[0] {
+			return smaller, err
+		}
+	}
+	return scripts[free[0]], nil
+}
+
+// cut is what is left out of a script.
+type cut struct {
+	steps map[int]bool
+	traps map[trapAt]bool
+}
+
+type trapAt struct{ step, trap int }
+
+// cutsOf lists what might be left out, the most first.
+func cutsOf(s *scenarios.Script) []cut {
+	var cuts []cut
+	for _, client := range s.Clients {
+		c := cut{steps: map[int]bool{}}
+		for i, step := range s.Steps {
+			if step.Client == client {
+				c.steps[i] = true
+			}
+		}
+		cuts = append(cuts, c)
+	}
+	for size := 3; size > 0; size-- {
+		for i := range len(s.Steps) - size + 1 {
+			c := cut{steps: map[int]bool{}}
+			for k := i; k < i+size; k++ {
+				maps.Copy(c.steps, stepWith(s.Steps, k))
+			}
+			cuts = append(cuts, c)
+		}
+	}
+	for i, step := range s.Steps {
+		for n := range step.Traps {
+			cuts = append(cuts, trapCut(s.Steps, i, n))
+		}
+	}
+	return cuts
+}
+
+// stepWith is a step and what makes no sense without it: of an operation its continuations, of a pause its end.
+func stepWith(steps []scenarios.Step, i int) map[int]bool {
+	gone := map[int]bool{i: true}
+	for k := i + 1; k < len(steps) && steps[i].Client != ""; k++ {
+		switch {
+		case steps[k].Client != steps[i].Client:
+		case goesWith(steps[i].Verb, steps[k].Verb):
+			gone[k] = true
+		case steps[k].Verb == steps[i].Verb:
+			return gone
+		}
+	}
+	return gone
+}
+
+func goesWith(first, next scenarios.Verb) bool {
+	switch first {
+	case scenarios.VerbOp:
+		return next == scenarios.VerbContinue || next == scenarios.VerbAwait || next == scenarios.VerbGiveUp
+	case scenarios.VerbPause:
+		return next == scenarios.VerbResume
+	}
+	return false
+}
+
+// trapCut leaves out the nth breakpoint of a step, and one continuation with it.
+func trapCut(steps []scenarios.Step, i, n int) cut {
+	c := cut{steps: map[int]bool{}, traps: map[trapAt]bool{{i, n}: true}}
+	for k := i + 1; k < len(steps); k++ {
+		if steps[k].Client == steps[i].Client && goesWith(scenarios.VerbOp, steps[k].Verb) {
+			c.steps[k] = true
+			return c
+		}
+	}
+	return c
+}
+
+// of is the script without the cut; nil if that makes no sense.
+func (c cut) of(s *scenarios.Script) *scenarios.Script {
+	smaller := *s
+	smaller.Steps = nil
+	for i, step := range s.Steps {
+		if c.steps[i] {
+			continue
+		}
+		var traps []scenarios.Trap
+		for n, trap := range step.Traps {
+			if !c.traps[trapAt{i, n}] {
+				traps = append(traps, trap)
+			}
+		}
+		step.Traps = traps
+		smaller.Steps = append(smaller.Steps, step)
+	}
+	smaller.Clients = slices.DeleteFunc(slices.Clone(s.Clients), func(c string) bool {
+		return !slices.ContainsFunc(smaller.Steps, func(step scenarios.Step) bool { return step.Client == c })
+	})
+	checked, err := Check(&smaller)
+	if err != nil {
+		return nil
+	}
+	return checked
+}
+
+// renamed is the script with its clients numbered in the order in which they appear.
+func renamed(s *scenarios.Script) *scenarios.Script {
+	names := make(map[string]string)
+	out := *s
+	out.Clients, out.Steps = nil, nil
+	for _, step := range s.Steps {
+		if step.Client != "" && names[step.Client] == "" {
+			names[step.Client] = fmt.Sprintf("C%d", len(names)+1)
+			out.Clients = append(out.Clients, names[step.Client])
+		}
+		step.Client = names[step.Client]
+		out.Steps = append(out.Steps, step)
+	}
+	checked, err := Check(&out)
+	if err != nil {
+		return s
+	}
+	return checked
+}

@@ -1,0 +1,251 @@
+package storm_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+const (
+	ms    = time.Millisecond
+	lease = time.Second
+)
+
+// tale is a history written by hand.
+type tale struct {
+	events []history.Event
+	ids    int64
+	value  string // of the lock; empty: it is free
+}
+
+func newTale(clients ...string) *tale {
+	t := &tale{}
+	for _, client := range clients {
+		t.events = append(t.events, history.Event{Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: lease}})
+	}
+	return t
+}
+
+func (t *tale) add(at time.Duration, e history.Event) {
+	e.At = at
+	if e.Lock == "" {
+		e.Lock = "lock"
+	}
+	t.events = append(t.events, e)
+}
+
+// takes lets a client get the lock: by a command that creates its key, or replaces what is there.
+func (t *tale) takes(at time.Duration, client string, outcome history.Outcome) {
+	t.ids++
+	t.add(at, history.Event{Kind: history.KindCall, Client: client, Op: history.OpAcquire, ID: t.ids})
+	before := history.State{}
+	if t.value != "" {
+		before = history.State{Type: "string", Value: t.value, TTL: lease / 2}
+	}
+	t.value = client
+	after := history.State{Type: "string", Value: client, TTL: lease}
+	t.add(at+ms, history.Event{Kind: history.KindCommand, Client: client, Op: history.OpAcquire, ID: t.ids, Detail: &history.Detail{Command: &history.Command{
+		Server: "redis", Args: []string{"SET", "lock", client}, Reply: "OK", Sent: at, Asked: ms, Changes: []history.Change{{Key: "lock", Before: before, After: after}},
+	}}})
+	t.add(at+2*ms, history.Event{Kind: history.KindReturn, Client: client, Op: history.OpAcquire, ID: t.ids, Outcome: outcome})
+}
+
+// expires lets the lock go by itself.
+func (t *tale) expires() { t.value = "" }
+
+func (t *tale) fault(at time.Duration, name, target string, phase history.Phase) {
+	t.add(at, history.Event{Kind: history.KindFault, Client: target, Detail: &history.Detail{Fault: &history.Fault{Name: name, Target: target, Phase: phase}}})
+}
+
+// paused is a pause from one time to another.
+func (t *tale) paused(client string, from, to time.Duration, meanwhile func()) {
+	t.fault(from, "pause", client, history.PhaseInject)
+	t.fault(from, "pause", client, history.PhaseEffective)
+	meanwhile()
+	t.fault(to, "pause", client, history.PhaseRecover)
+}
+
+func (t *tale) stood(at, from, long time.Duration) {
+	t.add(at, history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		Value: int64(from), Bound: long, Fault: &history.Fault{Name: history.Stall, Target: "machine", Phase: history.PhaseRecover},
+	}})
+}
+
+func (t *tale) judge(tt *testing.T, lock string) (checker.Verdict, *checker.Storm) {
+	spec, ok := impls.Find(lock)
+	require.True(tt, ok, lock)
+	last := t.events[len(t.events)-1].At
+	t.add(last, history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+	creed := storm.CreedOf(spec)
+	require.Equal(tt, creed, storm.CreedIn(creed.Expected()), "what run.json keeps of a lock's promises must judge as they do")
+	v, told := storm.Conclude(t.events, creed, checker.Storm{Seed: 7})
+	require.Equal(tt, int64(7), told.Seed)
+	return v, told
+}
+
+// TestPromises holds anomalies against what locks promise.
+func TestPromises(t *testing.T) {
+	afterItsLease := func() *tale {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", history.OK)
+		s.expires()
+		s.takes(1200*ms, "C2", history.OK)
+		return s
+	}
+	withinIt := func() *tale {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", history.OK)
+		s.takes(300*ms, "C2", history.OK)
+		return s
+	}
+	afterAPause := func() *tale {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", history.OK)
+		s.paused("C1", 100*ms, 1400*ms, func() {
+			s.expires()
+			s.takes(1200*ms, "C2", history.OK)
+		})
+		return s
+	}
+	afterAStall := func() *tale {
+		s := afterItsLease()
+		s.stood(1300*ms, 400*ms, 550*ms)
+		return s
+	}
+	afterARestart := func() *tale {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", history.OK)
+		s.fault(200*ms, "restart", "redis", history.PhaseInject)
+		s.fault(210*ms, "restart", "redis", history.PhaseEffective)
+		s.expires()
+		s.takes(300*ms, "C2", history.OK)
+		return s
+	}
+	for _, c := range []struct {
+		name   string
+		tale   func() *tale
+		lock   string
+		beyond string // "" : a promise is broken
+	}{
+		{"whose lease is over has no promise left", afterItsLease, "setpx-lua", "C1 was in its hold 1.192s after its lease had begun"},
+		{"a lease that runs must be respected", withinIt, "setpx-lua", ""},
+		{"known to be broken, but not by this", afterItsLease, "setpx-del", "C1 was in its hold"},
+		{"a hold that ends with its lease never overlaps", afterItsLease, "watchdog", ""},
+		{"nor does it after a pause", afterAPause, "watchdog", ""},
+		{"who renews its lease is not excused by its end", afterItsLease, "redisson", ""},
+		{"but by a pause", afterAPause, "redisson", "C1 was hindered for 910ms of its lease"},
+		{"and by a machine that stood still", afterAStall, "redisson", `C1 was hindered for 550ms of its lease \(the machine stood still\)`},
+		{"no lock survives a server that forgets", afterARestart, "watchdog", "the server's restart at 0.200s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, told := c.tale().judge(t, c.lock)
+			require.Equal(t, checker.Broken, v.Kind, v.String())
+			var double checker.Anomaly
+			for _, a := range v.Anomalies {
+				if a.Name == checker.DoubleHolder {
+					double = a
+				}
+			}
+			require.NotEmpty(t, double.Name)
+			if c.beyond == "" {
+				require.Empty(t, double.Beyond)
+				require.NotNil(t, told.First)
+				return
+			}
+			require.Regexp(t, "^"+c.beyond, double.Beyond)
+			require.Nil(t, told.First)
+		})
+	}
+}
+
+// TestTheFirstBrokenPromiseIsNotCrowdedOut: what breaks a promise is found behind any number of anomalies that do not.
+func TestTheFirstBrokenPromiseIsNotCrowdedOut(t *testing.T) {
+	s := newTale("C1", "C2")
+	at := 10 * ms
+	for range 100 {
+		s.takes(at, "C1", history.OK)
+		s.expires()
+		at += 1200 * ms
+		s.takes(at, "C2", history.OK)
+		s.expires()
+		at += 1200 * ms
+	}
+	s.takes(at, "C1", history.OK)
+	s.takes(at+100*ms, "C2", history.OK)
+	v, told := s.judge(t, "setpx-lua")
+	require.NotNil(t, told.First)
+	require.Equal(t, 202, told.Operations)
+	require.Equal(t, 202, told.First.Operation)
+	require.Less(t, len(v.Anomalies), 50, "and the verdict stays short")
+}
+
+// TestGhosts: a client that never learned what came of its acquire may leave a ghost; one that was told no may not.
+func TestGhosts(t *testing.T) {
+	for outcome, caught := range map[history.Outcome]bool{history.Unknown: false, history.No: true} {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", outcome)
+		s.events[len(s.events)-1].Detail = &history.Detail{GaveUp: outcome == history.Unknown}
+		// C2 is refused because of it.
+		s.add(20*ms, history.Event{Kind: history.KindCall, Client: "C2", Op: history.OpAcquire, ID: 9})
+		there := history.State{Type: "string", Value: "C1", TTL: 900 * ms}
+		s.add(22*ms, history.Event{Kind: history.KindCommand, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Command: &history.Command{
+			Server: "redis", Args: []string{"SET", "lock", "C2"}, Sent: 21 * ms, Asked: ms, Changes: []history.Change{{Key: "lock", Before: there, After: there}},
+		}}})
+		s.add(23*ms, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 9, Outcome: history.No})
+		v, told := s.judge(t, "setpx-lua")
+		require.Equal(t, []checker.Name{checker.GhostLock}, v.Names())
+		require.Equal(t, caught, told.First != nil, outcome)
+	}
+}
+
+// TestSurprise: a sound lock must break no promise, and a broken one must be caught.
+func TestSurprise(t *testing.T) {
+	beyond := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StaleWrite, Beyond: "a pause"}}}
+	broken := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StaleWrite}}}
+	safe := checker.Verdict{Kind: checker.Safe}
+	for _, c := range []struct {
+		lock    string
+		verdict checker.Verdict
+		want    bool
+	}{
+		{"setpx-lua", safe, false}, {"setpx-lua", beyond, false}, {"setpx-lua", broken, true},
+		{"setpx-del", safe, true}, {"setpx-del", beyond, true}, {"setpx-del", broken, false},
+		{"setpx-lua", checker.Verdict{Kind: checker.Undecided}, false}, {"setpx-del", checker.Verdict{Kind: checker.Undecided}, false},
+	} {
+		spec, ok := impls.Find(c.lock)
+		require.True(t, ok)
+		cell := checker.Cell{Lock: c.lock, Verdict: c.verdict, Expected: storm.CreedOf(spec).Expected()}
+		require.Equal(t, c.want, cell.Surprise(), "%s %v", c.lock, c.verdict)
+	}
+}
+
+// TestALockThatIsBeingReleased is not stuck through its own fault, but through whatever keeps its owner from releasing it. That its
+// owner died over it is another matter.
+func TestALockThatIsBeingReleased(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		s := newTale("C1", "C2")
+		s.takes(10*ms, "C1", history.OK)
+		s.add(20*ms, history.Event{Kind: history.KindCall, Client: "C1", Op: history.OpRelease, ID: 8})
+		s.fault(21*ms, "hold", "C1", history.PhaseEffective)
+		if dies {
+			s.fault(22*ms, "crash", "C1", history.PhaseInject)
+			s.add(23*ms, history.Event{Kind: history.KindExit, Client: "C1"})
+			s.fault(24*ms, "crash", "C1", history.PhaseEffective)
+		}
+		s.add(30*ms, history.Event{Kind: history.KindCall, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Bound: 2 * lease}})
+		there := history.State{Type: "string", Value: "C1", TTL: 900 * ms}
+		s.add(1990*ms, history.Event{Kind: history.KindCommand, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Command: &history.Command{
+			Server: "redis", Args: []string{"SET", "lock", "C2"}, Sent: 1989 * ms, Asked: ms, Changes: []history.Change{{Key: "lock", Before: there, After: there}},
+		}}})
+		s.add(2030*ms, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 9, Outcome: history.No})
+		v, told := s.judge(t, "setpx-lua")
+		require.Equal(t, []checker.Name{checker.StuckLock}, v.Names(), v.Reason)
+		require.Equal(t, dies, told.First != nil, "%v", v.Anomalies)
+	}
+}

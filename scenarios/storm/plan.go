@@ -1,0 +1,281 @@
+package storm
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/scenarios"
+)
+
+// Params are what a storm is a function of.
+type Params struct {
+	Seed    int64
+	Clients int
+	For     time.Duration
+	Lease   time.Duration
+	Work    time.Duration // the longest that a client keeps the lock if nothing hinders it; zero: a quarter of the lease
+	Faults  []Kind
+}
+
+// Plan is a storm before it begins: the same parameters give the same plan, whatever the lock.
+type Plan struct {
+	Params
+	Strikes []Strike // in the order of their times
+}
+
+// Strike is a fault at a time of the storm.
+type Strike struct {
+	At     time.Duration // since the storm began
+	For    time.Duration // zero: it is over at once
+	Client string        // empty: it strikes the server
+	Kind   Kind
+
+	Side  scenarios.Side // of a partition
+	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
+	Rate  float64        // of a clock
+	Each  time.Duration  // of a delay, each way
+	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
+	Traps []scenarios.Trap
+	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
+	Late bool
+	// Down is the time from a crash to the next client in its place.
+	Down time.Duration
+}
+
+// Patience is how long a breakpoint waits for its request.
+func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
+
+// New makes the plan.
+func New(params Params) *Plan {
+	if params.Work == 0 {
+		params.Work = params.Lease / 4
+	}
+	p := &Plan{Params: params}
+	for i := range params.Clients {
+		p.strikeClient(i)
+	}
+	p.strikeServer()
+	slices.SortStableFunc(p.Strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
+	return p
+}
+
+// Names are the names under which the ith client appears: each time that it crashes it comes back under a new one, as a new
+// process that knows nothing of the old.
+func (p *Plan) Names(i int) []string {
+	names := []string{nameOf(i, 0)}
+	for _, s := range p.Strikes {
+		if s.Kind == Crash && s.Client == names[len(names)-1] {
+			names = append(names, nameOf(i, len(names)))
+		}
+	}
+	return names
+}
+
+func nameOf(i, life int) string {
+	if life == 0 {
+		return fmt.Sprintf("C%d", i+1)
+	}
+	return fmt.Sprintf("C%d-%d", i+1, life+1)
+}
+
+// Of lists the strikes at a client or, with the empty name, at the server.
+func (p *Plan) Of(client string) []Strike {
+	var own []Strike
+	for _, s := range p.Strikes {
+		if s.Client == client {
+			own = append(own, s)
+		}
+	}
+	return own
+}
+
+// dice are the seed's choices for one purpose: that one client needs more of them changes nothing for the others.
+type dice struct{ *rand.Rand }
+
+func (p Params) dice(purpose string) dice {
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%s", purpose)
+	return dice{rand.New(rand.NewPCG(uint64(p.Seed), hash.Sum64()))}
+}
+
+// between is a time from a to b leases, in whole milliseconds.
+func (d dice) between(lease time.Duration, a, b float64) time.Duration {
+	return time.Duration((a + d.Float64()*(b-a)) * float64(lease)).Round(time.Millisecond)
+}
+
+// short and long are less than a lease, and more.
+func (d dice) short(lease time.Duration) time.Duration { return d.between(lease, 0.05, 0.4) }
+func (d dice) long(lease time.Duration) time.Duration  { return d.between(lease, 1.1, 1.7) }
+
+func (d dice) either(lease time.Duration, chanceOfLong float64) time.Duration {
+	if d.Float64() < chanceOfLong {
+		return d.long(lease)
+	}
+	return d.short(lease)
+}
+
+// strikeClient draws one fault after the other for the ith client. A client has one at a time.
+func (p *Plan) strikeClient(i int) {
+	d := p.dice(fmt.Sprintf("client %d", i))
+	var weighted []Kind
+	for _, def := range Definitions() {
+		if slices.Contains(p.Faults, def.Kind) {
+			weighted = append(weighted, slices.Repeat([]Kind{def.Kind}, def.weight)...)
+		}
+	}
+	if len(weighted) == 0 {
+		return
+	}
+	life := 0
+	for at := d.between(p.Lease, 0.1, 1); ; {
+		s := p.draw(d, weighted[d.IntN(len(weighted))])
+		s.At, s.Client = at, nameOf(i, life)
+		took := s.For + s.Down
+		if len(s.Traps) > 0 {
+			took += p.Patience()
+		}
+		if at+took > p.For {
+			return
+		}
+		p.Strikes = append(p.Strikes, s)
+		if s.Kind == Crash {
+			life++
+		}
+		at += took + d.between(p.Lease, 0.2, 1.2)
+	}
+}
+
+func (p *Plan) draw(d dice, kind Kind) Strike {
+	s := Strike{Kind: kind}
+	switch kind {
+	case Pause:
+		s.For = d.either(p.Lease, 0.5)
+	case Crash:
+		p.drawCrash(d, &s)
+	case Partition:
+		s.For = d.either(p.Lease, 0.5)
+		s.Side = []scenarios.Side{scenarios.BothWays, scenarios.Requests, scenarios.Replies}[d.IntN(3)]
+	case Refuse:
+		s.For = d.either(p.Lease, 0.2)
+	case Delay:
+		s.For, s.Each = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15)
+	case ReplyLost:
+		s.For = d.between(p.Lease, 0.1, 0.45)
+	case Hold:
+		s.For = d.either(p.Lease, 0.7)
+		s.Traps = d.traps([]scenarios.Action{scenarios.HoldRequest, scenarios.HoldRequest, scenarios.HoldReply}[d.IntN(3)])
+	case Duplicate:
+		s.Traps = d.traps(scenarios.Duplicate)
+	case Clock:
+		s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
+		switch d.IntN(4) {
+		case 0:
+			s.Rate = 2
+		case 1:
+			s.Ahead = -d.between(p.Lease, 0.5, 3)
+		default:
+			s.Ahead = d.between(p.Lease, 0.5, 3)
+		}
+	}
+	return s
+}
+
+// drawCrash lets a client die at any time, or just when it has sent something: then its last request is late, or does not arrive at
+// all, or it does not hear the reply and sends nothing more.
+func (p *Plan) drawCrash(d dice, s *Strike) {
+	s.Down = d.between(p.Lease, 0.1, 0.8)
+	switch d.IntN(4) {
+	case 0:
+	case 1:
+		s.Traps, s.Late, s.For = d.traps(scenarios.HoldRequest), true, d.either(p.Lease, 0.5)
+	case 2:
+		s.Traps = d.traps(scenarios.HoldRequest)
+	default:
+		s.Traps = d.traps(scenarios.HoldReply)
+	}
+}
+
+// traps draws breakpoints: for whatever removes the lock or may, for any request, or for some of the commands that locks are made of.
+func (d dice) traps(do scenarios.Action) []scenarios.Trap {
+	switch d.IntN(6) {
+	case 0:
+		return []scenarios.Trap{{Do: do, Nth: 1 + d.IntN(3), What: scenarios.Match{Kind: scenarios.MatchAny}}}
+	case 1, 2:
+		return []scenarios.Trap{{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchRemoval}}}
+	}
+	commands := []string{"DEL", "EVAL", "EXEC", "EXPIRE", "GETSET", "GET"}
+	var traps []scenarios.Trap
+	for _, i := range d.Perm(len(commands))[:3] {
+		traps = append(traps, scenarios.Trap{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: commands[i]}})
+	}
+	return traps
+}
+
+// strikeServer draws the faults of the server, which are rare: each spoils all that was going on.
+func (p *Plan) strikeServer() {
+	d := p.dice("server")
+	var kinds []Kind
+	for _, kind := range []Kind{ServerJump, ServerRestart} {
+		if slices.Contains(p.Faults, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return
+	}
+	for at := d.between(p.Lease, 2, 6); at < p.For; at += d.between(p.Lease, 4, 10) {
+		s := Strike{At: at, Kind: kinds[d.IntN(len(kinds))]}
+		if s.Kind == ServerJump {
+			s.Ahead = d.either(p.Lease, 0.7)
+		}
+		p.Strikes = append(p.Strikes, s)
+	}
+}
+
+// String lists the plan, one strike a line.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# seed %d, %d clients, for %v, lease %v, work up to %v\n", p.Seed, p.Clients, p.For, p.Lease, p.Work)
+	for _, s := range p.Strikes {
+		fmt.Fprintf(&b, "%9.3fs  %s\n", s.At.Seconds(), s)
+	}
+	return b.String()
+}
+
+// String is the strike in one line, without its time.
+func (s Strike) String() string {
+	who := s.Client
+	if who == "" {
+		who = "server"
+	}
+	words := []string{fmt.Sprintf("%-6s %s", who, s.Kind)}
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	for _, trap := range s.Traps {
+		add("%s", trap)
+	}
+	if s.Side != scenarios.BothWays {
+		add("%s", s.Side)
+	}
+	switch {
+	case s.Each > 0:
+		add("%v each way", s.Each)
+	case s.Rate != 0 && s.Rate != 1:
+		add("rate %g", s.Rate)
+	case s.Ahead > 0:
+		add("ahead %v", s.Ahead)
+	case s.Ahead < 0:
+		add("behind %v", -s.Ahead)
+	}
+	if s.For > 0 {
+		add("for %v", s.For)
+	}
+	if s.Down > 0 {
+		add("down %v", s.Down)
+	}
+	return strings.Join(words, ", ")
+}

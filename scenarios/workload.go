@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Workload is a kind of work under a lock: what the clients do with real data in a real store when a script says "work".
+type Workload struct {
+	Name   history.Workload
+	Idea   string
+	Source string
+	Sells  bool // it begins with a stock, of which a script may say how many
+}
+
+// Workloads lists the kinds of work, the one first that is done where nobody chooses.
+func Workloads() []Workload {
+	return []Workload{
+		{history.Counter, "read a counter, write it back one higher", "", false},
+		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001", true},
+		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published", true},
+		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", true},
+		{history.Market, "list an item, or buy one: check price and funds, then move money and item in one transaction", "article 004, W3: one lock", false},
+		{history.MarketWatch, "the same under WATCH, which aborts the transaction if anything has changed", "article 004, W3: no lock", false},
+		{history.Ledger, "append an entry that carries the number of the one before", "", false},
+	}
+}
+
+// FindWorkload returns the workload of that name.
+func FindWorkload(name history.Workload) (Workload, bool) {
+	all := Workloads()
+	at := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
+	if at < 0 {
+		return Workload{}, false
+	}
+	return all[at], true
+}
+
+// WorkloadNames are the names of all workloads.
+func WorkloadNames() []string {
+	var names []string
+	for _, w := range Workloads() {
+		names = append(names, string(w.Name))
+	}
+	return names
+}
+
+// Shop is who has listed the items of a market in the beginning. No client is called so.
+const Shop = "shop"
+
+// Bounds of a stock, and the stock where a script does not say.
+const (
+	defaultStock = 100
+	maxStock     = 1_000_000
+)
+
+// Work is the workload of the script: a counter if neither it nor its user chose another.
+func (s *Script) Work() history.Workload {
+	if s.Workload == "" {
+		return history.Counter
+	}
+	return s.Workload
+}
+
+// Under is the script with the work that its user chose. A script that names its own keeps it: its story is told by that.
+func (s *Script) Under(work history.Workload) *Script {
+	if s.Workload != "" || work == history.Counter {
+		return s
+	}
+	lent := *s
+	lent.Workload, lent.Stock, lent.Lent = work, defaultStock, true
+	return &lent
+}
+
+// workload reads "stock" or "stock 1".
+func (p *parser) workload(words []string) error {
+	work, ok := FindWorkload(history.Workload(words[0]))
+	if !ok {
+		return unknownWord("workload", words[0], WorkloadNames())
+	}
+	p.script.Workload = work.Name
+	if work.Sells {
+		p.script.Stock = defaultStock
+	}
+	switch {
+	case len(words) == 1:
+		return nil
+	case !work.Sells || len(words) > 2:
+		return fmt.Errorf("%q is not understood after 'workload %s'", strings.Join(words[1:], " "), work.Name)
+	}
+	stock, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || stock < 1 || stock > maxStock {
+		return fmt.Errorf("%q is no stock; write a whole number from 1 to %d, as in 'workload %s 1'", words[1], maxStock, work.Name)
+	}
+	p.script.Stock = stock
+	return nil
+}
+
+// workWords is the workload as scripts write it; empty where it is not the script's own.
+func (s *Script) workWords() string {
+	work, _ := FindWorkload(s.Workload)
+	switch {
+	case s.Workload == "" || s.Lent:
+		return ""
+	case work.Sells && s.Stock != defaultStock:
+		return fmt.Sprintf("%s %d", s.Workload, s.Stock)
+	}
+	return string(s.Workload)
+}

@@ -1,0 +1,198 @@
+package redis
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// entry is the value of a key: exactly one of its kinds is in use.
+type entry struct {
+	expires time.Duration // by the server's clock; never: it does not
+	kind    valueKind
+	text    string
+	hash    map[string]string
+	list    []string
+	scores  map[string]float64
+}
+
+const never = time.Duration(math.MaxInt64)
+
+type valueKind uint8
+
+const (
+	aString valueKind = iota
+	aHash
+	aList
+	aSortedSet
+)
+
+func (k valueKind) String() string {
+	return []string{"string", "hash", "list", "zset"}[k]
+}
+
+// empty says whether nothing is left in an aggregate; such a key is removed.
+func (e *entry) empty() bool {
+	return e.kind != aString && len(e.hash)+len(e.list)+len(e.scores) == 0
+}
+
+// find returns the entry of a key; nil if there is none. One whose time is over is removed on the way.
+func (s *Server) find(name string) *entry {
+	e := s.keys[name]
+	if e == nil {
+		return nil
+	}
+	if s.now > e.expires { // a key that expires now is still there, as in Redis
+		delete(s.keys, name)
+		s.touch(name)
+		return nil
+	}
+	return e
+}
+
+// value returns the entry of a key, nil if there is none; ok is false if it is of another kind.
+func (s *Server) value(name string, kind valueKind) (e *entry, ok bool) {
+	e = s.find(name)
+	return e, e == nil || e.kind == kind
+}
+
+// aggregate is value, but makes the entry if there is none.
+func (s *Server) aggregate(name string, kind valueKind) (e *entry, ok bool) {
+	e, ok = s.value(name, kind)
+	if ok && e == nil {
+		e = &entry{expires: never, kind: kind}
+		s.keys[name] = e
+	}
+	return e, ok
+}
+
+// changed notes that the value of a key has changed.
+func (s *Server) changed(name string) {
+	if e := s.keys[name]; e != nil && e.empty() {
+		delete(s.keys, name)
+	}
+	s.touch(name)
+}
+
+// put gives a key a string for a value, whatever it had before.
+func (s *Server) put(name, text string, expires time.Duration) {
+	s.keys[name] = &entry{text: text, expires: expires}
+	s.touch(name)
+}
+
+func (s *Server) remove(name string) bool {
+	if s.find(name) == nil {
+		return false
+	}
+	delete(s.keys, name)
+	s.touch(name)
+	return true
+}
+
+// touch spoils the transactions of those who watch a key.
+func (s *Server) touch(name string) {
+	for _, c := range s.conns {
+		c.dirty = c.dirty || c.watched[name]
+	}
+}
+
+func keyCommands() map[string]command {
+	return map[string]command{
+		"PING":     {arity: -1, run: func(*Server, *conn, []string) Reply { return status("PONG") }},
+		"DEL":      {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"EXISTS":   {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.exists) }},
+		"TYPE":     {arity: 2, run: typeOf},
+		"TTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Second) }},
+		"PTTL":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Millisecond) }},
+		"EXPIRE":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
+		"PEXPIRE":  {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
+		"PERSIST":  {arity: 2, run: persist},
+		"FLUSHALL": {arity: 1, run: flushAll},
+	}
+}
+
+func (s *Server) exists(name string) bool { return s.find(name) != nil }
+
+func (s *Server) count(names []string, is func(string) bool) Reply {
+	n := int64(0)
+	for _, name := range names {
+		if is(name) {
+			n++
+		}
+	}
+	return integer(n)
+}
+
+func typeOf(s *Server, _ *conn, args []string) Reply {
+	e := s.find(args[1])
+	if e == nil {
+		return status("none")
+	}
+	return status(e.kind.String())
+}
+
+// timeToLive is the remaining time of a key in units, rounded as Redis does; −2 without the key, −1 without an expiry.
+func (s *Server) timeToLive(name string, unit time.Duration) Reply {
+	e := s.find(name)
+	switch {
+	case e == nil:
+		return integer(-2)
+	case e.expires == never:
+		return integer(-1)
+	case unit == time.Second:
+		return integer(int64((e.expires - s.now + unit/2) / unit))
+	}
+	return integer(int64((e.expires - s.now) / unit))
+}
+
+// expire sets when a key expires. A time that is not in the future removes it at once.
+func (s *Server) expire(args []string, unit time.Duration) Reply {
+	n, ok := parseInt(args[2])
+	if !ok {
+		return notAnInteger()
+	}
+	if tooLong(n, unit) {
+		return badExpiry(args[0])
+	}
+	e := s.find(args[1])
+	switch {
+	case e == nil:
+		return integer(0)
+	case n <= 0:
+		s.remove(args[1])
+		return integer(1)
+	}
+	e.expires = s.now + time.Duration(n)*unit
+	s.changed(args[1])
+	return integer(1)
+}
+
+// longest is the longest time that the model can count.
+const longest = 100 * 365 * 24 * time.Hour
+
+func tooLong(n int64, unit time.Duration) bool {
+	return n > int64(longest/unit) || n < -int64(longest/unit)
+}
+
+func persist(s *Server, _ *conn, args []string) Reply {
+	e := s.find(args[1])
+	if e == nil || e.expires == never {
+		return integer(0)
+	}
+	e.expires = never
+	s.changed(args[1])
+	return integer(1)
+}
+
+func flushAll(s *Server, _ *conn, _ []string) Reply {
+	for name := range s.keys {
+		s.remove(name)
+	}
+	return status("OK")
+}
+
+func parseInt(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && !strings.HasPrefix(text, "+")
+}

@@ -1,0 +1,275 @@
+package redis
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+func scriptCommands() map[string]command {
+	return map[string]command{
+		"EVAL":    {arity: -3, outside: true, run: eval},
+		"EVALSHA": {arity: -3, outside: true, run: evalsha},
+		"SCRIPT":  {arity: -2, outside: true, run: script},
+	}
+}
+
+// compiled are the scripts that have been compiled, by their source.
+type compiled map[string]*lua.FunctionProto
+
+func (c compiled) of(source string) (*lua.FunctionProto, error) {
+	if proto := c[source]; proto != nil {
+		return proto, nil
+	}
+	chunk, err := parse.Parse(strings.NewReader(source), "user_script")
+	if err != nil {
+		return nil, err
+	}
+	proto, err := lua.Compile(chunk, "user_script")
+	if err == nil {
+		c[source] = proto
+	}
+	return proto, err
+}
+
+func shaOf(source string) string {
+	sum := sha1.Sum([]byte(source))
+	return hex.EncodeToString(sum[:])
+}
+
+func script(s *Server, _ *conn, args []string) Reply {
+	switch how := strings.ToUpper(args[1]); {
+	case how == "LOAD" && len(args) == 3:
+		if _, err := s.library.compiled.of(args[2]); err != nil {
+			return cannotCompile(err)
+		}
+		s.scripts[shaOf(args[2])] = args[2]
+		return bulk(shaOf(args[2]))
+	case how == "FLUSH" && len(args) == 2:
+		s.scripts = map[string]string{}
+		return status("OK")
+	case how == "EXISTS" && len(args) > 2:
+		known := make([]Reply, 0, len(args)-2)
+		for _, sha := range args[2:] {
+			_, there := s.scripts[strings.ToLower(sha)]
+			known = append(known, yesNo(there))
+		}
+		return array(known)
+	}
+	return failure(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try SCRIPT HELP.", args[1]))
+}
+
+func cannotCompile(err error) Reply {
+	return failure("ERR Error compiling script (new function): " + firstLine(err.Error()))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func eval(s *Server, c *conn, args []string) Reply {
+	if wrong := badKeyCount(args); wrong.Kind == Error {
+		return wrong
+	}
+	proto, err := s.library.compiled.of(args[1])
+	if err != nil {
+		return cannotCompile(err)
+	}
+	s.scripts[shaOf(args[1])] = args[1]
+	return s.call(c, proto, args)
+}
+
+func evalsha(s *Server, c *conn, args []string) Reply {
+	if wrong := badKeyCount(args); wrong.Kind == Error {
+		return wrong
+	}
+	source, known := s.scripts[strings.ToLower(args[1])]
+	if !known {
+		return failure("NOSCRIPT No matching script. Please use EVAL.")
+	}
+	proto, err := s.library.compiled.of(source)
+	if err != nil {
+		return cannotCompile(err)
+	}
+	return s.call(c, proto, args)
+}
+
+// badKeyCount complains about EVAL script numkeys key … arg …, if numkeys is wrong.
+func badKeyCount(args []string) Reply {
+	keys, ok := parseInt(args[2])
+	switch {
+	case !ok:
+		return notAnInteger()
+	case keys < 0:
+		return failure("ERR Number of keys can't be negative")
+	case keys > int64(len(args)-3):
+		return failure("ERR Number of keys can't be greater than number of args")
+	}
+	return Reply{}
+}
+
+// call runs a script with the keys and arguments of EVAL.
+func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) Reply {
+	keys, _ := parseInt(args[2])
+	run := scriptRun{server: s, conn: c, state: lua.NewState(lua.Options{SkipOpenLibs: true})}
+	defer run.state.Close()
+	return run.run(proto, args[3:3+keys], args[3+keys:])
+}
+
+// scriptRun is one run of a script.
+type scriptRun struct {
+	server *Server
+	conn   *conn
+	state  *lua.LState
+}
+
+func (r scriptRun) run(proto *lua.FunctionProto, keys, args []string) Reply {
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
+		r.state.Push(r.state.NewFunction(open))
+		r.state.Call(0, 0)
+	}
+	for _, impure := range []string{"print", "dofile", "loadfile", "collectgarbage"} {
+		r.state.SetGlobal(impure, lua.LNil)
+	}
+	r.state.SetGlobal("KEYS", r.list(keys))
+	r.state.SetGlobal("ARGV", r.list(args))
+	api := r.state.NewTable()
+	api.RawSetString("call", r.state.NewFunction(r.redisCall(true)))
+	api.RawSetString("pcall", r.state.NewFunction(r.redisCall(false)))
+	api.RawSetString("status_reply", r.state.NewFunction(r.wrapped("ok")))
+	api.RawSetString("error_reply", r.state.NewFunction(r.wrapped("err")))
+	r.state.SetGlobal("redis", api)
+
+	r.state.Push(r.state.NewFunctionFromProto(proto))
+	if err := r.state.PCall(0, 1, nil); err != nil {
+		return r.failed(err)
+	}
+	return r.reply(r.state.Get(-1))
+}
+
+// failed is the reply of a script that has ended with an error. What it had done until then stays done.
+func (r scriptRun) failed(err error) Reply {
+	if broken, ok := err.(*lua.ApiError); ok {
+		if table, isTable := broken.Object.(*lua.LTable); isTable {
+			if reply := r.reply(table); reply.Kind == Error {
+				return reply
+			}
+		}
+		return failure("ERR " + firstLine(broken.Object.String()))
+	}
+	return failure("ERR " + firstLine(err.Error()))
+}
+
+func (r scriptRun) list(texts []string) *lua.LTable {
+	list := r.state.NewTable()
+	for _, text := range texts {
+		list.Append(lua.LString(text))
+	}
+	return list
+}
+
+// redisCall is redis.call, which ends the script with an error reply, or redis.pcall, which returns it.
+func (r scriptRun) redisCall(raises bool) lua.LGFunction {
+	return func(state *lua.LState) int {
+		reply := r.command(state)
+		value := r.value(reply)
+		if raises && reply.Kind == Error {
+			state.Error(value, 1)
+		}
+		state.Push(value)
+		return 1
+	}
+}
+
+func (r scriptRun) command(state *lua.LState) Reply {
+	var args []string
+	for i := 1; i <= state.GetTop(); i++ {
+		switch arg := state.Get(i).(type) {
+		case lua.LString:
+			args = append(args, string(arg))
+		case lua.LNumber:
+			args = append(args, formatScore(float64(arg)))
+		default:
+			return failure("ERR Lua redis lib command arguments must be strings or integers")
+		}
+	}
+	if len(args) == 0 {
+		return failure("ERR Please specify at least one argument for this redis.call()")
+	}
+	command, wrong := r.server.library.find(args)
+	switch {
+	case wrong.Kind == Error && strings.HasPrefix(wrong.Text, "ERR unknown command"):
+		return failure("ERR Unknown Redis command called from script")
+	case wrong.Kind == Error:
+		return failure("ERR Wrong number of args calling Redis command from script")
+	case command.outside:
+		return failure("ERR This Redis command is not allowed from script")
+	}
+	return command.run(r.server, r.conn, args)
+}
+
+func (r scriptRun) wrapped(field string) lua.LGFunction {
+	return func(state *lua.LState) int {
+		table := state.NewTable()
+		table.RawSetString(field, lua.LString(state.CheckString(1)))
+		state.Push(table)
+		return 1
+	}
+}
+
+// value is a reply as a script sees it.
+func (r scriptRun) value(reply Reply) lua.LValue {
+	switch reply.Kind {
+	case Integer:
+		return lua.LNumber(reply.Int)
+	case Bulk:
+		return lua.LString(reply.Text)
+	case Array:
+		list := r.state.NewTable()
+		for i, element := range reply.List {
+			list.RawSetInt(i+1, r.value(element))
+		}
+		return list
+	case Status, Error:
+		table := r.state.NewTable()
+		field := "ok"
+		if reply.Kind == Error {
+			field = "err"
+		}
+		table.RawSetString(field, lua.LString(reply.Text))
+		return table
+	}
+	return lua.LFalse
+}
+
+// reply is what a script's result becomes.
+func (r scriptRun) reply(value lua.LValue) Reply {
+	switch v := value.(type) {
+	case lua.LString:
+		return bulk(string(v))
+	case lua.LNumber:
+		return integer(int64(v))
+	case lua.LBool:
+		if v {
+			return integer(1)
+		}
+	case *lua.LTable:
+		if text, ok := v.RawGetString("err").(lua.LString); ok {
+			return failure(string(text))
+		}
+		if text, ok := v.RawGetString("ok").(lua.LString); ok {
+			return status(string(text))
+		}
+		list := []Reply{}
+		for i := 1; v.RawGetInt(i) != lua.LNil; i++ {
+			list = append(list, r.reply(v.RawGetInt(i)))
+		}
+		return array(list)
+	}
+	return Reply{}
+}

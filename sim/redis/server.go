@@ -1,0 +1,144 @@
+// Package redis is a small explicit model of a Redis server: strings, hashes, lists and sorted sets that expire by the server's own
+// clock, transactions, scripts and published messages, as far as locks use them. It is plain data. Nothing in it reads a clock,
+// waits or draws a random number; what time it is, its user says.
+//
+// The words of its errors are those of Redis 7.0.
+package redis
+
+import (
+	"strings"
+	"time"
+)
+
+// Server is one server. It is used by one goroutine.
+type Server struct {
+	now     time.Duration // by its clock, in whole milliseconds
+	keys    map[string]*entry
+	conns   map[int]*conn
+	scripts map[string]string // by SHA
+	library *library
+}
+
+// conn is what the server knows of a connection.
+type conn struct {
+	multi   bool
+	queue   [][]string
+	spoilt  bool // a command could not be queued: EXEC will refuse
+	watched map[string]bool
+	dirty   bool     // a watched key has changed: EXEC will do nothing
+	topics  []string // channels subscribed to
+	inbox   []Message
+}
+
+// Message is what a subscriber receives.
+type Message struct{ Channel, Text string }
+
+// New returns a server without data. Its clock stands at zero.
+func New() *Server {
+	return &Server{keys: map[string]*entry{}, conns: map[int]*conn{}, scripts: map[string]string{}, library: newLibrary()}
+}
+
+// Now is the server's clock.
+func (s *Server) Now() time.Duration { return s.now }
+
+// Advance lets time pass, in whole milliseconds; d must not be negative.
+func (s *Server) Advance(d time.Duration) {
+	s.now += d
+	for name := range s.keys {
+		s.find(name)
+	}
+}
+
+// Restart is a restart: all connections are broken, the scripts are forgotten, and so is the data unless it is kept.
+func (s *Server) Restart(keepData bool) {
+	s.conns, s.scripts = map[int]*conn{}, map[string]string{}
+	if !keepData {
+		s.keys = map[string]*entry{}
+	}
+}
+
+// Close ends a connection, with its subscriptions and an unfinished transaction.
+func (s *Server) Close(connection int) { delete(s.conns, connection) }
+
+// Receive takes the oldest message that a connection has received, if any.
+func (s *Server) Receive(connection int) (Message, bool) {
+	c := s.conns[connection]
+	if c == nil || len(c.inbox) == 0 {
+		return Message{}, false
+	}
+	message := c.inbox[0]
+	c.inbox = c.inbox[1:]
+	return message, true
+}
+
+// Do carries out a command that has come in on a connection, and returns its reply. A connection begins with its first command.
+func (s *Server) Do(connection int, args ...string) Reply {
+	if len(args) == 0 {
+		return failure("ERR empty command")
+	}
+	c := s.conns[connection]
+	if c == nil {
+		c = &conn{}
+		s.conns[connection] = c
+	}
+	command, wrong := s.library.find(args)
+	switch {
+	case wrong.Kind == Error:
+		c.spoilt = c.spoilt || c.multi
+		return wrong
+	case c.multi && !command.immediate:
+		c.queue = append(c.queue, args)
+		return status("QUEUED")
+	}
+	return command.run(s, c, args)
+}
+
+// command is one that the model knows.
+type command struct {
+	// arity is the number of words; negative: at least so many.
+	arity int
+	// immediate commands are carried out also between MULTI and EXEC.
+	immediate bool
+	// outside: it is not allowed in scripts.
+	outside bool
+	run     func(s *Server, c *conn, args []string) Reply
+}
+
+// library is what servers share and never change: the commands, and the scripts that have been compiled.
+type library struct {
+	commands map[string]command
+	compiled compiled
+}
+
+func newLibrary() *library {
+	l := &library{commands: map[string]command{}, compiled: compiled{}}
+	for _, family := range []map[string]command{
+		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), txCommands(), channelCommands(), scriptCommands(),
+	} {
+		for name, command := range family {
+			l.commands[name] = command
+		}
+	}
+	return l
+}
+
+// find looks a command up and counts its arguments.
+func (l *library) find(args []string) (found command, wrong Reply) {
+	found, ok := l.commands[strings.ToUpper(args[0])]
+	if !ok {
+		return found, unknownCommand(args)
+	}
+	if found.arity >= 0 && len(args) != found.arity || len(args) < -found.arity {
+		return found, wrongCount(args[0])
+	}
+	return found, Reply{}
+}
+
+func unknownCommand(args []string) Reply {
+	var text strings.Builder
+	text.WriteString("ERR unknown command '" + args[0] + "', with args beginning with: ")
+	for _, arg := range args[1:] {
+		text.WriteString("'" + arg + "' ")
+	}
+	return failure(text.String())
+}

@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Clone is a server in the same state, from which it goes on by itself.
+func (s *Server) Clone() *Server {
+	twin := &Server{
+		now: s.now, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
+		scripts: maps.Clone(s.scripts), library: s.library,
+	}
+	for name, e := range s.keys {
+		copied := *e
+		copied.hash, copied.list, copied.scores = maps.Clone(e.hash), slices.Clone(e.list), maps.Clone(e.scores)
+		twin.keys[name] = &copied
+	}
+	for id, c := range s.conns {
+		copied := *c
+		copied.queue, copied.watched = slices.Clone(c.queue), maps.Clone(c.watched)
+		copied.topics, copied.inbox = slices.Clone(c.topics), slices.Clone(c.inbox)
+		twin.conns[id] = &copied
+	}
+	return twin
+}
+
+// AppendState appends all that the future of the server depends on. Two servers append the same bytes if and only if nobody can
+// tell them apart: expiry counts from now, so that it does not matter when a state was reached.
+func (s *Server) AppendState(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s.keys)))
+	for _, name := range sortedKeys(s.keys) {
+		b = s.keys[name].append(appendText(b, name), s)
+	}
+	b = appendTexts(b, sortedKeys(s.scripts))
+	live := slices.DeleteFunc(slices.Sorted(maps.Keys(s.conns)), func(id int) bool { return s.conns[id].idle() })
+	b = binary.AppendUvarint(b, uint64(len(live)))
+	for _, id := range live {
+		b = s.conns[id].append(binary.AppendVarint(b, int64(id)))
+	}
+	return b
+}
+
+func (e *entry) append(b []byte, s *Server) []byte {
+	left := int64(-1)
+	if e.expires != never {
+		left = int64(e.expires - s.now)
+	}
+	b = binary.AppendVarint(append(b, byte(e.kind)), left)
+	b = appendText(b, e.text)
+	b = appendTexts(b, e.list)
+	b = binary.AppendUvarint(b, uint64(len(e.hash)))
+	for _, field := range sortedKeys(e.hash) {
+		b = appendText(appendText(b, field), e.hash[field])
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.scores)))
+	for _, member := range sortedKeys(e.scores) {
+		b = binary.BigEndian.AppendUint64(appendText(b, member), math.Float64bits(e.scores[member]))
+	}
+	return b
+}
+
+// idle connections are as good as none.
+func (c *conn) idle() bool {
+	return !c.multi && len(c.watched)+len(c.topics)+len(c.inbox) == 0
+}
+
+func (c *conn) append(b []byte) []byte {
+	for _, flag := range []bool{c.multi, c.spoilt, c.dirty} {
+		b = append(b, 0)
+		if flag {
+			b[len(b)-1] = 1
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.queue)))
+	for _, args := range c.queue {
+		b = appendTexts(b, args)
+	}
+	b = appendTexts(b, sortedKeys(c.watched))
+	b = appendTexts(b, c.topics)
+	b = binary.AppendUvarint(b, uint64(len(c.inbox)))
+	for _, m := range c.inbox {
+		b = appendText(appendText(b, m.Channel), m.Text)
+	}
+	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+func appendTexts(b []byte, texts []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(texts)))
+	for _, text := range texts {
+		b = appendText(b, text)
+	}
+	return b
+}

@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func zsetCommands() map[string]command {
+	return map[string]command{
+		"ZADD":    {arity: -4, run: zadd},
+		"ZREM":    {arity: -3, run: zrem},
+		"ZSCORE":  {arity: 3, run: zscore},
+		"ZINCRBY": {arity: 4, run: zincrby},
+		"ZRANGE":  {arity: 4, run: zrange},
+		"ZCARD":   {arity: 2, run: zcard},
+	}
+}
+
+func notAFloat() Reply { return failure("ERR value is not a valid float") }
+
+// zadd knows no options.
+func zadd(s *Server, _ *conn, args []string) Reply {
+	if len(args)%2 != 0 {
+		return syntaxError()
+	}
+	var scores []float64
+	for i := 2; i < len(args); i += 2 {
+		score, ok := parseScore(args[i])
+		if !ok {
+			return notAFloat()
+		}
+		scores = append(scores, score)
+	}
+	e, ok := s.aggregate(args[1], aSortedSet)
+	if !ok {
+		return wrongType()
+	}
+	added := int64(0)
+	for i, score := range scores {
+		if e.score(args[2*i+3], score) {
+			added++
+		}
+	}
+	s.changed(args[1])
+	return integer(added)
+}
+
+// score gives a member a score; it says whether the member is new.
+func (e *entry) score(member string, score float64) (added bool) {
+	if e.scores == nil {
+		e.scores = map[string]float64{}
+	}
+	_, there := e.scores[member]
+	e.scores[member] = score
+	return !there
+}
+
+func zrem(s *Server, _ *conn, args []string) Reply {
+	e, ok := s.value(args[1], aSortedSet)
+	if !ok {
+		return wrongType()
+	}
+	removed := int64(0)
+	for _, member := range args[2:] {
+		if e == nil {
+			break
+		}
+		if _, there := e.scores[member]; there {
+			delete(e.scores, member)
+			removed++
+		}
+	}
+	if removed > 0 {
+		s.changed(args[1])
+	}
+	return integer(removed)
+}
+
+func zscore(s *Server, _ *conn, args []string) Reply {
+	e, ok := s.value(args[1], aSortedSet)
+	if !ok {
+		return wrongType()
+	}
+	if e == nil {
+		return Reply{}
+	}
+	score, there := e.scores[args[2]]
+	if !there {
+		return Reply{}
+	}
+	return bulk(formatScore(score))
+}
+
+func zincrby(s *Server, _ *conn, args []string) Reply {
+	by, isFloat := parseScore(args[2])
+	if !isFloat {
+		return notAFloat()
+	}
+	e, ok := s.aggregate(args[1], aSortedSet)
+	if !ok {
+		return wrongType()
+	}
+	sum := e.scores[args[3]] + by
+	if math.IsNaN(sum) {
+		return failure("ERR resulting score is not a number (NaN)")
+	}
+	e.score(args[3], sum)
+	s.changed(args[1])
+	return bulk(formatScore(sum))
+}
+
+func zrange(s *Server, _ *conn, args []string) Reply {
+	from, okFrom := parseInt(args[2])
+	to, okTo := parseInt(args[3])
+	if !okFrom || !okTo {
+		return notAnInteger()
+	}
+	e, ok := s.value(args[1], aSortedSet)
+	switch {
+	case !ok:
+		return wrongType()
+	case e == nil:
+		return bulks(nil)
+	}
+	return bulks(part(e.ranked(), from, to))
+}
+
+// ranked lists the members by score, and those of equal score by name.
+func (e *entry) ranked() []string {
+	members := sortedKeys(e.scores)
+	slices.SortStableFunc(members, func(a, b string) int { return cmp.Compare(e.scores[a], e.scores[b]) })
+	return members
+}
+
+func zcard(s *Server, _ *conn, args []string) Reply {
+	e, ok := s.value(args[1], aSortedSet)
+	switch {
+	case !ok:
+		return wrongType()
+	case e == nil:
+		return integer(0)
+	}
+	return integer(int64(len(e.scores)))
+}
+
+func parseScore(text string) (float64, bool) {
+	switch strings.ToLower(text) {
+	case "inf", "+inf":
+		return math.Inf(1), true
+	case "-inf":
+		return math.Inf(-1), true
+	}
+	score, err := strconv.ParseFloat(text, 64)
+	return score, err == nil && !math.IsNaN(score)
+}
+
+// formatScore writes a score as Redis does: 17 digits, fewer where they are zeros.
+func formatScore(score float64) string {
+	switch {
+	case math.IsInf(score, 1):
+		return "inf"
+	case math.IsInf(score, -1):
+		return "-inf"
+	case score == math.Trunc(score) && math.Abs(score) < 1e17:
+		return strconv.FormatFloat(score, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(score, 'g', 17, 64)
+}

@@ -1,0 +1,36 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// enter appends an entry to the ledger: "4 after 3 by C1", where 3 is the number of the last entry.
+func (t task) enter(ctx context.Context) protocol.Message {
+	last, err := lastEntry(t.resource.Do(ctx, "LINDEX", t.key, -1))
+	if err != nil {
+		return failed(err)
+	}
+	entry := fmt.Sprintf("%d after %d by %s", last+1, last, t.client)
+	done, err := t.oneByOne(ctx, []string{t.key}, impls.Command{"RPUSH", t.key, entry})
+	return wrote(last, last+1, done, err)
+}
+
+// lastEntry is the number of the last entry; zero if there is none.
+func lastEntry(reply any, err error) (number int64, _ error) {
+	if err != nil || reply == nil {
+		return 0, err
+	}
+	entry, ok := reply.(string)
+	if !ok {
+		return 0, errors.New("the ledger's last entry is no text")
+	}
+	if _, err := fmt.Sscanf(entry, "%d after ", &number); err != nil {
+		return 0, fmt.Errorf("the ledger's last entry, %q, begins with no number: %w", entry, err)
+	}
+	return number, nil
+}

@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// links are a lock's connections: those that the client has anyway, or its own where open names servers. By them the lab tells to
+// which of the locks in a process a command belongs.
+type links struct {
+	servers  []*server // one at least
+	resource *server   // nil if nobody named one
+	own      []*server
+}
+
+// linksOf connects a lock that open gives servers of its own, so that no operation has to.
+func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) {
+	if len(req.Servers) == 0 {
+		servers, err := s.serversOf(spec)
+		return links{servers: servers, resource: s.resource}, err
+	}
+	l := links{resource: s.resource}
+	if spec.Resends {
+		l.servers = []*server{newResendingServer(req.Servers[0], s.init.DB)}
+	} else {
+		for _, addr := range req.Servers {
+			l.servers = append(l.servers, s.dial(addr))
+		}
+	}
+	l.own = slices.Clone(l.servers)
+	if req.Resource != "" {
+		l.resource = s.dial(req.Resource)
+		l.own = append(l.own, l.resource)
+	}
+	for _, server := range l.own {
+		if err := server.ping(s.ctx); err != nil {
+			l.close()
+			return links{}, fmt.Errorf("the servers of %s: %w", req.Handle, err)
+		}
+	}
+	return l, nil
+}
+
+func (s *session) dial(addr string) *server { return newServer(addr, s.init.DB, s.timeout) }
+
+// forLock are the lock servers as the lock sees them.
+func (l links) forLock() []impls.Server {
+	all := make([]impls.Server, len(l.servers))
+	for i, server := range l.servers {
+		all[i] = server
+	}
+	return all
+}
+
+// close ends the lock's own connections.
+func (l links) close() {
+	for _, server := range l.own {
+		_ = server.close() // nobody is left to be told
+	}
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// price is what every item is listed for.
+const price = 10
+
+// reader reads from the store, on any connection or on one that watches keys.
+type reader func(ctx context.Context, args ...any) (any, error)
+
+// deal is what a client is about to do on the market.
+type deal struct {
+	what     string
+	writes   []string
+	commands []impls.Command
+}
+
+// trade lists an item, or buys one, as article 004 tells it: price and funds are checked, then money and item are moved in one
+// transaction.
+func (t task) trade(ctx context.Context) protocol.Message {
+	d, err := t.deal(ctx, t.resource.Do)
+	if err != nil {
+		return bargained(err)
+	}
+	done, err := t.together(ctx, d.writes, d.commands...)
+	answer := settled(done, err)
+	answer.Did = d.what
+	return answer
+}
+
+// tradeWatched trades without any lock: all that the deal rests on is watched, and where it has changed the client looks again.
+func (t task) tradeWatched(ctx context.Context) protocol.Message {
+	for {
+		d, traded, err := t.tryWatched(ctx)
+		if err != nil {
+			return bargained(err)
+		}
+		if traded {
+			answer := done()
+			answer.Did = d.what
+			return answer
+		}
+	}
+}
+
+func (t task) tryWatched(ctx context.Context) (d deal, traded bool, _ error) {
+	err := t.resource.Watch(ctx, []string{t.key}, func(tx impls.Tx) (err error) {
+		watched := func(ctx context.Context, args ...any) (any, error) {
+			if _, err := tx.Do(ctx, "WATCH", args[1]); err != nil {
+				return nil, err
+			}
+			return tx.Do(ctx, args...)
+		}
+		if err := t.stillFirst(ctx, watched); err != nil {
+			return err
+		}
+		if d, err = t.deal(ctx, watched); err != nil {
+			return err
+		}
+		_, traded, err = tx.Exec(ctx, d.commands...)
+		return err
+	})
+	return d, traded, err
+}
+
+// stillFirst looks whether the resource has seen a greater fence.
+func (t task) stillFirst(ctx context.Context, read reader) error {
+	if !t.fenced {
+		return nil
+	}
+	greatest, err := counter(read(ctx, "GET", t.fenceKey()))
+	if err == nil && greatest > t.fence {
+		return errNoDeal(staleFence + " a greater fence has been seen")
+	}
+	return err
+}
+
+// errNoDeal is why there is nothing to do: a definite no.
+type errNoDeal string
+
+func (e errNoDeal) Error() string { return string(e) }
+
+func bargained(err error) protocol.Message {
+	if no := errNoDeal(""); errors.As(err, &no) {
+		return refused(string(no))
+	}
+	return failed(err)
+}
+
+func (t task) funds(name string) string { return t.key + ":funds:" + name }
+func (t task) items(name string) string { return t.key + ":items:" + name }
+
+// deal chooses what to do: who has an item lists it, who has none buys the first that somebody else has listed.
+func (t task) deal(ctx context.Context, read reader) (deal, error) {
+	own, err := texts(read(ctx, "SMEMBERS", t.items(t.client)))
+	if err != nil {
+		return deal{}, err
+	}
+	if len(own) > 0 {
+		return t.list(slices.MinFunc(own, byNumber)), nil
+	}
+	listed, err := texts(read(ctx, "HGETALL", t.key))
+	if err != nil {
+		return deal{}, err
+	}
+	return t.buy(ctx, read, listed)
+}
+
+func (t task) list(item string) deal {
+	return deal{
+		what:   fmt.Sprintf("listed %s for %d", item, price),
+		writes: []string{t.items(t.client), t.key},
+		commands: []impls.Command{
+			{"SREM", t.items(t.client), item},
+			{"HSET", t.key, item, fmt.Sprintf("%s %d", t.client, price)},
+		},
+	}
+}
+
+// buy reads the offer and the money of both sides, and moves what has to be moved.
+func (t task) buy(ctx context.Context, read reader, listed []string) (deal, error) {
+	item, seller, price := t.offer(listed)
+	if item == "" {
+		return deal{}, errNoDeal("nothing is for sale")
+	}
+	mine, err := counter(read(ctx, "GET", t.funds(t.client)))
+	if err != nil {
+		return deal{}, err
+	}
+	theirs, err := counter(read(ctx, "GET", t.funds(seller)))
+	if err != nil {
+		return deal{}, err
+	}
+	if mine < price {
+		return deal{}, errNoDeal("not enough money")
+	}
+	return deal{
+		what:   fmt.Sprintf("bought %s from %s for %d", item, seller, price),
+		writes: []string{t.key, t.funds(t.client), t.funds(seller), t.items(t.client)},
+		commands: []impls.Command{
+			{"SET", t.funds(t.client), mine - price},
+			{"SET", t.funds(seller), theirs + price},
+			{"HDEL", t.key, item},
+			{"SADD", t.items(t.client), item},
+		},
+	}, nil
+}
+
+// offer is the first item that somebody else has listed: "item-7" by "C2" for 10.
+func (t task) offer(listed []string) (item, seller string, price int64) {
+	for i := 0; i+1 < len(listed); i += 2 {
+		who, text, _ := strings.Cut(listed[i+1], " ")
+		asked, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || who == t.client || item != "" && byNumber(item, listed[i]) <= 0 {
+			continue
+		}
+		item, seller, price = listed[i], who, asked
+	}
+	return item, seller, price
+}
+
+// byNumber puts item-2 before item-10.
+func byNumber(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
+
+// texts reads a reply that is a list of strings.
+func texts(reply any, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("the server answered with a %T where a list should be", reply)
+	}
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = fmt.Sprint(one)
+	}
+	return out, nil
+}
