@@ -203,6 +203,7 @@ func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, called
 	case h.active:
 		h.declare(lock, i, e, called)
 	case e.Valid > 0:
+		h.count = 1 // at least: an acquire whose answer was not heard may have been the first of a new hold
 		h.begin(lock, call, i, e, called)
 	}
 }

@@ -261,7 +261,8 @@ func (v *view) renewed(f *fact) {
 	h := v.hold(f.client, f.lock)
 	h.declare(f.e, f.op.calledAt)
 	if !f.hold.active(f.e.At) && h.active(f.e.At) {
-		h.op, h.since, h.sinceAt = f.op.id, f.i, f.e.At
+		// While it was over, it may have been lost, and taken once by an acquire whose answer nobody heard.
+		h.op, h.since, h.sinceAt, h.count = f.op.id, f.i, f.e.At, 1
 		f.began = true
 	}
 }
