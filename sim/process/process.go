@@ -1,0 +1,163 @@
+// Package process runs one client of locks in the model: the locks' own code, in coroutines that move only when their user says so.
+// Everything that a lock can learn comes in through its Env, and so through here: replies, the clock, tokens, the end of a wait.
+//
+// A process is a deterministic function of what it is given. Nothing in it waits for real, and nothing runs by itself.
+package process
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// Host answers what a lock asks in the middle of a step, without waiting.
+type Host interface {
+	// Now is what the client's clock shows.
+	Now() time.Time
+	// Token is a value that no other call returns, in any process.
+	Token() string
+}
+
+// Process is one client. It is used by one goroutine. Close ends it; one that is not closed leaves coroutines behind.
+type Process struct {
+	host    Host
+	shared  map[string]any
+	handles map[string]*env
+	order   []*env
+	tasks   []*task // by number; nil: it has ended
+	ready   []*task
+	running *task // who is asking the Env right now
+	conns   map[int]bool
+	scopes  int
+	steps   int
+	notices []Notice
+	failed  error
+}
+
+// New is a process without locks.
+func New(host Host) *Process {
+	return &Process{host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}}
+}
+
+// Open makes a lock, under a name that it goes by in this process. It has so many servers.
+func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {
+	e := &env{process: p, handle: handle, resends: spec.Resends, scope: p.newScope(nil)}
+	for i := range servers {
+		e.servers = append(e.servers, server{process: p, index: i, resends: spec.Resends})
+	}
+	e.lock = spec.New(e, opts)
+	p.handles[handle] = e
+	p.order = append(p.order, e)
+}
+
+// Lock is the lock that goes by the name.
+func (p *Process) Lock(handle string) impls.Lock { return p.handles[handle].lock }
+
+// Env is the Env of the lock that goes by the name.
+func (p *Process) Env(handle string) impls.Env { return p.handles[handle] }
+
+// Operation is what an operation does, from its beginning to its end. What it returns comes out as a Notice.
+type Operation func(ctx Context, lock impls.Lock) Answer
+
+// Answer is what an operation came to.
+type Answer struct {
+	Outcome history.Outcome
+	// Valid is for how long the lock declares its hold to be good; Limited: it declares that at all.
+	Valid   time.Duration
+	Limited bool
+	Fence   int64
+	Err     error
+	// Read and Wrote are what work found and left.
+	Read, Wrote int64
+}
+
+// Call begins an operation on a lock, and runs it as far as it comes. It returns the number of the task that carries it out.
+func (p *Process) Call(handle string, op history.Op, run Operation) int {
+	e := p.handles[handle]
+	scope := p.newScope(e.scope)
+	t := p.spawn(func() {
+		answer := run(Context{scope}, e.lock)
+		p.say(Notice{Kind: Returned, Handle: handle, Op: op, Answer: answer})
+		e.acquiring = false
+		p.notices = append(p.notices, e.kept...)
+		e.kept = nil
+	})
+	t.scope = scope
+	e.acquiring = op == history.OpAcquire
+	p.settle()
+	return t.number
+}
+
+// Cancel gives an operation up: from now on its context has ended.
+func (p *Process) Cancel(task int) {
+	if t := p.tasks[task]; t != nil && t.scope != nil {
+		t.scope.end(errCanceled)
+	}
+	p.settle()
+}
+
+// Shut ends what runs beside a lock. The lock is not released.
+func (p *Process) Shut(handle string) {
+	p.handles[handle].scope.end(errCanceled)
+	p.settle()
+}
+
+// Input is what a task that waits is given.
+type Input struct {
+	Replies []redis.Reply // to a request, one for each of its commands
+	Message string        // that was received
+	// Lost: the reply, or the request itself, did not come through, and the connection gave up.
+	Lost bool
+	// Expired: the time-out of the wait came first.
+	Expired bool
+}
+
+// Resume gives a task what it waits for, and runs the process as far as it comes.
+func (p *Process) Resume(number int, in Input) {
+	t := p.tasks[number]
+	t.input = in
+	p.ready = append(p.ready, t)
+	p.settle()
+}
+
+// Waits are the tasks that have not ended, with what each waits for.
+func (p *Process) Waits() []Wait {
+	var waits []Wait
+	for _, t := range p.tasks {
+		if t != nil {
+			waits = append(waits, t.wait)
+		}
+	}
+	return waits
+}
+
+// Notices takes what has come out of the process since it was last asked.
+func (p *Process) Notices() []Notice {
+	notices := p.notices
+	p.notices = nil
+	return notices
+}
+
+// Err says that a lock did something that the model does not know, or panicked. The process is of no use after that.
+func (p *Process) Err() error { return p.failed }
+
+// Close ends all tasks where they stand.
+func (p *Process) Close() {
+	for _, t := range p.tasks {
+		if t != nil {
+			t.stop()
+		}
+	}
+	p.tasks = nil
+}
+
+func (p *Process) say(n Notice) { p.notices = append(p.notices, n) }
+
+func (p *Process) fail(format string, args ...any) {
+	if p.failed == nil {
+		p.failed = fmt.Errorf(format, args...)
+	}
+}

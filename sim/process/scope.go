@@ -1,0 +1,120 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var (
+	errCanceled = context.Canceled
+	errExpired  = context.DeadlineExceeded
+	errLost     = errors.New("the connection was lost before the reply came")
+	errImpure   = errors.New("the model cannot go on")
+)
+
+// scope is a context that ends when the model says so. It knows its time-out, but no clock.
+type scope struct {
+	parent  context.Context // nil: it is the first
+	process *Process
+	number  int
+	err     error
+	limit   time.Duration // 0: no time-out
+	step    int           // in which step of the process it began
+	done    chan struct{}
+}
+
+type scopeKey struct{}
+
+func (p *Process) newScope(parent context.Context) *scope {
+	p.scopes++
+	return &scope{parent: parent, process: p, number: p.scopes, step: p.steps, done: make(chan struct{})}
+}
+
+// Deadline is not told: a lock that acts on it would act on a clock.
+func (s *scope) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+func (s *scope) Done() <-chan struct{} { return s.done }
+
+func (s *scope) Err() error {
+	if s.err == nil && s.parent != nil {
+		return s.parent.Err()
+	}
+	return s.err
+}
+
+func (s *scope) Value(key any) any {
+	if key == (scopeKey{}) {
+		return s
+	}
+	if s.parent == nil {
+		return nil
+	}
+	return s.parent.Value(key)
+}
+
+// end ends the context, and wakes the tasks that wait within it.
+func (s *scope) end(why error) {
+	if s.Err() != nil {
+		return
+	}
+	s.err = why
+	close(s.done)
+	for _, t := range s.process.tasks {
+		if t != nil && t.blocked != nil && t.blocked.Err() != nil {
+			t.blocked = nil
+			s.process.ready = append(s.process.ready, t)
+		}
+	}
+}
+
+// Context is the context of an operation, or of what runs beside it.
+type Context struct{ scope *scope }
+
+// Ctx is the context as a lock wants it.
+func (c Context) Ctx() context.Context {
+	if c.scope == nil {
+		return context.Background()
+	}
+	return c.scope
+}
+
+// Err says whether the context has ended.
+func (c Context) Err() error { return c.Ctx().Err() }
+
+// contextOf finds what the model knows about a context that a lock uses. One that cannot end hides those around it.
+func contextOf(ctx context.Context) Context {
+	if ctx.Done() == nil {
+		return Context{}
+	}
+	s, _ := ctx.Value(scopeKey{}).(*scope)
+	return Context{s}
+}
+
+// timed is the nearest context around that has a time-out and has not ended.
+func (c Context) timed() *scope {
+	for s := c.scope; s != nil; {
+		if s.limit > 0 && s.err == nil {
+			return s
+		}
+		if s.parent == nil {
+			return nil
+		}
+		s = contextOf(s.parent).scope
+	}
+	return nil
+}
+
+// expire ends the context with that number.
+func (c Context) expire(number int) {
+	for s := c.scope; s != nil; {
+		if s.number == number {
+			s.end(errExpired)
+			return
+		}
+		if s.parent == nil {
+			return
+		}
+		s = contextOf(s.parent).scope
+	}
+}

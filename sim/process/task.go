@@ -1,0 +1,173 @@
+package process
+
+import (
+	"iter"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Kind is the kind of a wait.
+type Kind uint8
+
+// What a task can wait for.
+const (
+	Request Kind = iota + 1 // the reply to its commands
+	Sleep                   // the end of a time
+	Message                 // something published
+	Join                    // the end of another task
+)
+
+// Resource is the server number of the protected resource.
+const Resource = -1
+
+// Wait is what a task waits for.
+type Wait struct {
+	Task int
+	Kind Kind
+	// Of a Request: the commands, which the server carries out in a row, and the server. Conn is the connection that they must
+	// go through, which the task has to itself; 0: any.
+	Commands [][]string
+	Server   int
+	Conn     int
+	// Length is how long a Sleep takes by the client's clock.
+	Length time.Duration
+	// Limit is the time-out of the wait, counted from when Timer was begun; Timer 0: there is none. Begun: that was just now.
+	Limit time.Duration
+	Timer int
+	Begun bool
+	// Seq tells one wait of a process from another.
+	Seq int
+}
+
+// NoticeKind is the kind of a notice.
+type NoticeKind uint8
+
+// What comes out of a process.
+const (
+	Returned NoticeKind = iota + 1 // an operation has ended
+	Lost                           // a lock says that it is no longer held
+	Renewed                        // a lock says for how long it is held from now
+	Hangup                         // a connection has been closed
+)
+
+// Notice is something that came out of a process.
+type Notice struct {
+	Kind   NoticeKind
+	Handle string
+	Op     history.Op
+	Answer Answer
+	Why    string        // of Lost
+	Valid  time.Duration // of Renewed
+	// Of Hangup:
+	Server, Conn int
+}
+
+// task is one coroutine.
+type task struct {
+	process *Process
+	number  int
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	wait    Wait
+	input   Input
+	blocked *scope // the nearest context of the wait that can end; nil: none can
+	scope   *scope // of an operation
+	ended   bool
+	joiners []*task
+	timer   int // of its last wait
+}
+
+// stopped unwinds a task that is not to go on.
+type stopped struct{}
+
+// spawn makes a task that will run when the process settles. It takes the lowest number that is free.
+func (p *Process) spawn(run func()) *task {
+	t := &task{process: p}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		defer func() {
+			if r := recover(); r != nil {
+				if _, ours := r.(stopped); !ours {
+					p.fail("the lock panicked: %v", r)
+				}
+			}
+		}()
+		t.yield = yield
+		run()
+	})
+	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
+		t.number++
+	}
+	if t.number == len(p.tasks) {
+		p.tasks = append(p.tasks, nil)
+	}
+	p.tasks[t.number] = t
+	p.ready = append(p.ready, t)
+	return t
+}
+
+// settle runs tasks until all wait.
+func (p *Process) settle() {
+	p.steps++
+	for len(p.ready) > 0 {
+		t := p.ready[0]
+		p.ready = p.ready[1:]
+		if t.ended {
+			continue
+		}
+		p.running = t
+		_, more := t.next()
+		p.running = nil
+		if more {
+			continue
+		}
+		t.ended = true
+		p.tasks[t.number] = nil
+		p.ready = append(p.ready, t.joiners...)
+	}
+}
+
+// block is called by the task that runs: it waits.
+func (p *Process) block(ctx Context, w Wait) (Input, error) {
+	t := p.running
+	if t == nil {
+		p.fail("the lock used its Env from a goroutine of its own")
+		return Input{}, errImpure
+	}
+	p.limit(t, ctx, &w)
+	w.Task, w.Seq = t.number, t.wait.Seq+1
+	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
+	if !t.yield(struct{}{}) {
+		panic(stopped{})
+	}
+	t.blocked = nil
+	if t.input.Expired {
+		ctx.expire(w.Timer)
+	}
+	return t.input, ctx.Err()
+}
+
+// limit puts the time-out of the wait into it.
+func (p *Process) limit(t *task, ctx Context, w *Wait) {
+	timed := ctx.timed()
+	if timed == nil {
+		t.timer = 0
+		return
+	}
+	w.Timer, w.Limit = timed.number, timed.limit
+	w.Begun = t.timer != timed.number
+	if w.Begun && timed.step != p.steps {
+		p.fail("a time-out was begun before the wait that it is for: the model does not know how much of it is left")
+	}
+	t.timer = timed.number
+}
+
+// join waits until another task has ended.
+func (p *Process) join(other *task) {
+	if other.ended {
+		return
+	}
+	other.joiners = append(other.joiners, p.running)
+	_, _ = p.block(Context{}, Wait{Kind: Join})
+}
