@@ -33,6 +33,7 @@ type Process struct {
 	conns   map[int]bool
 	scopes  int
 	steps   int
+	waits   int
 	notices []Notice
 	failed  error
 }
@@ -139,6 +140,16 @@ func (p *Process) Notices() []Notice {
 	notices := p.notices
 	p.notices = nil
 	return notices
+}
+
+// Busy says whether an operation is under way.
+func (p *Process) Busy() bool {
+	for _, t := range p.tasks {
+		if t != nil && t.scope != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Err says that a lock did something that the model does not know, or panicked. The process is of no use after that.

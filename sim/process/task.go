@@ -136,7 +136,8 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 		return Input{}, errImpure
 	}
 	p.limit(t, ctx, &w)
-	w.Task, w.Seq = t.number, t.wait.Seq+1
+	p.waits++
+	w.Task, w.Seq = t.number, p.waits
 	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
 	if !t.yield(struct{}{}) {
 		panic(stopped{})

@@ -1,0 +1,339 @@
+package explore
+
+import (
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// watcher is told what a move comes to, where somebody wants to know.
+type watcher interface {
+	// called and returned are the two ends of a client's operation.
+	called(client int, op history.Op)
+	returned(client int, op history.Op, a process.Answer)
+	// notice is what a lock said on its own account.
+	notice(client int, n process.Notice)
+	// sent is a request that a server has carried out, with what was under its key before and after.
+	sent(q sending, reply uint32, before, after history.State)
+	// passed is time.
+	passed(d ms)
+}
+
+// sending is a request that arrives at a server.
+type sending struct {
+	client  int
+	op      history.Op // in whose course it was sent; none: beside them
+	ended   bool       // that operation has ended
+	unheard bool       // nobody waits for the reply
+	request uint32
+}
+
+// apply makes a move. The anomalies that it shows are with the judge.
+func (x *explorer) apply(s *state, m move) error {
+	x.judge.s = s
+	c := &s.clients[m.client]
+	switch m.kind {
+	case movePass:
+		x.pass(s, m)
+		return nil
+	case moveJump, moveRestart, moveFail:
+		x.hit(s, m)
+		return nil
+	case moveServe, moveTwice, moveArrive:
+	default:
+		x.stepped(c, m)
+	}
+	switch m.kind {
+	case moveCall:
+		return x.call(s, int(m.client))
+	case moveServe, moveTwice:
+		// A client that stood still before its request was carried out had not sent it yet.
+		x.stepped(c, m)
+		n := &x.automaton.nodes[c.node]
+		r := n.slots[m.slot].request
+		op := x.operationOf(c, int(m.slot))
+		if m.kind == moveTwice {
+			s.spent[Duplicate]++
+			c.travel[c.room()] = r | uint32(op)<<travelOp | current
+			c.sortTravel()
+		}
+		c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, request: r})
+		return nil
+	case moveArrive:
+		r := c.travel[m.slot]
+		c.travel[m.slot] = 0
+		c.sortTravel()
+		x.serve(s, sending{
+			client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, unheard: true, request: r & travelAll,
+		})
+		return nil
+	case moveTake:
+		reply := c.replies[m.slot]
+		c.replies[m.slot] = 0
+		return x.give(s, int(m.client), input{inputReply, m.slot, reply})
+	case moveExpire:
+		return x.give(s, int(m.client), input{inputExpired, m.slot, 0})
+	case moveWake:
+		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
+	case moveLose:
+		s.spent[LostReply]++
+		c.replies[m.slot] = 0
+		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
+	case moveLate:
+		s.spent[LateRequest]++
+		r := x.automaton.nodes[c.node].slots[m.slot].request
+		c.travel[c.room()] = r | uint32(x.operationOf(c, int(m.slot)))<<travelOp | current
+		c.sortTravel()
+		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
+	case moveCrash:
+		s.spent[Crash]++
+		x.crash(s, int(m.client))
+	case moveAhead:
+		s.spent[ClockAhead]++
+		c.skew = 1
+	case moveBehind:
+		s.spent[ClockBehind]++
+		c.skew = -1
+	}
+	return nil
+}
+
+// stepped: the client does not stand still any more, nor does its work go on if the step is its own.
+func (x *explorer) stepped(c *client, m move) {
+	c.clear(asleep)
+	if m.slot == 0 {
+		c.clear(busy)
+	}
+}
+
+// operationOf is the operation in whose course a task of a client runs; none for what runs beside them.
+func (x *explorer) operationOf(c *client, slot int) history.Op {
+	if slot != 0 || x.automaton.nodes[c.node].idle {
+		return history.OpNone
+	}
+	switch c.phase {
+	case acquiring:
+		return history.OpAcquire
+	case working:
+		return history.OpWork
+	case releasing:
+		return history.OpRelease
+	}
+	return history.OpNone
+}
+
+// sortTravel keeps places in order, so that it makes no difference which of two went first.
+func (c *client) sortTravel() {
+	if c.travel[0] < c.travel[1] {
+		c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
+	}
+}
+
+func (x *explorer) circumstances(s *state, i int) circumstances {
+	return circumstances{clock: s.now + ms(s.clients[i].skew)*x.skew, used: x.usedTokens(s).of(i)}
+}
+
+// usedTokens are those that somebody still knows.
+func (x *explorer) usedTokens(s *state) (used tokens) {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.phase != crashed {
+			used |= x.automaton.nodes[c.node].tokens
+		}
+		for _, r := range c.replies {
+			used |= x.texts.replies[r].tokens
+		}
+		for _, r := range c.travel {
+			used |= x.texts.requests[r&travelAll].tokens
+		}
+	}
+	for i := range x.serverCount {
+		used |= x.servers.states[s.servers[i]].tokens
+		used |= x.servers.states[s.former[i]].tokens
+	}
+	return used
+}
+
+func (x *explorer) call(s *state, i int) error {
+	c := &s.clients[i]
+	op, _ := c.next()
+	if x.watcher != nil {
+		x.watcher.called(i, op)
+	}
+	x.judge.called(i, op)
+	return x.give(s, i, input{inputCall, 0, uint32(op)})
+}
+
+// give hands a client an input, and takes in what comes of it.
+func (x *explorer) give(s *state, i int, in input) error {
+	c := &s.clients[i]
+	e, err := x.automaton.step(c.node, in, x.circumstances(s, i))
+	if err != nil {
+		return err
+	}
+	before := &x.automaton.nodes[c.node]
+	// What a task has given up is still on its way, and arrives soon.
+	for k := range before.slots {
+		if e.dropped&(1<<k) == 0 {
+			continue
+		}
+		if c.replies[k] == 0 && c.room() >= 0 {
+			c.travel[c.room()] = before.slots[k].request | uint32(x.operationOf(c, k))<<travelOp | current | surely
+			c.sortTravel()
+		}
+		c.replies[k] = 0
+	}
+	c.node = e.to
+	after := &x.automaton.nodes[e.to]
+	for k := range after.slots {
+		switch {
+		case after.slots[k].kind == 0:
+			c.due[k] = never
+		case e.fresh&(1<<k) != 0 && after.slots[k].due != goesOn:
+			c.due[k] = after.slots[k].due
+		}
+	}
+	for _, n := range x.automaton.said[e.said] {
+		x.hear(s, i, n)
+	}
+	return nil
+}
+
+// hear takes in what a lock said.
+func (x *explorer) hear(s *state, i int, n process.Notice) {
+	switch n.Kind {
+	case process.Returned:
+		if x.watcher != nil {
+			x.watcher.returned(i, n.Op, n.Answer)
+		}
+		x.judge.returned(i, n.Op, n.Answer)
+		c := &s.clients[i]
+		for k := range c.travel {
+			c.travel[k] &^= current
+		}
+		c.sortTravel()
+		if c.phase == waiting && int(c.round) == x.config.Rounds {
+			c.phase = finished
+		}
+		return
+	case process.Lost:
+		x.judge.lost(i)
+	case process.Renewed:
+		x.judge.renewed(i, n.Valid)
+	}
+	if x.watcher != nil {
+		x.watcher.notice(i, n)
+	}
+}
+
+// serve has a server carry out a request and returns the number of the reply.
+func (x *explorer) serve(s *state, q sending) uint32 {
+	server := x.texts.requests[q.request].server
+	if server == process.Resource {
+		return x.serveResource(s, q)
+	}
+	before := s.servers[server]
+	done := x.servers.serve(before, q.request, q.client)
+	s.servers[server] = done.next
+	was, is := x.servers.states[before].lock, x.servers.states[done.next].lock
+	if x.watcher != nil {
+		x.watcher.sent(q, done.reply, was, is)
+	}
+	if done.next != before {
+		x.stir(s)
+		if x.config.Budget[FailOver] > 0 {
+			s.former[server] = before + 1
+		}
+	}
+	if done.named {
+		x.judge.command(deed{sending: q, effect: done.effect, before: was.Exists(), after: is})
+	}
+	if q.op != history.OpNone && !q.ended {
+		s.clients[q.client].since = 0
+	}
+	return done.reply
+}
+
+func (x *explorer) serveResource(s *state, q sending) uint32 {
+	before := s.resource
+	done := x.resource.serve(before, q.request, q.client)
+	s.resource = done.next
+	was, is := x.resource.states[before].lock, x.resource.states[done.next].lock
+	if x.watcher != nil {
+		x.watcher.sent(q, done.reply, was, is)
+	}
+	if done.effect != history.EffectNone {
+		x.judge.wrote(q.client)
+	}
+	return done.reply
+}
+
+// stir: something has changed, so that a try that was refused may now come to something else.
+func (x *explorer) stir(s *state) {
+	for i := range x.clients {
+		s.clients[i].clear(futile)
+	}
+}
+
+func (x *explorer) pass(s *state, m move) {
+	if x.watcher != nil {
+		x.watcher.passed(m.d)
+	}
+	s.spent[Pause] += uint8(ones(m.paused))
+	s.spent[Overwork] += uint8(ones(m.busy))
+	for i := range x.clients {
+		c := &s.clients[i]
+		if m.paused&(1<<i) != 0 {
+			c.set(asleep)
+		}
+		if m.busy&(1<<i) != 0 {
+			c.set(busy)
+		}
+		for k, due := range c.due {
+			if due != never {
+				c.due[k] = max(due-m.d, 0)
+			}
+		}
+	}
+	for i := range x.serverCount {
+		before := s.servers[i]
+		s.servers[i] = x.servers.tick(before, m.d)
+		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
+			x.judge.facts |= wasExpired
+		}
+		if s.former[i] != 0 {
+			s.former[i] = x.servers.tick(s.former[i]-1, m.d) + 1
+		}
+	}
+	x.judge.pass(m.d)
+	if x.timed {
+		s.now += m.d
+	}
+	x.stir(s)
+}
+
+// hit is a fault of a server.
+func (x *explorer) hit(s *state, m move) {
+	i := m.client
+	switch m.kind {
+	case moveJump:
+		s.spent[ServerJump]++
+		s.servers[i] = x.servers.tick(s.servers[i], 2*x.lease)
+	case moveRestart:
+		s.spent[Restart]++
+		s.servers[i] = x.servers.restart(s.servers[i])
+	case moveFail:
+		s.spent[FailOver]++
+		s.servers[i], s.former[i] = s.former[i]-1, 0
+	}
+	s.owner.stale = true
+	x.stir(s)
+}
+
+// crash ends a client's process. What it had sent and nobody has carried out dies with it.
+func (x *explorer) crash(s *state, i int) {
+	c := &s.clients[i]
+	x.judge.settleCharges(i, false)
+	travel := c.travel
+	*c = freshClient(i)
+	c.phase, c.travel = crashed, travel
+}

@@ -1,0 +1,111 @@
+package explore
+
+import (
+	"strconv"
+)
+
+// An end is a state in which nobody will do anything any more. Then the data must be right, and the lock must be obtainable: a
+// client that has not been there before must get it within a lease.
+
+// judgeEnd looks at an end.
+func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
+	var found anomalies
+	if x.only&lostUpdate != 0 && x.lostAtEnd(s) {
+		found |= lostUpdate
+	}
+	if x.only&stuckLock != 0 {
+		stuck, err := x.stuck(*s)
+		if err != nil {
+			return err
+		}
+		if stuck {
+			found |= stuckLock
+		}
+	}
+	if found != 0 {
+		x.note(faults, finding{found: found, steps: steps, parent: number, end: true})
+	}
+	return nil
+}
+
+// lostAtEnd says whether the counter is lower than what has been acknowledged.
+func (x *explorer) lostAtEnd(s *state) bool {
+	value := x.counter(s)
+	return value < int64(ones32(s.acked)) || s.highest > 0 && value <= int64(s.highest)-1
+}
+
+func (x *explorer) counter(s *state) int64 {
+	value, _ := strconv.ParseInt(x.resource.states[s.resource].lock.Value, 10, 64)
+	return value
+}
+
+func ones32(set uint32) int {
+	n := 0
+	for ; set != 0; set &= set - 1 {
+		n++
+	}
+	return n
+}
+
+// stuck says whether a fresh client, and whoever still wants the lock, is refused for longer than any lease lasts. It goes one way
+// only: what can happen at a time happens, in a fixed order.
+func (x *explorer) stuck(s state) (bool, error) {
+	x.clients++
+	x.judge.clients++
+	wasTimed := x.timed
+	x.timed = true // to know how much has passed
+	defer func() {
+		x.clients--
+		x.judge.clients--
+		x.timed = wasTimed
+	}()
+	fresh := x.clients - 1
+	began := s.now
+	x.judge.facts &^= 0
+	s.clients[fresh] = freshClient(fresh)
+	var moves []move
+	for {
+		x.judge.s = &s
+		for i := range x.clients {
+			if i != fresh && s.clients[i].phase == holding || s.clients[fresh].phase == holding {
+				return false, nil
+			}
+		}
+		moves = moves[:0]
+		for i := range x.clients {
+			moves = x.movesOf(moves, &s, i)
+		}
+		if len(moves) == 0 {
+			d, some := x.deadline(&s)
+			passed := s.now - began
+			if passed > x.patience() {
+				return x.refusedToTheEnd(&s, fresh), nil
+			}
+			if !some {
+				d = x.patience() - passed
+			}
+			moves = append(moves, move{kind: movePass, d: min(d+1, maxPass)})
+		}
+		if err := x.apply(&s, moves[0]); err != nil {
+			return false, err
+		}
+	}
+}
+
+// patience is how long a fresh client tries: for every lease that was taken before, or by one who asked meanwhile, to end.
+func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
+
+func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
+	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)
+}
+
+// maybeHeld: nobody can say that the lock is not held, by somebody who does not know whether he has it.
+func (x *explorer) maybeHeld(s *state) bool {
+	for i := range x.clients {
+		if s.clients[i].has(on) && s.clients[i].ends > 0 {
+			return true
+		}
+	}
+	o := &s.owner
+	return x.config.Lock.Leaseless && o.client != 0 && !x.judge.dead(int(o.client)-1) && (o.standing == pending || o.standing == dubious)
+}

@@ -1,0 +1,180 @@
+// Package explore looks for the smallest set of faults that breaks a lock, or shows that none does within bounds. The lock's own
+// code is run; what is chosen is all that surrounds it: who goes next, what gets lost, how time passes.
+//
+// The search goes by the number of faults spent, then by steps. So what it finds first is smallest.
+package explore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+)
+
+// Config says what to explore, and within which bounds.
+type Config struct {
+	Lock    impls.Spec
+	Clients int // 1 to 4
+	Rounds  int // acquire, work, release: how often each client goes through it
+	Servers int // 0: as many as the lock wants
+	Budget  Budget
+	// MostFaults bounds the sum of all faults.
+	MostFaults int
+	// Only these anomalies are looked for; none: all.
+	Only []checker.Name
+	// The search stops at these limits, and then does not say that the lock holds. 0: there is none.
+	States int
+	Memory int // bytes
+	Time   time.Duration
+	// NoSymmetry takes clients for different. Plain also goes every way that makes no difference; it is for tests.
+	NoSymmetry, Plain bool
+	// Progress is called now and then.
+	Progress func(Progress)
+}
+
+// Progress is how far an exploration has come.
+type Progress struct {
+	States   int
+	Steps    int // from the beginning, of those that are looked at now
+	Frontier int // states that have been found and not been looked at
+	Memory   int // bytes, of what grows
+	Faults   int // spent by those that are looked at now
+	Took     time.Duration
+}
+
+// Result is what came of an exploration.
+type Result struct {
+	// Found is the counterexample; nil: there is none within the bounds, or none was found before a limit.
+	Found *Trace
+	// Limit says what stopped the search before it was complete; empty: nothing did.
+	Limit string
+	Progress
+	// Learned is how many steps the lock's own code has made; Nodes how many local states of clients there are.
+	Learned, Nodes int
+	// Longest is the number of steps of the longest path.
+	Longest int
+	// Facts are what was seen at all: "held", "refused", "expired", "handed over".
+	Facts []string
+	// Symmetric: clients that differ only in their name were taken for one.
+	Symmetric bool
+	// Horizon is the time after which nothing was looked at any more; 0: it did not matter.
+	Horizon time.Duration
+	// Collision is how likely it is that two different states were taken for the same.
+	Collision float64
+	// Disputed are traces in which the explorer saw an anomaly and the checker did not.
+	Disputed []Dispute
+}
+
+// Dispute is a trace that the judges do not agree about.
+type Dispute struct {
+	Anomaly checker.Name
+	Verdict checker.Verdict
+	Trace   *Trace
+}
+
+// Complete says whether everything within the bounds was looked at.
+func (r *Result) Complete() bool { return r.Limit == "" }
+
+// leaseLength is the lease of every lock here. Its third, tenth and twelfth part are whole milliseconds.
+const leaseLength = 1200 * time.Millisecond
+
+// horizon is how many leases an exploration looks ahead where time is told apart.
+const horizon = 4
+
+// explorer is one search. It is used by one goroutine.
+type explorer struct {
+	config      Config
+	clients     int
+	serverCount int
+	lease, skew ms
+	horizon     ms
+	timed       bool // states at different times are different
+	beyond      bool // something lies beyond the horizon
+	only        anomalies
+
+	texts     *texts
+	servers   *servers
+	resource  *servers
+	automaton *automaton
+	judge     judge
+	watcher   watcher
+
+	seen     *table
+	parents  []uint32
+	steps    []uint32    // the packed move from the parent
+	queues   []queue     // by faults spent
+	findings [][]finding // by faults spent
+	longest  int
+	written  []byte
+	scratch  []byte
+
+	reordered state
+	result    Result
+	began     time.Time
+}
+
+// errReads: the search has to begin again, because a lock has turned out to read clocks.
+var errReads = errors.New("the lock reads clocks")
+
+// Explore searches. The error is of a lock that cannot be explored, or of the context.
+func Explore(ctx context.Context, config Config) (*Result, error) {
+	x := newExplorer(config, !config.NoSymmetry, config.Lock.Renews)
+	for {
+		err := x.search(ctx)
+		switch {
+		case errors.Is(err, errAsymmetric):
+			x = newExplorer(config, false, x.timed)
+		case errors.Is(err, errReads):
+			x = newExplorer(config, len(x.texts.orders) > 1, true)
+		case err != nil:
+			return nil, err
+		default:
+			return &x.result, nil
+		}
+	}
+}
+
+func newExplorer(config Config, symmetric, timed bool) *explorer {
+	x := &explorer{
+		config: config, clients: config.Clients, serverCount: config.Servers,
+		lease: ms(leaseLength / time.Millisecond), timed: timed, began: time.Now(),
+	}
+	if x.serverCount == 0 {
+		x.serverCount = max(config.Lock.Servers, 1)
+	}
+	x.skew, x.horizon = x.lease*3/2, x.lease*horizon
+	all := orders(1)
+	if symmetric {
+		all = orders(config.Clients)
+	}
+	for i, d := range checker.Definitions() {
+		for _, name := range config.Only {
+			if d.Name == name {
+				x.only |= 1 << i
+			}
+		}
+	}
+	if x.only == 0 {
+		x.only = ^anomalies(0)
+	}
+	x.texts = newTexts(all)
+	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
+	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
+	x.judge = judge{
+		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),
+		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1,
+	}
+	x.seen, x.queues, x.findings = newTable(), make([]queue, config.MostFaults+1), make([][]finding, config.MostFaults+1)
+	return x
+}
+
+// initial is the state in which nobody has done anything.
+func (x *explorer) initial() *state {
+	s := &state{}
+	for i := range s.clients {
+		s.clients[i] = freshClient(i)
+	}
+	return s
+}

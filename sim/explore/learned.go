@@ -1,0 +1,441 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// A lock is a deterministic function of what it is given. So the explorer learns each client once, as an automaton: in which
+// local state which input leads to which next requests. The lock's own code runs only for what has not been seen before; the
+// search itself walks plain numbers.
+//
+// Two histories of a client lead to the same local state only if they are the same, or if no operation and no background task is
+// under way and the lock remembers the same.
+
+const (
+	mostClients = 5 // one of them comes when the others have ended
+	mostSlots   = 3 // tasks of a client at a time
+)
+
+// base is what a right clock shows when an exploration begins.
+var base = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// inputKind is what a client can be given.
+type inputKind uint8
+
+const (
+	inputCall    inputKind = iota // an operation is called; arg is the history.Op
+	inputReply                    // arg is the number of the reply
+	inputLost                     // the reply will not come
+	inputExpired                  // the time-out is over
+	inputWake                     // the sleep is over
+)
+
+// input is an input, with the slot of the task that it is for.
+type input struct {
+	kind inputKind
+	slot uint8
+	arg  uint32
+}
+
+func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<5 }
+
+// circumstances are what a lock can ask for in the middle of a step.
+type circumstances struct {
+	clock ms // what the client's clock shows, from the base
+	used  uint8
+}
+
+// slot is what one task of a client waits for.
+type slot struct {
+	kind    process.Kind // 0: there is no such task
+	request uint32
+	server  int8
+	due     ms // the length of its sleep, or its time-out; never: neither
+}
+
+// node is a local state of a client.
+type node struct {
+	client uint8
+	before uint32 // the node that it was first reached from
+	by     input
+	when   circumstances
+	slots  [mostSlots]slot
+	idle   bool // no operation is under way
+	tokens tokens
+	waits  [mostSlots]int // which wait of the process each slot is at
+	// renamed is the node by order, plus 1.
+	renamed []uint32
+	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
+}
+
+// edge is one step of a client.
+type edge struct {
+	to      uint32
+	fresh   uint8 // the slots that wait for something new
+	dropped uint8 // the slots that have given up a request without its reply
+	said    uint32
+}
+
+// lesson is what has been learned of an input at a node.
+type lesson struct {
+	// reads: the step may read the clock. draws: it may draw a token. Where either is so, the edges lie with the particulars.
+	reads, draws bool
+	edge         *edge
+}
+
+func (l *lesson) exact(when circumstances) circumstances {
+	if !l.reads {
+		when.clock = 0
+	}
+	if !l.draws {
+		when.used = 0
+	}
+	return when
+}
+
+// automaton is what has been learned about the clients of a lock.
+type automaton struct {
+	spec    impls.Spec
+	opts    impls.Options
+	servers int
+	texts   *texts
+	nodes   []node             // the first are the beginnings of the clients
+	byWhat  map[string]uint32  // nodes by client and by what it remembers
+	lessons map[uint64]*lesson // by node and input
+	special map[particular]*edge
+	said    [][]process.Notice // what came out of a step
+	saidBy  map[string]uint32
+	live    *student // the process that was taught last
+	steps   int      // that the lock's own code has made
+	reads   bool     // some step has read a clock
+}
+
+type particular struct {
+	node, input uint32
+	when        circumstances
+}
+
+// student is a process that stands at a node.
+type student struct {
+	process *process.Process
+	host    *host
+	at      uint32
+}
+
+// host answers what a lock asks in the middle of a step.
+type host struct {
+	client int
+	when   circumstances
+	read   bool
+	drawn  uint8
+}
+
+func (h *host) Now() time.Time {
+	h.read = true
+	return base.Add(duration(h.when.clock))
+}
+
+// Token is the first that is not in use.
+func (h *host) Token() string {
+	n := bits.TrailingZeros8(^(h.when.used | h.drawn))
+	h.drawn |= 1 << n
+	return tokenName(h.client, n)
+}
+
+func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
+	a := &automaton{
+		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
+		byWhat: map[string]uint32{}, lessons: map[uint64]*lesson{}, special: map[particular]*edge{}, saidBy: map[string]uint32{},
+	}
+	a.say(nil)
+	for client := range clients {
+		s := a.newStudent(client)
+		memory, _ := s.process.Memory()
+		a.byWhat[string(rune(client))+string(memory)] = uint32(client)
+		a.nodes = append(a.nodes, node{
+			client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders)),
+		})
+	}
+	return a
+}
+
+func (a *automaton) newStudent(client int) *student {
+	h := &host{client: client}
+	p := process.New(h)
+	p.Open("lock", a.spec, a.opts, a.servers)
+	return &student{process: p, host: h, at: uint32(client)}
+}
+
+// step is where an input takes a client from a node.
+func (a *automaton) step(at uint32, in input, when circumstances) (*edge, error) {
+	key := uint64(at)<<32 | uint64(in.packed())
+	l := a.lessons[key]
+	if l != nil && l.edge != nil {
+		return l.edge, nil
+	}
+	if l != nil {
+		if e := a.special[particular{at, in.packed(), l.exact(when)}]; e != nil {
+			return e, nil
+		}
+	} else {
+		l = &lesson{}
+		a.lessons[key] = l
+	}
+	e, err := a.learn(at, in, when, l)
+	if err != nil {
+		return nil, err
+	}
+	if l.reads || l.draws {
+		a.special[particular{at, in.packed(), l.exact(when)}] = e
+	} else {
+		l.edge = e
+	}
+	a.reads = a.reads || l.reads
+	return e, nil
+}
+
+// readsClock says whether a step that has been learned may read the clock.
+func (a *automaton) readsClock(at uint32, in input) bool {
+	return a.lessons[uint64(at)<<32|uint64(in.packed())].reads
+}
+
+// learn runs the lock's own code.
+func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*edge, error) {
+	s, err := a.studentAt(at)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := a.give(s, in, when)
+	if err != nil {
+		return nil, a.impure(err)
+	}
+	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0
+	n, err := a.describe(s)
+	if err != nil {
+		return nil, err
+	}
+	n.before, n.by, n.when = at, in, when
+	n.tokens |= a.nodes[at].tokens | tokens(s.host.drawn)<<(mostTokens*int(n.client))
+	if in.kind == inputReply {
+		n.tokens |= a.texts.replies[in.arg].tokens
+	}
+	e := &edge{said: a.say(notices)}
+	for i, now := range n.slots {
+		old := a.nodes[at].slots[i]
+		same := now.kind != 0 && old.kind != 0 && n.waits[i] == a.nodes[at].waits[i]
+		if now.kind != 0 && !same {
+			e.fresh |= 1 << i
+		}
+		given := int(in.slot) == i && in.kind != inputCall && in.kind != inputExpired
+		if old.kind == process.Request && !same && !given {
+			e.dropped |= 1 << i
+		}
+	}
+	e.to = a.place(n, s)
+	return e, nil
+}
+
+// place finds the node that a description fits, or adds it.
+func (a *automaton) place(n node, s *student) uint32 {
+	what := ""
+	if memory, ok := s.process.Memory(); ok && n.idle {
+		what = string(rune(n.client)) + string(memory)
+		if known, ok := a.byWhat[what]; ok {
+			a.dismiss() // it has come here on another way than the node's own, on which it is taught
+			return known
+		}
+		n.tokens = mentioned(what)
+	}
+	n.renamed = make([]uint32, len(a.texts.orders))
+	a.nodes = append(a.nodes, n)
+	s.at = uint32(len(a.nodes) - 1)
+	if what != "" {
+		a.byWhat[what] = s.at
+	}
+	return s.at
+}
+
+// describe says what a process waits for.
+func (a *automaton) describe(s *student) (n node, err error) {
+	n.client, n.idle = uint8(s.host.client), true
+	for _, w := range s.process.Waits() {
+		if w.Task >= mostSlots {
+			return n, a.impure(fmt.Errorf("it runs more than %d tasks at a time", mostSlots))
+		}
+		sl := slot{kind: w.Kind, due: never}
+		switch {
+		case w.Kind == process.Request:
+			sl.request, sl.server = a.texts.request(w), int8(w.Server)
+			if w.Timer != 0 {
+				sl.due = wholeMS(w.Limit)
+			}
+			if w.Timer != 0 && !w.Begun {
+				sl.due = goesOn
+			}
+		case w.Kind == process.Sleep && w.Timer == 0:
+			sl.due = wholeMS(w.Length)
+		case w.Kind == process.Join:
+		default:
+			return n, a.impure(errors.New("it waits in a way that the explorer does not know"))
+		}
+		n.slots[w.Task], n.waits[w.Task] = sl, w.Seq
+		n.tokens |= a.texts.requests[sl.request].tokens
+	}
+	n.idle = !s.process.Busy()
+	return n, nil
+}
+
+// goesOn is the time-out of a wait that was begun by an earlier one.
+const goesOn ms = -1
+
+// wholeMS rounds up: a wait is never shorter than it was meant to be.
+func wholeMS(d time.Duration) ms { return ms((d + time.Millisecond - 1) / time.Millisecond) }
+
+// studentAt is a process at a node. It goes there on the node's own way, and if it finds another one, the lock is not a function
+// of what it is given.
+func (a *automaton) studentAt(at uint32) (*student, error) {
+	if a.live != nil && a.live.at == at {
+		return a.live, nil
+	}
+	a.dismiss()
+	var way []uint32
+	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
+		way = append(way, n)
+	}
+	slices.Reverse(way)
+	s := a.newStudent(int(a.nodes[at].client))
+	a.live = s
+	for _, n := range way {
+		want := &a.nodes[n]
+		if _, err := a.give(s, want.by, want.when); err != nil {
+			return nil, a.impure(err)
+		}
+		met, err := a.describe(s)
+		if err != nil {
+			return nil, err
+		}
+		if met.slots != want.slots || met.idle != want.idle {
+			return nil, a.impure(fmt.Errorf("given the same twice, it did not do the same twice"))
+		}
+		s.at = n
+	}
+	return s, nil
+}
+
+// dismiss ends the process that was taught last.
+func (a *automaton) dismiss() {
+	if a.live != nil {
+		a.live.process.Close()
+		a.live = nil
+	}
+}
+
+func (a *automaton) impure(err error) error {
+	return fmt.Errorf("%s cannot be explored: %w", a.spec.Name, err)
+}
+
+// say numbers what comes out of a step; 0 is nothing.
+func (a *automaton) say(notices []process.Notice) uint32 {
+	text := ""
+	for _, n := range notices {
+		text += fmt.Sprintf("%+v;", n)
+	}
+	if n, known := a.saidBy[text]; known {
+		return n
+	}
+	a.said = append(a.said, notices)
+	a.saidBy[text] = uint32(len(a.said) - 1)
+	return uint32(len(a.said) - 1)
+}
+
+var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
+
+// patience is how long one step of a lock may take in real time. A step only computes.
+const patience = 5 * time.Second
+
+// give hands an input to a process and returns what came out of it.
+func (a *automaton) give(s *student, in input, when circumstances) ([]process.Notice, error) {
+	a.steps++
+	s.host.when, s.host.read, s.host.drawn = when, false, 0
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		s.give(in, a.texts)
+	}()
+	select {
+	case <-finished:
+		return s.process.Notices(), s.process.Err()
+	case <-time.After(patience):
+		a.live = nil // it cannot be ended
+		return nil, errNoEnd
+	}
+}
+
+func (s *student) give(in input, texts *texts) {
+	switch in.kind {
+	case inputCall:
+		op := history.Op(in.arg)
+		s.process.Call("lock", op, operationOf(op, s.process.ResourceServer()))
+	case inputReply:
+		s.process.Resume(int(in.slot), process.Input{Replies: texts.replies[in.arg].replies})
+	case inputLost:
+		s.process.Resume(int(in.slot), process.Input{Lost: true})
+	case inputExpired:
+		s.process.Resume(int(in.slot), process.Input{Expired: true})
+	case inputWake:
+		s.process.Resume(int(in.slot), process.Input{})
+	}
+}
+
+// errAsymmetric: a lock makes a difference between clients, beyond their tokens being different.
+var errAsymmetric = errors.New("the lock does not treat all clients alike")
+
+// alike says whether a node waits for the same as another, but for who is who.
+func (a *automaton) alike(o int, n, twin *node) bool {
+	for i, sl := range n.slots {
+		sl.request = a.texts.renameRequest(o, sl.request)
+		if sl != twin.slots[i] {
+			return false
+		}
+	}
+	return n.idle == twin.idle
+}
+
+// rename is the node of the client that takes a client's place, after the same has happened to it.
+func (a *automaton) rename(o int, n uint32) (uint32, error) {
+	if o == 0 {
+		return n, nil
+	}
+	if renamed := a.nodes[n].renamed[o]; renamed != 0 {
+		return renamed - 1, nil
+	}
+	renamed := uint32(a.texts.orders[o][a.nodes[n].client])
+	if a.nodes[n].before != n {
+		before, err := a.rename(o, a.nodes[n].before)
+		if err != nil {
+			return 0, err
+		}
+		in := a.nodes[n].by
+		if in.kind == inputReply {
+			in.arg = a.texts.renameReply(o, in.arg)
+		}
+		e, err := a.step(before, in, a.nodes[n].when)
+		if err != nil {
+			return 0, err
+		}
+		renamed = e.to
+	}
+	if !a.alike(o, &a.nodes[n], &a.nodes[renamed]) {
+		return 0, errAsymmetric
+	}
+	a.nodes[n].renamed[o] = renamed + 1
+	return renamed, nil
+}

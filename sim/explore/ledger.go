@@ -1,0 +1,215 @@
+package explore
+
+import (
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// deed is a command of a client to the lock.
+type deed struct {
+	sending
+	effect history.Effect
+	before bool // the key was there
+	after  history.State
+}
+
+// command takes in a command that named the lock.
+func (j *judge) command(d deed) {
+	c, o := &j.s.clients[d.client], &j.s.owner
+	if d.effect != history.EffectNone && d.effect != history.EffectRemoved && d.effect != history.EffectShortened && !d.unheard {
+		c.from = 0
+	}
+	if j.quorum {
+		j.took(d)
+		return
+	}
+	if d.before && !o.there {
+		j.take(owner{})
+	}
+	o.there, o.stale = d.before, false
+	live := j.live()
+	acquires := !d.ended && c.phase == acquiring && (d.op == history.OpAcquire || d.op == history.OpNone)
+	mine := j.claim(d, acquires)
+	if o.client != 0 && int(o.client) != d.client+1 && live {
+		j.deed(d, acquires)
+	}
+	j.meetGhost(d, acquires)
+	if d.op == history.OpRelease && !d.ended && c.has(tenure) {
+		c.set(looked)
+		if int(o.client) == d.client+1 && d.effect == history.EffectRemoved {
+			c.set(removed)
+		}
+		if int(o.client) == d.client+1 && d.effect == history.EffectReplaced {
+			c.set(changed)
+		}
+	}
+	j.apply(d, mine, acquires, live)
+	o.there = d.after.Exists()
+	j.took(d)
+}
+
+// claim is what the command founds for its client if it took the lock.
+func (j *judge) claim(d deed, acquires bool) owner {
+	c := &j.s.clients[d.client]
+	mine := owner{client: uint8(d.client) + 1, standing: dubious, there: true}
+	switch {
+	case d.after.TTL > 0:
+		mine.ends = ms(d.after.TTL / time.Millisecond)
+	case j.leaseless:
+		mine.ends = never
+	case d.op != history.OpNone && !d.ended:
+		mine.ends = j.lease - c.since
+	default:
+		mine.ends = j.lease
+	}
+	switch {
+	case acquires:
+		mine.standing = pending
+	case d.op == history.OpAcquire:
+		mine.standing = refused // it had been given up
+	case c.has(on):
+		mine.standing, mine.sure = granted, mine.ends
+	}
+	return mine
+}
+
+// deed judges what a command did to the live lock of another.
+func (j *judge) deed(d deed, acquires bool) {
+	switch d.effect {
+	case history.EffectCreated:
+		if acquires {
+			j.charge(earlyGrant, d.client, true)
+		}
+	case history.EffectReplaced:
+		if acquires {
+			j.charge(earlyGrant, d.client, true)
+		}
+		j.charge(overwrite, d.client, false)
+	case history.EffectRemoved:
+		j.charge(wrongfulDelete, d.client, false)
+	case history.EffectProlonged:
+		j.charge(wrongfulRenew, d.client, false)
+	}
+}
+
+// charge keeps an anomaly until it is known whether both were told that they had the lock, as far as that matters.
+func (j *judge) charge(what anomalies, culprit int, ifCulprit bool) {
+	c := charge{culprit: uint8(culprit), victim: j.s.owner.client - 1, ifCulprit: ifCulprit, ifVic: j.s.owner.standing == pending}
+	if !c.ifCulprit && !c.ifVic {
+		j.found |= what
+		return
+	}
+	for what > 1 {
+		what >>= 1
+		c.anomaly++
+	}
+	c.anomaly++
+	for i := range j.s.charges {
+		if j.s.charges[i] == c {
+			return
+		}
+		if j.s.charges[i].anomaly == 0 {
+			j.s.charges[i] = c
+			return
+		}
+	}
+	j.full = true
+}
+
+// settleCharges takes in how a client's acquire has ended.
+func (j *judge) settleCharges(n int, ok bool) {
+	kept := 0
+	for _, c := range j.s.charges {
+		mine, hit := c.ifCulprit && int(c.culprit) == n, c.ifVic && int(c.victim) == n
+		if c.anomaly == 0 || (mine || hit) && !ok {
+			continue
+		}
+		if mine {
+			c.ifCulprit = false
+		}
+		if hit {
+			c.ifVic = false
+		}
+		if !c.ifCulprit && !c.ifVic {
+			j.found |= 1 << (c.anomaly - 1)
+			continue
+		}
+		j.s.charges[kept] = c
+		kept++
+	}
+	clear(j.s.charges[kept:])
+}
+
+// meetGhost notes that an acquire found the lock held for somebody who was told that it had not got it.
+func (j *judge) meetGhost(d deed, acquires bool) {
+	o, c := &j.s.owner, &j.s.clients[d.client]
+	if acquires && d.before && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
+		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && j.leased(o.ends) && c.has(sawGhost) {
+		c.set(metGhost)
+	}
+}
+
+// apply records what a command did to the key.
+func (j *judge) apply(d deed, mine owner, acquires, live bool) {
+	o, own := &j.s.owner, int(j.s.owner.client) == d.client+1
+	switch d.effect {
+	case history.EffectCreated:
+		j.take(mine)
+	case history.EffectRemoved:
+		j.take(owner{})
+	case history.EffectReplaced:
+		switch {
+		case own && (live || !acquires && d.op != history.OpAcquire):
+			o.ends = mine.ends
+		case live:
+			j.s.clients[d.client].set(challenge)
+			j.s.clients[d.client].claims = mine.ends
+		default:
+			j.take(mine)
+		}
+	case history.EffectProlonged:
+		if own {
+			o.ends = mine.ends
+		}
+	case history.EffectShortened:
+		o.ends = min(o.ends, mine.ends)
+	case history.EffectUnclear:
+		if d.after.Exists() {
+			j.take(mine)
+		} else {
+			j.take(owner{})
+		}
+	}
+}
+
+func (j *judge) take(o owner) {
+	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
+		j.facts |= handedOver
+	}
+	j.s.owner = o
+	for i := range j.s.clients {
+		j.s.clients[i].clear(challenge | sawGhost | metGhost)
+		j.s.clients[i].claims = 0
+	}
+}
+
+// took remembers in which order pending acquires took the lock.
+func (j *judge) took(d deed) {
+	c := &j.s.clients[d.client]
+	if d.ended || d.op != history.OpAcquire || c.phase != acquiring {
+		return
+	}
+	switch d.effect {
+	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
+	default:
+		return
+	}
+	c.set(took)
+	c.after = 0
+	for i := range j.s.clients {
+		if i != d.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
+			j.s.clients[i].after |= 1 << d.client
+		}
+	}
+}

@@ -1,0 +1,359 @@
+package explore
+
+import (
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// kind is the kind of a move.
+type kind uint8
+
+const (
+	moveCall   kind = iota // the client calls its next operation
+	moveServe              // the server carries a request out
+	moveTake               // the reply reaches the client
+	moveExpire             // the time-out of a wait is over
+	moveWake               // a sleep is over
+	moveArrive             // a request that nobody waits for arrives; slot is its place
+	movePass               // time passes; d, and who is paused and who is busy meanwhile
+	moveCrash              // from here on, faults
+	moveLose               // the reply is lost
+	moveLate               // the request is given up, and is on its way
+	moveTwice              // the server carries a request out, and a copy is on its way
+	moveAhead
+	moveBehind
+	moveJump    // of server
+	moveRestart // of server
+	moveFail    // of server
+)
+
+// move is one step of the whole. The client and the server are those of the state that it starts from.
+type move struct {
+	kind   kind
+	client uint8 // or server
+	slot   uint8
+	paused uint8 // of movePass: who begins to stand still
+	busy   uint8 // of movePass: whose work begins to take long
+	d      ms
+}
+
+// maxPass is the longest time that a packed move can hold.
+const maxPass = 1<<14 - 1
+
+func (m move) packed() uint32 {
+	if m.kind == movePass {
+		return uint32(m.kind) | uint32(m.paused)<<4 | uint32(m.busy)<<9 | uint32(m.d)<<14
+	}
+	return uint32(m.kind) | uint32(m.client)<<4 | uint32(m.slot)<<8
+}
+
+func unpack(w uint32) move {
+	m := move{kind: kind(w & 15)}
+	if m.kind == movePass {
+		m.paused, m.busy, m.d = uint8(w>>4&31), uint8(w>>9&31), ms(w>>14)
+		return m
+	}
+	m.client, m.slot = uint8(w>>4&15), uint8(w>>8&15)
+	return m
+}
+
+// next is the operation that a client calls next; false: it has nothing to call.
+func (c *client) next() (history.Op, bool) {
+	switch c.phase {
+	case waiting:
+		return history.OpAcquire, !c.has(futile)
+	case holding:
+		if !c.has(on) || c.ends <= 0 {
+			return history.OpRelease, true // it knows better than to work
+		}
+		return history.OpWork, true
+	case worked:
+		return history.OpRelease, true
+	}
+	return history.OpNone, false
+}
+
+// moves appends all that can happen in a state.
+func (x *explorer) moves(list []move, s *state) ([]move, error) {
+	if m, ok, err := x.private(s); ok || err != nil {
+		return append(list, m), err
+	}
+	for i := range x.clients {
+		list = x.movesOf(list, s, i)
+	}
+	list = x.timeMoves(list, s)
+	return x.faultMoves(list, s), nil
+}
+
+// private finds a step that nobody but its client can notice, and that no fault can prevent: in which order it comes with those of
+// others makes no difference, so it comes first.
+func (x *explorer) private(s *state) (move, bool, error) {
+	if x.canSpend(s, LostReply) || x.config.Plain {
+		return move{}, false, nil
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.phase == finished || c.phase == crashed || c.has(asleep|busy) {
+			continue
+		}
+		n := &x.automaton.nodes[c.node]
+		for k := range n.slots {
+			if n.slots[k].kind != process.Request || c.replies[k] == 0 || c.due[k] != never {
+				continue
+			}
+			in := input{inputReply, uint8(k), c.replies[k]}
+			e, err := x.automaton.step(c.node, in, x.circumstances(s, i))
+			if err != nil {
+				return move{}, false, err
+			}
+			if e.said != 0 || e.dropped != 0 || x.automaton.readsClock(c.node, in) {
+				continue
+			}
+			after, quiet := &x.automaton.nodes[e.to], true
+			for k := range after.slots {
+				quiet = quiet && (e.fresh&(1<<k) == 0 || after.slots[k].due == never)
+			}
+			if quiet {
+				return move{kind: moveTake, client: uint8(i), slot: uint8(k)}, true, nil
+			}
+		}
+	}
+	return move{}, false, nil
+}
+
+func (x *explorer) movesOf(list []move, s *state, i int) []move {
+	c := &s.clients[i]
+	if c.phase == crashed {
+		return x.arrivals(list, c, i)
+	}
+	n := &x.automaton.nodes[c.node]
+	if _, calls := c.next(); calls && n.idle {
+		list = append(list, move{kind: moveCall, client: uint8(i)})
+	}
+	for k := range n.slots {
+		m := move{client: uint8(i), slot: uint8(k)}
+		switch {
+		case n.slots[k].kind == process.Sleep && c.due[k] <= 0:
+			m.kind = moveWake
+			list = append(list, m)
+		case n.slots[k].kind != process.Request:
+		case c.due[k] <= 0:
+			m.kind = moveExpire
+			list = append(list, m)
+			if c.replies[k] == 0 {
+				m.kind = moveServe
+				list = append(list, m)
+			}
+		case c.replies[k] == 0:
+			m.kind = moveServe
+			list = append(list, m)
+		default:
+			m.kind = moveTake
+			list = append(list, m)
+		}
+	}
+	return x.arrivals(list, c, i)
+}
+
+func (x *explorer) arrivals(list []move, c *client, i int) []move {
+	for k, r := range c.travel {
+		if r != 0 {
+			list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})
+		}
+	}
+	return list
+}
+
+// ready says whether a client has a step to make: in the main, and in what runs beside it.
+func (x *explorer) ready(s *state, i int) (main, beside bool) {
+	c := &s.clients[i]
+	if c.phase == crashed {
+		return false, false
+	}
+	n := &x.automaton.nodes[c.node]
+	_, calls := c.next()
+	main = calls && n.idle
+	for k, sl := range n.slots {
+		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0
+		if k == 0 && !n.idle {
+			main = main || steps
+		} else {
+			beside = beside || steps
+		}
+	}
+	return main, beside
+}
+
+// timeMoves lets time pass to just before, to and just after the next moment at which something ends. Whoever could make a step
+// meanwhile is paused, or has a lot of work to do under its lock: that is a fault.
+func (x *explorer) timeMoves(list []move, s *state) []move {
+	var pausing, working uint8
+	var either []int
+	for i := range x.clients {
+		c := &s.clients[i]
+		for _, r := range c.travel {
+			if r&surely != 0 {
+				return list // it arrives before
+			}
+		}
+		if c.has(asleep) {
+			continue
+		}
+		main, beside := x.ready(s, i)
+		switch {
+		case beside:
+			pausing |= 1 << i
+		case !main || c.has(busy):
+		case x.mayOverwork(c):
+			either = append(either, i)
+		default:
+			pausing |= 1 << i
+		}
+	}
+	d, some := x.deadline(s)
+	if !some {
+		return list
+	}
+	if x.timed && s.now+d+1 > x.horizon {
+		x.beyond = true
+		return list
+	}
+	for choice := range 1 << len(either) {
+		paused, busy := pausing, working
+		for bit, i := range either {
+			if choice&(1<<bit) != 0 {
+				paused |= 1 << i
+			} else {
+				busy |= 1 << i
+			}
+		}
+		if !x.canSpendMore(s, Pause, ones(paused), Overwork, ones(busy)) {
+			continue
+		}
+		for _, t := range []ms{d - 1, d, d + 1} {
+			if t > 0 && t <= maxPass {
+				list = append(list, move{kind: movePass, paused: paused, busy: busy, d: t})
+			}
+		}
+	}
+	return list
+}
+
+// mayOverwork says whether a client is in a hold with something running beside it: without that, it is as good as paused.
+func (x *explorer) mayOverwork(c *client) bool {
+	n := &x.automaton.nodes[c.node]
+	return n.idle && (c.phase == holding || c.phase == worked) && (n.slots[1].kind != 0 || n.slots[2].kind != 0 || n.slots[0].kind != 0)
+}
+
+// deadline is the next moment at which something ends.
+func (x *explorer) deadline(s *state) (d ms, some bool) {
+	d = never
+	add := func(t ms) {
+		if t > 0 && t < d {
+			d = t
+		}
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		add(c.ends)
+		for _, due := range c.due {
+			add(due)
+		}
+		if c.skew != 0 && s.owner.ends != never {
+			add(s.owner.ends - ms(c.skew)*x.skew)
+		}
+	}
+	for i := range x.serverCount {
+		for _, left := range x.servers.states[s.servers[i]].expiries {
+			add(left)
+		}
+	}
+	if s.owner.client != 0 {
+		add(s.owner.ends)
+	}
+	return d, d != never
+}
+
+func (x *explorer) faultMoves(list []move, s *state) []move {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.phase == crashed || c.phase == finished {
+			continue
+		}
+		n := &x.automaton.nodes[c.node]
+		fresh := c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
+		if fresh && x.automaton.reads && c.skew == 0 && s.now == 0 {
+			if x.canSpend(s, ClockAhead) {
+				list = append(list, move{kind: moveAhead, client: uint8(i)})
+			}
+			if x.canSpend(s, ClockBehind) {
+				list = append(list, move{kind: moveBehind, client: uint8(i)})
+			}
+		}
+		if x.canSpend(s, Crash) && !(c.phase == waiting && n.idle) {
+			list = append(list, move{kind: moveCrash, client: uint8(i)})
+		}
+		for k, sl := range n.slots {
+			if sl.kind != process.Request {
+				continue
+			}
+			m := move{client: uint8(i), slot: uint8(k)}
+			if c.replies[k] != 0 && x.canSpend(s, LostReply) {
+				m.kind = moveLose
+				list = append(list, m)
+			}
+			if c.replies[k] == 0 && x.canSpend(s, LateRequest) && c.room() >= 0 {
+				m.kind = moveLate
+				list = append(list, m)
+			}
+			if c.replies[k] == 0 && x.canSpend(s, Duplicate) && c.room() >= 0 {
+				m.kind = moveTwice
+				list = append(list, m)
+			}
+		}
+	}
+	for i := range x.serverCount {
+		m := move{client: uint8(i)}
+		state := &x.servers.states[s.servers[i]]
+		if x.canSpend(s, ServerJump) && len(state.expiries) > 0 {
+			m.kind = moveJump
+			list = append(list, m)
+		}
+		if x.canSpend(s, Restart) && s.servers[i] != 0 {
+			m.kind = moveRestart
+			list = append(list, m)
+		}
+		if x.canSpend(s, FailOver) && s.former[i] != 0 {
+			m.kind = moveFail
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// room is a free place for a request on its way; negative: there is none.
+func (c *client) room() int {
+	for k, r := range c.travel {
+		if r == 0 {
+			return k
+		}
+	}
+	return -1
+}
+
+func (x *explorer) canSpend(s *state, f Fault) bool {
+	return s.spent[f] < x.config.Budget[f] && s.faults() < x.config.MostFaults
+}
+
+func (x *explorer) canSpendMore(s *state, f Fault, n int, g Fault, m int) bool {
+	return (n == 0 || int(s.spent[f])+n <= int(x.config.Budget[f])) && (m == 0 || int(s.spent[g])+m <= int(x.config.Budget[g])) &&
+		s.faults()+n+m <= x.config.MostFaults
+}
+
+func ones(set uint8) int {
+	n := 0
+	for ; set != 0; set &= set - 1 {
+		n++
+	}
+	return n
+}

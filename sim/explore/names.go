@@ -1,0 +1,84 @@
+package explore
+
+import "strings"
+
+// Clients are told apart by their tokens only: the third token of the first client is "C1#c". Two clients change places by changing
+// these names in all that was ever said.
+
+// mostTokens is how many tokens a client can have in use at a time.
+const mostTokens = 8
+
+// tokens is a set of tokens, mostTokens of each client.
+type tokens uint64
+
+// tokenLength is that of a token's name. It ends by itself, whatever follows.
+const tokenLength = 4
+
+func tokenName(client, n int) string {
+	return string([]byte{'C', byte('1' + client), '#', byte('a' + n)})
+}
+
+// of are the tokens of one client.
+func (t tokens) of(client int) uint8 { return uint8(t >> (mostTokens * client)) }
+
+// mentioned are the tokens that a text contains.
+func mentioned(text string) (found tokens) {
+	eachToken(text, func(_, client, n int) { found |= 1 << (mostTokens*client + n) })
+	return found
+}
+
+// eachToken calls visit for each token in a text: where it stands, and whose it is.
+func eachToken(text string, visit func(at, client, n int)) {
+	for at := 0; at+tokenLength <= len(text); at++ {
+		next := strings.IndexByte(text[at:], 'C')
+		if next < 0 || at+next+tokenLength > len(text) {
+			return
+		}
+		at += next
+		client, n := int(text[at+1])-'1', int(text[at+3])-'a'
+		if text[at+2] == '#' && client >= 0 && client < mostClients && n >= 0 && n < mostTokens {
+			visit(at, client, n)
+		}
+	}
+}
+
+// order says by which client each is replaced.
+type order [mostClients]uint8
+
+// rename puts the clients in a text into another order.
+func (o *order) rename(text string) string {
+	renamed := []byte(nil)
+	eachToken(text, func(at, client, _ int) {
+		if renamed == nil {
+			renamed = []byte(text)
+		}
+		renamed[at+1] = '1' + o[client]
+	})
+	if renamed == nil {
+		return text
+	}
+	return string(renamed)
+}
+
+// orders lists the ways in which n clients can change places; the first changes nothing.
+func orders(n int) []order {
+	var all []order
+	var o order
+	for i := range o {
+		o[i] = uint8(i)
+	}
+	var place func(at int)
+	place = func(at int) {
+		if at == n {
+			all = append(all, o)
+			return
+		}
+		for i := at; i < n; i++ {
+			o[at], o[i] = o[i], o[at]
+			place(at + 1)
+			o[at], o[i] = o[i], o[at]
+		}
+	}
+	place(0)
+	return all
+}

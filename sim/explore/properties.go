@@ -1,0 +1,330 @@
+package explore
+
+import (
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// The properties are those of the checker's monitors, written for a state that is known exactly and must stay small: what the
+// checker remembers by events, this remembers by who and since when. The checker judges every trace that is found again.
+
+// anomalies is a set of the checker's anomalies, in the order of its definitions.
+type anomalies uint32
+
+const (
+	doubleHolder anomalies = 1 << iota
+	earlyGrant
+	wrongfulDelete
+	wrongfulRenew
+	overwrite
+	staleWrite
+	lostUpdate
+	stuckLock
+	ghostLock
+	unreleasable
+	noReturn
+	falseAlarm
+	fenceRegression
+	unfair
+)
+
+// Names are the anomalies by name.
+func (a anomalies) names() []checker.Name {
+	var names []checker.Name
+	for i, d := range checker.Definitions() {
+		if a&(1<<i) != 0 {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// judge carries the state through what happens to the lock, and gathers the anomalies.
+type judge struct {
+	s         *state
+	clients   int
+	lease     ms
+	margin    ms // of a lease that must be left before it counts; the checker's
+	leaseless bool
+	quorum    bool // the lock lives on several servers: nothing is concluded from one of them
+	found     anomalies
+	facts     facts
+	full      bool // there was no room for a charge
+}
+
+// leaseMargin is the checker's.
+func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
+
+func (j *judge) dead(c int) bool { return j.s.clients[c].phase == crashed }
+
+func (j *judge) leased(ends ms) bool { return ends > j.margin }
+
+// live says whether the owner's claim must be respected.
+func (j *judge) live() bool {
+	o := &j.s.owner
+	if o.client == 0 || o.over || !j.leased(o.ends) {
+		return false
+	}
+	c := int(o.client) - 1
+	switch o.standing {
+	case pending:
+		return !j.dead(c)
+	case granted:
+		return j.dead(c) || j.s.clients[c].has(on)
+	}
+	return false
+}
+
+// rightful says whether the lock is certainly the client's, with lease left.
+func (j *judge) rightful(c int, ends ms) bool {
+	o := &j.s.owner
+	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !j.quorum && j.leased(ends)
+}
+
+func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
+
+// called takes in that a client has called an operation.
+func (j *judge) called(n int, op history.Op) {
+	c := &j.s.clients[n]
+	c.since = 0
+	switch op {
+	case history.OpAcquire:
+		c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
+		c.clear(metGhost | sawGhost | late | took)
+		if o := j.s.owner; o.client != 0 && int(o.client) != n+1 && o.standing == refused {
+			c.set(sawGhost)
+		}
+	case history.OpWork:
+		c.phase, c.before = working, j.s.highest
+	case history.OpRelease:
+		c.phase = releasing
+		c.clear(tenure | changed | removed | looked)
+		if j.active(n) && j.rightful(n, j.s.owner.ends) {
+			c.set(tenure)
+		}
+		j.letGo(n)
+	}
+}
+
+// letGo ends a client's hold.
+func (j *judge) letGo(n int) {
+	j.s.clients[n].clear(on)
+	j.s.clients[n].ends = never
+	if int(j.s.owner.client) == n+1 {
+		j.s.owner.over = true
+	}
+}
+
+// returned takes in what an operation came to.
+func (j *judge) returned(n int, op history.Op, a process.Answer) {
+	switch op {
+	case history.OpAcquire:
+		j.acquired(n, a)
+	case history.OpWork:
+		j.worked(n, a)
+	case history.OpRelease:
+		j.released(n, a)
+	}
+	j.s.clients[n].since = 0
+}
+
+func (j *judge) acquired(n int, a process.Answer) {
+	c, ok := &j.s.clients[n], a.Outcome == history.OK
+	j.settleOwner(n, ok)
+	j.settleCharges(n, ok)
+	if !ok {
+		if a.Outcome == history.No {
+			j.facts |= wasRefused
+			c.set(futile)
+			if c.has(metGhost) {
+				j.found |= ghostLock
+			}
+		}
+		c.phase = waiting
+		j.forgetAcquire(c)
+		return
+	}
+	j.facts |= wasHeld
+	c.phase = holding
+	if a.Limited && a.Valid <= 0 {
+		c.clear(on)
+		c.ends = never
+	} else {
+		j.hold(n, a.Valid, a.Limited)
+	}
+	j.grantTurn(n)
+	if a.Fence != 0 {
+		if uint8(a.Fence) <= c.fence {
+			j.found |= fenceRegression
+		}
+		j.s.fence = max(j.s.fence, uint8(a.Fence))
+	}
+	j.forgetAcquire(c)
+}
+
+func (j *judge) forgetAcquire(c *client) {
+	c.clear(metGhost | sawGhost | took | late)
+	c.after, c.fence, c.from = 0, 0, 0
+}
+
+func (j *judge) settleOwner(n int, ok bool) {
+	c, o := &j.s.clients[n], &j.s.owner
+	if int(o.client) == n+1 && o.standing == pending {
+		o.standing = refused
+		if ok {
+			o.standing, o.sure = granted, o.ends
+		}
+	}
+	if !c.has(challenge) {
+		return
+	}
+	c.clear(challenge)
+	if ok {
+		ends := c.claims
+		there := o.there
+		j.take(owner{client: uint8(n) + 1, standing: granted, ends: ends, sure: ends, there: there})
+	}
+	c.claims = 0
+}
+
+// hold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
+func (j *judge) hold(n int, valid time.Duration, limited bool) {
+	c := &j.s.clients[n]
+	was := j.active(n)
+	c.set(on)
+	if limited {
+		c.ends = ms((valid-history.ExpiryMargin)/time.Millisecond) - c.from
+	} else if !was {
+		c.ends = never
+	}
+	c.ends = max(c.ends, 0)
+	if was || !j.active(n) {
+		return
+	}
+	for i := range j.clients {
+		if i != n && j.active(i) {
+			j.found |= doubleHolder
+		}
+	}
+}
+
+// grantTurn makes it the client's turn, unless one who took the lock later was told so before.
+func (j *judge) grantTurn(n int) {
+	c := &j.s.clients[n]
+	if c.has(late) {
+		return
+	}
+	if j.s.turn != 0 && int(j.s.turn) != n+1 {
+		j.facts |= handedOver
+	}
+	j.s.turn, j.s.over = uint8(n)+1, false
+	for i := range j.clients {
+		other := &j.s.clients[i]
+		if i != n && other.phase == acquiring && other.after&(1<<n) != 0 {
+			other.set(late)
+		}
+	}
+}
+
+// wrote takes in that the resource has accepted a client's write.
+func (j *judge) wrote(n int) {
+	switch {
+	case j.s.turn == 0:
+	case int(j.s.turn) != n+1:
+		if int(j.s.owner.client) == n+1 && j.s.owner.standing != refused {
+			return // it may have the lock by now, without having been told
+		}
+		j.found |= staleWrite
+	case j.s.over:
+		j.found |= staleWrite
+	}
+}
+
+func (j *judge) worked(n int, a process.Answer) {
+	c := &j.s.clients[n]
+	c.phase = worked
+	if a.Outcome == history.OK {
+		read := uint8(a.Read)
+		if j.s.acked&(1<<read) != 0 || c.before > read {
+			j.found |= lostUpdate
+		}
+		j.s.acked |= 1 << read
+		j.s.highest = max(j.s.highest, read+1)
+	}
+	c.before = 0
+}
+
+func (j *judge) released(n int, a process.Answer) {
+	c, o := &j.s.clients[n], &j.s.owner
+	if a.Outcome == history.OK && int(j.s.turn) == n+1 {
+		j.s.over = true
+	}
+	o.over = o.over && o.client != 0
+	// The claim is over by the call; that its lease runs is what is asked here.
+	still := c.has(tenure) && !c.has(changed) && j.rightful(n, o.ends)
+	switch {
+	case still && a.Outcome != history.Unknown && c.has(looked):
+		j.found |= unreleasable
+		if a.Outcome == history.No {
+			j.found |= falseAlarm
+		}
+	case a.Outcome == history.No && c.has(removed):
+		j.found |= falseAlarm
+	}
+	c.clear(tenure | changed | removed | looked)
+	c.phase = waiting
+	c.round++
+}
+
+// lost takes in that the lock has told its user that it is no longer held.
+func (j *judge) lost(n int) {
+	if j.active(n) && j.rightful(n, min(j.s.owner.ends, j.s.owner.sure)) {
+		j.found |= falseAlarm
+	}
+	j.letGo(n)
+}
+
+func (j *judge) renewed(n int, valid time.Duration) {
+	c := &j.s.clients[n]
+	if !c.has(on) {
+		return
+	}
+	if valid <= 0 {
+		j.letGo(n)
+		return
+	}
+	if int(j.s.owner.client) == n+1 {
+		j.s.owner.sure = j.s.owner.ends
+	}
+	j.hold(n, valid, true)
+	c.from = 0
+}
+
+// pass lets time pass for what the properties remember.
+func (j *judge) pass(d ms) {
+	s := j.s
+	for i := range j.clients {
+		c := &s.clients[i]
+		if c.ends != never {
+			c.ends = max(c.ends-d, 0)
+		}
+		c.claims = max(later(c.claims, d), 0)
+		if c.phase == acquiring || c.phase == working || c.phase == releasing {
+			c.since = min(c.since+d, j.lease)
+		}
+		if c.phase == acquiring || c.replies[1]|c.replies[2] != 0 {
+			c.from = min(c.from+d, j.lease)
+		}
+	}
+	s.owner.ends, s.owner.sure = max(later(s.owner.ends, d), 0), max(later(s.owner.sure, d), 0)
+}
+
+func later(t, d ms) ms {
+	if t == never {
+		return never
+	}
+	return t - d
+}

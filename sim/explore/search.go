@@ -1,0 +1,250 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// queue holds the states that have been found at one number of faults and not been looked at, by steps.
+type queue struct {
+	levels []level // by steps; those that have been looked at are empty
+}
+
+// level is states, one after another: length, number, bytes.
+type level struct {
+	bytes []byte
+	count int
+}
+
+func (q *queue) add(steps int, number uint32, written []byte) {
+	for len(q.levels) <= steps {
+		q.levels = append(q.levels, level{})
+	}
+	l := &q.levels[steps]
+	l.bytes = append(l.bytes, byte(len(written)), byte(len(written)>>8),
+		byte(number), byte(number>>8), byte(number>>16), byte(number>>24))
+	l.bytes = append(l.bytes, written...)
+	l.count++
+}
+
+func (l *level) each(visit func(number uint32, written []byte) error) error {
+	for b := l.bytes; len(b) > 0; {
+		n := int(b[0]) | int(b[1])<<8
+		number := uint32(b[2]) | uint32(b[3])<<8 | uint32(b[4])<<16 | uint32(b[5])<<24
+		if err := visit(number, b[6:6+n]); err != nil {
+			return err
+		}
+		b = b[6+n:]
+	}
+	return nil
+}
+
+// finding is the first step at some number of faults that shows an anomaly.
+type finding struct {
+	found  anomalies
+	steps  int
+	parent uint32
+	move   uint32
+	end    bool // what shows it is what comes after the parent, which is an end
+}
+
+// errEnough ends a search: there is a counterexample, or a limit.
+var errEnough = errors.New("enough")
+
+func (x *explorer) search(ctx context.Context) error {
+	defer x.automaton.dismiss()
+	if _, _, err := x.reach(x.initial(), 0, 0, 0); err != nil {
+		return err
+	}
+	for faults := range x.queues {
+		for steps := 0; steps < len(x.queues[faults].levels); steps++ {
+			if done, err := x.conclude(faults, steps); done || err != nil {
+				return x.finish(err)
+			}
+			l := &x.queues[faults].levels[steps]
+			if err := x.look(ctx, l, faults, steps); err != nil {
+				return x.finish(err)
+			}
+			*l = level{}
+		}
+		if done, err := x.conclude(faults, math.MaxInt); done || err != nil {
+			return x.finish(err)
+		}
+	}
+	return x.finish(nil)
+}
+
+func (x *explorer) finish(err error) error {
+	if err != nil && err != errEnough {
+		return err
+	}
+	x.result.Progress = x.progress(x.result.Faults, x.result.Steps)
+	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
+	x.result.Longest, x.result.Facts = x.longest, x.judge.facts.words()
+	x.result.Symmetric = len(x.texts.orders) > 1
+	if x.beyond {
+		x.result.Horizon = duration(x.horizon)
+	}
+	n := float64(len(x.parents))
+	x.result.Collision = n * n / 2 / math.Pow(2, 64)
+	if x.judge.full && x.result.Limit == "" && x.result.Found == nil {
+		x.result.Limit = "more charges at a time than the search can remember"
+	}
+	return nil
+}
+
+// look goes through the states of one level.
+func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error {
+	var s, next state
+	var moves []move
+	looked := 0
+	x.result.Faults, x.result.Steps = faults, steps
+	return l.each(func(number uint32, written []byte) error {
+		if looked++; looked%4096 == 0 {
+			if err := x.pause(ctx, faults, steps); err != nil {
+				return err
+			}
+		}
+		s.read(written, x.clients, x.serverCount)
+		var err error
+		if moves, err = x.moves(moves[:0], &s); err != nil {
+			return err
+		}
+		for _, m := range moves {
+			next = s
+			x.judge.found = 0
+			if err := x.apply(&next, m); err != nil {
+				return err
+			}
+			if x.automaton.reads && !x.timed {
+				return errReads
+			}
+			at := next.faults()
+			if found := x.judge.found & x.only; found != 0 {
+				x.note(at, finding{found: found, steps: steps + 1, parent: number, move: m.packed()})
+				continue
+			}
+			if _, _, err := x.reach(&next, number, m.packed(), steps+1); err != nil {
+				return err
+			}
+		}
+		if x.ended(&s) && x.only&(stuckLock|lostUpdate) != 0 {
+			return x.judgeEnd(&s, number, faults, steps)
+		}
+		return nil
+	})
+}
+
+// mostFindings is how many findings are kept at each number of faults: one is enough, if the checker agrees.
+const mostFindings = 64
+
+// note keeps the first findings at each number of faults, by steps.
+func (x *explorer) note(faults int, f finding) {
+	list := x.findings[faults]
+	at, _ := slices.BinarySearchFunc(list, f.steps+1, func(known finding, steps int) int { return known.steps - steps })
+	if at < mostFindings {
+		list = slices.Insert(list, at, f)
+		x.findings[faults] = list[:min(len(list), mostFindings)]
+	}
+}
+
+// reach puts a state into the queue, unless it, or one that is the same but for the order of the clients, has been found before.
+func (x *explorer) reach(s *state, parent, move uint32, steps int) (uint32, bool, error) {
+	var err error
+	if x.written, _, err = x.normal(x.written[:0], s); err != nil {
+		return 0, false, err
+	}
+	if !x.seen.add(fingerprint(x.written)) {
+		return 0, false, nil
+	}
+	number := uint32(len(x.parents))
+	x.parents, x.steps = append(x.parents, parent), append(x.steps, move)
+	x.queues[s.faults()].add(steps, number, x.written)
+	x.longest = max(x.longest, steps)
+	return number, true, nil
+}
+
+// conclude turns the first finding that is due into a trace. One that the checker does not confirm is kept for what it is, and the
+// search goes on.
+func (x *explorer) conclude(faults, steps int) (bool, error) {
+	for list := x.findings[faults]; len(list) > 0 && list[0].steps <= steps; list = x.findings[faults] {
+		trace, err := x.trace(list[0])
+		if err != nil {
+			return false, err
+		}
+		disputed := trace.disputed(list[0].found)
+		if disputed == "" {
+			x.result.Found = trace
+			return true, nil
+		}
+		x.result.Disputed = append(x.result.Disputed, Dispute{Anomaly: disputed, Verdict: trace.Verdict, Trace: trace})
+		x.findings[faults] = list[1:]
+	}
+	return false, nil
+}
+
+func (x *explorer) pause(ctx context.Context, faults, steps int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := x.progress(faults, steps)
+	if x.config.Progress != nil {
+		x.config.Progress(p)
+	}
+	c := &x.config
+	switch {
+	case c.States > 0 && p.States >= c.States:
+		x.result.Limit = fmt.Sprintf("%d states", c.States)
+	case c.Memory > 0 && p.Memory >= c.Memory:
+		x.result.Limit = fmt.Sprintf("%d MiB", c.Memory>>20)
+	case c.Time > 0 && p.Took >= c.Time:
+		x.result.Limit = c.Time.String()
+	case len(x.parents) >= math.MaxUint32-1<<16:
+		x.result.Limit = "as many states as can be numbered"
+	default:
+		return nil
+	}
+	return errEnough
+}
+
+func (x *explorer) progress(faults, steps int) Progress {
+	p := Progress{States: len(x.parents), Steps: steps, Faults: faults, Took: time.Since(x.began)}
+	p.Memory = x.seen.bytes() + 4*cap(x.parents) + 4*cap(x.steps)
+	for i := range x.queues {
+		for j := range x.queues[i].levels {
+			p.Frontier += x.queues[i].levels[j].count
+			p.Memory += cap(x.queues[i].levels[j].bytes)
+		}
+	}
+	return p
+}
+
+// ended says whether nobody will do anything any more unless time passes.
+func (x *explorer) ended(s *state) bool {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.travel != [mostTravel]uint32{} {
+			return false
+		}
+		main, beside := x.ready(s, i)
+		if main || beside {
+			return false
+		}
+	}
+	_, some := x.deadline(s)
+	return !some || x.allGone(s)
+}
+
+// allGone says whether no client is left that wants the lock.
+func (x *explorer) allGone(s *state) bool {
+	for i := range x.clients {
+		if p := s.clients[i].phase; p != finished && p != crashed {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+package explore
+
+import (
+	"math"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// ms is a time in milliseconds, mostly one from now.
+type ms = int32
+
+// never does not come.
+const never ms = math.MaxInt32
+
+func duration(t ms) time.Duration { return time.Duration(t) * time.Millisecond }
+
+// servers are the states that servers have been in, and what leads from one to the next. All servers are alike. Number 0 is the
+// empty server.
+type servers struct {
+	texts   *texts
+	lockKey string
+	states  []serverState
+	numbers map[string]uint32
+	served  map[uint64]service
+	ticked  map[uint64]uint32
+}
+
+type serverState struct {
+	server   *redis.Server
+	tokens   tokens
+	personal bool // something in it is one client's
+	expiries []ms
+	lock     history.State // what it has under the lock's key
+	// How it came about, so that it can come about anew with the clients in another order:
+	before  uint32
+	by      cause
+	renamed []uint32 // by order; the number of the state plus 1
+}
+
+// cause is what leads from one state of a server to the next: a request of a client, or else time, a jump or a restart.
+type cause struct {
+	request uint32
+	client  uint8
+	passed  ms
+	restart bool
+}
+
+// service is what came of a request.
+type service struct {
+	next   uint32
+	reply  uint32
+	effect history.Effect // on the lock
+	named  bool           // it names the lock
+}
+
+func newServers(texts *texts, lockKey string) *servers {
+	s := &servers{
+		texts: texts, lockKey: lockKey,
+		numbers: map[string]uint32{}, served: map[uint64]service{}, ticked: map[uint64]uint32{},
+	}
+	s.number(redis.New(), 0, cause{})
+	return s
+}
+
+// number finds the number of a state, or gives it one.
+func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
+	text := string(server.AppendState(nil))
+	if n, known := s.numbers[text]; known {
+		return n
+	}
+	state := serverState{
+		server: server, tokens: mentioned(text), personal: mentioned(text) != 0 || server.Connected(), lock: server.State(s.lockKey), before: before, by: by,
+		renamed: make([]uint32, len(s.texts.orders)),
+	}
+	for _, left := range server.Expiries() {
+		state.expiries = append(state.expiries, ms(left/time.Millisecond))
+	}
+	n := uint32(len(s.states))
+	s.states = append(s.states, state)
+	s.numbers[text] = n
+	return n
+}
+
+// serve has a server in a state carry out a request of a client.
+func (s *servers) serve(state, request uint32, client int) service {
+	key := uint64(state)<<32 | uint64(request)<<3 | uint64(client)
+	if done, known := s.served[key]; known {
+		return done
+	}
+	server := s.states[state].server.Clone()
+	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
+	r := s.texts.requests[request]
+	var replies []redis.Reply
+	for _, command := range r.commands {
+		replies = append(replies, server.Do(connection(client, r.conn), command...))
+	}
+	change.After = server.State(s.lockKey)
+	done := service{
+		next:   s.number(server, state, cause{request: request, client: uint8(client)}),
+		reply:  s.texts.reply(replies),
+		effect: change.Effect(0),
+		named:  names(r.commands, s.lockKey),
+	}
+	s.served[key] = done
+	return done
+}
+
+// connection numbers the connections of all clients; those that nobody has to himself are all one.
+func connection(client, conn int) int { return client*100 + conn }
+
+func names(commands [][]string, key string) bool {
+	for _, command := range commands {
+		for _, word := range command {
+			if word == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tick lets time pass on a server, or its clock jump: for what it keeps that is the same.
+func (s *servers) tick(state uint32, d ms) uint32 {
+	if len(s.states[state].expiries) == 0 {
+		return state
+	}
+	key := uint64(state)<<32 | uint64(uint32(d))
+	if next, known := s.ticked[key]; known {
+		return next
+	}
+	server := s.states[state].server.Clone()
+	server.Advance(duration(d))
+	next := s.number(server, state, cause{passed: d})
+	s.ticked[key] = next
+	return next
+}
+
+// restart is the state of a server that has forgotten all.
+func (s *servers) restart(state uint32) uint32 {
+	server := s.states[state].server.Clone()
+	server.Restart(false)
+	return s.number(server, state, cause{restart: true})
+}
+
+// rename is the state that a server would be in if the clients had changed places from the start.
+func (s *servers) rename(o int, state uint32) uint32 {
+	if !s.states[state].personal || o == 0 {
+		return state
+	}
+	if renamed := s.states[state].renamed[o]; renamed != 0 {
+		return renamed - 1
+	}
+	by, before := s.states[state].by, s.rename(o, s.states[state].before)
+	var renamed uint32
+	switch {
+	case by.request != 0:
+		renamed = s.serve(before, s.texts.renameRequest(o, by.request), int(s.texts.orders[o][by.client])).next
+	case by.restart:
+		renamed = s.restart(before)
+	default:
+		renamed = s.tick(before, by.passed)
+	}
+	s.states[state].renamed[o] = renamed + 1
+	return renamed
+}

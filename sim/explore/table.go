@@ -1,0 +1,75 @@
+package explore
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// table is a set of fingerprints. It grows by doubling, and does not forget.
+type table struct {
+	slots []uint64 // 0: free
+	count int
+}
+
+func newTable() *table { return &table{slots: make([]uint64, 1<<16)} }
+
+// add says whether the fingerprint is new.
+func (t *table) add(fp uint64) bool {
+	if fp == 0 {
+		fp = 1
+	}
+	if t.count*4 >= len(t.slots)*3 {
+		t.grow()
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := fp & mask; ; i = (i + 1) & mask {
+		switch t.slots[i] {
+		case 0:
+			t.slots[i] = fp
+			t.count++
+			return true
+		case fp:
+			return false
+		}
+	}
+}
+
+func (t *table) grow() {
+	old := t.slots
+	t.slots = make([]uint64, 2*len(old))
+	mask := uint64(len(t.slots) - 1)
+	for _, fp := range old {
+		if fp == 0 {
+			continue
+		}
+		i := fp & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = fp
+	}
+}
+
+// bytes is the memory that the table takes.
+func (t *table) bytes() int { return 8 * len(t.slots) }
+
+// fingerprint mixes the bytes of a state into 64 bits: two multiplications for each eight bytes, as in the public wyhash.
+func fingerprint(b []byte) uint64 {
+	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
+	h := uint64(len(b)) ^ k0
+	for len(b) >= 16 {
+		h = mix(word64(b)^k1, word64(b[8:])^h)
+		b = b[16:]
+	}
+	var tail [16]byte
+	copy(tail[:], b)
+	h = mix(word64(tail[:])^k1, word64(tail[8:])^h)
+	return mix(h^k0, k1)
+}
+
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+func word64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

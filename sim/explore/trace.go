@@ -1,0 +1,406 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// Trace is one way through a lock's states, step by step.
+type Trace struct {
+	Lock    string
+	Clients int // with the one that comes at the end, if one does
+	Servers int
+	Lease   time.Duration
+	Faults  []string // in the order in which they strike
+	Steps   []Step
+	// Events are the trace as a history, and Verdict is what the checker makes of it.
+	Events  []history.Event
+	Verdict checker.Verdict
+	// Anomalies are those that the last step shows.
+	Anomalies []checker.Name
+}
+
+// StepKind is the kind of a step.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepCall    StepKind = "call"    // a client calls an operation
+	StepServe   StepKind = "serve"   // a server carries a request out
+	StepReply   StepKind = "reply"   // the reply reaches the client
+	StepReturn  StepKind = "return"  // an operation ends
+	StepExpire  StepKind = "expire"  // a client's time-out is over
+	StepWake    StepKind = "wake"    // a client's sleep is over
+	StepArrive  StepKind = "arrive"  // a request arrives that nobody waits for
+	StepTime    StepKind = "time"    // time passes
+	StepNotice  StepKind = "notice"  // a lock says something on its own account
+	StepFault   StepKind = "fault"   // a fault strikes
+	StepNothing StepKind = "nothing" // what is not told
+)
+
+// Step is one step of a trace.
+type Step struct {
+	At      time.Duration
+	Kind    StepKind
+	Client  int            // from 0; negative: it is nobody's
+	Server  int            // from 0; negative: the resource
+	Op      history.Op     // of a call, a return and a request
+	ID      int64          // of the operation
+	Answer  process.Answer // of a return
+	Passed  time.Duration  // of time
+	Fault   Fault          // of a fault
+	Request [][]string
+	Reply   string
+	Beside  bool // the request is not an operation's
+	Late    bool // nobody waits for its reply
+	Text    string
+	// After is what the servers have under the lock's key after the step, and Counter what the resource counts.
+	After   []history.State
+	Counter int64
+	// Held says who believes to have the lock after the step.
+	Held []bool
+	// Inevitable marks the step from which on the anomaly could not be prevented any more: the last in which a fault struck, or a
+	// choice was left.
+	Inevitable bool
+}
+
+// trace follows a finding from the beginning, and has the checker judge it.
+func (x *explorer) trace(f finding) (*Trace, error) {
+	var way []uint32
+	if !f.end {
+		way = append(way, f.move)
+	}
+	for n := f.parent; n != 0; n = x.parents[n] {
+		way = append(way, x.steps[n])
+	}
+	slices.Reverse(way)
+	r := &recorder{x: x, trace: &Trace{
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Anomalies: f.found.names(),
+	}}
+	wasTimed, wasFacts := x.timed, x.judge.facts
+	x.watcher = r
+	defer func() { x.watcher, x.timed, x.judge.facts = nil, wasTimed, wasFacts }()
+	s := x.initial()
+	r.begin(x.clients)
+	for _, packed := range way {
+		m, err := x.actual(s, unpack(packed))
+		if err != nil {
+			return nil, err
+		}
+		if err := r.step(s, m); err != nil {
+			return nil, err
+		}
+	}
+	if f.end {
+		r.now = duration(s.now)
+		if err := r.trial(*s); err != nil {
+			return nil, err
+		}
+	} else {
+		r.end(x.counter(s))
+	}
+	r.trace.Verdict = checker.Judge(r.trace.Events, checker.Options{})
+	return r.trace, nil
+}
+
+// actual is the move as it is in s, which differs from the state that the move was found in by the order of the clients.
+func (x *explorer) actual(s *state, m move) (move, error) {
+	var err error
+	var o int
+	if x.written, o, err = x.normal(x.written[:0], s); err != nil {
+		return m, err
+	}
+	to := &x.texts.orders[o]
+	var from order
+	for i, place := range to {
+		from[place] = uint8(i)
+	}
+	switch m.kind {
+	case moveJump, moveRestart, moveFail:
+	case movePass:
+		m.paused, m.busy = from.set(m.paused), from.set(m.busy)
+	case moveArrive:
+		// Requests on their way are kept in order of their numbers, which need not be that of their twins.
+		c := &s.clients[from[m.client]]
+		twin := *c
+		for k, r := range c.travel {
+			if r != 0 {
+				twin.travel[k] = r&^travelAll | x.texts.renameRequest(o, r&travelAll)
+			}
+		}
+		if twin.travel[0] < twin.travel[1] {
+			m.slot = 1 - m.slot
+		}
+		m.client = from[m.client]
+	default:
+		m.client = from[m.client]
+	}
+	return m, nil
+}
+
+// disputed is the first of the anomalies that the checker does not see; empty: it sees them all.
+func (t *Trace) disputed(found anomalies) checker.Name {
+	seen := t.Verdict.Names()
+	for _, name := range found.names() {
+		if !slices.Contains(seen, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// recorder writes a trace down while it is followed.
+type recorder struct {
+	x      *explorer
+	trace  *Trace
+	now    time.Duration
+	ids    int64
+	open   [mostClients]int64 // operations under way
+	ops    [mostClients]history.Op
+	past   [mostClients][8]int64 // the last one of each kind that has ended
+	trying int                   // the client that comes at the end; 0: none
+	closed bool
+}
+
+func (r *recorder) event(e history.Event) {
+	e.At = r.now
+	r.trace.Events = append(r.trace.Events, e)
+}
+
+// note adds a step.
+func (r *recorder) note(s Step) {
+	s.At = r.now
+	r.trace.Steps = append(r.trace.Steps, s)
+}
+
+// complete adds to the last steps what is so after them.
+func (r *recorder) complete(s *state, from int) {
+	x := r.x
+	for i := from; i < len(r.trace.Steps); i++ {
+		step := &r.trace.Steps[i]
+		for k := range x.serverCount {
+			step.After = append(step.After, x.servers.states[s.servers[k]].lock)
+		}
+		for k := range x.clients {
+			step.Held = append(step.Held, s.clients[k].has(on) && s.clients[k].ends > 0)
+		}
+		step.Counter = x.counter(s)
+	}
+}
+
+func clientName(i int) string { return fmt.Sprintf("C%d", i+1) }
+
+// begin writes down who takes part.
+func (r *recorder) begin(clients int) {
+	for i := range clients {
+		r.opens(i)
+	}
+}
+
+func (r *recorder) opens(i int) {
+	card := r.x.config.Lock.Card
+	detail := &history.Detail{
+		Lease: leaseLength, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
+		Reentrant: slices.Contains(card.Promises, impls.Reentrance),
+	}
+	if r.x.serverCount > 1 {
+		detail.Servers = r.x.serverCount
+	}
+	if card.Leaseless {
+		detail.Lease = 0
+	}
+	r.event(history.Event{Kind: history.KindOpen, Client: clientName(i), Lock: lockKey, Detail: detail})
+}
+
+func (r *recorder) step(s *state, m move) error {
+	from := len(r.trace.Steps)
+	r.before(s, m)
+	err := r.x.apply(s, m)
+	r.complete(s, from)
+	return err
+}
+
+// before writes down what a move is, as far as the watcher does not hear of it.
+func (r *recorder) before(s *state, m move) {
+	x, i := r.x, int(m.client)
+	switch m.kind {
+	case movePass:
+		for c := range x.clients {
+			if m.paused&(1<<c) != 0 {
+				r.fault(Pause, c, -1, "pause")
+			}
+			if m.busy&(1<<c) != 0 {
+				r.fault(Overwork, c, -1, "")
+			}
+		}
+	case moveCrash:
+		r.fault(Crash, i, -1, "crash")
+		r.event(history.Event{Kind: history.KindExit, Client: clientName(i), Detail: &history.Detail{Why: "killed"}})
+	case moveLose:
+		r.fault(LostReply, i, -1, "reply-lost")
+	case moveLate:
+		r.fault(LateRequest, i, -1, "hold")
+		r.trace.Steps[len(r.trace.Steps)-1].Request = x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request].commands
+	case moveTwice:
+		r.fault(Duplicate, i, -1, "duplicate")
+	case moveAhead:
+		r.fault(ClockAhead, i, -1, "skew")
+	case moveBehind:
+		r.fault(ClockBehind, i, -1, "skew")
+	case moveJump:
+		r.fault(ServerJump, -1, i, "clock-jump")
+	case moveRestart:
+		r.fault(Restart, -1, i, "restart")
+	case moveFail:
+		r.fault(FailOver, -1, i, "restart")
+	case moveTake:
+		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
+		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
+	case moveExpire:
+		r.note(Step{Kind: StepExpire, Client: i, Beside: m.slot != 0})
+	case moveWake:
+		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
+	}
+}
+
+// fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
+func (r *recorder) fault(f Fault, client, server int, name string) {
+	r.trace.Faults = append(r.trace.Faults, f.String())
+	r.note(Step{Kind: StepFault, Fault: f, Client: client, Server: server})
+	if name == "" {
+		return
+	}
+	target := r.serverName(server)
+	if client >= 0 {
+		target = clientName(client)
+	}
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		Fault: &history.Fault{Name: name, Target: target, Phase: history.PhaseEffective, What: f.Meaning()},
+	}})
+}
+
+func (r *recorder) serverName(i int) string {
+	switch {
+	case i < 0:
+		return "resource"
+	case r.x.serverCount == 1:
+		return "redis"
+	}
+	return fmt.Sprintf("S%d", i+1)
+}
+
+func (r *recorder) called(i int, op history.Op) {
+	if i == r.trying && r.trying > 0 && r.open[i] != 0 {
+		return // one acquire with many tries
+	}
+	r.ids++
+	r.open[i], r.ops[i] = r.ids, op
+	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
+	if i == r.trying && r.trying > 0 {
+		e.Detail = &history.Detail{Bound: duration(r.x.patience())}
+	}
+	r.event(e)
+	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids})
+}
+
+func (r *recorder) returned(i int, op history.Op, a process.Answer) {
+	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
+		return
+	}
+	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	if a.Limited && a.Outcome == history.OK {
+		e.Valid = max(a.Valid, history.Over)
+	}
+	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: op == history.OpAcquire && a.Outcome == history.Unknown}
+	if a.Err != nil {
+		detail.Error = a.Err.Error()
+	}
+	e.Detail = &detail
+	r.event(e)
+	r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a})
+	r.past[i][op], r.open[i] = r.open[i], 0
+}
+
+func (r *recorder) notice(i int, n process.Notice) {
+	e := history.Event{Client: clientName(i), Lock: lockKey}
+	switch n.Kind {
+	case process.Lost:
+		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
+		r.note(Step{Kind: StepNotice, Client: i, Text: "lost: " + n.Why})
+	case process.Renewed:
+		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.Over)
+		r.note(Step{Kind: StepNotice, Client: i, Text: "renewed for " + n.Valid.String()})
+	default:
+		return
+	}
+	r.event(e)
+}
+
+// asked is the time between the state questions around a command; there are none in the model, and so no time.
+const asked = time.Microsecond
+
+func (r *recorder) passed(d ms) {
+	r.note(Step{Kind: StepTime, Client: -1, Passed: duration(d)})
+	r.now += duration(d)
+}
+
+func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
+	q, p := r.x.texts.requests[s.request], r.x.texts.replies[reply].replies
+	c := &history.Command{
+		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
+		Reply: p[len(p)-1].String(), Sent: r.now, Asked: asked, Late: s.unheard,
+	}
+	if q.server >= 0 && names(q.commands, lockKey) {
+		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}
+	}
+	e := history.Event{Kind: history.KindCommand, Client: clientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	step := Step{
+		Kind: StepServe, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
+		Beside: s.op == history.OpNone, Late: s.unheard,
+	}
+	if s.op != history.OpNone {
+		e.ID, e.Op = r.open[s.client], s.op
+		if s.ended {
+			e.ID = r.past[s.client][s.op]
+		}
+		step.ID, step.Op = e.ID, e.Op
+	}
+	if s.unheard {
+		step.Kind = StepArrive
+	}
+	r.event(e)
+	r.note(step)
+}
+
+// end closes the history.
+func (r *recorder) end(counter int64) {
+	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+}
+
+// trial lets a fresh client try after an end, as stuck does.
+func (r *recorder) trial(s state) error {
+	x := r.x
+	value := x.counter(&s)
+	r.trying = x.clients
+	r.opens(r.trying)
+	r.trace.Clients++
+	from := len(r.trace.Steps)
+	_, err := x.stuck(s)
+	if err != nil {
+		return err
+	}
+	r.closed = true
+	if r.open[r.trying] != 0 {
+		r.returned(r.trying, history.OpAcquire, process.Answer{Outcome: history.No})
+	}
+	r.complete(&s, from)
+	r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: value}})
+	r.end(value)
+	return nil
+}
