@@ -25,7 +25,7 @@ func redissonWatchdog() Spec {
 
 type redissonWatchdogLock struct {
 	setpxLuaLock
-	stop func() // ends the renewal of the last hold; nil before the first
+	stop func() // ends the renewal of the last hold; nil: there is none
 }
 
 func (l *redissonWatchdogLock) TryAcquire(ctx context.Context) (bool, error) {
@@ -52,6 +52,7 @@ func (l *redissonWatchdogLock) Release(ctx context.Context) (bool, error) {
 func (l *redissonWatchdogLock) halt() {
 	if l.stop != nil {
 		l.stop()
+		l.stop = nil
 	}
 }
 

@@ -30,7 +30,7 @@ type watchdogLock struct {
 	env   Env
 	opts  Options
 	token string // of our last hold
-	stop  func() // ends the renewal and waits for it; nil before the first hold
+	stop  func() // ends the renewal and waits for it; nil: it does not run
 
 	// expires is the last confirmed end of the lease by our clock, in nanoseconds since 1970. The renewal moves it while the
 	// lock's user reads it.
@@ -127,6 +127,7 @@ func (l *watchdogLock) remove(ctx context.Context, token string) (bool, error) {
 func (l *watchdogLock) halt() {
 	if l.stop != nil {
 		l.stop()
+		l.stop = nil
 	}
 	l.expires.Store(0)
 }

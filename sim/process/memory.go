@@ -19,7 +19,7 @@ func (p *Process) Memory() ([]byte, bool) {
 			return nil, false
 		}
 	}
-	m := memory{seen: map[pointer]int{}, whole: true}
+	m := memory{seen: map[pointer]int{}, whole: true, born: p.born}
 	for _, e := range p.order {
 		m.text(e.handle)
 		m.value(reflect.ValueOf(e.lock))
@@ -33,6 +33,15 @@ type memory struct {
 	bytes []byte
 	seen  map[pointer]int // by order
 	whole bool
+	// born are the functions that locks were made with, by where they are kept: those that are still there are the same.
+	born map[uintptr]uintptr
+	note bool // they are being noted
+}
+
+// remember notes the functions that a lock has been made with.
+func (p *Process) remember(lock any) {
+	m := memory{seen: map[pointer]int{}, born: p.born, note: true}
+	m.value(reflect.ValueOf(lock))
 }
 
 // pointer is told apart by its type, too: a struct begins where its first field does.
@@ -87,8 +96,9 @@ func (m *memory) value(v reflect.Value) {
 		m.pointer(v)
 	case reflect.Interface:
 		m.dynamic(v)
-	case reflect.Func, reflect.Chan:
-		m.number(0)
+	case reflect.Func:
+		m.function(v)
+	case reflect.Chan:
 		m.whole = m.whole && v.IsNil()
 	default:
 		m.whole = false
@@ -104,6 +114,25 @@ func (m *memory) structure(v reflect.Value) {
 	for i := range fields {
 		m.value(v.Field(i))
 	}
+}
+
+// function knows a function only by whether it is the one that the lock was made with: what it has closed over cannot be seen.
+func (m *memory) function(v reflect.Value) {
+	if v.IsNil() {
+		m.number(0)
+		return
+	}
+	if !v.CanAddr() {
+		m.whole = false
+		return
+	}
+	field := v.Addr().UnsafePointer()
+	at, is := uintptr(field), *(*uintptr)(field)
+	if m.note {
+		m.born[at] = is
+	}
+	m.number(1)
+	m.whole = m.whole && m.born[at] == is
 }
 
 func (m *memory) pointer(v reflect.Value) {
@@ -139,7 +168,7 @@ func (m *memory) dictionary(v reflect.Value) {
 	}
 	var entries []entry
 	for _, key := range v.MapKeys() {
-		written := memory{seen: map[pointer]int{}, whole: true}
+		written := memory{seen: map[pointer]int{}, whole: true, born: m.born}
 		written.value(key)
 		m.whole = m.whole && written.whole
 		entries = append(entries, entry{written.bytes, v.MapIndex(key)})

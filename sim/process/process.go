@@ -31,6 +31,7 @@ type Process struct {
 	ready   []*task
 	running *task // who is asking the Env right now
 	conns   map[int]bool
+	born    map[uintptr]uintptr // see memory
 	scopes  int
 	steps   int
 	waits   int
@@ -40,7 +41,7 @@ type Process struct {
 
 // New is a process without locks.
 func New(host Host) *Process {
-	return &Process{host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}}
+	return &Process{host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}, born: map[uintptr]uintptr{}}
 }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
@@ -51,6 +52,7 @@ func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, serve
 	}
 	e.lock = spec.New(e, opts)
 	p.handles[handle] = e
+	p.remember(e.lock)
 	p.order = append(p.order, e)
 }
 
