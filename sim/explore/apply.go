@@ -166,7 +166,7 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	e, err := x.automaton.step(c.node, in, x.circumstances(s, i))
+	e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),
-		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1,
+		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only,
 	}
 	x.seen, x.queues, x.findings = newTable(), make([]queue, config.MostFaults+1), make([][]finding, config.MostFaults+1)
 	return x

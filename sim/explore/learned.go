@@ -3,11 +3,8 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"math/bits"
-	"slices"
 	"time"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
 )
@@ -107,9 +104,9 @@ type automaton struct {
 	opts    impls.Options
 	servers int
 	texts   *texts
-	nodes   []node             // the first are the beginnings of the clients
-	byWhat  map[string]uint32  // nodes by client and by what it remembers
-	lessons map[uint64]*lesson // by node and input
+	nodes   []node            // the first are the beginnings of the clients
+	byWhat  map[string]uint32 // nodes by client and by what it remembers
+	lessons lessons
 	special map[particular]*edge
 	said    [][]process.Notice // what came out of a step
 	saidBy  map[string]uint32
@@ -123,37 +120,10 @@ type particular struct {
 	when        circumstances
 }
 
-// student is a process that stands at a node.
-type student struct {
-	process *process.Process
-	host    *host
-	at      uint32
-}
-
-// host answers what a lock asks in the middle of a step.
-type host struct {
-	client int
-	when   circumstances
-	read   bool
-	drawn  uint8
-}
-
-func (h *host) Now() time.Time {
-	h.read = true
-	return base.Add(duration(h.when.clock))
-}
-
-// Token is the first that is not in use.
-func (h *host) Token() string {
-	n := bits.TrailingZeros8(^(h.when.used | h.drawn))
-	h.drawn |= 1 << n
-	return tokenName(h.client, n)
-}
-
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byWhat: map[string]uint32{}, lessons: map[uint64]*lesson{}, special: map[particular]*edge{}, saidBy: map[string]uint32{},
+		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{},
 	}
 	a.say(nil)
 	for client := range clients {
@@ -167,34 +137,22 @@ func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, te
 	return a
 }
 
-func (a *automaton) newStudent(client int) *student {
-	h := &host{client: client}
-	p := process.New(h)
-	p.Open("lock", a.spec, a.opts, a.servers)
-	return &student{process: p, host: h, at: uint32(client)}
-}
-
-// step is where an input takes a client from a node.
-func (a *automaton) step(at uint32, in input, when circumstances) (*edge, error) {
-	key := uint64(at)<<32 | uint64(in.packed())
-	l := a.lessons[key]
-	if l != nil && l.edge != nil {
+// step is where an input takes a client from a node. when is asked only if it makes a difference.
+func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge, error) {
+	l := a.lessons.of(at, in)
+	if l.edge != nil {
 		return l.edge, nil
 	}
-	if l != nil {
-		if e := a.special[particular{at, in.packed(), l.exact(when)}]; e != nil {
-			return e, nil
-		}
-	} else {
-		l = &lesson{}
-		a.lessons[key] = l
+	now := when()
+	if e := a.special[particular{at, in.packed(), l.exact(now)}]; e != nil {
+		return e, nil
 	}
-	e, err := a.learn(at, in, when, l)
+	e, err := a.learn(at, in, now, l)
 	if err != nil {
 		return nil, err
 	}
 	if l.reads || l.draws {
-		a.special[particular{at, in.packed(), l.exact(when)}] = e
+		a.special[particular{at, in.packed(), l.exact(now)}] = e
 	} else {
 		l.edge = e
 	}
@@ -204,7 +162,7 @@ func (a *automaton) step(at uint32, in input, when circumstances) (*edge, error)
 
 // readsClock says whether a step that has been learned may read the clock.
 func (a *automaton) readsClock(at uint32, in input) bool {
-	return a.lessons[uint64(at)<<32|uint64(in.packed())].reads
+	return a.lessons.of(at, in).reads
 }
 
 // learn runs the lock's own code.
@@ -299,45 +257,6 @@ const goesOn ms = -1
 // wholeMS rounds up: a wait is never shorter than it was meant to be.
 func wholeMS(d time.Duration) ms { return ms((d + time.Millisecond - 1) / time.Millisecond) }
 
-// studentAt is a process at a node. It goes there on the node's own way, and if it finds another one, the lock is not a function
-// of what it is given.
-func (a *automaton) studentAt(at uint32) (*student, error) {
-	if a.live != nil && a.live.at == at {
-		return a.live, nil
-	}
-	a.dismiss()
-	var way []uint32
-	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
-		way = append(way, n)
-	}
-	slices.Reverse(way)
-	s := a.newStudent(int(a.nodes[at].client))
-	a.live = s
-	for _, n := range way {
-		want := &a.nodes[n]
-		if _, err := a.give(s, want.by, want.when); err != nil {
-			return nil, a.impure(err)
-		}
-		met, err := a.describe(s)
-		if err != nil {
-			return nil, err
-		}
-		if met.slots != want.slots || met.idle != want.idle {
-			return nil, a.impure(fmt.Errorf("given the same twice, it did not do the same twice"))
-		}
-		s.at = n
-	}
-	return s, nil
-}
-
-// dismiss ends the process that was taught last.
-func (a *automaton) dismiss() {
-	if a.live != nil {
-		a.live.process.Close()
-		a.live = nil
-	}
-}
-
 func (a *automaton) impure(err error) error {
 	return fmt.Errorf("%s cannot be explored: %w", a.spec.Name, err)
 }
@@ -354,45 +273,6 @@ func (a *automaton) say(notices []process.Notice) uint32 {
 	a.said = append(a.said, notices)
 	a.saidBy[text] = uint32(len(a.said) - 1)
 	return uint32(len(a.said) - 1)
-}
-
-var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
-
-// patience is how long one step of a lock may take in real time. A step only computes.
-const patience = 5 * time.Second
-
-// give hands an input to a process and returns what came out of it.
-func (a *automaton) give(s *student, in input, when circumstances) ([]process.Notice, error) {
-	a.steps++
-	s.host.when, s.host.read, s.host.drawn = when, false, 0
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		s.give(in, a.texts)
-	}()
-	select {
-	case <-finished:
-		return s.process.Notices(), s.process.Err()
-	case <-time.After(patience):
-		a.live = nil // it cannot be ended
-		return nil, errNoEnd
-	}
-}
-
-func (s *student) give(in input, texts *texts) {
-	switch in.kind {
-	case inputCall:
-		op := history.Op(in.arg)
-		s.process.Call("lock", op, operationOf(op, s.process.ResourceServer()))
-	case inputReply:
-		s.process.Resume(int(in.slot), process.Input{Replies: texts.replies[in.arg].replies})
-	case inputLost:
-		s.process.Resume(int(in.slot), process.Input{Lost: true})
-	case inputExpired:
-		s.process.Resume(int(in.slot), process.Input{Expired: true})
-	case inputWake:
-		s.process.Resume(int(in.slot), process.Input{})
-	}
 }
 
 // errAsymmetric: a lock makes a difference between clients, beyond their tokens being different.
@@ -427,7 +307,7 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		if in.kind == inputReply {
 			in.arg = a.texts.renameReply(o, in.arg)
 		}
-		e, err := a.step(before, in, a.nodes[n].when)
+		e, err := a.step(before, in, func() circumstances { return a.nodes[n].when })
 		if err != nil {
 			return 0, err
 		}

@@ -95,6 +95,9 @@ func (j *judge) deed(d deed, acquires bool) {
 
 // charge keeps an anomaly until it is known whether both were told that they had the lock, as far as that matters.
 func (j *judge) charge(what anomalies, culprit int, ifCulprit bool) {
+	if what&j.only == 0 {
+		return
+	}
 	c := charge{culprit: uint8(culprit), victim: j.s.owner.client - 1, ifCulprit: ifCulprit, ifVic: j.s.owner.standing == pending}
 	if !c.ifCulprit && !c.ifVic {
 		j.found |= what
@@ -206,6 +209,7 @@ func (j *judge) took(d deed) {
 		return
 	}
 	c.set(took)
+	c.clear(late)
 	c.after = 0
 	for i := range j.s.clients {
 		if i != d.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {

@@ -102,7 +102,7 @@ func (x *explorer) private(s *state) (move, bool, error) {
 				continue
 			}
 			in := input{inputReply, uint8(k), c.replies[k]}
-			e, err := x.automaton.step(c.node, in, x.circumstances(s, i))
+			e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
 			if err != nil {
 				return move{}, false, err
 			}

@@ -49,7 +49,8 @@ type judge struct {
 	lease     ms
 	margin    ms // of a lease that must be left before it counts; the checker's
 	leaseless bool
-	quorum    bool // the lock lives on several servers: nothing is concluded from one of them
+	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
+	only      anomalies // that are looked for
 	found     anomalies
 	facts     facts
 	full      bool // there was no room for a charge

@@ -96,6 +96,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(connection(client, r.conn), command...))
 	}
+	server.ForgetScripts()
 	change.After = server.State(s.lockKey)
 	done := service{
 		next:   s.number(server, state, cause{request: request, client: uint8(client)}),

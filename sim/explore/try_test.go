@@ -19,6 +19,7 @@ func TestTry(t *testing.T) {
 	}
 	spec, _ := impls.Find(name)
 	c := Config{Lock: spec, Clients: 2, Rounds: 1, MostFaults: 2}
+	fmt.Sscan(os.Getenv("TRYS"), &c.Servers)
 	fmt.Sscan(os.Getenv("TRYC"), &c.Clients, &c.Rounds, &c.MostFaults)
 	for f := range c.Budget {
 		if strings.Contains(os.Getenv("TRYF"), Fault(f).String()) {

@@ -37,12 +37,16 @@ type Process struct {
 	waits   int
 	notices []Notice
 	failed  error
+	sources bool
 }
 
 // New is a process without locks.
 func New(host Host) *Process {
 	return &Process{host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}, born: map[uintptr]uintptr{}}
 }
+
+// SendSources has scripts sent by their source from the start, as if every server had met them before.
+func (p *Process) SendSources() { p.sources = true }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {

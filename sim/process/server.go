@@ -29,6 +29,9 @@ func (s server) Do(ctx context.Context, args ...any) (any, error) {
 func (s server) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
 	tail := append([]string{fmt.Sprint(len(keys))}, keys...)
 	tail = append(tail, words(args)...)
+	if s.process.sources {
+		return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))
+	}
 	reply, err := s.one(ctx, 0, true, append([]string{"EVALSHA", script.SHA()}, tail...))
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))

@@ -273,3 +273,6 @@ func (r scriptRun) reply(value lua.LValue) Reply {
 	}
 	return Reply{}
 }
+
+// ForgetScripts forgets the scripts that have been sent. It changes nothing for those who send the source each time.
+func (s *Server) ForgetScripts() { clear(s.scripts) }
