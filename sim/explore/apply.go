@@ -3,6 +3,7 @@ package explore
 import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
 )
 
 // watcher is told what a move comes to, where somebody wants to know.
@@ -23,6 +24,8 @@ type sending struct {
 	client  int
 	op      history.Op // in whose course it was sent; none: beside them
 	ended   bool       // that operation has ended
+	ok      bool       // well
+	early   uint8      // who was acquiring already when it did
 	unheard bool       // nobody waits for the reply
 	request uint32
 }
@@ -63,7 +66,8 @@ func (x *explorer) apply(s *state, m move) error {
 		c.travel[m.slot] = 0
 		c.sortTravel()
 		x.serve(s, sending{
-			client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, unheard: true, request: r & travelAll,
+			client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0,
+			early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
 		})
 		return nil
 	case moveTake:
@@ -121,6 +125,21 @@ func (x *explorer) operationOf(c *client, slot int) history.Op {
 	return history.OpNone
 }
 
+// settleTravel notes of what is on its way how its operation has ended.
+func (c *client) settleTravel(ok bool, early uint8) {
+	for k, r := range c.travel {
+		if r&current == 0 {
+			continue
+		}
+		r = r&^current | uint32(early)<<travelEarly
+		if ok {
+			r |= succeeded
+		}
+		c.travel[k] = r
+	}
+	c.sortTravel()
+}
+
 // sortTravel keeps places in order, so that it makes no difference which of two went first.
 func (c *client) sortTravel() {
 	if c.travel[0] < c.travel[1] {
@@ -148,7 +167,9 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 	}
 	for i := range x.serverCount {
 		used |= x.servers.states[s.servers[i]].tokens
-		used |= x.servers.states[s.former[i]].tokens
+		if s.former[i] != 0 {
+			used |= x.servers.states[s.former[i]-1].tokens
+		}
 	}
 	return used
 }
@@ -207,10 +228,7 @@ func (x *explorer) hear(s *state, i int, n process.Notice) {
 		}
 		x.judge.returned(i, n.Op, n.Answer)
 		c := &s.clients[i]
-		for k := range c.travel {
-			c.travel[k] &^= current
-		}
-		c.sortTravel()
+		c.settleTravel(n.Answer.Outcome == history.OK, x.judge.acquirers(i))
 		if c.phase == waiting && int(c.round) == x.config.Rounds {
 			c.phase = finished
 		}
@@ -261,10 +279,16 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 	if x.watcher != nil {
 		x.watcher.sent(q, done.reply, was, is)
 	}
-	if done.effect != history.EffectNone {
+	if x.accepted(q.request, done.reply) {
 		x.judge.wrote(q.client)
 	}
 	return done.reply
+}
+
+// accepted says whether a request to the resource was a write, and was not refused.
+func (x *explorer) accepted(request, reply uint32) bool {
+	word := x.texts.requests[request].commands[0][0]
+	return word != "GET" && x.texts.replies[reply].replies[0].Kind != redis.Error
 }
 
 // stir: something has changed, so that a try that was refused may now come to something else.

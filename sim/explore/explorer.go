@@ -7,6 +7,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -165,6 +166,7 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only,
+		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}
 	x.seen, x.queues, x.findings = newTable(), make([]queue, config.MostFaults+1), make([][]finding, config.MostFaults+1)
 	return x

@@ -35,18 +35,27 @@ func (j *judge) command(d deed) {
 		j.deed(d, acquires)
 	}
 	j.meetGhost(d, acquires)
-	if d.op == history.OpRelease && !d.ended && c.has(tenure) {
-		c.set(looked)
-		if int(o.client) == d.client+1 && d.effect == history.EffectRemoved {
-			c.set(removed)
-		}
-		if int(o.client) == d.client+1 && d.effect == history.EffectReplaced {
-			c.set(changed)
-		}
+	if d.op == history.OpRelease && !d.ended {
+		j.release(c, d)
 	}
+	j.count(d)
 	j.apply(d, mine, acquires, live)
 	o.there = d.after.Exists()
 	j.took(d)
+}
+
+// release notes what a command of a client's release did.
+func (j *judge) release(c *client, d deed) {
+	c.set(looked)
+	if int(j.s.owner.client) != d.client+1 {
+		return
+	}
+	switch d.effect {
+	case history.EffectRemoved:
+		c.set(removed)
+	case history.EffectReplaced:
+		c.set(changed)
+	}
 }
 
 // claim is what the command founds for its client if it took the lock.
@@ -66,8 +75,10 @@ func (j *judge) claim(d deed, acquires bool) owner {
 	switch {
 	case acquires:
 		mine.standing = pending
+	case d.op == history.OpAcquire && d.ok:
+		mine.standing, mine.sure, mine.over = granted, mine.ends, !c.has(on)
 	case d.op == history.OpAcquire:
-		mine.standing = refused // it had been given up
+		mine.standing, mine.early = refused, d.early // it had been given up
 	case c.has(on):
 		mine.standing, mine.sure = granted, mine.ends
 	}
@@ -148,7 +159,7 @@ func (j *judge) settleCharges(n int, ok bool) {
 func (j *judge) meetGhost(d deed, acquires bool) {
 	o, c := &j.s.owner, &j.s.clients[d.client]
 	if acquires && d.before && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
-		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && j.leased(o.ends) && c.has(sawGhost) {
+		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && j.leased(o.ends) && o.early&(1<<d.client) == 0 {
 		c.set(metGhost)
 	}
 }
@@ -192,7 +203,7 @@ func (j *judge) take(o owner) {
 	}
 	j.s.owner = o
 	for i := range j.s.clients {
-		j.s.clients[i].clear(challenge | sawGhost | metGhost)
+		j.s.clients[i].clear(challenge)
 		j.s.clients[i].claims = 0
 	}
 }
@@ -215,5 +226,23 @@ func (j *judge) took(d deed) {
 		if i != d.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
 			j.s.clients[i].after |= 1 << d.client
 		}
+	}
+}
+
+// count follows a lock that counts from the command that made it.
+func (j *judge) count(d deed) {
+	t := &j.s.tally
+	switch d.effect {
+	case history.EffectCreated:
+		*t = tally{}
+		if j.counts && d.op == history.OpAcquire {
+			t.client = uint8(d.client) + 1
+		}
+	case history.EffectReplaced:
+		if int(t.client) != d.client+1 {
+			*t = tally{}
+		}
+	case history.EffectRemoved, history.EffectUnclear:
+		*t = tally{}
 	}
 }

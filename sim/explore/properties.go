@@ -49,6 +49,7 @@ type judge struct {
 	lease     ms
 	margin    ms // of a lease that must be left before it counts; the checker's
 	leaseless bool
+	counts    bool      // its holder can take it again
 	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
 	only      anomalies // that are looked for
 	found     anomalies
@@ -94,9 +95,12 @@ func (j *judge) called(n int, op history.Op) {
 	switch op {
 	case history.OpAcquire:
 		c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
-		c.clear(metGhost | sawGhost | late | took)
-		if o := j.s.owner; o.client != 0 && int(o.client) != n+1 && o.standing == refused {
-			c.set(sawGhost)
+		c.clear(metGhost | late | took)
+		j.s.owner.early &^= 1 << n
+		for i := range j.clients {
+			for k := range j.s.clients[i].travel {
+				j.s.clients[i].travel[k] &^= 1 << (travelEarly + n)
+			}
 		}
 	case history.OpWork:
 		c.phase, c.before = working, j.s.highest
@@ -105,6 +109,10 @@ func (j *judge) called(n int, op history.Op) {
 		c.clear(tenure | changed | removed | looked)
 		if j.active(n) && j.rightful(n, j.s.owner.ends) {
 			c.set(tenure)
+		}
+		if t := &j.s.tally; int(t.client) == n+1 {
+			t.released++
+			t.unsure = t.unsure || !j.active(n)
 		}
 		j.letGo(n)
 	}
@@ -150,6 +158,9 @@ func (j *judge) acquired(n int, a process.Answer) {
 	}
 	j.facts |= wasHeld
 	c.phase = holding
+	if int(j.s.tally.client) == n+1 {
+		j.s.tally.acquired++
+	}
 	if a.Limited && a.Valid <= 0 {
 		c.clear(on)
 		c.ends = never
@@ -167,16 +178,16 @@ func (j *judge) acquired(n int, a process.Answer) {
 }
 
 func (j *judge) forgetAcquire(c *client) {
-	c.clear(metGhost | sawGhost | took | late)
+	c.clear(metGhost | took | late)
 	c.after, c.fence, c.from = 0, 0, 0
 }
 
 func (j *judge) settleOwner(n int, ok bool) {
 	c, o := &j.s.clients[n], &j.s.owner
 	if int(o.client) == n+1 && o.standing == pending {
-		o.standing = refused
+		o.standing, o.early = refused, j.acquirers(n)
 		if ok {
-			o.standing, o.sure = granted, o.ends
+			o.standing, o.sure, o.early = granted, o.ends, 0
 		}
 	}
 	if !c.has(challenge) {
@@ -189,6 +200,16 @@ func (j *judge) settleOwner(n int, ok bool) {
 		j.take(owner{client: uint8(n) + 1, standing: granted, ends: ends, sure: ends, there: there})
 	}
 	c.claims = 0
+}
+
+// acquirers are the other clients that are acquiring.
+func (j *judge) acquirers(n int) (set uint8) {
+	for i := range j.clients {
+		if i != n && j.s.clients[i].phase == acquiring {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // hold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
@@ -275,6 +296,12 @@ func (j *judge) released(n int, a process.Answer) {
 	case a.Outcome == history.No && c.has(removed):
 		j.found |= falseAlarm
 	}
+	if t := &j.s.tally; int(t.client) == n+1 {
+		t.unsure = t.unsure || a.Outcome != history.OK
+		if !t.unsure && t.released == t.acquired && c.has(changed) && int(o.client) == n+1 && o.there && !o.stale && j.leased(o.ends) {
+			j.found |= unreleasable
+		}
+	}
 	c.clear(tenure | changed | removed | looked)
 	c.phase = waiting
 	c.round++
@@ -284,6 +311,9 @@ func (j *judge) released(n int, a process.Answer) {
 func (j *judge) lost(n int) {
 	if j.active(n) && j.rightful(n, min(j.s.owner.ends, j.s.owner.sure)) {
 		j.found |= falseAlarm
+	}
+	if int(j.s.tally.client) == n+1 {
+		j.s.tally.unsure = true
 	}
 	j.letGo(n)
 }

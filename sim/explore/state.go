@@ -36,7 +36,6 @@ const (
 	looked                       // that release has named the lock
 	late                         // somebody who took the lock after it was told so before it was
 	metGhost                     // its acquire met a ghost
-	sawGhost                     // it called its acquire after the owner had been refused
 	challenge                    // it has replaced the value of a live owner
 	took                         // its acquire has taken the lock on the server
 )
@@ -61,13 +60,14 @@ type client struct {
 	fence   uint8 // the highest fence when its acquire was called
 }
 
-// What is on its way is a request with the operation that it belongs to. One that is marked arrives before time passes; another one
-// may arrive at any time, or never.
+// What is on its way is a request, with the operation that it belongs to and what became of that.
 const (
-	surely    = 1 << 31
-	current   = 1 << 30 // its operation has not ended
-	travelOp  = 27
-	travelAll = 1<<travelOp - 1
+	surely      = 1 << 31 // it arrives before time passes; another one may arrive at any time, or never
+	current     = 1 << 30 // its operation has not ended
+	travelOp    = 27
+	travelEarly = 22      // who was acquiring already when its acquire ended; see owner.early
+	succeeded   = 1 << 21 // its operation has ended well
+	travelAll   = succeeded - 1
 )
 
 func (c *client) has(flag uint16) bool { return c.flags&flag != 0 }
@@ -88,11 +88,19 @@ const (
 type owner struct {
 	client   uint8 // plus 1; 0: nobody's
 	standing standing
-	over     bool // it has called release, or was told that the lock was lost
-	there    bool // the key was there when it was last seen
-	stale    bool // it may have changed since, unseen
-	ends     ms   // when the lease ends
-	sure     ms   // when it ends as far as the owner has been told
+	over     bool  // it has called release, or was told that the lock was lost
+	there    bool  // the key was there when it was last seen
+	stale    bool  // it may have changed since, unseen
+	early    uint8 // who had called the acquire that it is in before the owner's ended
+	ends     ms    // when the lease ends
+	sure     ms    // when it ends as far as the owner has been told
+}
+
+// tally is what the client that made a lock which counts was told of it since.
+type tally struct {
+	client             uint8 // plus 1; 0: nobody's
+	acquired, released uint8
+	unsure             bool
 }
 
 // charge is what a client did to another's lock, as long as it is open whether they were told that they had it.
@@ -114,6 +122,7 @@ type state struct {
 	turn     uint8 // whose grant was the latest, plus 1
 	over     bool  // that client has released
 	charges  [mostCharges]charge
+	tally    tally
 	acked    uint32 // values that an acknowledged update has read
 	highest  uint8  // of them, plus 1
 	fence    uint8  // the largest so far
@@ -149,6 +158,10 @@ func (s *state) append(b []byte, clients, servers int) []byte {
 	b = append(b, o.client, byte(o.standing), bit(o.over, 0)|bit(o.there, 1)|bit(o.stale, 2)|bit(s.over, 3), s.turn, s.highest, s.fence)
 	b = appendMS(appendMS(b, o.ends), o.sure)
 	b = binary.LittleEndian.AppendUint32(b, s.acked)
+	b = append(b, o.early, s.tally.client)
+	if s.tally.client != 0 {
+		b = append(b, s.tally.acquired, s.tally.released, bit(s.tally.unsure, 0))
+	}
 	for _, c := range s.charges {
 		b = append(b, c.anomaly)
 		if c.anomaly != 0 {
@@ -248,7 +261,10 @@ func (s *state) read(b []byte, clients, servers int) {
 	o.over, o.there, o.stale, s.over = bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0
 	s.turn, s.highest, s.fence = r.byte(), r.byte(), r.byte()
 	o.ends, o.sure = r.ms(), r.ms()
-	s.acked = r.word()
+	s.acked, o.early = r.word(), r.byte()
+	if s.tally.client = r.byte(); s.tally.client != 0 {
+		s.tally.acquired, s.tally.released, s.tally.unsure = r.byte(), r.byte(), r.byte() != 0
+	}
 	for i := range s.charges {
 		if anomaly := r.byte(); anomaly != 0 {
 			c := charge{anomaly: anomaly, culprit: r.byte(), victim: r.byte()}

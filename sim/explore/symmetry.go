@@ -110,7 +110,7 @@ func (x *explorer) reorder(o int, s *state) (*state, error) {
 		}
 		for k, r := range c.travel {
 			if r != 0 {
-				twin.travel[k] = r&^travelAll | x.texts.renameRequest(o, r&travelAll)
+				twin.travel[k] = x.renameTravel(o, r)
 			}
 		}
 		twin.sortTravel()
@@ -125,6 +125,10 @@ func (x *explorer) reorder(o int, s *state) (*state, error) {
 	if s.owner.client != 0 {
 		t.owner.client = to[s.owner.client-1] + 1
 	}
+	t.owner.early = to.set(s.owner.early)
+	if s.tally.client != 0 {
+		t.tally.client = to[s.tally.client-1] + 1
+	}
 	if s.turn != 0 {
 		t.turn = to[s.turn-1] + 1
 	}
@@ -134,6 +138,11 @@ func (x *explorer) reorder(o int, s *state) (*state, error) {
 		}
 	}
 	return t, nil
+}
+
+func (x *explorer) renameTravel(o int, r uint32) uint32 {
+	early := x.texts.orders[o].set(uint8(r >> travelEarly & 31))
+	return r&^(travelAll|31<<travelEarly) | x.texts.renameRequest(o, r&travelAll) | uint32(early)<<travelEarly
 }
 
 // set puts a set of clients into the order.

@@ -98,7 +98,6 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 		}
 	}
 	if f.end {
-		r.now = duration(s.now)
 		if err := r.trial(*s); err != nil {
 			return nil, err
 		}
@@ -131,7 +130,7 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 		twin := *c
 		for k, r := range c.travel {
 			if r != 0 {
-				twin.travel[k] = r&^travelAll | x.texts.renameRequest(o, r&travelAll)
+				twin.travel[k] = x.renameTravel(o, r)
 			}
 		}
 		if twin.travel[0] < twin.travel[1] {
@@ -175,7 +174,7 @@ func (r *recorder) event(e history.Event) {
 
 // note adds a step.
 func (r *recorder) note(s Step) {
-	s.At = r.now
+	s.At = r.now - start
 	r.trace.Steps = append(r.trace.Steps, s)
 }
 
@@ -196,8 +195,12 @@ func (r *recorder) complete(s *state, from int) {
 
 func clientName(i int) string { return fmt.Sprintf("C%d", i+1) }
 
+// start is when a trace begins in its history; at zero the checker would take some moments for none.
+const start = time.Second
+
 // begin writes down who takes part.
 func (r *recorder) begin(clients int) {
+	r.now = start
 	for i := range clients {
 		r.opens(i)
 	}
@@ -354,7 +357,7 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	q, p := r.x.texts.requests[s.request], r.x.texts.replies[reply].replies
 	c := &history.Command{
 		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
-		Reply: p[len(p)-1].String(), Sent: r.now, Asked: asked, Late: s.unheard,
+		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard,
 	}
 	if q.server >= 0 && names(q.commands, lockKey) {
 		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}

@@ -73,6 +73,23 @@ func (r Reply) String() string {
 	return "nil"
 }
 
+// Recorded writes the reply as histories record it: nil, OK, -ERR …, 3, text, [1 a].
+func (r Reply) Recorded() string {
+	switch r.Kind {
+	case Error:
+		return "-" + r.Text
+	case Status, Bulk:
+		return r.Text
+	case Array:
+		words := make([]string, len(r.List))
+		for i, element := range r.List {
+			words[i] = element.Recorded()
+		}
+		return "[" + strings.Join(words, " ") + "]"
+	}
+	return r.String()
+}
+
 // The errors that several commands answer, in the words of Redis 7.0.
 func wrongType() Reply {
 	return failure("WRONGTYPE Operation against a key holding the wrong kind of value")
