@@ -15,12 +15,14 @@ type wire struct {
 	wrote                   bool // something was written, whether or not it can be understood here
 }
 
-// note takes in a command of the operation.
+// note takes in a command of the operation. What the client did not hear, it has not read.
 func (w *wire) note(c *history.Command) {
 	if !answered(c) {
 		return
 	}
+	unheard := c.Late || c.Again || c.ReplyDropped
 	switch name := strings.ToUpper(c.Args[0]); {
+	case name == "GET" && unheard:
 	case name == "GET":
 		w.seen, w.hasSeen = counted(c.Reply)
 	case name == "SET" && len(c.Args) > 2 && c.Reply == "OK":

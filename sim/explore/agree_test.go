@@ -16,7 +16,7 @@ func notWatched() []checker.Name { return []checker.Name{checker.NoReturn, check
 
 // The explorer's properties and the checker's monitors are written apart. On ways taken at random, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
-	walks := 60
+	walks := 40
 	if testing.Short() {
 		walks = 10
 	}

@@ -203,7 +203,7 @@ func (j *judge) take(o owner) {
 	}
 	j.s.owner = o
 	for i := range j.s.clients {
-		j.s.clients[i].clear(challenge)
+		j.s.clients[i].clear(challenge | tenure)
 		j.s.clients[i].claims = 0
 	}
 }

@@ -286,7 +286,7 @@ func (j *judge) released(n int, a process.Answer) {
 	}
 	o.over = o.over && o.client != 0
 	// The claim is over by the call; that its lease runs is what is asked here.
-	still := c.has(tenure) && !c.has(changed) && j.rightful(n, o.ends)
+	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, o.ends)
 	switch {
 	case still && a.Outcome != history.Unknown && c.has(looked):
 		j.found |= unreleasable
@@ -305,6 +305,16 @@ func (j *judge) released(n int, a process.Answer) {
 	c.clear(tenure | changed | removed | looked)
 	c.phase = waiting
 	c.round++
+}
+
+// challenged says whether somebody has replaced the live owner's value, and waits to be told whether the lock is now its own.
+func (j *judge) challenged() bool {
+	for i := range j.clients {
+		if j.s.clients[i].has(challenge) {
+			return true
+		}
+	}
+	return false
 }
 
 // lost takes in that the lock has told its user that it is no longer held.

@@ -162,9 +162,38 @@ type recorder struct {
 	ids    int64
 	open   [mostClients]int64 // operations under way
 	ops    [mostClients]history.Op
-	past   [mostClients][8]int64 // the last one of each kind that has ended
-	trying int                   // the client that comes at the end; 0: none
+	flying []flight // requests on their way that nobody waits for
+	trying int      // the client that comes at the end; 0: none
 	closed bool
+}
+
+// flight is a request on its way that nobody waits for.
+type flight struct {
+	client  int
+	request uint32
+	id      int64 // the operation that it belongs to
+	again   bool  // it is a copy
+}
+
+// fly remembers that a request of a client's task goes on its way.
+func (r *recorder) fly(s *state, m move, again bool) {
+	c := &s.clients[m.client]
+	f := flight{client: int(m.client), request: r.x.automaton.nodes[c.node].slots[m.slot].request, again: again}
+	if r.x.operationOf(c, int(m.slot)) != history.OpNone {
+		f.id = r.open[m.client]
+	}
+	r.flying = append(r.flying, f)
+}
+
+// land takes a request that has arrived from those on their way.
+func (r *recorder) land(s sending) flight {
+	i := slices.IndexFunc(r.flying, func(f flight) bool { return f.client == s.client && f.request == s.request })
+	if i < 0 {
+		return flight{id: r.open[s.client]}
+	}
+	f := r.flying[i]
+	r.flying = slices.Delete(r.flying, i, i+1)
+	return f
 }
 
 func (r *recorder) event(e history.Event) {
@@ -248,9 +277,11 @@ func (r *recorder) before(s *state, m move) {
 	case moveLose:
 		r.fault(LostReply, i, -1, "reply-lost")
 	case moveLate:
+		r.fly(s, m, false)
 		r.fault(LateRequest, i, -1, "hold")
 		r.trace.Steps[len(r.trace.Steps)-1].Request = x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request].commands
 	case moveTwice:
+		r.fly(s, m, true)
 		r.fault(Duplicate, i, -1, "duplicate")
 	case moveAhead:
 		r.fault(ClockAhead, i, -1, "skew")
@@ -327,7 +358,7 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	e.Detail = &detail
 	r.event(e)
 	r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a})
-	r.past[i][op], r.open[i] = r.open[i], 0
+	r.open[i] = 0
 }
 
 func (r *recorder) notice(i int, n process.Notice) {
@@ -357,7 +388,7 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	q, p := r.x.texts.requests[s.request], r.x.texts.replies[reply].replies
 	c := &history.Command{
 		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
-		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard,
+		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard, ReplyDropped: s.unheard,
 	}
 	if q.server >= 0 && names(q.commands, lockKey) {
 		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}
@@ -369,8 +400,9 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	}
 	if s.op != history.OpNone {
 		e.ID, e.Op = r.open[s.client], s.op
-		if s.ended {
-			e.ID = r.past[s.client][s.op]
+		if s.unheard {
+			f := r.land(s)
+			e.ID, c.Again = f.id, f.again
 		}
 		step.ID, step.Op = e.ID, e.Op
 	}
