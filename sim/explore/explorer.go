@@ -101,6 +101,7 @@ type explorer struct {
 	automaton *automaton
 	judge     judge
 	watcher   watcher
+	visited   func(*state) // is shown every state that is found; nil: nobody is
 
 	seen     *table
 	parents  []uint32
@@ -108,6 +109,7 @@ type explorer struct {
 	queues   []queue     // by faults spent
 	findings [][]finding // by faults spent
 	longest  int
+	looked   int // states that have been looked at
 	written  []byte
 	scratch  []byte
 

@@ -100,19 +100,20 @@ func (l *lesson) exact(when circumstances) circumstances {
 
 // automaton is what has been learned about the clients of a lock.
 type automaton struct {
-	spec    impls.Spec
-	opts    impls.Options
-	servers int
-	texts   *texts
-	nodes   []node            // the first are the beginnings of the clients
-	byWhat  map[string]uint32 // nodes by client and by what it remembers
-	lessons lessons
-	special map[particular]*edge
-	said    [][]process.Notice // what came out of a step
-	saidBy  map[string]uint32
-	live    *student // the process that was taught last
-	steps   int      // that the lock's own code has made
-	reads   bool     // some step has read a clock
+	spec     impls.Spec
+	opts     impls.Options
+	servers  int
+	texts    *texts
+	nodes    []node            // the first are the beginnings of the clients
+	byWhat   map[string]uint32 // nodes by client and by what it remembers
+	lessons  lessons
+	special  map[particular]*edge
+	said     [][]process.Notice // what came out of a step
+	saidBy   map[string]uint32
+	live     *student // the process that was taught last
+	steps    int      // that the lock's own code has made
+	reads    bool     // some step has read a clock
+	unmerged bool     // every history is a node of its own; for tests
 }
 
 type particular struct {
@@ -204,7 +205,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 // place finds the node that a description fits, or adds it.
 func (a *automaton) place(n node, s *student) uint32 {
 	what := ""
-	if memory, ok := s.process.Memory(); ok && n.idle {
+	if memory, ok := s.process.Memory(); ok && n.idle && !a.unmerged {
 		what = string(rune(n.client)) + string(memory)
 		if known, ok := a.byWhat[what]; ok {
 			a.dismiss() // it has come here on another way than the node's own, on which it is taught

@@ -184,7 +184,8 @@ func (x *explorer) ready(s *state, i int) (main, beside bool) {
 	return main, beside
 }
 
-// timeMoves lets time pass to just before, to and just after the next moment at which something ends. Whoever could make a step
+// timeMoves lets time pass to the next moment at which something ends: to just before it, as the checker sees it and as the servers
+// do, to it and to just after. Whoever could make a step
 // meanwhile is paused, or has a lot of work to do under its lock: that is a fault.
 func (x *explorer) timeMoves(list []move, s *state) []move {
 	var pausing, working uint8
@@ -230,7 +231,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 		if !x.canSpendMore(s, Pause, ones(paused), Overwork, ones(busy)) {
 			continue
 		}
-		for _, t := range []ms{d - 1, d, d + 1} {
+		for _, t := range []ms{d - x.judge.margin - 1, d - 1, d, d + 1} {
 			if t > 0 && t <= maxPass {
 				list = append(list, move{kind: movePass, paused: paused, busy: busy, d: t})
 			}

@@ -101,10 +101,9 @@ func (x *explorer) finish(err error) error {
 func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error {
 	var s, next state
 	var moves []move
-	looked := 0
 	x.result.Faults, x.result.Steps = faults, steps
 	return l.each(func(number uint32, written []byte) error {
-		if looked++; looked%4096 == 0 {
+		if x.looked++; x.looked%1024 == 0 {
 			if err := x.pause(ctx, faults, steps); err != nil {
 				return err
 			}
@@ -160,6 +159,9 @@ func (x *explorer) reach(s *state, parent, move uint32, steps int) (uint32, bool
 	}
 	if !x.seen.add(fingerprint(x.written)) {
 		return 0, false, nil
+	}
+	if x.visited != nil {
+		x.visited(s)
 	}
 	number := uint32(len(x.parents))
 	x.parents, x.steps = append(x.parents, parent), append(x.steps, move)

@@ -17,7 +17,10 @@ func TestTry(t *testing.T) {
 	if name == "" {
 		t.Skip()
 	}
-	spec, _ := impls.Find(name)
+	spec, ok := impls.Find(name)
+	if !ok {
+		t.Fatal(name)
+	}
 	c := Config{Lock: spec, Clients: 2, Rounds: 1, MostFaults: 2}
 	fmt.Sscan(os.Getenv("TRYS"), &c.Servers)
 	fmt.Sscan(os.Getenv("TRYC"), &c.Clients, &c.Rounds, &c.MostFaults)
@@ -31,7 +34,7 @@ func TestTry(t *testing.T) {
 			c.Only = append(c.Only, checker.Name(n))
 		}
 	}
-	c.States = 50_000_000
+	c.Time = 20 * time.Second
 	c.Plain = os.Getenv("PLAIN") != ""
 	c.NoSymmetry = os.Getenv("NOSYM") != ""
 	r, err := Explore(context.Background(), c)

@@ -1,0 +1,236 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+)
+
+func lock(t *testing.T, name string) impls.Spec {
+	t.Helper()
+	spec, found := impls.Find(name)
+	require.True(t, found, name)
+	return spec
+}
+
+func explored(t *testing.T, config Config) *Result {
+	t.Helper()
+	result, err := Explore(context.Background(), config)
+	require.NoError(t, err)
+	assert.Empty(t, result.Disputed, "the checker does not see what the explorer sees")
+	return result
+}
+
+func spend(faults ...Fault) (b Budget) {
+	for _, f := range faults {
+		b[f]++
+	}
+	return b
+}
+
+// The races that the articles describe are found without a script, with no more faults than it takes.
+func TestBrokenLocksAreCaught(t *testing.T) {
+	tests := []struct {
+		lock            string
+		clients, rounds int
+		faults          []Fault
+		only            checker.Name
+	}{
+		{"local", 2, 1, nil, checker.DoubleHolder},                                               // A15
+		{"setnx-del", 2, 1, []Fault{Crash}, checker.StuckLock},                                   // A1
+		{"setnx-expired-del", 3, 1, []Fault{Crash}, checker.WrongfulDelete},                      // A2: two delete the expired lock
+		{"getset", 3, 1, []Fault{Crash}, checker.Overwrite},                                      // A3: two judge it expired
+		{"getset", 2, 1, []Fault{ClockAhead}, checker.DoubleHolder},                              // A3: skew
+		{"getset-nil-expired", 3, 1, nil, checker.Overwrite},                                     // A3: nil from GET
+		{"getset-nil-lost", 2, 2, []Fault{ClockAhead}, checker.GhostLock},                        // A3: nil from GETSET
+		{"setpx-del", 2, 1, []Fault{Pause}, checker.WrongfulDelete},                              // a stranger's lock
+		{"setpx-getdel", 2, 1, []Fault{Pause}, checker.WrongfulDelete},                           // between check and delete
+		{"setpx-del-resend", 2, 1, []Fault{LostReply}, checker.WrongfulDelete},                   // the retry
+		{"setpx-lua-resend", 2, 1, []Fault{LostReply}, checker.GhostLock},                        // refused by its own lock
+		{"setnx-expire-norepair", 2, 1, []Fault{Crash}, checker.StuckLock},                       // A5: between SETNX and EXPIRE
+		{"setnx-expire", 2, 1, []Fault{Pause, Pause}, checker.WrongfulRenew},                     // A5: late EXPIRE
+		{"setnx-expire-published", 2, 1, nil, checker.Unreleasable},                              // A5: aborted EXEC
+		{"watchdog-published/blind-renewal", 2, 1, []Fault{Pause, Pause}, checker.WrongfulRenew}, // A7: blind renewal
+		{"redisson-watchdog", 2, 1, []Fault{Overwork, LostReply}, checker.DoubleHolder},          // A8: one failed renewal is the last
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.lock, " ", test.only), func(t *testing.T) {
+			t.Parallel()
+			config := Config{
+				Lock: lock(t, test.lock), Clients: test.clients, Rounds: test.rounds,
+				Budget: spend(test.faults...), MostFaults: len(test.faults), Only: []checker.Name{test.only},
+			}
+			result := explored(t, config)
+			require.NotNil(t, result.Found, "not found, facts %v, %d states", result.Facts, result.States)
+			assert.Contains(t, result.Found.Anomalies, test.only)
+			assert.Contains(t, result.Found.Verdict.Names(), test.only)
+			assert.Len(t, result.Found.Faults, len(test.faults), "with fewer faults it is found too: %v", result.Found.Faults)
+		})
+	}
+}
+
+// What a sound lock promises, it keeps; and the result is about a lock that was held, refused and handed over.
+func TestSoundLocksHold(t *testing.T) {
+	tests := []struct {
+		lock   string
+		faults []Fault
+		only   []checker.Name // none: all
+	}{
+		{"setpx-lua", nil, nil},
+		{"setpx-lua", []Fault{Crash}, nil},
+		{"setpx-lua", []Fault{Pause, LostReply}, []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.StuckLock}},
+		{"watchdog", []Fault{Overwork}, nil},
+		{"watchdog", []Fault{Pause}, []checker.Name{checker.DoubleHolder, checker.WrongfulDelete, checker.WrongfulRenew, checker.FalseAlarm}},
+		{"watchdog", []Fault{LostReply}, []checker.Name{checker.GhostLock, checker.DoubleHolder, checker.StuckLock}},
+		{"fenced", []Fault{Pause}, []checker.Name{checker.LostUpdate, checker.FenceRegression}},
+		{"redisson", []Fault{Overwork}, nil},
+		{"setnx-del", []Fault{Pause}, nil},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
+			t.Parallel()
+			result := explored(t, Config{
+				Lock: lock(t, test.lock), Clients: 2, Rounds: 2, Budget: spend(test.faults...), MostFaults: len(test.faults), Only: test.only,
+			})
+			if result.Found != nil {
+				t.Fatal(result.Found.Anomalies, result.Found.Verdict.Anomalies)
+			}
+			assert.True(t, result.Complete(), result.Limit)
+			assert.Subset(t, result.Facts, []string{"held", "refused", "handed over"})
+		})
+	}
+}
+
+// The dispute about Redlock: with a second look at the clock and a hold that ends with its validity it excludes, whatever the
+// clients suffer; not if a server's clock jumps or a server forgets; and not without either of the two.
+func TestRedlock(t *testing.T) {
+	tests := []struct {
+		lock   string
+		faults []Fault
+		holds  bool
+	}{
+		{"redlock", nil, true},
+		{"redlock", []Fault{Pause}, true},
+		{"redlock", []Fault{Crash}, true},
+		{"redlock", []Fault{LostReply}, true},
+		{"redlock", []Fault{LateRequest}, true},
+		{"redlock", []Fault{ClockAhead}, true},
+		{"redlock", []Fault{ServerJump}, false},
+		{"redlock", []Fault{Restart}, false},
+		{"redlock-endless", []Fault{Pause}, false},
+		{"redlock-no-second-look", []Fault{Pause}, false},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
+			t.Parallel()
+			result := explored(t, Config{
+				Lock: lock(t, test.lock), Clients: 2, Rounds: 1, Servers: 3,
+				Budget: spend(test.faults...), MostFaults: len(test.faults), Only: []checker.Name{checker.DoubleHolder},
+			})
+			assert.True(t, result.Complete(), result.Limit)
+			assert.Equal(t, test.holds, result.Found == nil)
+		})
+	}
+}
+
+// The same command gives the same counts and the same trace.
+func TestExplorationIsDeterministic(t *testing.T) {
+	config := Config{Lock: lock(t, "getset"), Clients: 3, Rounds: 1, Budget: spend(Crash), MostFaults: 1}
+	first, second := explored(t, config), explored(t, config)
+	require.NotNil(t, first.Found)
+	assert.Equal(t, first.States, second.States)
+	assert.Equal(t, first.Learned, second.Learned)
+	assert.Equal(t, first.Found.Steps, second.Found.Steps)
+	assert.Equal(t, first.Found.Events, second.Found.Events)
+}
+
+// A search that a limit has stopped is not complete.
+func TestALimitIsSaid(t *testing.T) {
+	config := Config{Lock: lock(t, "getset"), Clients: 3, Rounds: 2, States: 1000}
+	result := explored(t, config)
+	assert.False(t, result.Complete())
+	assert.Equal(t, "1000 states", result.Limit)
+
+	config.States, config.Time = 0, time.Nanosecond
+	assert.Equal(t, "1ns", explored(t, config).Limit)
+	config.Time, config.Memory = 0, 1<<20
+	assert.Equal(t, "1 MiB", explored(t, config).Limit)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := Explore(ctx, config)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// views are all pairs of what the servers hold and what the clients believe, whoever is who, and whichever of its tokens somebody
+// has drawn.
+func views(t *testing.T, config Config, unmerged bool) []string {
+	t.Helper()
+	x := newExplorer(config, !config.NoSymmetry, true)
+	x.automaton.unmerged = unmerged
+	seen, which := map[string]bool{}, regexp.MustCompile("#[a-h]")
+	x.visited = func(s *state) {
+		for o := range orders(config.Clients) {
+			var b strings.Builder
+			place := orders(config.Clients)[o]
+			for i := range x.serverCount {
+				lock := x.servers.states[s.servers[i]].lock
+				fmt.Fprintf(&b, "%s %v ", which.ReplaceAllString(place.rename(lock.Value), "#"), lock.TTL)
+			}
+			fmt.Fprintf(&b, "%d %v:", s.now, x.counter(s))
+			held := make([]bool, config.Clients)
+			for i := range config.Clients {
+				held[place[i]] = s.clients[i].has(on) && s.clients[i].ends > 0
+			}
+			fmt.Fprint(&b, held)
+			seen[b.String()] = true
+		}
+	}
+	require.NoError(t, x.search(context.Background()))
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Whether local states are merged, clients change places and private steps come first makes no difference to what can be reached:
+// with none of that, every history of a client is a state of its own.
+func TestMergingLosesNothing(t *testing.T) {
+	tests := []struct {
+		lock   string
+		faults []Fault
+	}{
+		{"setnx-del", []Fault{Crash}},
+		{"setnx-expired-del", []Fault{Crash}},
+		{"setpx-lua", []Fault{Pause}},
+		{"setpx-lua", []Fault{LateRequest}},
+		{"setpx-getdel", []Fault{Pause}},
+		{"getset", []Fault{Crash}},
+		{"getset", []Fault{ClockAhead}},
+		{"setnx-watch", nil},
+		{"watchdog", nil},
+		{"redisson", []Fault{LostReply}},
+		{"setnx-expire", []Fault{Pause}},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
+			t.Parallel()
+			config := Config{
+				Lock: lock(t, test.lock), Clients: 2, Rounds: 1, Budget: spend(test.faults...), MostFaults: len(test.faults),
+				Only: []checker.Name{checker.Unfair}, // nothing is to end the search
+			}
+			merged := views(t, config, false)
+			config.NoSymmetry, config.Plain = true, true
+			assert.Equal(t, views(t, config, true), merged)
+			assert.NotEmpty(t, merged)
+		})
+	}
+}
