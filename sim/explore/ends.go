@@ -76,15 +76,16 @@ func (x *explorer) stuck(s state) (bool, error) {
 			moves = x.movesOf(moves, &s, i)
 		}
 		if len(moves) == 0 {
-			d, some := x.deadline(&s)
+			timer, expiry := x.deadlines(&s)
 			passed := s.now - began
 			if passed > x.patience() {
 				return x.refusedToTheEnd(&s, fresh), nil
 			}
-			if !some {
-				d = x.patience() - passed
+			d := min(timer, maxPass)
+			if timer > expiry || timer == never {
+				d = min(expiry, x.patience()-passed) + 1
 			}
-			moves = append(moves, move{kind: movePass, d: min(d+1, maxPass)})
+			moves = append(moves, move{kind: movePass, d: d})
 		}
 		if err := x.apply(&s, moves[0]); err != nil {
 			return false, err

@@ -211,11 +211,11 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 			pausing |= 1 << i
 		}
 	}
-	d, some := x.deadline(s)
-	if !some {
+	timer, expiry := x.deadlines(s)
+	if timer == never && expiry == never {
 		return list
 	}
-	if x.timed && s.now+d+1 > x.horizon {
+	if x.timed && s.now+min(timer, expiry)+1 > x.horizon {
 		x.beyond = true
 		return list
 	}
@@ -231,8 +231,12 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 		if !x.canSpendMore(s, Pause, ones(paused), Overwork, ones(busy)) {
 			continue
 		}
-		for _, t := range []ms{d - x.judge.margin - 1, d - 1, d, d + 1} {
-			if t > 0 && t <= maxPass {
+		if timer <= expiry {
+			list = append(list, move{kind: movePass, paused: paused, busy: busy, d: min(timer, maxPass)})
+			continue
+		}
+		for _, t := range []ms{expiry - x.judge.margin - 1, expiry - 1, expiry, expiry + 1} {
+			if t > 0 && t <= min(timer, maxPass) {
 				list = append(list, move{kind: movePass, paused: paused, busy: busy, d: t})
 			}
 		}
@@ -246,33 +250,36 @@ func (x *explorer) mayOverwork(c *client) bool {
 	return n.idle && (c.phase == holding || c.phase == worked) && (n.slots[1].kind != 0 || n.slots[2].kind != 0 || n.slots[0].kind != 0)
 }
 
-// deadline is the next moment at which something ends.
-func (x *explorer) deadline(s *state) (d ms, some bool) {
-	d = never
-	add := func(t ms) {
-		if t > 0 && t < d {
-			d = t
-		}
-	}
+// deadlines are the next moments at which a client's wait ends, and at which a lease or a hold does. Clients wake when they meant
+// to; with what expires it matters who comes first.
+func (x *explorer) deadlines(s *state) (timer, expiry ms) {
+	timer, expiry = never, never
 	for i := range x.clients {
 		c := &s.clients[i]
-		add(c.ends)
 		for _, due := range c.due {
-			add(due)
+			sooner(&timer, due)
 		}
+		sooner(&expiry, c.ends)
 		if c.skew != 0 && s.owner.ends != never {
-			add(s.owner.ends - ms(c.skew)*x.skew)
+			sooner(&expiry, s.owner.ends-ms(c.skew)*x.skew)
 		}
 	}
 	for i := range x.serverCount {
 		for _, left := range x.servers.states[s.servers[i]].expiries {
-			add(left)
+			sooner(&expiry, left)
 		}
 	}
 	if s.owner.client != 0 {
-		add(s.owner.ends)
+		sooner(&expiry, s.owner.ends)
 	}
-	return d, d != never
+	return timer, expiry
+}
+
+// sooner takes t if it is to come, and comes before d.
+func sooner(d *ms, t ms) {
+	if t > 0 && t < *d {
+		*d = t
+	}
 }
 
 func (x *explorer) faultMoves(list []move, s *state) []move {

@@ -237,8 +237,8 @@ func (x *explorer) ended(s *state) bool {
 			return false
 		}
 	}
-	_, some := x.deadline(s)
-	return !some || x.allGone(s)
+	timer, expiry := x.deadlines(s)
+	return timer == never && expiry == never || x.allGone(s)
 }
 
 // allGone says whether no client is left that wants the lock.

@@ -24,6 +24,7 @@ type host struct {
 	when   circumstances
 	read   bool
 	drawn  uint8
+	ranOut bool
 }
 
 func (h *host) Now() time.Time {
@@ -34,6 +35,10 @@ func (h *host) Now() time.Time {
 // Token is the first that is not in use.
 func (h *host) Token() string {
 	n := bits.TrailingZeros8(^(h.when.used | h.drawn))
+	if n == mostTokens {
+		h.ranOut = true
+		return ""
+	}
 	h.drawn |= 1 << n
 	return tokenName(h.client, n)
 }
@@ -101,6 +106,9 @@ func (a *automaton) give(s *student, in input, when circumstances) ([]process.No
 	}()
 	select {
 	case <-finished:
+		if s.host.ranOut {
+			return nil, fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
+		}
 		return s.process.Notices(), s.process.Err()
 	case <-time.After(patience):
 		a.live = nil // it cannot be ended

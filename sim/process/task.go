@@ -1,7 +1,9 @@
 package process
 
 import (
+	"bytes"
 	"iter"
+	"runtime"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -65,18 +67,19 @@ type Notice struct {
 
 // task is one coroutine.
 type task struct {
-	process *Process
-	number  int
-	next    func() (struct{}, bool)
-	stop    func()
-	yield   func(struct{}) bool
-	wait    Wait
-	input   Input
-	blocked *scope // the nearest context of the wait that can end; nil: none can
-	scope   *scope // of an operation
-	ended   bool
-	joiners []*task
-	timer   int // of its last wait
+	process   *Process
+	number    int
+	next      func() (struct{}, bool)
+	stop      func()
+	yield     func(struct{}) bool
+	wait      Wait
+	input     Input
+	blocked   *scope // the nearest context of the wait that can end; nil: none can
+	scope     *scope // of an operation
+	ended     bool
+	joiners   []*task
+	goroutine string // that it runs on
+	timer     int    // of its last wait
 }
 
 // stopped unwinds a task that is not to go on.
@@ -93,7 +96,7 @@ func (p *Process) spawn(run func()) *task {
 				}
 			}
 		}()
-		t.yield = yield
+		t.yield, t.goroutine = yield, goroutine()
 		run()
 	})
 	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
@@ -131,7 +134,7 @@ func (p *Process) settle() {
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	t := p.running
-	if t == nil {
+	if t == nil || goroutine() != t.goroutine {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
 	}
@@ -171,4 +174,13 @@ func (p *Process) join(other *task) {
 	}
 	other.joiners = append(other.joiners, p.running)
 	_, _ = p.block(Context{}, Wait{Kind: Join})
+}
+
+// goroutine names the goroutine that asks. Go does not tell otherwise; and whoever asks from another than the task's own does what
+// nobody has told it to do.
+func goroutine() string {
+	var buffer [32]byte
+	n := runtime.Stack(buffer[:], false)
+	name, _, _ := bytes.Cut(buffer[:n], []byte(" ["))
+	return string(name)
 }

@@ -1,0 +1,89 @@
+package explore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// impure is a lock that minds something that is not its Env's.
+type impure struct {
+	env   impls.Env
+	value func() any
+	wait  func()
+}
+
+func (l *impure) TryAcquire(ctx context.Context) (bool, error) {
+	l.wait()
+	reply, err := l.env.Server().Do(ctx, "SET", lockKey, l.value(), "NX", "PX", 1200)
+	return reply == "OK", err
+}
+
+func (l *impure) Release(ctx context.Context) (bool, error) {
+	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	return err == nil, err
+}
+
+// A lock that is not a function of what it is given is reported, and not explored as if it were.
+func TestImpureLocksAreReported(t *testing.T) {
+	nothing, constant := func() {}, func() any { return "x" }
+	calls, names := 0, map[string]int{}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
+		names[name] = 1
+	}
+	tests := map[string]struct {
+		value func() any
+		wait  func()
+		want  string
+	}{
+		"a real clock":      {func() any { return time.Now().UnixNano() }, nothing, "did not do the same twice"},
+		"a hidden variable": {func() any { calls++; return calls }, nothing, "did not do the same twice"},
+		"a map's order": {func() any {
+			order := ""
+			for name := range names {
+				order += name
+			}
+			return order
+		}, nothing, "did not do the same twice"},
+		"a channel": {constant, func() { <-make(chan int) }, "does not come back"},
+		"a panic":   {constant, func() { panic("oh") }, "panicked: oh"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "impure", Needs: impls.OneServer},
+				New: func(env impls.Env, _ impls.Options) impls.Lock {
+					return &impure{env: env, value: test.value, wait: test.wait}
+				},
+			}
+			_, err := Explore(context.Background(), Config{Lock: spec, Clients: 2, Rounds: 2, States: 100_000, Time: time.Minute})
+			require.Error(t, err)
+			assert.ErrorContains(t, err, test.want)
+			assert.ErrorContains(t, err, "impure cannot be explored")
+		})
+	}
+}
+
+// A goroutine of its own has no Env to ask.
+func TestAGoroutineOfItsOwnIsReported(t *testing.T) {
+	spec := impls.Spec{
+		Card: impls.Card{Name: "impure", Needs: impls.OneServer},
+		New: func(env impls.Env, _ impls.Options) impls.Lock {
+			return &impure{env: env, value: func() any { return "x" }, wait: func() {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_ = env.Sleep(context.Background(), time.Second)
+				}()
+				<-done
+			}}
+		},
+	}
+	_, err := Explore(context.Background(), Config{Lock: spec, Clients: 1, Rounds: 1})
+	require.Error(t, err)
+}
