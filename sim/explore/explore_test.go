@@ -179,7 +179,7 @@ func views(t *testing.T, config Config, unmerged bool) []string {
 	t.Helper()
 	x := newExplorer(config, !config.NoSymmetry, true)
 	x.automaton.unmerged = unmerged
-	seen, which := map[string]bool{}, regexp.MustCompile("#[a-h]")
+	seen, which := map[string]bool{}, regexp.MustCompile("#[a-l]")
 	x.visited = func(s *state) {
 		for o := range orders(config.Clients) {
 			var b strings.Builder

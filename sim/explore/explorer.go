@@ -109,7 +109,8 @@ type explorer struct {
 	queues   []queue     // by faults spent
 	findings [][]finding // by faults spent
 	longest  int
-	looked   int // states that have been looked at
+	cut      error // why some way was not followed to its end; nil: all were
+	looked   int   // states that have been looked at
 	written  []byte
 	scratch  []byte
 

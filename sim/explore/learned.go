@@ -47,7 +47,7 @@ func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | 
 // circumstances are what a lock can ask for in the middle of a step.
 type circumstances struct {
 	clock ms // what the client's clock shows, from the base
-	used  uint8
+	used  uint16
 }
 
 // slot is what one task of a client waits for.

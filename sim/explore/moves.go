@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"errors"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 )
@@ -103,6 +105,9 @@ func (x *explorer) private(s *state) (move, bool, error) {
 			}
 			in := input{inputReply, uint8(k), c.replies[k]}
 			e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+			if errors.Is(err, errTokens) {
+				continue
+			}
 			if err != nil {
 				return move{}, false, err
 			}

@@ -6,7 +6,7 @@ import "strings"
 // these names in all that was ever said.
 
 // mostTokens is how many tokens a client can have in use at a time.
-const mostTokens = 8
+const mostTokens = 12
 
 // tokens is a set of tokens, mostTokens of each client.
 type tokens uint64
@@ -19,7 +19,7 @@ func tokenName(client, n int) string {
 }
 
 // of are the tokens of one client.
-func (t tokens) of(client int) uint8 { return uint8(t >> (mostTokens * client)) }
+func (t tokens) of(client int) uint16 { return uint16(t>>(mostTokens*client)) & (1<<mostTokens - 1) }
 
 // mentioned are the tokens that a text contains.
 func mentioned(text string) (found tokens) {

@@ -78,6 +78,9 @@ func (x *explorer) search(ctx context.Context) error {
 	return x.finish(nil)
 }
 
+// errCharges: what the properties have to remember did not fit.
+var errCharges = errors.New("more was open at a time than the search can remember")
+
 func (x *explorer) finish(err error) error {
 	if err != nil && err != errEnough {
 		return err
@@ -91,8 +94,11 @@ func (x *explorer) finish(err error) error {
 	}
 	n := float64(len(x.parents))
 	x.result.Collision = n * n / 2 / math.Pow(2, 64)
-	if x.judge.full && x.result.Limit == "" && x.result.Found == nil {
-		x.result.Limit = "more charges at a time than the search can remember"
+	if x.judge.full {
+		x.cut = errCharges
+	}
+	if x.cut != nil && x.result.Limit == "" && x.result.Found == nil {
+		x.result.Limit = x.cut.Error()
 	}
 	return nil
 }
@@ -116,7 +122,11 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 		for _, m := range moves {
 			next = s
 			x.judge.found = 0
-			if err := x.apply(&next, m); err != nil {
+			switch err := x.apply(&next, m); {
+			case errors.Is(err, errTokens):
+				x.cut = errTokens
+				continue
+			case err != nil:
 				return err
 			}
 			if x.automaton.reads && !x.timed {

@@ -23,7 +23,7 @@ type host struct {
 	client int
 	when   circumstances
 	read   bool
-	drawn  uint8
+	drawn  uint16
 	ranOut bool
 }
 
@@ -34,7 +34,7 @@ func (h *host) Now() time.Time {
 
 // Token is the first that is not in use.
 func (h *host) Token() string {
-	n := bits.TrailingZeros8(^(h.when.used | h.drawn))
+	n := bits.TrailingZeros16(^(h.when.used | h.drawn))
 	if n == mostTokens {
 		h.ranOut = true
 		return ""
@@ -92,6 +92,9 @@ func (a *automaton) dismiss() {
 
 var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
 
+// errTokens: where this happens the search goes no further, and is not complete.
+var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
+
 // patience is how long one step of a lock may take in real time. A step only computes.
 const patience = 5 * time.Second
 
@@ -107,7 +110,7 @@ func (a *automaton) give(s *student, in input, when circumstances) ([]process.No
 	select {
 	case <-finished:
 		if s.host.ranOut {
-			return nil, fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
+			return nil, errTokens
 		}
 		return s.process.Notices(), s.process.Err()
 	case <-time.After(patience):

@@ -1,0 +1,57 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+)
+
+// BenchmarkComplete explores a lock to the end: how many distinct states a second, on one thread.
+func BenchmarkComplete(b *testing.B) {
+	for _, test := range []struct {
+		lock            string
+		clients, rounds int
+		faults          []Fault
+	}{
+		{"getset", 3, 1, nil},
+		{"getset", 3, 2, nil},
+		{"setpx-lua", 3, 2, []Fault{Crash, Pause}},
+		{"fenced", 3, 2, []Fault{Crash}},
+	} {
+		b.Run(fmt.Sprintf("%s/%dx%d/%v", test.lock, test.clients, test.rounds, test.faults), func(b *testing.B) {
+			spec, _ := impls.Find(test.lock)
+			states := 0
+			for b.Loop() {
+				result, err := Explore(context.Background(), Config{
+					Lock: spec, Clients: test.clients, Rounds: test.rounds, Budget: spend(test.faults...), MostFaults: len(test.faults),
+					Only: []checker.Name{checker.Unfair}, // nothing is to end the search
+				})
+				require.NoError(b, err)
+				require.True(b, result.Complete(), result.Limit)
+				states += result.States
+			}
+			b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
+			b.ReportMetric(float64(states)/float64(b.N), "states")
+		})
+	}
+}
+
+// BenchmarkFirst finds the first counterexample of every broken lock that has one with a single fault.
+func BenchmarkFirst(b *testing.B) {
+	for _, name := range []string{"setnx-del", "setnx-expired-del", "getset", "setnx-expire-norepair", "setpx-del", "setpx-getdel"} {
+		b.Run(name, func(b *testing.B) {
+			spec, _ := impls.Find(name)
+			budget := spend(Faults()...)
+			for b.Loop() {
+				result, err := Explore(context.Background(), Config{Lock: spec, Clients: 3, Rounds: 1, Budget: budget, MostFaults: 2})
+				require.NoError(b, err)
+				require.NotNil(b, result.Found)
+			}
+		})
+	}
+}
