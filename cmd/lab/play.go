@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -79,16 +80,16 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return err
 	}
 	run.Cells = nil
-	cells, err := world.RunAll(cmd.Context(), plan.cases, live.Order{Parallel: f.parallel, Seed: f.seed}, teller)
+	ended, err := cells.RunAll(cmd.Context(), plan.cases, cells.Order{Parallel: f.parallel, Seed: f.seed}, teller, world.Run)
 	if err != nil && !errors.Is(err, errFailFast) {
 		return err
 	}
-	for i := range cells {
-		cells[i].Known = plan.known(cells[i])
+	for i := range ended {
+		ended[i].Known = plan.known(ended[i])
 	}
-	run.Cells, run.Finished = withEnded(planned, cells), len(cells) == len(planned)
+	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned)
 	err = report.WriteRun(run.Dir, run)
-	run.Cells = cells
+	run.Cells = ended
 	if err := errors.Join(err, teller.tell(report.RunEnd, nil)); err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return cause
 	}
 	if f.update {
-		if err := accept(cmd.ErrOrStderr(), plan.matrix, cells); err != nil {
+		if err := accept(cmd.ErrOrStderr(), plan.matrix, ended); err != nil {
 			return err
 		}
 	}
-	return conclude(cells, len(planned))
+	return conclude(ended, len(planned))
 }
 
 // withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for lab check.

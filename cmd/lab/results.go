@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // newRecord is what run.json says before the first cell.
-func (f *runFlags) newRecord(cases []live.Case) *checker.Run {
+func (f *runFlags) newRecord(cases []cells.Case) *checker.Run {
 	now := time.Now()
 	id := fmt.Sprintf("%s-%04x", now.Format("20060102-150405"), rand.N(1<<16))
 	dir := f.out

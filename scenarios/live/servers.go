@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -96,8 +97,8 @@ func (c *cell) named(names []string) []*lockServer {
 }
 
 // states asks the servers for the lock's key, past taps and links.
-func (c *cell) states(ctx context.Context, servers []*lockServer) ([]history.State, error) {
-	states := make([]history.State, len(servers))
+func (c *cell) states(ctx context.Context, servers []*lockServer) (cells.States, error) {
+	states := make(cells.States, len(servers))
 	for i, s := range servers {
 		var err error
 		if states[i], err = server.State(ctx, s.Addr(), c.lockKey); err != nil {
@@ -106,20 +107,6 @@ func (c *cell) states(ctx context.Context, servers []*lockServer) ([]history.Sta
 	}
 	return states, nil
 }
-
-// locked counts the servers on which the lock's key is.
-func locked(states []history.State) int {
-	n := 0
-	for _, state := range states {
-		if state.Exists() {
-			n++
-		}
-	}
-	return n
-}
-
-// free says whether a majority of the servers is free.
-func free(states []history.State) bool { return len(states)-locked(states) > len(states)/2 }
 
 // lockLink is the way of one client to one lock server.
 type lockLink struct {
@@ -220,7 +207,7 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 		}
 	}
 	if healed == nil {
-		return undecided("the link of %s is whole", cl.name)
+		return cells.Undecided("the link of %s is whole", cl.name)
 	}
 	return cl.reconnect(ctx, broken)
 }
