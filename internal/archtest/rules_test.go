@@ -27,8 +27,9 @@ func rules() map[string]rule {
 		"sim/explore": {own: []string{"history", "impls", "checker", "sim"}, pure: true, clock: true},
 
 		"worker/protocol": {},
+		"worker/work":     {own: []string{"history", "impls"}, pure: true},
 		"worker": {
-			own:      []string{"history", "impls", "worker/protocol"},
+			own:      []string{"history", "impls", "worker/protocol", "worker/work"},
 			external: []string{"github.com/redis/go-redis/v9"},
 		},
 
@@ -42,7 +43,7 @@ func rules() map[string]rule {
 		},
 
 		"scenarios": {own: []string{
-			"history", "impls", "checker", "sim", "worker/protocol",
+			"history", "impls", "checker", "sim", "worker/protocol", "worker/work",
 			"faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
 		}},
 		"report":   {own: []string{"history", "checker"}},
