@@ -33,10 +33,11 @@ func rules() map[string]rule {
 			external: []string{"github.com/redis/go-redis/v9"},
 		},
 
-		"faults/resp":    {},
-		"faults/tap":     {own: []string{"history", "faults/resp"}},
-		"faults/network": {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
-		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"faults/resp":     {},
+		"faults/commands": {},
+		"faults/tap":      {own: []string{"history", "faults/resp", "faults/commands"}},
+		"faults/network":  {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
+		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
 			own:      []string{"history", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
@@ -44,7 +45,7 @@ func rules() map[string]rule {
 
 		"scenarios": {own: []string{
 			"history", "impls", "checker", "sim", "worker/protocol", "worker/work",
-			"faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
+			"faults/commands", "faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
 		}},
 		"report":   {own: []string{"history", "checker"}},
 		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -82,3 +83,14 @@ func Called(client, lock string, op history.Op, id int64, bound time.Duration) h
 
 // Declared is a validity as a history has it: there zero means that none was declared.
 func Declared(d time.Duration) time.Duration { return max(d, history.Over) }
+
+// MatchOf is which requests a breakpoint of a script counts.
+func MatchOf(m scenarios.Match) commands.Match {
+	kinds := map[scenarios.MatchKind]commands.MatchKind{
+		scenarios.MatchAny:     commands.MatchAny,
+		scenarios.MatchWrite:   commands.MatchWrite,
+		scenarios.MatchRemoval: commands.MatchRemoval,
+		scenarios.MatchCommand: commands.MatchCommand,
+	}
+	return commands.Match{Kind: kinds[m.Kind], Command: m.Command}
+}

@@ -22,17 +22,6 @@ var actions = map[scenarios.Action]tap.Action{
 	scenarios.Duplicate:   tap.Duplicate,
 }
 
-var matchKinds = map[scenarios.MatchKind]tap.MatchKind{
-	scenarios.MatchAny:     tap.MatchAny,
-	scenarios.MatchWrite:   tap.MatchWrite,
-	scenarios.MatchRemoval: tap.MatchRemoval,
-	scenarios.MatchCommand: tap.MatchCommand,
-}
-
-func matchOf(m scenarios.Match) tap.Match {
-	return tap.Match{Kind: matchKinds[m.Kind], Command: m.Command}
-}
-
 var sides = map[scenarios.Side]network.Side{
 	scenarios.BothWays: network.Both,
 	scenarios.Requests: network.Requests,

@@ -63,7 +63,7 @@ func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed
 	var out []armed
 	for _, trap := range traps {
 		out = append(out, armed{Trap: arm(tap.Breakpoint{
-			Client: client, Server: trap.Server, ID: op.id, Nth: trap.Nth, Match: matchOf(trap.What), Action: actions[trap.Do],
+			Client: client, Server: trap.Server, ID: op.id, Nth: trap.Nth, Match: cells.MatchOf(trap.What), Action: actions[trap.Do],
 		}), want: trap})
 	}
 	return out
@@ -73,7 +73,7 @@ func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed
 func (cl *client) renews(ctx context.Context, want scenarios.Trap) (scenarios.Result, error) {
 	lease := cl.cell.script.Lease
 	trap := armed{Trap: cl.cell.traps.Arm(tap.Breakpoint{
-		Client: cl.name, ID: tap.Background, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+		Client: cl.name, ID: tap.Background, Nth: want.Nth, Match: cells.MatchOf(want.What), Action: actions[want.Do],
 	}), want: want}
 	timer := time.NewTimer(2 * lease)
 	defer timer.Stop()

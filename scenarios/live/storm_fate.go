@@ -138,7 +138,7 @@ func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed
 	var all []*armed
 	for _, want := range s.Traps {
 		trap := &armed{want: want, Trap: t.cell.traps.Arm(tap.Breakpoint{
-			Client: cl.name, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+			Client: cl.name, Nth: want.Nth, Match: cells.MatchOf(want.What), Action: actions[want.Do],
 		})}
 		all = append(all, trap)
 		wg.Go(func() {
