@@ -25,6 +25,8 @@ const Resource = -1
 type Wait struct {
 	Task int
 	Kind Kind
+	// Handle is the lock by whose connections a Request goes, or a Message comes.
+	Handle string
 	// Of a Request: the commands, which the server carries out in a row, and the server. Conn is the connection that they must
 	// go through, which the task has to itself; 0: any.
 	Commands [][]string
@@ -67,6 +69,7 @@ type Notice struct {
 type task struct {
 	process *Process
 	number  int
+	serial  int
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
@@ -84,7 +87,8 @@ type stopped struct{}
 
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free.
 func (p *Process) spawn(run func()) *task {
-	t := &task{process: p}
+	p.spawned++
+	t := &task{process: p, serial: p.spawned}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -151,6 +155,9 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 
 // limit puts the time-out of the wait into it.
 func (p *Process) limit(t *task, ctx Context, w *Wait) {
+	if _, minded := p.host.(Timekeeper); minded {
+		return
+	}
 	timed := ctx.timed()
 	if timed == nil {
 		t.timer = 0
