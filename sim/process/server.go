@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -99,7 +100,7 @@ func (s server) read(r redis.Reply, script bool) (any, error) {
 	switch r.Kind {
 	case redis.Error:
 		if s.resends {
-			return nil, fmt.Errorf("the server answered: %s", r.Text)
+			return nil, errors.New(r.Text)
 		}
 		return nil, impls.ErrorReply(r.Text, script)
 	case redis.Integer:
@@ -140,7 +141,7 @@ func (p *Process) connect() int {
 
 func (s server) hangUp(conn int) {
 	delete(s.process.conns, conn)
-	s.process.say(Notice{Kind: Hangup, Server: s.index, Conn: conn})
+	s.process.say(Notice{Kind: Hangup, Handle: s.handle, Server: s.index, Conn: conn})
 }
 
 // tx is a connection that watches keys.
