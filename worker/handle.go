@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -36,7 +37,7 @@ func (h *handle) shut() {
 func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
 	switch req.Do {
 	case protocol.Acquire:
-		way, why := wayOf(req.Wait, h.lock)
+		way, why := waiting.For(req.Wait, h.lock)
 		if why != "" {
 			say(unsupported(why))
 			return

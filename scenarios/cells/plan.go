@@ -178,3 +178,12 @@ func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, el
 		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
 	}
 }
+
+// ServerNames are the names of a cell's lock servers: so many as the script has or the lock wants.
+func ServerNames(script *scenarios.Script, traits Traits) []string {
+	n := cmp.Or(script.Servers, traits.Servers)
+	if n < 2 {
+		return []string{"redis"}
+	}
+	return scenarios.ServerNames(n)
+}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // clockGrain is how much later than computed a time by another clock may come: servers and time stamps count in milliseconds.
@@ -39,4 +40,12 @@ func (all States) LeaseLeft(byReader time.Duration) (longest time.Duration) {
 		}
 	}
 	return longest
+}
+
+// AfterLease judges a key that the server will never expire after a lease has passed by the clock of a reader.
+func (t Traits) AfterLease() scenarios.Result {
+	if t.Leaseless {
+		return scenarios.ResultLive
+	}
+	return scenarios.ResultExpired
 }

@@ -94,3 +94,38 @@ func MatchOf(m scenarios.Match) commands.Match {
 	}
 	return commands.Match{Kind: kinds[m.Kind], Command: m.Command}
 }
+
+// ThreadDied is why a client ends whose thread has died.
+const ThreadDied = "the thread that used the lock has died; its process lives on"
+
+// Answer is what a client says that an operation came to.
+type Answer struct {
+	Outcome history.Outcome
+	Error   string
+	Valid   *time.Duration // nil: none is declared
+	Fence   int64
+	Read    *int64
+	Wrote   *int64
+	Did     string
+}
+
+// Returned records the answer to an operation; gaveUp: the client was to give it up, or has by itself.
+func Returned(client, lock string, op history.Op, id int64, answer Answer, gaveUp bool) history.Event {
+	e := history.Event{
+		Kind: history.KindReturn, Client: client, Lock: lock, Op: op, ID: id, Outcome: answer.Outcome, Fence: answer.Fence,
+	}
+	detail := history.Detail{Error: answer.Error, GaveUp: gaveUp, Text: answer.Did}
+	if answer.Valid != nil {
+		e.Valid = Declared(*answer.Valid)
+	}
+	if answer.Read != nil {
+		detail.Read = *answer.Read
+	}
+	if answer.Wrote != nil {
+		detail.Wrote = *answer.Wrote
+	}
+	if detail != (history.Detail{}) {
+		e.Detail = &detail
+	}
+	return e
+}

@@ -291,28 +291,20 @@ func (p *peer) answered(msg protocol.Message) {
 		return // the answer to init, open and the like
 	}
 	op.by.inFlight.CompareAndSwap(op, nil)
-	op.by.cell.witness(returned(op.by.name, op.by.lockKey, op, msg))
+	answer := answerOf(msg)
+	gaveUp := op.gaveUp.Load() || op.forsaken && answer.Outcome == history.Unknown
+	op.by.cell.witness(cells.Returned(op.by.name, op.by.lockKey, op.op, op.id, answer, gaveUp))
 }
 
-func returned(name, key string, op *operation, msg protocol.Message) history.Event {
-	e := history.Event{
-		Kind: history.KindReturn, Client: name, Lock: key, Op: op.op, ID: op.id,
-		Outcome: outcomeOf(msg.Outcome), Fence: msg.Fence,
+func answerOf(msg protocol.Message) cells.Answer {
+	answer := cells.Answer{
+		Outcome: outcomeOf(msg.Outcome), Error: msg.Error, Fence: msg.Fence, Read: msg.Read, Wrote: msg.Wrote, Did: msg.Did,
 	}
-	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load() || op.forsaken && e.Outcome == history.Unknown, Text: msg.Did}
 	if msg.ValidMS != nil {
-		e.Valid = cells.Declared(duration(*msg.ValidMS))
+		valid := duration(*msg.ValidMS)
+		answer.Valid = &valid
 	}
-	if msg.Read != nil {
-		detail.Read = *msg.Read
-	}
-	if msg.Wrote != nil {
-		detail.Wrote = *msg.Wrote
-	}
-	if detail != (history.Detail{}) {
-		e.Detail = &detail
-	}
-	return e
+	return answer
 }
 
 func outcomeOf(word string) history.Outcome {

@@ -92,7 +92,7 @@ func (cl *client) loseThread() {
 	cl.cell.fault(cells.FaultThread, cl.name, history.PhaseInject, "an exception")
 	cl.cell.fault(cells.FaultThread, cl.name, history.PhaseEffective, "nobody in the process uses the lock any more")
 	cl.vanish()
-	cl.cell.rec.Add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: "the thread that used the lock has died; its process lives on"}})
+	cl.cell.rec.Add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: cells.ThreadDied}})
 }
 
 // setClock sets the client's clock: ahead or behind by offset, or running at another rate.

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -26,18 +24,9 @@ type lockServer struct {
 	tap *tap.Tap
 }
 
-// serverNames are the names of a cell's lock servers: so many as the script has or the lock wants.
-func (c *cell) serverNames() []string {
-	n := cmp.Or(c.script.Servers, c.traits.Servers)
-	if n < 2 {
-		return []string{"redis"}
-	}
-	return scenarios.ServerNames(n)
-}
-
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
-	names := c.serverNames()
+	names := cells.ServerNames(c.script, c.traits)
 	c.servers = make([]*lockServer, len(names))
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup

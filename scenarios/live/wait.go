@@ -33,7 +33,7 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		}
 		wait := states.LeaseLeft(granted + c.script.Lease - c.world.since())
 		if wait <= 0 {
-			return c.byReadersClock(), nil
+			return c.traits.AfterLease(), nil
 		}
 		left := bound - c.world.since()
 		switch {
@@ -47,14 +47,6 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
-}
-
-// byReadersClock judges a key that the server will never expire after a lease has passed.
-func (c *cell) byReadersClock() scenarios.Result {
-	if c.traits.Leaseless {
-		return scenarios.ResultLive
-	}
-	return scenarios.ResultExpired
 }
 
 // waitFreed waits until the key is gone from a majority of the servers, for two leases at most.
