@@ -23,7 +23,7 @@ func (f *runFlags) newRecord(cases []cells.Case) *checker.Run {
 		dir = filepath.Join("runs", id)
 	}
 	run := &checker.Run{
-		ID: id, Started: now, Seed: f.seed, World: "live", Lab: version(), Dir: dir, Command: os.Args[1:],
+		ID: id, Started: now, Seed: f.seed, World: f.world, Lab: version(), Dir: dir, Command: os.Args[1:],
 		Platform: fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
 	}
 	for _, c := range cases {
