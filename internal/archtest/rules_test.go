@@ -58,7 +58,8 @@ func rules() map[string]rule {
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
-		"internal": {},
+		"internal":       {},
+		"internal/verbs": {own: []string{"history"}},
 	}
 }
 
