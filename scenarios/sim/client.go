@@ -32,7 +32,7 @@ type peer struct {
 	cell    *cell
 	members []*client // the client first
 	proc    *process.Process
-	waits   map[waitKey]bool // that have begun
+	waits   map[int]bool // that have begun, by Seq
 
 	set    time.Duration // when its clock was set
 	shown  time.Time     // what it showed then
@@ -42,12 +42,9 @@ type peer struct {
 	missed []func() // what has come in while it was paused
 }
 
-// waitKey tells a wait from all others of a process.
-type waitKey struct{ task, seq int }
-
 // newPeer starts a process, and lets it open its locks.
 func (c *cell) newPeer(name string) *peer {
-	p := &peer{name: name, cell: c, waits: map[waitKey]bool{}, shown: base(), rate: 1}
+	p := &peer{name: name, cell: c, waits: map[int]bool{}, shown: base(), rate: 1}
 	p.proc = process.New(p)
 	for _, member := range append([]string{name}, c.script.HandlesOf(name)...) {
 		cl := &client{name: member, cell: c, peer: p, lockKey: c.lockKey, data: c.data}
@@ -105,10 +102,10 @@ func (p *peer) hand(what func()) {
 }
 
 // resume gives a task what it waits for, if it still does.
-func (p *peer) resume(wait waitKey, task int, in process.Input) {
+func (p *peer) resume(w process.Wait, in process.Input) {
 	p.hand(func() {
-		if p.waits[wait] {
-			p.proc.Resume(task, in)
+		if p.waits[w.Seq] {
+			p.proc.Resume(w.Task, in)
 		}
 	})
 }
@@ -123,29 +120,27 @@ func (p *peer) serve() {
 		return
 	}
 	before := p.waits
-	p.waits = map[waitKey]bool{}
+	p.waits = map[int]bool{}
 	waits := p.proc.Waits()
 	for _, w := range waits {
-		p.waits[p.keyOf(w)] = true
+		p.waits[w.Seq] = true
 	}
 	for _, w := range waits {
-		if key := p.keyOf(w); !before[key] {
-			p.begin(key, w)
+		if !before[w.Seq] {
+			p.begin(w)
 		}
 	}
 }
 
-func (p *peer) keyOf(w process.Wait) waitKey { return waitKey{p.proc.Serial(w.Task), w.Seq} }
-
 // begin sees to a wait.
-func (p *peer) begin(key waitKey, w process.Wait) {
+func (p *peer) begin(w process.Wait) {
 	switch w.Kind {
 	case process.Request:
-		p.member(w.Handle).request(key, w)
+		p.member(w.Handle).request(w)
 	case process.Sleep:
-		p.cell.after(p.right(w.Length), func() { p.resume(key, w.Task, process.Input{}) })
+		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
 	case process.Message:
-		p.member(w.Handle).linkTo(w.Server).conn(p.cell, w.Conn).sub.await(key, w.Task)
+		p.member(w.Handle).linkTo(w.Server).conn(p.cell, w.Conn).sub.await(w)
 	}
 }
 
@@ -198,10 +193,10 @@ func (cl *client) backOff() time.Duration {
 }
 
 // request sends what a task of the client waits for.
-func (cl *client) request(key waitKey, w process.Wait) {
+func (cl *client) request(w process.Wait) {
 	c, l := cl.cell, cl.linkTo(w.Server)
 	p := &packet{
-		from: cl, server: l.server, link: l, wait: key, task: w.Task, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
+		from: cl, server: l.server, link: l, wait: w, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
 	}
 	if w.Commands[0][0] == "SUBSCRIBE" {
 		p.conn.sub = &subscription{client: cl, link: l, conn: p.conn}
@@ -232,8 +227,7 @@ type subscription struct {
 	link    *link
 	conn    *conn
 	message *string // that nobody has taken: who has been woken need not be woken twice
-	wait    waitKey
-	task    int
+	wait    process.Wait
 }
 
 // receive takes in what was published.
@@ -245,8 +239,8 @@ func (s *subscription) receive(text string) {
 }
 
 // await has a task wait for the next message.
-func (s *subscription) await(wait waitKey, task int) {
-	s.wait, s.task = wait, task
+func (s *subscription) await(w process.Wait) {
+	s.wait = w
 	if s.message != nil || s.conn.broken {
 		s.client.cell.after(0, s.wake)
 	}
@@ -257,13 +251,13 @@ func (s *subscription) wake() {
 	s.client.peer.hand(func() {
 		p := s.client.peer
 		switch {
-		case !p.waits[s.wait]:
+		case !p.waits[s.wait.Seq]:
 		case s.message != nil:
 			text := *s.message
 			s.message = nil
-			p.proc.Resume(s.task, process.Input{Message: text})
+			p.proc.Resume(s.wait.Task, process.Input{Message: text})
 		case s.conn.broken:
-			p.proc.Resume(s.task, process.Input{Lost: true})
+			p.proc.Resume(s.wait.Task, process.Input{Lost: true})
 		}
 	})
 }

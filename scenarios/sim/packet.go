@@ -16,8 +16,7 @@ type packet struct {
 	from     *client
 	server   *server
 	link     *link
-	wait     waitKey
-	task     int
+	wait     process.Wait // of the client
 	conn     *conn
 	commands [][]string
 	replies  []redis.Reply
@@ -168,14 +167,14 @@ func (c *cell) answer(p *packet) {
 		return
 	}
 	p.link.forget(p)
-	p.from.peer.resume(p.wait, p.task, process.Input{Replies: p.replies})
+	p.from.peer.resume(p.wait, process.Input{Replies: p.replies})
 }
 
 // lose tells the client that nothing will come back.
 func (c *cell) lose(p *packet) {
 	p.lost = true
 	p.link.forget(p)
-	c.after(hop+p.from.backOff(), func() { p.from.peer.resume(p.wait, p.task, process.Input{Lost: true}) })
+	c.after(hop+p.from.backOff(), func() { p.from.peer.resume(p.wait, process.Input{Lost: true}) })
 }
 
 // publish hands what has been published to those who have subscribed.

@@ -40,7 +40,6 @@ type Process struct {
 	conns   map[int]bool
 	born    map[uintptr]uintptr // see memory
 	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
-	spawned int
 	hooks   []*hook
 	scopes  int
 	steps   int
@@ -151,9 +150,6 @@ func (p *Process) Expire(timer int) {
 	}
 	p.settle()
 }
-
-// Serial tells a task from all others that the process has had: its number may go to another once it has ended.
-func (p *Process) Serial(task int) int { return p.tasks[task].serial }
 
 // Waits are the tasks that have not ended, with what each waits for.
 func (p *Process) Waits() []Wait {

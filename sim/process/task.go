@@ -69,7 +69,6 @@ type Notice struct {
 type task struct {
 	process *Process
 	number  int
-	serial  int
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
@@ -87,8 +86,7 @@ type stopped struct{}
 
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free.
 func (p *Process) spawn(run func()) *task {
-	p.spawned++
-	t := &task{process: p, serial: p.spawned}
+	t := &task{process: p}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if r := recover(); r != nil {

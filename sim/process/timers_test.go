@@ -109,13 +109,6 @@ func TestForkEndsWhatIsMadeOfIt(t *testing.T) {
 		}
 		return nil
 	})
-	first := p.Serial(waitOf(t, p).Task)
 	p.Expire(timer)
 	require.NoError(t, returned(t, p))
-	task := p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) Answer {
-		return Answer{Err: p.Env("lock").Sleep(ctx.Ctx(), time.Hour)}
-	})
-	assert.NotEqual(t, first, p.Serial(task), "another task, though it has the same number")
-	p.Cancel(task)
-	assert.ErrorIs(t, returned(t, p), context.Canceled)
 }
