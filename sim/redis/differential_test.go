@@ -224,7 +224,7 @@ func strange(s step) bool {
 		_, isNumber := parseInt(s.args[2])
 		return !isNumber
 	}
-	return wrong(" x") || wrong(" NX XX") || wrong(" PX") || wrong(" 0") || wrong(" -1")
+	return wrong(" x") || strings.Contains(text, " x ") || wrong(" NX XX") || wrong(" PX") || wrong(" 0") || wrong(" -1")
 }
 
 // compare plays random steps on both subjects. What differs is shrunk, and printed as commands.
