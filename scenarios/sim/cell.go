@@ -101,9 +101,9 @@ func (c *cell) isData(key string) bool {
 // layData lays the data out, which is alike for every key.
 func (c *cell) layData() {
 	for _, data := range []cells.Data{c.otherData, c.data} {
-		var commands [][]any
-		commands, c.laid = data.Beginning()
-		for _, command := range commands {
+		var all [][]any
+		all, c.laid = data.Beginning()
+		for _, command := range all {
 			c.resource.model.Do(labConn, words(command)...)
 		}
 	}

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -32,8 +34,8 @@ func (cl *client) crash() {
 	c.fault(cells.FaultCrash, cl.name, history.PhaseInject, "the process is to end")
 	cl.dead = true
 	for _, m := range cl.members {
-		for _, l := range append(m.links, m.resourceLink) {
-			for number := range l.conns {
+		for _, l := range slices.Concat(m.links, []*link{m.resourceLink}) {
+			for _, number := range slices.Sorted(maps.Keys(l.conns)) {
 				l.hangUp(number)
 			}
 		}

@@ -37,7 +37,7 @@ func (cl *client) start(step *scenarios.Step) error {
 	op := &operation{id: c.ids, op: step.Op}
 	within := step.Within.Of(c.script.Lease)
 	for _, want := range step.Traps {
-		op.traps = append(op.traps, c.arm(cl.name, op.id, want))
+		op.traps = append(op.traps, c.arm(cl.name, op.id, op.op == history.OpWork, want))
 	}
 	cl.pending, cl.inFlight = op, op
 	c.rec.Add(cells.Called(cl.name, cl.lockKey, op.op, op.id, within))
@@ -264,7 +264,7 @@ func (cl *client) letGo(inBackground bool) (scenarios.Result, error) {
 // renews waits until the client's lock renews itself in the background, for two leases at most, and stops that on the wire.
 func (cl *client) renews(want scenarios.Trap) (scenarios.Result, error) {
 	c := cl.cell
-	t, over := c.arm(cl.name, background, want), false
+	t, over := c.arm(cl.name, background, false, want), false
 	c.after(2*c.script.Lease, func() { over = true })
 	if err := c.until(func() bool { return t.reached || over }); err != nil {
 		return "", err

@@ -17,6 +17,7 @@ type trap struct {
 	match  commands.Match
 	client string
 	op     int64
+	work   bool // it is for the resource, and not for the lock's servers
 	seen   int
 
 	args      []string // of the request that it has sprung at
@@ -26,9 +27,9 @@ type trap struct {
 	goOn      func() // what is held; nil: nothing is
 }
 
-// arm sets a trap, which counts the requests to all servers that have one lock, or to the resource.
-func (c *cell) arm(client string, op int64, want scenarios.Trap) *trap {
-	t := &trap{want: want, match: cells.MatchOf(want.What), client: client, op: op}
+// arm sets a trap. It counts the requests of an operation to all of the lock's servers, or, of work, to the resource.
+func (c *cell) arm(client string, op int64, work bool, want scenarios.Trap) *trap {
+	t := &trap{want: want, match: cells.MatchOf(want.What), client: client, op: op, work: work}
 	c.traps = append(c.traps, t)
 	return t
 }
@@ -63,7 +64,7 @@ func (c *cell) spring(f *flight) {
 		return // EVAL will follow, and is the same request
 	}
 	for _, t := range c.traps {
-		if !t.counts(f) {
+		if t.work != (f.server == c.resource) || !t.counts(f) {
 			continue
 		}
 		if t.seen++; t.seen == t.want.Nth {
