@@ -11,7 +11,7 @@ type Run struct {
 	ID        string    `json:"id"`
 	Started   time.Time `json:"started"`
 	Seed      int64     `json:"seed"`
-	World     string    `json:"world"`     // "live"
+	World     string    `json:"world"`     // "live" or "sim"
 	Server    string    `json:"server"`    // what the cells ran on, with its version
 	Toxiproxy string    `json:"toxiproxy"` // version, and where it ran
 	Lab       string    `json:"lab"`       // version of the lab

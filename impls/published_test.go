@@ -165,9 +165,9 @@ func TestRedissonRenewsOncePerName(t *testing.T) {
 }
 
 func TestRedissonSaysHowLongToWait(t *testing.T) {
-	env := newFake(t, exchange{reply: int64(500)}, exchange{}, exchange{want: "SUBSCRIBE k:channel"})
+	env := newFake(t, exchange{reply: int64(500)}, exchange{reply: zero}, exchange{reply: int64(-1)}, exchange{}, exchange{want: "SUBSCRIBE k:channel"})
 	l := lock(t, "redisson", env)
-	for _, want := range []time.Duration{500 * time.Millisecond, 0} {
+	for _, want := range []time.Duration{500 * time.Millisecond, time.Millisecond, 0, 0} {
 		_, err := l.TryAcquire(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, want, l.(impls.Hinter).RetryAfter())

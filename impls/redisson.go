@@ -78,7 +78,9 @@ func (l *redissonLock) granted(reply any, err error) (bool, error) {
 		return true, nil
 	}
 	ms, err := number(reply, nil)
-	l.left = max(time.Duration(ms)*time.Millisecond, 0)
+	if ms >= 0 { // less than a millisecond is not nothing: who heard nothing would wait for a release that need not come
+		l.left = time.Duration(max(ms, 1)) * time.Millisecond
+	}
 	return false, err
 }
 

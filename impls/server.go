@@ -12,7 +12,7 @@ type Server interface {
 	// Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
 	Eval(ctx context.Context, script *Script, keys []string, args ...any) (any, error)
 	// Watch sends WATCH for the keys on a connection that fn then has to itself. When fn returns without Exec, the keys are
-	// released with UNWATCH. It returns the error of WATCH, or else that of fn.
+	// released with UNWATCH. It returns the error of WATCH, or else that of fn. Without keys, no WATCH is sent.
 	Watch(ctx context.Context, keys []string, fn func(tx Tx) error) error
 	// Subscribe returns when the server has confirmed the subscription: what is published from then on will be received.
 	Subscribe(ctx context.Context, channel string) (Subscription, error)

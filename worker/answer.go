@@ -4,6 +4,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/worker/work"
 )
 
 // The functions below make answers; the session adds the id.
@@ -20,15 +21,7 @@ func unsupported(why string) protocol.Message {
 
 // settled is the answer to an operation that returned ok and err.
 func settled(ok bool, err error) protocol.Message {
-	var answer protocol.Message
-	switch impls.Outcome(ok, err) {
-	case history.OK:
-		answer.Outcome = protocol.OK
-	case history.No:
-		answer.Outcome = protocol.No
-	default:
-		answer.Outcome = protocol.Unknown
-	}
+	answer := protocol.Message{Outcome: wordFor(impls.Outcome(ok, err))}
 	if err != nil {
 		answer.Error = err.Error()
 	}
@@ -36,3 +29,20 @@ func settled(ok bool, err error) protocol.Message {
 }
 
 func failed(err error) protocol.Message { return settled(false, err) }
+
+// worked is the answer to work.
+func worked(r work.Result) protocol.Message {
+	return protocol.Message{
+		Outcome: wordFor(r.Outcome), Error: r.Error, Unsupported: r.Unsupported, Read: r.Read, Wrote: r.Wrote, Did: r.Did,
+	}
+}
+
+func wordFor(outcome history.Outcome) string {
+	switch outcome {
+	case history.OK:
+		return protocol.OK
+	case history.No:
+		return protocol.No
+	}
+	return protocol.Unknown
+}

@@ -16,6 +16,9 @@ func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) err
 	conn := s.rdb.Load().Conn()
 	tx := &tx{server: s, conn: conn}
 	defer tx.end(ctx)
+	if len(keys) == 0 {
+		return fn(tx)
+	}
 	watch := []any{"WATCH"}
 	for _, key := range keys {
 		watch = append(watch, key)
@@ -24,14 +27,6 @@ func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) err
 		return err
 	}
 	return fn(tx)
-}
-
-// transact carries out commands in one transaction.
-func (s *server) transact(ctx context.Context, commands ...impls.Command) (bool, error) {
-	tx := &tx{server: s, conn: s.rdb.Load().Conn(), executed: true}
-	defer tx.end(ctx)
-	_, done, err := tx.Exec(ctx, commands...)
-	return done, err
 }
 
 // tx is a connection of its own.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -37,7 +37,7 @@ func (h *handle) shut() {
 func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
 	switch req.Do {
 	case protocol.Acquire:
-		way, why := wayOf(req.Wait, h.lock)
+		way, why := waiting.For(req.Wait, h.lock)
 		if why != "" {
 			say(unsupported(why))
 			return
@@ -67,14 +67,6 @@ func (h *handle) perform(ctx context.Context, req protocol.Request, say func(pro
 	default:
 		say(unsupported(fmt.Sprintf("unknown verb %q", req.Do)))
 	}
-}
-
-// work is done on the resource. A lock that hands out fences has it show its own.
-func (h *handle) work(ctx context.Context, t task, workload string) protocol.Message {
-	if fencer, ok := h.lock.(impls.Fencer); ok {
-		t.fenced, t.fence = true, fencer.Fence()
-	}
-	return t.do(ctx, history.Workload(workload))
 }
 
 // declare is the answer to an operation that began or prolonged a hold, with its validity and its fence where the lock has them.

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/worker/work"
 )
 
 // defaultTimeout is the time-out of reads, writes and dials where init names none.
@@ -122,7 +124,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		Version:   protocol.Version,
 		Name:      name(),
 		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect},
-		Workloads: workloads(),
+		Workloads: work.Workloads(),
 		Separate:  true,
 	}
 	return answer
@@ -229,8 +231,8 @@ func (s *session) work(req protocol.Request) {
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			t := task{resource: h.links.resource, shared: s.shared, client: s.init.Client, key: req.Key, stock: req.Stock}
-			say(h.work(ctx, t, req.Workload))
+			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock}
+			say(worked(task.Under(h.lock).Do(ctx, history.Workload(req.Workload))))
 		})
 	}
 }

@@ -15,18 +15,3 @@ func acquire(ctx context.Context, lock impls.Lock, env impls.Env, within time.Du
 	defer cancel()
 	return waiting.Acquire(ctx, patience, env, lock, way)
 }
-
-// wayOf is the way to wait that a request asks for; it says why where the lock cannot be waited for so.
-func wayOf(name string, lock impls.Lock) (_ waiting.Way, why string) {
-	if name == "" {
-		return waiting.Default(lock), ""
-	}
-	way, needsWaker, err := waiting.Parse(name)
-	if err != nil {
-		return nil, err.Error()
-	}
-	if _, wakes := lock.(impls.Waker); needsWaker && !wakes {
-		return nil, "this lock wakes nobody"
-	}
-	return way, ""
-}

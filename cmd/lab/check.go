@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -147,7 +147,7 @@ func judged(cell checker.Cell, events []history.Event) checker.Cell {
 }
 
 func historyPath(dir string, cell checker.Cell) string {
-	return filepath.Join(dir, cell.Dir, live.HistoryFile)
+	return filepath.Join(dir, cell.Dir, cells.HistoryFile)
 }
 
 // page renders a run as HTML with a picture of the cells that need one.

@@ -43,6 +43,13 @@ func completeLocks(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
+func completeWorlds(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return []cobra.Completion{
+		cobra.CompletionWithDesc(worldLive, "processes, sockets, Redis"),
+		cobra.CompletionWithDesc(worldSim, "the model, in virtual time"),
+	}, cobra.ShellCompDirectiveNoFileComp
+}
+
 func completeWorkloads(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	for _, work := range scenarios.Workloads() {

@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // maxCells is how many cells a run may have; all of them are kept in memory.
@@ -17,7 +17,7 @@ const maxCells = 100_000
 
 // plan is what a run is going to do.
 type plan struct {
-	cases  []live.Case
+	cases  []cells.Case
 	matrix *scenarios.Matrix
 	known  surprises
 }
@@ -88,9 +88,9 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 }
 
 // cases are all scripts with all subjects. Where nobody chose a lock, the variants that the matrix has in a scenario come along.
-func (f *runFlags) cases(scripts []*scenarios.Script, subjects []live.Subject, matrix *scenarios.Matrix) ([]live.Case, error) {
-	expect := live.Expect(matrix, impls.All())
-	var cases []live.Case
+func (f *runFlags) cases(scripts []*scenarios.Script, subjects []cells.Subject, matrix *scenarios.Matrix) ([]cells.Case, error) {
+	expect := cells.Expect(matrix, impls.All())
+	var cases []cells.Case
 	for _, script := range scripts {
 		with := subjects
 		if len(f.locks) == 0 && f.client == "" && script.Builtin {
@@ -100,7 +100,7 @@ func (f *runFlags) cases(scripts []*scenarios.Script, subjects []live.Subject, m
 			}
 			with = slices.Concat(subjects, variants)
 		}
-		cases = append(cases, live.Plan([]*scenarios.Script{script}, with, f.count, expect)...)
+		cases = append(cases, cells.Plan([]*scenarios.Script{script}, with, f.count, expect)...)
 	}
 	return cases, nil
 }
@@ -140,7 +140,7 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 }
 
 // subjects are the locks to be tested, or the client of --client.
-func (f *runFlags) subjects() ([]live.Subject, error) {
+func (f *runFlags) subjects() ([]cells.Subject, error) {
 	names := f.locks
 	if len(names) == 0 {
 		names = lockNames()
@@ -153,12 +153,12 @@ func (f *runFlags) subjects() ([]live.Subject, error) {
 }
 
 // subjectsOf are the locks of those names.
-func subjectsOf(names []string) ([]live.Subject, error) {
+func subjectsOf(names []string) ([]cells.Subject, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	var subjects []live.Subject
+	var subjects []cells.Subject
 	for i, name := range names {
 		spec, ok := impls.Find(name)
 		if !ok {
@@ -167,13 +167,13 @@ func subjectsOf(names []string) ([]live.Subject, error) {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--lock names %s twice; to run it more often, use --count", name)
 		}
-		subjects = append(subjects, live.SubjectOf(spec, []string{self, "worker"}))
+		subjects = append(subjects, cells.SubjectOf(spec, []string{self, "worker"}))
 	}
 	return subjects, nil
 }
 
 // foreign is the subject of --client.
-func (f *runFlags) foreign() ([]live.Subject, error) {
+func (f *runFlags) foreign() ([]cells.Subject, error) {
 	if len(f.locks) > 1 {
 		return nil, usagef("--client is one lock; --lock names the one whose expectations apply, not %d", len(f.locks))
 	}
@@ -184,11 +184,11 @@ func (f *runFlags) foreign() ([]live.Subject, error) {
 	if len(f.locks) == 1 {
 		name = f.locks[0]
 	}
-	return []live.Subject{{Name: name, Argv: []string{"/bin/sh", "-c", f.client}}}, nil
+	return []cells.Subject{{Name: name, Argv: []string{"/bin/sh", "-c", f.client}}}, nil
 }
 
 // part is the shard of the cases that --shard asks for.
-func (f *runFlags) part(cases []live.Case) ([]live.Case, error) {
+func (f *runFlags) part(cases []cells.Case) ([]cells.Case, error) {
 	if f.shard == "" {
 		return cases, nil
 	}
@@ -197,7 +197,7 @@ func (f *runFlags) part(cases []live.Case) ([]live.Case, error) {
 	if count, _ := fmt.Sscanf(f.shard, "%d/%d%s", &i, &n, &rest); count != 2 || i < 1 || i > n {
 		return nil, usagef("--shard is i/n with i from 1 to n, for example 1/4, not %q", f.shard)
 	}
-	return live.Shard(cases, i, n), nil
+	return cells.Shard(cases, i, n), nil
 }
 
 func scenarioNames(scripts []*scenarios.Script) []string {

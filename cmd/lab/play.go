@@ -13,11 +13,14 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // run carries lab run out.
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.settleWorld(cmd); err != nil {
+		return err
+	}
 	plan, err := f.plan(args)
 	if err != nil {
 		return err
@@ -43,29 +46,8 @@ func (f *runFlags) carryOut(cmd *cobra.Command, plan *plan) error {
 	return errors.Join(err, world.Close())
 }
 
-// prepare opens all that the cells need and that reports are written to. What is wrong with that must be said before the first
-// cell, not after the last one.
-func (f *runFlags) prepare(cmd *cobra.Command, run *checker.Run) (*live.World, report.Sink, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	world, err := live.Open(cmd.Context(), live.Config{
-		Dir: run.Dir, Guard: []string{self, "guard"}, Server: f.server, Toxiproxy: f.toxiproxy, Listen: f.listen, Advertise: f.advertise,
-		CellTimeout: f.timeout, NoQuestions: !f.questions, Wait: f.wait,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	sink, err := f.sinks(cmd, run)
-	if err != nil {
-		return nil, nil, errors.Join(err, world.Close())
-	}
-	return world, sink, nil
-}
-
 // play runs the cells and reports them as they end.
-func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink, run *checker.Run, plan *plan) error {
+func (f *runFlags) play(cmd *cobra.Command, world world, sink report.Sink, run *checker.Run, plan *plan) error {
 	run.Server, run.Toxiproxy = world.ServerVersion(), world.ToxiproxyVersion()
 	if err := report.WriteRun(run.Dir, run); err != nil {
 		return err
@@ -79,16 +61,16 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return err
 	}
 	run.Cells = nil
-	cells, err := world.RunAll(cmd.Context(), plan.cases, live.Order{Parallel: f.parallel, Seed: f.seed}, teller)
+	ended, err := cells.RunAll(cmd.Context(), plan.cases, cells.Order{Parallel: f.parallel, Seed: f.seed}, teller, world.Run)
 	if err != nil && !errors.Is(err, errFailFast) {
 		return err
 	}
-	for i := range cells {
-		cells[i].Known = plan.known(cells[i])
+	for i := range ended {
+		ended[i].Known = plan.known(ended[i])
 	}
-	run.Cells, run.Finished = withEnded(planned, cells), len(cells) == len(planned)
+	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned)
 	err = report.WriteRun(run.Dir, run)
-	run.Cells = cells
+	run.Cells = ended
 	if err := errors.Join(err, teller.tell(report.RunEnd, nil)); err != nil {
 		return err
 	}
@@ -96,11 +78,11 @@ func (f *runFlags) play(cmd *cobra.Command, world *live.World, sink report.Sink,
 		return cause
 	}
 	if f.update {
-		if err := accept(cmd.ErrOrStderr(), plan.matrix, cells); err != nil {
+		if err := accept(cmd.ErrOrStderr(), plan.matrix, ended); err != nil {
 			return err
 		}
 	}
-	return conclude(cells, len(planned))
+	return conclude(ended, len(planned))
 }
 
 // withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for lab check.

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // newRecord is what run.json says before the first cell.
-func (f *runFlags) newRecord(cases []live.Case) *checker.Run {
+func (f *runFlags) newRecord(cases []cells.Case) *checker.Run {
 	now := time.Now()
 	id := fmt.Sprintf("%s-%04x", now.Format("20060102-150405"), rand.N(1<<16))
 	dir := f.out
@@ -23,7 +23,7 @@ func (f *runFlags) newRecord(cases []live.Case) *checker.Run {
 		dir = filepath.Join("runs", id)
 	}
 	run := &checker.Run{
-		ID: id, Started: now, Seed: f.seed, World: "live", Lab: version(), Dir: dir, Command: os.Args[1:],
+		ID: id, Started: now, Seed: f.seed, World: f.world, Lab: version(), Dir: dir, Command: os.Args[1:],
 		Platform: fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
 	}
 	for _, c := range cases {

@@ -19,6 +19,7 @@ import (
 type runFlags struct {
 	locks     []string
 	client    string
+	world     string
 	workload  string
 	wait      string
 	server    string
@@ -50,9 +51,14 @@ lock (or those of --lock), and compares the verdict with what is expected.
 Without --server it needs nothing but itself: an embedded Redis, an embedded
 toxiproxy, and a process of its own for each client.
 
+With --world sim the same scripts run in the formal model: the locks' own code
+and a model of Redis in one process and in virtual time, without a network. That
+takes seconds, and comes out the same every time.
+
 The results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run
   lab run pause-past-lease --lock setpx-lua -v
+  lab run --world sim
   lab run --server redis-server --parallel 8
   lab run --server 127.0.0.1:6379 --toxiproxy http://127.0.0.1:8474
   lab run --client 'python3 mylock.py'
@@ -68,6 +74,7 @@ The results go to runs/<time>-<id>; runs/latest points to the newest.`,
 	}
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
 	completeFlag(cmd, "lock", completeLocks)
+	completeFlag(cmd, "world", completeWorlds)
 	completeFlag(cmd, "workload", completeWorkloads)
 	completeFlag(cmd, "wait", completeWaiting)
 	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
@@ -86,6 +93,7 @@ func (f *runFlags) groups() []flagGroup {
 
 	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all); with --client: the lock whose expectations apply")
 	what.StringVar(&f.client, "client", "", "`COMMAND` of a client that speaks docs/protocol.md, instead of the lab's own locks")
+	what.StringVar(&f.world, "world", worldLive, "`WORLD` is live (processes, sockets, Redis) or sim (the model: the locks' own code in virtual time)")
 	what.StringVar(&f.workload, "workload", string(history.Counter), "`NAME` of what is done under the lock, in scenarios that do not say; see lab list workloads")
 	what.StringVar(&f.wait, "wait", "", "`HOW` clients wait between the tries of an acquire, for example sleep:200ms, spin, backoff:1ms,1s,7 or wake (default: each lock's own way)")
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times, and list the cells whose verdicts differ")

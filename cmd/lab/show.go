@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 func newShow() *cobra.Command {
@@ -78,14 +78,14 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 		}
 	}
 	fmt.Fprint(w, "\nExpected\n")
-	expect := live.Expect(matrix, impls.All())
+	expect := cells.Expect(matrix, impls.All())
 	var rows [][]string
 	names := lockNames()
 	if script.Builtin {
 		names = append(names, matrix.Variants(script.Name)...)
 	}
 	for _, name := range names {
-		rows = append(rows, []string{name, expectation(expect(script, live.Subject{Name: name}))})
+		rows = append(rows, []string{name, expectation(expect(script, cells.Subject{Name: name}))})
 	}
 	return writeTable(w, width, "  ", rows)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/shrink"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -207,7 +208,7 @@ type shrinker struct {
 	flags   *shrinkFlags
 	world   *live.World
 	dir     string
-	subject live.Subject
+	subject cells.Subject
 	creed   storm.Creed
 	say     func(format string, args ...any)
 	played  int
@@ -228,7 +229,7 @@ func (f *shrinkFlags) open(cmd *cobra.Command, spec impls.Spec) (*shrinker, erro
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &shrinker{
-		flags: f, world: world, dir: dir, subject: live.SubjectOf(spec, []string{self, "worker"}), creed: storm.CreedOf(spec),
+		flags: f, world: world, dir: dir, subject: cells.SubjectOf(spec, []string{self, "worker"}), creed: storm.CreedOf(spec),
 		say: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: "+format+"\n", args...) },
 	}, nil
 }
@@ -327,18 +328,18 @@ func sizeOf(s *scenarios.Script) string {
 
 // play plays scripts at the same time.
 func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]checker.Cell, error) {
-	cells := make([]checker.Cell, len(scripts))
+	verdicts := make([]checker.Cell, len(scripts))
 	var again []int
 	for i := range scripts {
 		again = append(again, i)
 	}
 	for range tries {
-		var cases []live.Case
+		var cases []cells.Case
 		for _, i := range again {
 			s.played++
-			cases = append(cases, live.Case{Subject: s.subject, Script: scripts[i], Round: s.played})
+			cases = append(cases, cells.Case{Subject: s.subject, Script: scripts[i], Round: s.played})
 		}
-		ended, err := s.world.RunAll(ctx, cases, live.Order{Parallel: s.flags.parallel}, silent{})
+		ended, err := cells.RunAll(ctx, cases, cells.Order{Parallel: s.flags.parallel}, silent{}, s.world.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -347,9 +348,9 @@ func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]che
 		}
 		var stalled []int
 		for n, i := range again {
-			cells[i] = ended[n]
+			verdicts[i] = ended[n]
 			if file, err := history.ReadFile(historyPath(s.dir, ended[n])); err == nil {
-				cells[i].Verdict, _ = storm.Conclude(file.Events, s.creed, checker.Storm{})
+				verdicts[i].Verdict, _ = storm.Conclude(file.Events, s.creed, checker.Storm{})
 			}
 			if strings.HasPrefix(ended[n].Verdict.Reason, "the machine ") {
 				stalled = append(stalled, i)
@@ -359,11 +360,11 @@ func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]che
 			break
 		}
 	}
-	return cells, nil
+	return verdicts, nil
 }
 
 // silent tells nobody how it goes on.
 type silent struct{}
 
-func (silent) CellStarted(live.Case) error  { return nil }
+func (silent) CellStarted(cells.Case) error { return nil }
 func (silent) CellEnded(checker.Cell) error { return nil }

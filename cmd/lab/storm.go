@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/storm"
 )
@@ -155,7 +156,7 @@ func (f *stormFlags) plan() (*plan, error) {
 			weather := storm.New(storm.Params{
 				Seed: f.seed + int64(round) - 1, Clients: f.clients, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
 			})
-			p.cases = append(p.cases, live.StormCase(subject, weather, work, round, storm.CreedOf(spec).Expected()))
+			p.cases = append(p.cases, cells.StormCase(subject, weather, work, round, storm.CreedOf(spec).Expected()))
 		}
 	}
 	return p, nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // errFailFast keeps further cells from being started.
@@ -24,7 +24,7 @@ func (t *teller) tell(kind report.Kind, cell *checker.Cell) error {
 	return t.sink.Handle(report.Event{Kind: kind, Run: t.run, Cell: cell, Done: t.done, Total: t.total})
 }
 
-func (t *teller) CellStarted(c live.Case) error {
+func (t *teller) CellStarted(c cells.Case) error {
 	cell := c.Planned()
 	return t.tell(report.CellStart, &cell)
 }

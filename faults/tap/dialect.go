@@ -65,7 +65,7 @@ func (d *dialect) expects(f *flight, args [][]byte) int {
 	if d.silences(f, args) {
 		return 0
 	}
-	family := pubsubFamily(f.name)
+	family := pubsubFamily(f.Name)
 	if family == "" || f.queued {
 		return 1
 	}
@@ -77,7 +77,7 @@ func (d *dialect) expects(f *flight, args [][]byte) int {
 
 // silences says whether the server does not answer this command, and follows CLIENT REPLY.
 func (d *dialect) silences(f *flight, args [][]byte) bool {
-	if !f.queued && f.name == "CLIENT" && len(args) == 3 && bytes.EqualFold(args[1], []byte("REPLY")) {
+	if !f.queued && f.Name == "CLIENT" && len(args) == 3 && bytes.EqualFold(args[1], []byte("REPLY")) {
 		switch strings.ToUpper(string(args[2])) {
 		case "ON":
 			d.replies = repliesOn
@@ -92,7 +92,7 @@ func (d *dialect) silences(f *flight, args [][]byte) bool {
 			return true
 		}
 	}
-	if f.name == "RESET" {
+	if f.Name == "RESET" {
 		d.replies = repliesOn
 	}
 	silent := d.replies != repliesOn
@@ -106,7 +106,7 @@ func (d *dialect) silences(f *flight, args [][]byte) bool {
 func (d *dialect) settle(f *flight, reply resp.Reply) {
 	failed := reply.Kind == resp.KindError || reply.Kind == resp.KindBulkError
 	switch {
-	case failed && f.name == "EXEC":
+	case failed && f.Name == "EXEC":
 		d.txn = nil
 	case failed:
 	case f.queued:
@@ -117,7 +117,7 @@ func (d *dialect) settle(f *flight, reply resp.Reply) {
 }
 
 func (d *dialect) succeed(f *flight, reply resp.Reply) {
-	switch f.name {
+	switch f.Name {
 	case "SELECT":
 		d.db = f.selects
 	case "HELLO":
@@ -137,10 +137,10 @@ func (d *dialect) succeed(f *flight, reply resp.Reply) {
 
 func (txn *transaction) queue(f *flight) {
 	txn.keys = append(txn.keys, f.keys...)
-	txn.writes = txn.writes || f.writes && len(f.keys) > 0
-	txn.drops = txn.drops || f.drops && len(f.keys) > 0
-	txn.odd = txn.odd || pubsubFamily(f.name) != "" || f.name == "CLIENT" || f.name == "MONITOR"
-	if f.name == "SELECT" {
+	txn.writes = txn.writes || f.Writes && len(f.keys) > 0
+	txn.drops = txn.drops || f.Drops && len(f.keys) > 0
+	txn.odd = txn.odd || pubsubFamily(f.Name) != "" || f.Name == "CLIENT" || f.Name == "MONITOR"
+	if f.Name == "SELECT" {
 		txn.db = f.selects
 	}
 }
@@ -209,7 +209,7 @@ func (d *dialect) mayBeNews(f *flight, kind resp.Kind) bool {
 			return true
 		}
 	}
-	return f != nil && pubsubFamily(f.name) != ""
+	return f != nil && pubsubFamily(f.Name) != ""
 }
 
 // note keeps the sets of subscriptions.
@@ -230,7 +230,7 @@ func (d *dialect) note(family string, notice resp.Value) {
 
 // confirms counts a confirmation for the command in flight if it is this command's.
 func confirms(f *flight, what string) role {
-	if f == nil || f.name != what || f.queued {
+	if f == nil || f.Name != what || f.queued {
 		return roleNews
 	}
 	f.awaited--

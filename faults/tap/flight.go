@@ -4,13 +4,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
 
 // flight is one command on its way through the tap.
 type flight struct {
-	traits
+	commands.Traits
 	keys    []string // the watched ones that it names
 	queued  bool     // MULTI queues it
 	silent  bool     // the server does not answer
@@ -35,26 +36,26 @@ type flight struct {
 // describe begins the flight of a command that has arrived.
 func (s *session) describe(f *flight, request resp.Request) {
 	d := &s.dialect
-	*f = flight{traits: s.tap.commands.find(request.Args), db: d.db}
-	f.queued = d.queues(f.name)
+	*f = flight{Traits: s.tap.commands.Find(request.Args), db: d.db}
+	f.queued = d.queues(f.Name)
 	f.awaited = s.expects(f, request.Args)
 	f.silent = f.awaited == 0
 	switch {
-	case f.name == "EXEC" && d.txn != nil:
-		f.keys, f.writes, f.drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
-		f.aside = d.txn.odd // its answer may be no whole message
-	case f.name == "SELECT":
+	case f.Name == "EXEC" && d.txn != nil:
+		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
+		f.Aside = d.txn.odd // its answer may be no whole message
+	case f.Name == "SELECT":
 		f.selects = d.selected(request.Args)
-	case f.name == "PING" && len(request.Args) == 2:
+	case f.Name == "PING" && len(request.Args) == 2:
 		s.tap.seePing(request.Args[1])
 	default:
-		f.keys = watchedKeys(f.traits, request.Args, s.tap.cfg.Watch)
+		f.keys = f.WatchedKeys(request.Args, s.tap.cfg.Watch)
 	}
 	if f.queued {
-		f.blocks = false
+		f.Blocks = false
 	}
 	if len(f.keys) > 0 {
-		f.args = clipArguments(request.Args)
+		f.args = commands.ClipArguments(request.Args)
 		f.op, f.id = s.tap.cfg.Current(s.client)
 		f.traps = s.tap.spring(s.client, f, request.Args)
 	}
@@ -141,11 +142,11 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 // oneLine renders a reply for the record.
 func oneLine(reply resp.Reply, limits resp.Limits) string {
 	if line, ok := reply.Line(); ok {
-		return string(appendClipped(nil, line))
+		return string(commands.AppendClipped(nil, line))
 	}
 	value, err := resp.Parse(reply.Raw, limits)
 	if err != nil {
 		return ""
 	}
-	return clip(value.String())
+	return commands.Clip(value.String())
 }

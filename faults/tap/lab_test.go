@@ -107,8 +107,8 @@ func (b *bench) recorded(n int) []history.Event {
 	}
 }
 
-// commands shows each event as "C1: SET lock a = OK".
-func commands(events []history.Event) []string {
+// asWritten shows each event as "C1: SET lock a = OK".
+func asWritten(events []history.Event) []string {
 	lines := make([]string, len(events))
 	for i, e := range events {
 		lines[i] = fmt.Sprintf("%s: %s = %s", e.Client, strings.Join(e.Detail.Command.Args, " "), e.Detail.Command.Reply)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
@@ -86,7 +87,7 @@ func (l *link) readStates(states []history.State, keys []string) error {
 		case value.IsError():
 			return serverError(value)
 		case !value.Null:
-			states[i] = history.State{Type: "string", Value: clipValue(value.Text), TTL: remaining(left.Int())}
+			states[i] = history.State{Type: "string", Value: commands.ClipValue(value.Text), TTL: remaining(left.Int())}
 		}
 	}
 	for _, i := range others {
@@ -123,7 +124,7 @@ func (l *link) describe(state *history.State, key string) error {
 	default:
 		value, err = l.ask("DUMP", key)
 	}
-	state.Type, state.Value = kind.Text, clipValue(value.String())
+	state.Type, state.Value = kind.Text, commands.ClipValue(value.String())
 	return err
 }
 

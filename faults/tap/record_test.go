@@ -35,7 +35,7 @@ func TestOnlyWatchedKeysAreRecorded(t *testing.T) {
 	assert.Equal(t, []string{
 		"C1: set lock token PX 30000 = OK", "C1: DEL other lock = 2",
 		"C1: CUSTOM x lock = -ERR unknown command `CUSTOM`, with args beginning with: `x`, `lock`, ",
-	}, commands(events))
+	}, asWritten(events))
 	for _, e := range events {
 		assert.Equal(t, history.KindCommand, e.Kind)
 		assert.Equal(t, "lock", e.Lock)
@@ -206,7 +206,7 @@ func TestTransactions(t *testing.T) {
 			c.do(args...)
 		}
 		events := b.recorded(8)
-		shown := commands(events)
+		shown := asWritten(events)
 		assert.Equal(t, []string{
 			"C1: SET lock a = OK", "C1: WATCH lock = OK", "C1: DEL lock = QUEUED", "C1: SET lock2 b = QUEUED", "C1: EXEC = [1 OK OK]",
 			"C1: DEL lock2 = QUEUED", "C1: DEL lock2 = QUEUED",

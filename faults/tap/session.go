@@ -93,7 +93,7 @@ func (s *session) leave(pending bool) {
 func (s *session) isBlocked() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flying && s.flight.blocks
+	return s.flying && s.flight.Blocks
 }
 
 // awaitIdle waits until no command is in flight and takes the token; it returns false if the tap has been closed.
@@ -157,7 +157,7 @@ func (s *session) hold(trap *Trap) bool {
 
 // send lets a command through to the server. It returns false if the server is gone or the tap has been closed.
 func (s *session) send(f *flight, raw []byte) bool {
-	if f.turn = !f.blocks && !f.aside; f.turn && !s.tap.takeTurn() {
+	if f.turn = !f.Blocks && !f.Aside; f.turn && !s.tap.takeTurn() {
 		return false
 	}
 	s.prepare(f)
@@ -314,7 +314,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	f.again = true
 	f.awaited = 1
 	sent := s.send(f, f.raw)
-	if f.blocks {
+	if f.Blocks {
 		s.deliverKept()
 	}
 	return !sent

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/locklab/locklab/faults/commands"
 )
 
 // Several taps that share their breakpoints count together, but for a breakpoint that names a server.
@@ -13,8 +15,8 @@ func TestTrapsOfSeveralTaps(t *testing.T) {
 		return func(c *Config) { c.Server, c.Traps = server, shared }
 	}
 	one, two := setUp(t, startMini(t), before("S1")), setUp(t, startMini(t), before("S2"))
-	third := shared.Arm(Breakpoint{Client: "C1", Match: Match{Kind: MatchWrite}, Nth: 3, Action: HoldReply})
-	second := shared.Arm(Breakpoint{Client: "C1", Server: "S2", Match: Match{Kind: MatchWrite}, Nth: 2, Action: HoldReply})
+	third := shared.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchWrite}, Nth: 3, Action: HoldReply})
+	second := shared.Arm(Breakpoint{Client: "C1", Server: "S2", Match: commands.Match{Kind: commands.MatchWrite}, Nth: 2, Action: HoldReply})
 	first, other := one.dial("C1"), two.dial("C1")
 
 	first.do("SET", "lock", "a")

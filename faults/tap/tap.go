@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
@@ -55,7 +56,7 @@ type Config struct {
 // Tap is a tap in front of one server. Its methods may be called by several goroutines at once.
 type Tap struct {
 	cfg      Config
-	commands commandTable
+	commands commands.Table
 	ctx      context.Context // ends with Close
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	t := &Tap{
 		cfg:      cfg,
 		traps:    cfg.Traps,
-		commands: newCommandTable(),
+		commands: commands.NewTable(),
 		turn:     make(chan struct{}, 1),
 		canaries: map[string]chan struct{}{},
 		troubled: make(chan struct{}),

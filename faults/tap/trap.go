@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/locklab/locklab/faults/commands"
 )
 
 // Action is what happens to the request at a breakpoint.
@@ -24,26 +26,6 @@ const (
 	Duplicate
 )
 
-// Match says which requests a breakpoint counts. Only requests that name a watched key count; EXEC counts if its transaction
-// named one, a script by its KEYS. EVALSHA does not count while the server does not have the script: the EVAL that follows
-// it does, so a script is one request however it is sent.
-type Match struct {
-	Kind    MatchKind
-	Command string // for MatchCommand; EVAL and EVALSHA mean either
-}
-
-// MatchKind is the kind of a Match.
-type MatchKind uint8
-
-// The kinds of matches. What is queued in a transaction neither writes nor removes; its EXEC may. Scripts and commands that
-// the tap does not know may do both.
-const (
-	MatchAny MatchKind = iota + 1
-	MatchWrite
-	MatchRemoval
-	MatchCommand
-)
-
 // Background as the ID of a Breakpoint means the requests that belong to no operation in flight.
 const Background = -1
 
@@ -52,7 +34,7 @@ type Breakpoint struct {
 	Client string
 	Server string // by its tap's name; empty: any of those that share the breakpoints
 	ID     int64  // the operation within which requests count; 0: any; Background: none
-	Match  Match
+	Match  commands.Match
 	Nth    int // which of the matching requests since Arm, from 1; 0 means 1
 	Action Action
 }
@@ -132,7 +114,7 @@ func (t *Tap) spring(client string, f *flight, args [][]byte) []*Trap {
 	if !t.traps.watch(client) {
 		return nil
 	}
-	if scriptName(f.name) != f.name && len(args) > 1 && !t.hasScript(string(args[1])) {
+	if f.BySHA() && len(args) > 1 && !t.hasScript(string(args[1])) {
 		return nil
 	}
 	return t.traps.spring(t.cfg.Server, client, f)
@@ -179,26 +161,5 @@ func (b Breakpoint) counts(server, client string, f *flight) bool {
 	if b.Client != client || b.Server != "" && b.Server != server || !inTime {
 		return false
 	}
-	switch b.Match.Kind {
-	case MatchAny:
-		return true
-	case MatchWrite:
-		return f.writes && !f.queued
-	case MatchRemoval:
-		return f.drops && !f.queued
-	case MatchCommand:
-		return scriptName(b.Match.Command) == scriptName(f.name)
-	}
-	return false
-}
-
-// scriptName is a command's name, the same for both ways to run a script.
-func scriptName(name string) string {
-	switch name {
-	case "EVALSHA":
-		return "EVAL"
-	case "EVALSHA_RO":
-		return "EVAL_RO"
-	}
-	return name
+	return b.Match.Counts(f.Traits, f.queued)
 }

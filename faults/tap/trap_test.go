@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
 
 func firstDEL(action Action) Breakpoint {
-	return Breakpoint{Client: "C1", Match: Match{Kind: MatchCommand, Command: "DEL"}, Action: action}
+	return Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchCommand, Command: "DEL"}, Action: action}
 }
 
 func TestHeldRequest(t *testing.T) {
@@ -36,7 +37,7 @@ func TestHeldRequest(t *testing.T) {
 		trap.Release()
 		await(t, "the request is delivered", trap.Delivered())
 		assert.Equal(t, "1", first.next())
-		assert.Equal(t, []string{"C1: SET lock a = OK", "C2: GET lock = a", "C1: DEL lock = 1"}, commands(b.recorded(3)))
+		assert.Equal(t, []string{"C1: SET lock a = OK", "C2: GET lock = a", "C1: DEL lock = 1"}, asWritten(b.recorded(3)))
 	})
 }
 
@@ -47,7 +48,7 @@ func TestHeldRequestIsDeliveredAfterItsClientHasGone(t *testing.T) {
 				b := setUp(t, addr)
 				c, other := b.dial("C1"), b.dial("C2")
 				b.during("C1", 3)
-				trap := b.Arm(Breakpoint{Client: "C1", ID: 3, Match: Match{Kind: MatchWrite}, Action: HoldRequest})
+				trap := b.Arm(Breakpoint{Client: "C1", ID: 3, Match: commands.Match{Kind: commands.MatchWrite}, Action: HoldRequest})
 				c.send("SET", "lock", "late")
 				await(t, "the request is held", trap.Reached())
 				if reset {
@@ -71,7 +72,7 @@ func TestHeldRequestIsDeliveredAfterItsClientHasGone(t *testing.T) {
 func TestHeldReply(t *testing.T) {
 	b := setUp(t, startMini(t))
 	first, second := b.dial("C1"), b.dial("C2")
-	trap := b.Arm(Breakpoint{Client: "C1", Match: Match{Kind: MatchAny}, Action: HoldReply})
+	trap := b.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchAny}, Action: HoldReply})
 	first.send("SET", "lock", "a")
 	await(t, "the reply is held", trap.Reached())
 	await(t, "the request is delivered", trap.Delivered())
@@ -86,7 +87,7 @@ func TestHeldReply(t *testing.T) {
 func TestBreakpointForTheBackground(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
-	trap := b.Arm(Breakpoint{Client: "C1", ID: Background, Match: Match{Kind: MatchWrite}, Action: HoldRequest})
+	trap := b.Arm(Breakpoint{Client: "C1", ID: Background, Match: commands.Match{Kind: commands.MatchWrite}, Action: HoldRequest})
 	b.during("C1", 3)
 	assert.Equal(t, "OK", c.do("SET", "lock", "a"), "it belongs to an operation")
 	b.during("C1", 0)
@@ -99,13 +100,13 @@ func TestBreakpointForTheBackground(t *testing.T) {
 func TestDroppedReply(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
-	trap := b.Arm(Breakpoint{Client: "C1", Match: Match{Kind: MatchAny}, Action: DropReply})
+	trap := b.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchAny}, Action: DropReply})
 	c.send("SET", "lock", "a")
 	await(t, "the reply is dropped", trap.Reached())
 	await(t, "the request is delivered", trap.Delivered())
 	c.send("GET", "lock")
 	events := b.recorded(2)
-	assert.Equal(t, []string{"C1: SET lock a = OK", "C1: GET lock = a"}, commands(events))
+	assert.Equal(t, []string{"C1: SET lock a = OK", "C1: GET lock = a"}, asWritten(events))
 	assert.True(t, events[0].Detail.Command.ReplyDropped)
 	assert.True(t, events[1].Detail.Command.ReplyDropped, "the link loses what follows, too")
 	require.NoError(t, c.Conn.(interface{ CloseWrite() error }).CloseWrite())
@@ -126,7 +127,7 @@ func TestDuplicate(t *testing.T) {
 	assert.Equal(t, "1", c.next())
 	assert.Equal(t, "PONG", c.do("PING"), "the second reply is not the client's")
 	events := b.recorded(3)
-	assert.Equal(t, []string{"C1: SET lock a = OK", "C1: DEL lock = 1", "C1: DEL lock = 0"}, commands(events))
+	assert.Equal(t, []string{"C1: SET lock a = OK", "C1: DEL lock = 1", "C1: DEL lock = 0"}, asWritten(events))
 	assert.False(t, events[1].Detail.Command.Again)
 	assert.False(t, events[1].Detail.Command.ReplyDropped)
 	assert.True(t, events[2].Detail.Command.Again)
@@ -193,21 +194,21 @@ func TestWhatCounts(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		match Match
+		match commands.Match
 		nth   int
 		args  []string
 	}{
-		{"first of any", Match{Kind: MatchAny}, 0, []string{"GET", "lock"}},
-		{"third of any", Match{Kind: MatchAny}, 3, []string{"EVAL", "return 1", "1", "lock"}},
-		{"first write", Match{Kind: MatchWrite}, 1, []string{"SETNX", "lock", "a"}},
-		{"second write is the script", Match{Kind: MatchWrite}, 2, []string{"EVAL", "return 1", "1", "lock"}},
-		{"third write is EXEC, not what it queued", Match{Kind: MatchWrite}, 3, []string{"EXEC"}},
-		{"first removal is the script", Match{Kind: MatchRemoval}, 1, []string{"EVAL", "return 1", "1", "lock"}},
-		{"third removal: an EXEC that only reads is none", Match{Kind: MatchRemoval}, 3, []string{"del", "lock"}},
-		{"command", Match{Kind: MatchCommand, Command: "DEL"}, 1, []string{"del", "lock"}},
-		{"second EXEC", Match{Kind: MatchCommand, Command: "exec"}, 2, []string{"EXEC"}},
-		{"a script by its other name", Match{Kind: MatchCommand, Command: "EVALSHA"}, 1, []string{"EVAL", "return 1", "1", "lock"}},
-		{"there is no third EXEC: the last named no watched key", Match{Kind: MatchCommand, Command: "EXEC"}, 3, nil},
+		{"first of any", commands.Match{Kind: commands.MatchAny}, 0, []string{"GET", "lock"}},
+		{"third of any", commands.Match{Kind: commands.MatchAny}, 3, []string{"EVAL", "return 1", "1", "lock"}},
+		{"first write", commands.Match{Kind: commands.MatchWrite}, 1, []string{"SETNX", "lock", "a"}},
+		{"second write is the script", commands.Match{Kind: commands.MatchWrite}, 2, []string{"EVAL", "return 1", "1", "lock"}},
+		{"third write is EXEC, not what it queued", commands.Match{Kind: commands.MatchWrite}, 3, []string{"EXEC"}},
+		{"first removal is the script", commands.Match{Kind: commands.MatchRemoval}, 1, []string{"EVAL", "return 1", "1", "lock"}},
+		{"third removal: an EXEC that only reads is none", commands.Match{Kind: commands.MatchRemoval}, 3, []string{"del", "lock"}},
+		{"command", commands.Match{Kind: commands.MatchCommand, Command: "DEL"}, 1, []string{"del", "lock"}},
+		{"second EXEC", commands.Match{Kind: commands.MatchCommand, Command: "exec"}, 2, []string{"EXEC"}},
+		{"a script by its other name", commands.Match{Kind: commands.MatchCommand, Command: "EVALSHA"}, 1, []string{"EVAL", "return 1", "1", "lock"}},
+		{"there is no third EXEC: the last named no watched key", commands.Match{Kind: commands.MatchCommand, Command: "EXEC"}, 3, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -232,7 +233,7 @@ func TestWhatCounts(t *testing.T) {
 func TestTrapWithinAnOperation(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
-	trap := b.Arm(Breakpoint{Client: "C1", ID: 2, Match: Match{Kind: MatchAny}, Action: HoldReply})
+	trap := b.Arm(Breakpoint{Client: "C1", ID: 2, Match: commands.Match{Kind: commands.MatchAny}, Action: HoldReply})
 	for _, id := range []int64{0, 1} {
 		b.during("C1", id)
 		c.do("GET", "lock")
@@ -267,7 +268,7 @@ func TestScriptIsOneRequestHoweverItIsSent(t *testing.T) {
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 		defer client.Close()
-		match := Match{Kind: MatchWrite}
+		match := commands.Match{Kind: commands.MatchWrite}
 		unknown := b.Arm(Breakpoint{Client: "C1", Match: match, Nth: 1, Action: HoldRequest})
 		known := b.Arm(Breakpoint{Client: "C1", Match: match, Nth: 2, Action: HoldRequest})
 		for _, trap := range []*Trap{unknown, known} {
@@ -287,7 +288,7 @@ func TestScriptIsOneRequestHoweverItIsSent(t *testing.T) {
 func TestCloseEndsWhatIsHeld(t *testing.T) {
 	b := setUp(t, startMini(t))
 	for client, action := range map[string]Action{"C1": HoldRequest, "C2": HoldReply} {
-		trap := b.Arm(Breakpoint{Client: client, Match: Match{Kind: MatchAny}, Action: action})
+		trap := b.Arm(Breakpoint{Client: client, Match: commands.Match{Kind: commands.MatchAny}, Action: action})
 		c := b.dial(client)
 		c.send("GET", "lock")
 		await(t, "it is held", trap.Reached())

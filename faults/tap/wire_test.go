@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 )
 
@@ -28,7 +29,7 @@ func TestBlockedCommandDoesNotBlockOthers(t *testing.T) {
 		assert.Equal(t, "PONG", other.do("PING"))
 		other.do("RPUSH", "lock", "a")
 		assert.Equal(t, "[lock a]", waiting.next())
-		assert.ElementsMatch(t, []string{"C2: RPUSH lock a = 1", "C1: BLPOP lock 0 = [lock a]"}, commands(b.recorded(2)))
+		assert.ElementsMatch(t, []string{"C2: RPUSH lock a = 1", "C1: BLPOP lock 0 = [lock a]"}, asWritten(b.recorded(2)))
 		assert.Equal(t, "0", waiting.do("EXISTS", "lock"), "the connection goes on")
 	})
 }
@@ -42,7 +43,7 @@ func TestBlockedCommandEndsWithItsClient(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(other.do("INFO", "clients"), "blocked_clients:0") }, bound, 1)
 	other.do("RPUSH", "lock", "a")
 	assert.Equal(t, "1", other.do("LLEN", "lock"), "nobody is left to take it")
-	assert.Contains(t, commands(b.recorded(3)), "C1: BLPOP lock 0 = ")
+	assert.Contains(t, asWritten(b.recorded(3)), "C1: BLPOP lock 0 = ")
 }
 
 func TestSubscriptions(t *testing.T) {
@@ -116,7 +117,7 @@ func TestRepliesSwitchedOff(t *testing.T) {
 	events := b.recorded(6)
 	assert.Equal(t, []string{
 		"C1: SET lock a = ", "C1: GET lock = a", "C1: SET lock b = ", "C1: SET lock c = ", "C1: EXEC = ", "C1: GET lock = c",
-	}, commands(events))
+	}, asWritten(events))
 	assert.Empty(t, events[0].Detail.Command.Changes, "its end cannot be seen")
 }
 
@@ -240,7 +241,7 @@ func TestExclusively(t *testing.T) {
 	server := newScripted(t)
 	b := setUp(t, server.addr, withoutQuestions)
 	c, held := b.dial("C1"), b.dial("C2")
-	trap := b.Arm(Breakpoint{Client: "C2", Match: Match{Kind: MatchAny}, Action: HoldRequest})
+	trap := b.Arm(Breakpoint{Client: "C2", Match: commands.Match{Kind: commands.MatchAny}, Action: HoldRequest})
 	held.send("GET", "lock")
 	await(t, "the request is held", trap.Reached())
 	ran := false
@@ -264,7 +265,7 @@ func TestCanary(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
 	arrived, other := b.Canary(CanaryPrefix+"1"), b.Canary(CanaryPrefix+"2")
-	b.Arm(Breakpoint{Client: "C1", Match: Match{Kind: MatchAny}, Action: DropReply})
+	b.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchAny}, Action: DropReply})
 	assert.Equal(t, CanaryPrefix+"1", c.do("PING", CanaryPrefix+"1"))
 	await(t, "the canary has arrived", arrived)
 	pending(t, "the other canary", other)
@@ -285,7 +286,7 @@ func TestAbsurdSizes(t *testing.T) {
 		assert.EqualError(t, b.Err(), "tap: reply of redis to client C1: string of announced length 1099511627776: more than 536870912")
 		_, err := c.replies.ReadReply()
 		assert.ErrorIs(t, err, io.EOF)
-		assert.Equal(t, []string{"C1: GET lock = "}, commands(b.recorded(1)))
+		assert.Equal(t, []string{"C1: GET lock = "}, asWritten(b.recorded(1)))
 		other := b.dial("C2")
 		other.send("GET", "other")
 		<-server.requests

@@ -53,6 +53,22 @@ func Parse(text string) (way Way, needsWaker bool, _ error) {
 	return nil, false, fmt.Errorf("%q is no way to wait", text)
 }
 
+// For is the way of that name to wait for a lock, or the lock's own way if it is empty. It says why where the lock cannot be waited
+// for so.
+func For(name string, lock impls.Lock) (_ Way, why string) {
+	if name == "" {
+		return Default(lock), ""
+	}
+	way, needsWaker, err := Parse(name)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if _, wakes := lock.(impls.Waker); needsWaker && !wakes {
+		return nil, "this lock wakes nobody"
+	}
+	return way, ""
+}
+
 func parseBackOff(args []string) (Way, error) {
 	times, err := durations(args[:2])
 	if err != nil {

@@ -27,23 +27,25 @@ func rules() map[string]rule {
 		"sim/explore": {own: []string{"history", "impls", "checker", "sim"}, pure: true, clock: true},
 
 		"worker/protocol": {},
+		"worker/work":     {own: []string{"history", "impls"}, pure: true},
 		"worker": {
-			own:      []string{"history", "impls", "worker/protocol"},
+			own:      []string{"history", "impls", "worker/protocol", "worker/work"},
 			external: []string{"github.com/redis/go-redis/v9"},
 		},
 
-		"faults/resp":    {},
-		"faults/tap":     {own: []string{"history", "faults/resp"}},
-		"faults/network": {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
-		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"faults/resp":     {},
+		"faults/commands": {},
+		"faults/tap":      {own: []string{"history", "faults/resp", "faults/commands"}},
+		"faults/network":  {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
+		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
 			own:      []string{"history", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 
 		"scenarios": {own: []string{
-			"history", "impls", "checker", "sim", "worker/protocol",
-			"faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
+			"history", "impls", "checker", "sim", "worker/protocol", "worker/work",
+			"faults/commands", "faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
 		}},
 		"report":   {own: []string{"history", "checker"}},
 		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
@@ -56,7 +58,8 @@ func rules() map[string]rule {
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
-		"internal": {},
+		"internal":       {},
+		"internal/verbs": {own: []string{"history"}},
 	}
 }
 

@@ -15,18 +15,16 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 )
-
-// HistoryFile is the name of a cell's history within the cell's directory.
-const HistoryFile = "history.jsonl"
 
 // cell is one lock in one scenario, being run. The script is played by one goroutine.
 type cell struct {
 	world   *World
 	script  *scenarios.Script
-	subject Subject
+	subject cells.Subject
 	dir     string
-	rec     *recorder
+	rec     *cells.Recorder
 	storm   *tempest // instead of the script's steps; nil: there is none
 
 	servers     []*lockServer
@@ -47,25 +45,16 @@ type cell struct {
 	busy    time.Duration // spent in steps that do not wait
 	over    atomic.Bool   // the script has ended: what the clients still do is no part of it
 
-	traits Traits
+	traits cells.Traits
 	lacks  string // what the script needs and the lock, its client or the server does not have
 }
 
 // Run runs one case and judges it. It returns when nothing of the cell is left running. ctx ends the cell early.
-func (w *World) Run(ctx context.Context, cs Case) checker.Cell {
+func (w *World) Run(ctx context.Context, cs cells.Case) checker.Cell {
 	started := time.Now()
 	out := cs.Planned()
 	events, lacks, err := w.recordUnstalled(ctx, cs, &out)
-	out.Verdict, out.Storm = cs.conclude(events)
-	out.Data = checker.Tally(events)
-	reviewed := cs.Expected.By == checker.ByMatrix || cs.Expected.By == checker.ByLock
-	if asReviewed := reviewed && cs.Subject.Traits.Known && w.remote == nil && w.cfg.Wait == ""; lacks != "" && !asReviewed {
-		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
-	}
-	if err != nil {
-		out.Failure = err.Error()
-		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
-	}
+	cs.Settle(&out, events, lacks, w.remote != nil || w.cfg.Wait != "", err)
 	out.Took = time.Since(started)
 	return out
 }
@@ -77,7 +66,7 @@ const slowest = 4
 // have, the record says nothing about the lock. The case is then begun anew, twice as slow: only a stall of twice the length
 // could spoil it again. How slow the machine was decides that, and where a step missed its premise half that slowness is enough;
 // what the judges would find never does. Each new beginning is noted in out.
-func (w *World) recordUnstalled(ctx context.Context, cs Case, out *checker.Cell) (events []history.Event, lacks string, err error) {
+func (w *World) recordUnstalled(ctx context.Context, cs cells.Case, out *checker.Cell) (events []history.Event, lacks string, err error) {
 	dir := filepath.Join(w.cfg.Dir, out.Dir)
 	script := cs.Script
 	for slower := 1; ; slower *= 2 {
@@ -89,7 +78,7 @@ func (w *World) recordUnstalled(ctx context.Context, cs Case, out *checker.Cell)
 		}
 		out.Stalls = append(out.Stalls, why)
 		kept := fmt.Sprintf("stalled-%d.jsonl", len(out.Stalls))
-		if err := os.Rename(filepath.Join(dir, HistoryFile), filepath.Join(dir, kept)); err != nil {
+		if err := os.Rename(filepath.Join(dir, cells.HistoryFile), filepath.Join(dir, kept)); err != nil {
 			return events, lacks, err
 		}
 	}
@@ -109,11 +98,15 @@ func stalledBy(events []history.Event) (why string, stalled bool) {
 
 // record runs one case and returns its history, and what the script needs but does not have here. The error is a failure of the
 // lab around the script.
-func (w *World) record(ctx context.Context, cs Case, dir string) (events []history.Event, lacks string, err error) {
+func (w *World) record(ctx context.Context, cs cells.Case, dir string) (events []history.Event, lacks string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, "", err
 	}
-	rec, err := newRecorder(filepath.Join(dir, HistoryFile), history.Header{
+	file, err := os.Create(filepath.Join(dir, cells.HistoryFile))
+	if err != nil {
+		return nil, "", err
+	}
+	rec, err := cells.NewRecorder(file, history.Header{
 		Run: filepath.Base(w.cfg.Dir), Cell: filepath.Base(dir), Lock: cs.Subject.Name, Scenario: cs.Script.Name, Base: w.base,
 	}, w.since)
 	if err != nil {
@@ -123,7 +116,7 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 		world: w, script: cs.Script, subject: cs.Subject, traits: cs.Subject.Traits, dir: dir, rec: rec,
 		clients: map[string]*client{},
 	}
-	for _, name := range cs.clients() {
+	for _, name := range cs.Clients() {
 		for _, m := range newClient(c, name, cs.Script.HandlesOf(name)).members {
 			c.clients[m.name] = m
 		}
@@ -153,8 +146,8 @@ func (w *World) record(ctx context.Context, cs Case, dir string) (events []histo
 		failed = c.readStores(ctx)
 	}
 	end := endOf(ctx, failed)
-	rec.add(end)
-	events, err = rec.close()
+	rec.Add(end)
+	events, err = rec.Close()
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}
@@ -196,11 +189,11 @@ func (c *cell) carryOut(ctx context.Context) (err error) {
 			break
 		}
 	}
-	if err != nil && !astray(err) {
+	if err != nil && !cells.Astray(err) {
 		return err
 	}
 	if stall := c.world.pulse.longest(began); stall > c.script.Lease/4 {
-		return stalled("the machine stood still for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
+		return cells.Stalled("the machine stood still for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
 	}
 	return err
 }
@@ -218,7 +211,7 @@ func (c *cell) earlyEnd() error {
 // applicable compares what the script needs with what is known of the lock and of the server.
 func (c *cell) applicable() error {
 	if c.lacks = c.world.lacks(c.script, c.traits); c.lacks != "" {
-		return notApplicable("%s", c.lacks)
+		return cells.NotApplicable("%s", c.lacks)
 	}
 	return nil
 }
@@ -226,7 +219,7 @@ func (c *cell) applicable() error {
 // witness records what a tap or a client has seen, as long as the script goes on.
 func (c *cell) witness(e history.Event) {
 	if !c.over.Load() {
-		c.rec.add(e)
+		c.rec.Add(e)
 	}
 }
 
@@ -235,7 +228,7 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	c.prefix = c.world.newPrefix()
 	c.lockKey = c.prefix + "lock"
 	addr, key := c.world.counter(c.prefix)
-	c.store = store{work: c.script.Work(), stock: c.script.Stock, clients: c.script.Clients, addr: addr, key: key}
+	c.store = store{Data: cells.Data{Work: c.script.Work(), Stock: c.script.Stock, Clients: c.script.Clients, Key: key}, addr: addr}
 	c.assignKeys()
 	if c.laid, err = c.layStores(ctx); err != nil {
 		return err
@@ -243,7 +236,7 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	if err := c.startServers(ctx); err != nil {
 		return err
 	}
-	isData := func(key string) bool { return c.store.has(key) || c.otherKey != "" && c.otherStore.has(key) }
+	isData := func(key string) bool { return c.store.Has(key) || c.otherKey != "" && c.otherStore.Has(key) }
 	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.addr, isData, true); err != nil {
 		return err
 	}
@@ -255,7 +248,7 @@ func (c *cell) assignKeys() {
 	c.otherStore = c.store
 	if len(c.script.OtherKey) > 0 {
 		c.otherKey = c.prefix + "other"
-		c.otherStore.key += "-other"
+		c.otherStore.Key += "-other"
 	}
 	for _, cl := range c.clients {
 		cl.lockKey, cl.store = c.lockKey, c.store
@@ -324,7 +317,7 @@ func (c *cell) startClients(ctx context.Context) error {
 		return firstEnding(errs, err)
 	}
 	if !c.traits.Known {
-		c.traits = traitsOf(c.clients[c.script.Clients[0]].hello, len(c.servers))
+		c.traits = cells.TraitsOf(c.clients[c.script.Clients[0]].hello, len(c.servers))
 	}
 	for _, name := range c.script.Actors() {
 		c.opened(name)
@@ -334,21 +327,7 @@ func (c *cell) startClients(ctx context.Context) error {
 
 // opened records that a client has opened its lock.
 func (c *cell) opened(client string) {
-	c.rec.add(history.Event{
-		Kind: history.KindOpen, Client: client, Lock: c.clients[client].lockKey,
-		Detail: &history.Detail{
-			Lease: c.script.Lease, Leaseless: c.traits.Leaseless, Local: c.traits.Local, Work: c.laid, Servers: c.several(),
-			Reentrant: c.traits.Reentrant, Fair: c.traits.Fair,
-		},
-	})
-}
-
-// several is on how many servers the lock lives; zero where it is one, or none.
-func (c *cell) several() int {
-	if len(c.servers) > 1 {
-		return len(c.servers)
-	}
-	return 0
+	c.rec.Add(cells.Opened(client, c.clients[client].lockKey, c.script.Lease, c.traits, len(c.servers), c.laid))
 }
 
 // stopClients ends every client.
@@ -371,9 +350,9 @@ func (c *cell) readStores(ctx context.Context) error {
 		}
 		found, err := of.store.read(ctx)
 		if err != nil {
-			return fmt.Errorf("reading the %s: %w", of.store.work, err)
+			return fmt.Errorf("reading the %s: %w", of.store.Work, err)
 		}
-		c.rec.add(history.Event{Kind: history.KindFinal, Lock: of.lock, Detail: found})
+		c.rec.Add(history.Event{Kind: history.KindFinal, Lock: of.lock, Detail: found})
 	}
 	return nil
 }
@@ -394,7 +373,7 @@ func (c *cell) nextID() int64 { return c.ids.Add(1) }
 
 // fault records a phase of a fault.
 func (c *cell) fault(name, target string, phase history.Phase, what string) {
-	c.rec.add(history.Event{Kind: history.KindFault, Client: target, Lock: c.lockKey, Detail: &history.Detail{
+	c.rec.Add(history.Event{Kind: history.KindFault, Client: target, Lock: c.lockKey, Detail: &history.Detail{
 		Fault: &history.Fault{Name: name, Target: target, Phase: phase, What: what},
 	}})
 }

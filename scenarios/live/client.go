@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -36,13 +37,9 @@ type client struct {
 	lockLinks    []*lockLink
 	resourceLink *network.Link
 
-	holds   bool        // by its own account: its acquire returned ok, and its release has not been called
-	again   int         // how often it has taken it once more; stays 0 where the lock does not count
-	unsure  bool        // its release has come to nothing certain, so it may release again
-	lost    atomic.Bool // it was told meanwhile that it does not hold any more
-	skipped bool        // its last operation was skipped, so what refers to it is skipped as well
-	pending *operation  // the operation that has not been answered; nil: none
-	heldUp  *armed      // where something of it is stopped on the wire; nil: nowhere
+	cells.Belief
+	pending *operation // the operation that has not been answered; nil: none
+	heldUp  *armed     // where something of it is stopped on the wire; nil: nowhere
 
 	inFlight atomic.Pointer[operation]
 }
@@ -106,7 +103,7 @@ func (cl *client) start(ctx context.Context) (err error) {
 		}
 	}
 	if err := cl.spawn(c.subject.Argv); err != nil {
-		return undecided("client %s could not be started: %v", cl.name, err)
+		return cells.Undecided("client %s could not be started: %v", cl.name, err)
 	}
 	cl.watched.Go(cl.watch)
 	return cl.introduce(ctx)
@@ -168,7 +165,7 @@ func (cl *client) introduce(ctx context.Context) error {
 		return err
 	}
 	if hello.Hello == nil {
-		return undecided("%s answered init without hello%s", cl.name, clause(hello.Error))
+		return cells.Undecided("%s answered init without hello%s", cl.name, clause(hello.Error))
 	}
 	cl.hello = *hello.Hello
 	if len(cl.members) > 1 && !cl.hello.Separate {
@@ -196,7 +193,7 @@ func (cl *client) open(ctx context.Context) error {
 		return err
 	}
 	if opened.Outcome != protocol.OK {
-		return undecided("%s could not open its lock%s", cl.name, clause(opened.Error))
+		return cells.Undecided("%s could not open its lock%s", cl.name, clause(opened.Error))
 	}
 	return nil
 }
@@ -226,9 +223,9 @@ func (cl *client) ask(ctx context.Context, req protocol.Request) (protocol.Messa
 func unsupported(client, verb string) error {
 	switch verb {
 	case protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect:
-		return notApplicable("the client does not know %q", verb)
+		return cells.NotApplicable("the client does not know %q", verb)
 	}
-	return undecided("%s does not know %q, which every client must", client, verb)
+	return cells.Undecided("%s does not know %q, which every client must", client, verb)
 }
 
 // gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
@@ -237,7 +234,7 @@ func (cl *client) gone() error {
 	if how == nil || errors.Is(how, protocol.ErrGone) {
 		how = errors.New("the client has ended: " + cl.fate())
 	}
-	return undecided("%s: %v%s", cl.name, how, cl.words)
+	return cells.Undecided("%s: %v%s", cl.name, how, cl.words)
 }
 
 // fate is how the process ended. The end of its output comes a little earlier, and that of its standard error a little later.
@@ -255,7 +252,7 @@ func (cl *client) fate() string {
 
 // silent says that a client, or the machine, did not answer in time.
 func (cl *client) silent(ctx context.Context, what string) error {
-	return undecided("%s did not answer %s: %v", cl.name, what, context.Cause(ctx))
+	return cells.Undecided("%s did not answer %s: %v", cl.name, what, context.Cause(ctx))
 }
 
 // heard records what a process says, in the order in which it says it, before anybody acts on it.
@@ -263,12 +260,12 @@ func (cl *client) heard(msg protocol.Message) {
 	switch {
 	case msg.Lost != "":
 		if m := cl.member(msg.Lost); m != nil {
-			m.lost.Store(true)
+			m.Lost.Store(true)
 			m.cell.witness(history.Event{Kind: history.KindLost, Client: m.name, Lock: m.lockKey, Detail: &history.Detail{Why: msg.Why}})
 		}
 	case msg.Valid != "" && msg.ValidMS != nil:
 		if m := cl.member(msg.Valid); m != nil {
-			m.cell.witness(history.Event{Kind: history.KindValid, Client: m.name, Lock: m.lockKey, Valid: declared(*msg.ValidMS)})
+			m.cell.witness(history.Event{Kind: history.KindValid, Client: m.name, Lock: m.lockKey, Valid: cells.Declared(duration(*msg.ValidMS))})
 		}
 	case msg.ID != 0:
 		cl.answered(msg)
@@ -294,28 +291,20 @@ func (p *peer) answered(msg protocol.Message) {
 		return // the answer to init, open and the like
 	}
 	op.by.inFlight.CompareAndSwap(op, nil)
-	op.by.cell.witness(returned(op.by.name, op.by.lockKey, op, msg))
+	answer := answerOf(msg)
+	gaveUp := op.gaveUp.Load() || op.forsaken && answer.Outcome == history.Unknown
+	op.by.cell.witness(cells.Returned(op.by.name, op.by.lockKey, op.op, op.id, answer, gaveUp))
 }
 
-func returned(name, key string, op *operation, msg protocol.Message) history.Event {
-	e := history.Event{
-		Kind: history.KindReturn, Client: name, Lock: key, Op: op.op, ID: op.id,
-		Outcome: outcomeOf(msg.Outcome), Fence: msg.Fence,
+func answerOf(msg protocol.Message) cells.Answer {
+	answer := cells.Answer{
+		Outcome: outcomeOf(msg.Outcome), Error: msg.Error, Fence: msg.Fence, Read: msg.Read, Wrote: msg.Wrote, Did: msg.Did,
 	}
-	detail := history.Detail{Error: msg.Error, GaveUp: op.gaveUp.Load() || op.forsaken && e.Outcome == history.Unknown, Text: msg.Did}
 	if msg.ValidMS != nil {
-		e.Valid = declared(*msg.ValidMS)
+		valid := duration(*msg.ValidMS)
+		answer.Valid = &valid
 	}
-	if msg.Read != nil {
-		detail.Read = *msg.Read
-	}
-	if msg.Wrote != nil {
-		detail.Wrote = *msg.Wrote
-	}
-	if detail != (history.Detail{}) {
-		e.Detail = &detail
-	}
-	return e
+	return answer
 }
 
 func outcomeOf(word string) history.Outcome {
@@ -340,9 +329,6 @@ func (cl *client) current(onResource bool) (history.Op, int64) {
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
-
-// declared is a validity as a history has it: there zero means that none was declared.
-func declared(ms float64) time.Duration { return max(duration(ms), history.Over) }
 
 func clause(text string) string {
 	if text == "" {
@@ -380,7 +366,7 @@ func (cl *client) dismiss(ctx context.Context) error {
 		return nil
 	}
 	if err := cl.conn.Err(); !errors.Is(err, protocol.ErrGone) {
-		return undecided("%s: %v", cl.name, err)
+		return cells.Undecided("%s: %v", cl.name, err)
 	}
 	return nil
 }
@@ -403,4 +389,10 @@ func (cl *client) close() error {
 		errs = append(errs, cl.words.close())
 	}
 	return errors.Join(errs...)
+}
+
+// vanish notes that the client is there no more.
+func (cl *client) vanish() {
+	cl.Vanish()
+	cl.pending = nil
 }

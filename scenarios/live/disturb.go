@@ -11,43 +11,15 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
-
-// The names of the faults in a history.
-const (
-	faultPause   = "pause"
-	faultCrash   = "crash"
-	faultThread  = "thread-death"
-	faultSkew    = "skew"
-	faultJump    = "clock-jump"
-	faultRestart = "restart"
-	faultLimit   = "operator"
-)
-
-var trapFaults = map[scenarios.Action]string{
-	scenarios.HoldRequest: "hold",
-	scenarios.HoldReply:   "hold-reply",
-	scenarios.DropReply:   "reply-lost",
-	scenarios.Duplicate:   "duplicate",
-}
 
 var actions = map[scenarios.Action]tap.Action{
 	scenarios.HoldRequest: tap.HoldRequest,
 	scenarios.HoldReply:   tap.HoldReply,
 	scenarios.DropReply:   tap.DropReply,
 	scenarios.Duplicate:   tap.Duplicate,
-}
-
-var matchKinds = map[scenarios.MatchKind]tap.MatchKind{
-	scenarios.MatchAny:     tap.MatchAny,
-	scenarios.MatchWrite:   tap.MatchWrite,
-	scenarios.MatchRemoval: tap.MatchRemoval,
-	scenarios.MatchCommand: tap.MatchCommand,
-}
-
-func matchOf(m scenarios.Match) tap.Match {
-	return tap.Match{Kind: matchKinds[m.Kind], Command: m.Command}
 }
 
 var sides = map[scenarios.Side]network.Side{
@@ -72,12 +44,12 @@ func linkFault(step *scenarios.Step, lease time.Duration) (fault network.Fault, 
 }
 
 func (cl *client) pause(ctx context.Context) error {
-	cl.cell.fault(faultPause, cl.name, history.PhaseInject, "SIGSTOP")
+	cl.cell.fault(cells.FaultPause, cl.name, history.PhaseInject, "SIGSTOP")
 	if err := cl.proc.Pause(ctx); err != nil {
 		return fmt.Errorf("pausing %s: %w", cl.name, err)
 	}
 	cl.paused = true
-	cl.cell.fault(faultPause, cl.name, history.PhaseEffective, "the process is stopped")
+	cl.cell.fault(cells.FaultPause, cl.name, history.PhaseEffective, "the process is stopped")
 	return nil
 }
 
@@ -86,7 +58,7 @@ func (cl *client) resume(ctx context.Context) error {
 		return fmt.Errorf("resuming %s: %w", cl.name, err)
 	}
 	cl.paused = false
-	cl.cell.fault(faultPause, cl.name, history.PhaseRecover, "SIGCONT")
+	cl.cell.fault(cells.FaultPause, cl.name, history.PhaseRecover, "SIGCONT")
 	return nil
 }
 
@@ -102,25 +74,25 @@ func (cl *client) crash(ctx context.Context) error {
 
 // kill is a crash as the lab sees it; what the client was at is left to whoever plays it.
 func (cl *client) kill(ctx context.Context) error {
-	cl.cell.fault(faultCrash, cl.name, history.PhaseInject, "SIGKILL")
+	cl.cell.fault(cells.FaultCrash, cl.name, history.PhaseInject, "SIGKILL")
 	cl.crashed.Store(true)
 	if err := cl.proc.Kill(ctx); err != nil {
 		return fmt.Errorf("killing %s: %w", cl.name, err)
 	}
 	for _, m := range cl.members {
-		m.cell.rec.add(history.Event{Kind: history.KindExit, Client: m.name, Detail: &history.Detail{Why: "killed by the script"}})
+		m.cell.rec.Add(history.Event{Kind: history.KindExit, Client: m.name, Detail: &history.Detail{Why: "killed by the script"}})
 	}
-	cl.cell.fault(faultCrash, cl.name, history.PhaseEffective, "the process is gone")
+	cl.cell.fault(cells.FaultCrash, cl.name, history.PhaseEffective, "the process is gone")
 	return nil
 }
 
 // loseThread ends the one thread that uses this lock of the process. The lab has played that thread, and asks nothing more; what runs
 // beside it in the process goes on.
 func (cl *client) loseThread() {
-	cl.cell.fault(faultThread, cl.name, history.PhaseInject, "an exception")
-	cl.cell.fault(faultThread, cl.name, history.PhaseEffective, "nobody in the process uses the lock any more")
+	cl.cell.fault(cells.FaultThread, cl.name, history.PhaseInject, "an exception")
+	cl.cell.fault(cells.FaultThread, cl.name, history.PhaseEffective, "nobody in the process uses the lock any more")
 	cl.vanish()
-	cl.cell.rec.add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: "the thread that used the lock has died; its process lives on"}})
+	cl.cell.rec.Add(history.Event{Kind: history.KindExit, Client: cl.name, Detail: &history.Detail{Why: cells.ThreadDied}})
 }
 
 // setClock sets the client's clock: ahead or behind by offset, or running at another rate.
@@ -129,15 +101,15 @@ func (cl *client) setClock(ctx context.Context, offset time.Duration, rate float
 		rate = 1
 	}
 	what := fmt.Sprintf("offset %v, rate %g", offset, rate)
-	cl.cell.fault(faultSkew, cl.name, history.PhaseInject, what)
+	cl.cell.fault(cells.FaultSkew, cl.name, history.PhaseInject, what)
 	msg, err := cl.ask(ctx, protocol.Request{Do: protocol.Skew, OffsetMS: milliseconds(offset), Rate: rate})
 	if err != nil {
 		return err
 	}
 	if msg.Outcome != protocol.OK {
-		return undecided("%s did not set its clock%s", cl.name, clause(msg.Error))
+		return cells.Undecided("%s did not set its clock%s", cl.name, clause(msg.Error))
 	}
-	cl.cell.fault(faultSkew, cl.name, history.PhaseEffective, what)
+	cl.cell.fault(cells.FaultSkew, cl.name, history.PhaseEffective, what)
 	return nil
 }
 
@@ -145,8 +117,8 @@ func (cl *client) setClock(ctx context.Context, offset time.Duration, rate float
 func (c *cell) jumpClock(ctx context.Context, names []string, d time.Duration) error {
 	servers := c.named(names)
 	states, err := c.states(ctx, servers)
-	if err != nil || locked(states) == 0 {
-		return cmp.Or(err, undecided("the server's clock would jump while there is no lock on the server"))
+	if err != nil || states.Locked() == 0 {
+		return cmp.Or(err, cells.Undecided("the server's clock would jump while there is no lock on the server"))
 	}
 	for _, s := range servers {
 		if err := c.jump(ctx, s, d); err != nil {
@@ -158,13 +130,13 @@ func (c *cell) jumpClock(ctx context.Context, names []string, d time.Duration) e
 
 // jump lets time leap on a server while no command is in flight there.
 func (c *cell) jump(ctx context.Context, s *lockServer, d time.Duration) error {
-	c.fault(faultJump, s.name, history.PhaseInject, d.String())
+	c.fault(cells.FaultJump, s.name, history.PhaseInject, d.String())
 	return s.tap.Exclusively(ctx, func() error {
 		_, evidence, err := server.JumpClock(ctx, s.Addr(), 0, c.prefix, d)
 		if err != nil {
 			return fmt.Errorf("the server's clock: %w", err)
 		}
-		c.fault(faultJump, s.name, history.PhaseEffective, evidence)
+		c.fault(cells.FaultJump, s.name, history.PhaseEffective, evidence)
 		return nil
 	})
 }
@@ -188,29 +160,29 @@ func (c *cell) restart(ctx context.Context, names []string) error {
 func (c *cell) restartEmpty(ctx context.Context, s *lockServer) error {
 	restarter, ok := s.Server.(server.Restarter)
 	if !ok {
-		return notApplicable("%s cannot be restarted", s.Describe())
+		return cells.NotApplicable("%s cannot be restarted", s.Describe())
 	}
-	c.fault(faultRestart, s.name, history.PhaseInject, "without its data")
+	c.fault(cells.FaultRestart, s.name, history.PhaseInject, "without its data")
 	if err := s.tap.Exclusively(ctx, func() error { return restarter.RestartEmpty(ctx) }); err != nil {
 		return fmt.Errorf("restarting the server: %w", err)
 	}
-	c.fault(faultRestart, s.name, history.PhaseEffective, "the server answers again, and is empty")
+	c.fault(cells.FaultRestart, s.name, history.PhaseEffective, "the server answers again, and is empty")
 	return nil
 }
 
 // limitLock sets the expiry of the lock by hand, on every server, as an operator does who takes it for one that was left behind.
 func (c *cell) limitLock(ctx context.Context, d time.Duration) error {
 	for _, s := range c.servers {
-		c.fault(faultLimit, s.name, history.PhaseInject, "limits the lock to "+d.String())
+		c.fault(cells.FaultLimit, s.name, history.PhaseInject, "limits the lock to "+d.String())
 		err := s.tap.Exclusively(ctx, func() error {
 			limited, err := server.Limit(ctx, s.Addr(), c.lockKey, d)
 			if err != nil {
 				return fmt.Errorf("limiting the lock: %w", err)
 			}
 			if !limited {
-				return undecided("an operator would limit the lock while there is none on the server")
+				return cells.Undecided("an operator would limit the lock while there is none on the server")
 			}
-			c.fault(faultLimit, s.name, history.PhaseEffective, "the lock ends in "+d.String())
+			c.fault(cells.FaultLimit, s.name, history.PhaseEffective, "the lock ends in "+d.String())
 			return nil
 		})
 		if err != nil {

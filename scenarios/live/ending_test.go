@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -22,7 +23,7 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 	s := openStage(t, nil)
 	const acquire = "lease 60s\nclients C1\nC1 acquire => ok\n"
 	tests := map[string]struct {
-		subject live.Subject
+		subject cells.Subject
 		text    string
 		reason  string
 		by      string
@@ -57,7 +58,7 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 func TestScriptsThatProveNothing(t *testing.T) {
 	s := openStage(t, nil)
 	tests := map[string]struct {
-		subject live.Subject
+		subject cells.Subject
 		text    string
 		reason  string
 		end     string
@@ -72,13 +73,13 @@ func TestScriptsThatProveNothing(t *testing.T) {
 			`the machine stalled: line 5 took [\d.]+m?s, more than a quarter of the lease`, "stalled"},
 		"a client that dies": {foreign("setpx-lua", "die acquire"), "lease 60s\nclients C1\nC1 acquire",
 			`^C1: the client has ended: exit status \d+ \(its last words: the odd client dies at acquire\)$`, "unknown"},
-		"a client that does not exist": {live.Subject{Name: "mine", Argv: []string{"/nonexistent"}}, "lease 60s\nclients C1\nC1 acquire",
+		"a client that does not exist": {cells.Subject{Name: "mine", Argv: []string{"/nonexistent"}}, "lease 60s\nclients C1\nC1 acquire",
 			"client C1 could not be started: .*no such file or directory", "unknown"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cell := s.Run(t.Context(), live.Case{Subject: test.subject, Script: script(t, name, test.text), Round: 1})
+			cell := s.Run(t.Context(), cells.Case{Subject: test.subject, Script: script(t, name, test.text), Round: 1})
 			assert.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
 			assert.Regexp(t, test.reason, cell.Verdict.Reason)
 			assert.Empty(t, cell.Failure)

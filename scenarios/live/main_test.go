@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/worker"
 	"github.com/locklab/locklab/worker/protocol"
@@ -109,16 +110,16 @@ func open(t *testing.T, change func(*live.Config)) *live.World {
 }
 
 // subject is a lock that comes with the lab.
-func subject(t *testing.T, lock string) live.Subject {
+func subject(t *testing.T, lock string) cells.Subject {
 	t.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(t, ok, lock)
-	return live.SubjectOf(spec, as("worker"))
+	return cells.SubjectOf(spec, as("worker"))
 }
 
 // foreign is a client that the lab knows nothing about.
-func foreign(lock, quirk string) live.Subject {
-	return live.Subject{Name: lock, Argv: as("odd " + quirk)}
+func foreign(lock, quirk string) cells.Subject {
+	return cells.Subject{Name: lock, Argv: as("odd " + quirk)}
 }
 
 // script parses a text without the title.
@@ -158,16 +159,16 @@ func openStage(t *testing.T, change func(*live.Config)) *stage {
 }
 
 // play runs a cell and reads its history back from the file.
-func (s *stage) play(t *testing.T, script *scenarios.Script, subject live.Subject) (checker.Cell, []history.Event) {
+func (s *stage) play(t *testing.T, script *scenarios.Script, subject cells.Subject) (checker.Cell, []history.Event) {
 	t.Helper()
-	cell := s.Run(t.Context(), live.Case{Subject: subject, Script: script, Round: 1})
+	cell := s.Run(t.Context(), cells.Case{Subject: subject, Script: script, Round: 1})
 	require.Empty(t, cell.Failure)
 	return cell, s.history(t, cell)
 }
 
 func (s *stage) history(t *testing.T, cell checker.Cell) []history.Event {
 	t.Helper()
-	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, live.HistoryFile))
+	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, cells.HistoryFile))
 	require.NoError(t, err)
 	require.False(t, file.Truncated)
 	return file.Events

@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -23,7 +24,7 @@ var verbs = map[history.Op]string{
 // begin sends the request of a step, with its traps armed first.
 func (cl *client) begin(step *scenarios.Step) error {
 	if cl.pending != nil {
-		return undecided("line %d: %s is still busy with its %v", step.Line, cl.name, cl.pending.op)
+		return cells.Undecided("line %d: %s is still busy with its %v", step.Line, cl.name, cl.pending.op)
 	}
 	c := cl.cell
 	op := &operation{by: cl, id: c.nextID(), op: step.Op, forsaken: c.storm != nil}
@@ -43,27 +44,14 @@ func (cl *client) begin(step *scenarios.Step) error {
 	cl.mu.Unlock()
 	cl.inFlight.Store(op)
 	cl.pending = op
-	c.rec.add(called(cl.name, cl.lockKey, op, within))
-	switch step.Op {
-	case history.OpAcquire:
-		cl.lost.Store(false)
-	case history.OpRelease:
-		cl.releases()
-	}
+	c.rec.Add(cells.Called(cl.name, cl.lockKey, op.op, op.id, within))
+	cl.Begin(step.Op)
 	reply, err := cl.conn.Send(req)
 	if err != nil {
 		return cl.gone()
 	}
 	op.reply = reply
 	return nil
-}
-
-func called(name, key string, op *operation, bound time.Duration) history.Event {
-	e := history.Event{Kind: history.KindCall, Client: name, Lock: key, Op: op.op, ID: op.id}
-	if bound > 0 {
-		e.Detail = &history.Detail{Bound: bound}
-	}
-	return e
 }
 
 // arm sets the traps of an operation.
@@ -75,7 +63,7 @@ func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed
 	var out []armed
 	for _, trap := range traps {
 		out = append(out, armed{Trap: arm(tap.Breakpoint{
-			Client: client, Server: trap.Server, ID: op.id, Nth: trap.Nth, Match: matchOf(trap.What), Action: actions[trap.Do],
+			Client: client, Server: trap.Server, ID: op.id, Nth: trap.Nth, Match: cells.MatchOf(trap.What), Action: actions[trap.Do],
 		}), want: trap})
 	}
 	return out
@@ -85,7 +73,7 @@ func (c *cell) arm(client string, op *operation, traps []scenarios.Trap) []armed
 func (cl *client) renews(ctx context.Context, want scenarios.Trap) (scenarios.Result, error) {
 	lease := cl.cell.script.Lease
 	trap := armed{Trap: cl.cell.traps.Arm(tap.Breakpoint{
-		Client: cl.name, ID: tap.Background, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+		Client: cl.name, ID: tap.Background, Nth: want.Nth, Match: cells.MatchOf(want.What), Action: actions[want.Do],
 	}), want: want}
 	timer := time.NewTimer(2 * lease)
 	defer timer.Stop()
@@ -93,11 +81,11 @@ func (cl *client) renews(ctx context.Context, want scenarios.Trap) (scenarios.Re
 	case <-trap.Reached():
 	case <-timer.C:
 		trap.Disarm()
-		return "", notApplicable("%s renewed nothing for two leases by %s", cl.name, describe(want))
+		return "", cells.NotApplicable("%s renewed nothing for two leases by %s", cl.name, cells.Describe(want))
 	case <-ctx.Done():
 		return "", cl.silent(ctx, "with a renewal")
 	}
-	cl.cell.fault(trapFaults[want.Do], cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
+	cl.cell.fault(cells.TrapFault(want.Do), cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
 	cl.heldUp = &trap
 	return scenarios.ResultHeldUp, nil
 }
@@ -130,7 +118,7 @@ func (cl *client) settle(ctx context.Context) (scenarios.Result, error) {
 func (cl *client) spring(op *operation) (heldUp bool) {
 	trap := op.traps[0]
 	op.traps = op.traps[1:]
-	cl.cell.fault(trapFaults[trap.want.Do], cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
+	cl.cell.fault(cells.TrapFault(trap.want.Do), cl.name, history.PhaseEffective, strings.Join(trap.Args(), " "))
 	switch trap.want.Do {
 	case scenarios.HoldRequest, scenarios.HoldReply:
 		cl.heldUp = &trap
@@ -150,7 +138,7 @@ func (cl *client) springReached(ctx context.Context, op *operation) error {
 			select {
 			case <-trap.Reached():
 			case <-ctx.Done():
-				return undecided("%s of %s did not come to an end: %v", trapFaults[trap.want.Do], cl.name, context.Cause(ctx))
+				return cells.Undecided("%s of %s did not come to an end: %v", cells.TrapFault(trap.want.Do), cl.name, context.Cause(ctx))
 			}
 		case <-trap.Reached():
 		default:
@@ -164,12 +152,12 @@ func (cl *client) springReached(ctx context.Context, op *operation) error {
 // finish takes note of the answer to the pending operation.
 func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Message) (scenarios.Result, error) {
 	cl.pending = nil
-	if msg.Unsupported && op.op == history.OpWork && cl.cell.store.work != history.Counter {
-		return "", notApplicable("%s", lacksWork(cl.cell.store.work))
+	if msg.Unsupported && op.op == history.OpWork && cl.cell.store.Work != history.Counter {
+		return "", cells.NotApplicable("%s", cells.LacksWork(cl.cell.store.Work))
 	}
 	if msg.Unsupported && op.op == history.OpAcquire && cl.cell.world.cfg.Wait != "" {
 		cl.cell.lacks = fmt.Sprintf("the lock, or its client, cannot wait by %q", cl.cell.world.cfg.Wait)
-		return "", notApplicable("%s", cl.cell.lacks)
+		return "", cells.NotApplicable("%s", cl.cell.lacks)
 	}
 	if msg.Unsupported {
 		return "", unsupported(cl.name, verbs[op.op])
@@ -182,27 +170,11 @@ func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Messag
 		trap.Disarm()
 	}
 	outcome := outcomeOf(msg.Outcome)
-	cl.learn(op.op, outcome)
+	cl.Learn(op.op, outcome, cl.cell.traits.Reentrant)
 	if len(missed) > 0 && !op.gaveUp.Load() {
-		return "", notApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, describe(missed[0].want))
+		return "", cells.NotApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, cells.Describe(missed[0].want))
 	}
-	return results[outcome], nil
-}
-
-var results = map[history.Outcome]scenarios.Result{
-	history.OK: scenarios.ResultOK, history.No: scenarios.ResultNo, history.Unknown: scenarios.ResultUnknown,
-}
-
-func describe(trap scenarios.Trap) string {
-	what := trap.What.String()
-	article := "a "
-	if strings.ContainsAny(what[:1], "AEIO") {
-		article = "an "
-	}
-	if trap.Nth > 1 {
-		return fmt.Sprintf("%s%s number %d", article, what, trap.Nth)
-	}
-	return article + what
+	return cells.ResultOf(outcome), nil
 }
 
 // settleWithin settles the pending operation, and gives it up when so long has passed; zero: never.
@@ -232,7 +204,7 @@ func (cl *client) settleWithin(ctx context.Context, patience time.Duration) (sce
 func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Result, error) {
 	held := cl.heldUp
 	cl.heldUp = nil
-	cl.cell.fault(trapFaults[held.want.Do], cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
+	cl.cell.fault(cells.TrapFault(held.want.Do), cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
 	held.Release()
 	if inBackground {
 		return scenarios.ResultDone, nil
@@ -244,7 +216,7 @@ func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Resul
 	case <-held.Delivered():
 		return scenarios.ResultDone, nil
 	case <-ctx.Done():
-		return "", undecided("the held request of %s was not delivered: %v", cl.name, context.Cause(ctx))
+		return "", cells.Undecided("the held request of %s was not delivered: %v", cl.name, context.Cause(ctx))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -25,7 +26,7 @@ type observer struct {
 	onStart, onEnd func(name string) error
 }
 
-func (o *observer) CellStarted(c live.Case) error {
+func (o *observer) CellStarted(c cells.Case) error {
 	name := c.Planned().Dir
 	o.started = append(o.started, name)
 	if o.onStart == nil {
@@ -42,18 +43,18 @@ func (o *observer) CellEnded(c checker.Cell) error {
 	return o.onEnd(c.Dir)
 }
 
-func nothingExpected(*scenarios.Script, live.Subject) checker.Expected { return checker.Expected{} }
+func nothingExpected(*scenarios.Script, cells.Subject) checker.Expected { return checker.Expected{} }
 
 // quick are cells that end before anything is started, because no lock but the watchdog renews itself.
-func quick(t *testing.T, rounds int) []live.Case {
+func quick(t *testing.T, rounds int) []cells.Case {
 	t.Helper()
 	renewal := script(t, "quick", "lease 60s\nclients C1\nneeds renewal\nC1 acquire => ok")
-	return live.Plan([]*scenarios.Script{renewal}, []live.Subject{subject(t, "setnx-del"), subject(t, "setpx-lua")}, rounds, nothingExpected)
+	return cells.Plan([]*scenarios.Script{renewal}, []cells.Subject{subject(t, "setnx-del"), subject(t, "setpx-lua")}, rounds, nothingExpected)
 }
 
 func TestPlanAndShards(t *testing.T) {
 	cases := quick(t, 5)
-	names := func(cases []live.Case) (names []string) {
+	names := func(cases []cells.Case) (names []string) {
 		for _, c := range cases {
 			names = append(names, c.Planned().Dir)
 		}
@@ -63,20 +64,20 @@ func TestPlanAndShards(t *testing.T) {
 		"quick/setpx-lua.1", "quick/setpx-lua.2", "quick/setpx-lua.3", "quick/setpx-lua.4", "quick/setpx-lua.5"}, names(cases))
 	var all []string
 	for i := 1; i <= 3; i++ {
-		all = append(all, names(live.Shard(cases, i, 3))...)
+		all = append(all, names(cells.Shard(cases, i, 3))...)
 	}
 	assert.ElementsMatch(t, names(cases), all)
-	assert.Empty(t, live.Shard(cases, 11, 11))
+	assert.Empty(t, cells.Shard(cases, 11, 11))
 }
 
 func TestOrderFollowsTheSeed(t *testing.T) {
 	world := open(t, nil)
-	patient := live.Case{Subject: subject(t, "setpx-lua"), Round: 1,
+	patient := cells.Case{Subject: subject(t, "setpx-lua"), Round: 1,
 		Script: script(t, "patient", "lease 60s\nclients C1\nneeds resend\nC1 acquire => ok")}
 	cases := append(quick(t, 10), patient)
 	order := func(seed int64, parallel int) []string {
 		o := &observer{}
-		cells, err := world.RunAll(t.Context(), cases, live.Order{Parallel: parallel, Seed: seed}, o)
+		cells, err := cells.RunAll(t.Context(), cases, cells.Order{Parallel: parallel, Seed: seed}, o, world.Run)
 		require.NoError(t, err)
 		require.Len(t, cells, len(cases))
 		for i, cell := range cells {
@@ -105,7 +106,7 @@ func TestProgressStopsTheRun(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			cells, err := world.RunAll(t.Context(), quick(t, 10), live.Order{Parallel: 1, Seed: 1}, test.observer)
+			cells, err := cells.RunAll(t.Context(), quick(t, 10), cells.Order{Parallel: 1, Seed: 1}, test.observer, world.Run)
 			require.ErrorIs(t, err, enough)
 			assert.Len(t, cells, test.ended)
 			assert.Len(t, test.observer.started, test.started)
@@ -123,7 +124,7 @@ func TestCancelledRun(t *testing.T) {
 			}
 			world := open(t, func(cfg *live.Config) { cfg.Server = server })
 			long := script(t, "long", "lease 60s\nclients C1\nC1 acquire => ok\nwait until freed => no\nC1 release")
-			cases := append(quick(t, 1), live.Plan([]*scenarios.Script{long}, []live.Subject{subject(t, "setpx-lua")}, 20, nothingExpected)...)
+			cases := append(quick(t, 1), cells.Plan([]*scenarios.Script{long}, []cells.Subject{subject(t, "setpx-lua")}, 20, nothingExpected)...)
 
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -136,7 +137,7 @@ func TestCancelledRun(t *testing.T) {
 			}
 			began := time.Now()
 			// The seed is one by which the quick cells do not come last.
-			cells, err := world.RunAll(ctx, cases, live.Order{Parallel: len(cases), Seed: 1}, o)
+			cells, err := cells.RunAll(ctx, cases, cells.Order{Parallel: len(cases), Seed: 1}, o, world.Run)
 			require.NoError(t, err)
 			assert.Less(t, time.Since(began), 30*time.Second)
 			require.Len(t, cells, 2, "cells that were cut short are left out")
@@ -152,13 +153,13 @@ func TestCancelledRun(t *testing.T) {
 func TestExpect(t *testing.T) {
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
-	expect := live.Expect(matrix, impls.All())
+	expect := cells.Expect(matrix, impls.All())
 	known, mine := builtin(t, "take-turns"), script(t, "mine", "lease 60s\nclients C1\nC1 acquire => ok")
 	safe := checker.Verdict{Kind: checker.Safe}
-	assert.Equal(t, checker.ByMatrix, expect(known, live.Subject{Name: "setnx-del"}).By)
+	assert.Equal(t, checker.ByMatrix, expect(known, cells.Subject{Name: "setnx-del"}).By)
 	namesake := script(t, known.Name, "lease 60s\nclients C1\nC1 acquire => ok")
-	assert.Equal(t, checker.ByCard, expect(namesake, live.Subject{Name: "setnx-del"}).By, "the matrix is about the scripts of the lab")
-	assert.Equal(t, checker.Expected{By: checker.ByCard, Verdict: safe}, expect(mine, live.Subject{Name: "setpx-lua"}))
-	assert.Equal(t, checker.Expected{By: checker.ByCard}, expect(mine, live.Subject{Name: "getset"}), "anything may come of a lock with a known bug")
-	assert.Equal(t, checker.Expected{By: checker.ByDefault, Verdict: safe}, expect(mine, live.Subject{Name: "stranger"}))
+	assert.Equal(t, checker.ByCard, expect(namesake, cells.Subject{Name: "setnx-del"}).By, "the matrix is about the scripts of the lab")
+	assert.Equal(t, checker.Expected{By: checker.ByCard, Verdict: safe}, expect(mine, cells.Subject{Name: "setpx-lua"}))
+	assert.Equal(t, checker.Expected{By: checker.ByCard}, expect(mine, cells.Subject{Name: "getset"}), "anything may come of a lock with a known bug")
+	assert.Equal(t, checker.Expected{By: checker.ByDefault, Verdict: safe}, expect(mine, cells.Subject{Name: "stranger"}))
 }

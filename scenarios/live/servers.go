@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,7 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -25,18 +24,9 @@ type lockServer struct {
 	tap *tap.Tap
 }
 
-// serverNames are the names of a cell's lock servers: so many as the script has or the lock wants.
-func (c *cell) serverNames() []string {
-	n := cmp.Or(c.script.Servers, c.traits.Servers)
-	if n < 2 {
-		return []string{"redis"}
-	}
-	return scenarios.ServerNames(n)
-}
-
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
-	names := c.serverNames()
+	names := cells.ServerNames(c.script, c.traits)
 	c.servers = make([]*lockServer, len(names))
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
@@ -96,8 +86,8 @@ func (c *cell) named(names []string) []*lockServer {
 }
 
 // states asks the servers for the lock's key, past taps and links.
-func (c *cell) states(ctx context.Context, servers []*lockServer) ([]history.State, error) {
-	states := make([]history.State, len(servers))
+func (c *cell) states(ctx context.Context, servers []*lockServer) (cells.States, error) {
+	states := make(cells.States, len(servers))
 	for i, s := range servers {
 		var err error
 		if states[i], err = server.State(ctx, s.Addr(), c.lockKey); err != nil {
@@ -106,20 +96,6 @@ func (c *cell) states(ctx context.Context, servers []*lockServer) ([]history.Sta
 	}
 	return states, nil
 }
-
-// locked counts the servers on which the lock's key is.
-func locked(states []history.State) int {
-	n := 0
-	for _, state := range states {
-		if state.Exists() {
-			n++
-		}
-	}
-	return n
-}
-
-// free says whether a majority of the servers is free.
-func free(states []history.State) bool { return len(states)-locked(states) > len(states)/2 }
 
 // lockLink is the way of one client to one lock server.
 type lockLink struct {
@@ -220,7 +196,7 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 		}
 	}
 	if healed == nil {
-		return undecided("the link of %s is whole", cl.name)
+		return cells.Undecided("the link of %s is whole", cl.name)
 	}
 	return cl.reconnect(ctx, broken)
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // step carries out one line of the script and compares what it came to with what must be seen.
 func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 	cl := c.clients[step.Client] // nil where the lab acts
-	if cl != nil && cl.skips(step) {
+	if cl != nil && cl.Skips(step) {
 		c.note(step, step.Text+"  (skipped: "+cl.name+" does not hold the lock)")
 		return nil
 	}
@@ -30,9 +31,9 @@ func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 		return nil
 	}
 	if c.busy > c.script.Lease/4 { // a lease may have ended that should not have
-		return stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
+		return cells.Stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
 	}
-	return premiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
+	return cells.PremiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
 }
 
 // inTime ends a script on a machine so slow that a lease may have ended by itself: one step took more than a quarter of it, or
@@ -45,15 +46,15 @@ func (c *cell) inTime(step *scenarios.Step, took time.Duration) error {
 	c.busy += took
 	switch lease := c.script.Lease; {
 	case took > lease/4:
-		return stalled("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+		return cells.Stalled("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
 	case c.busy > lease/2:
-		return stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+		return cells.Stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
 	}
 	return nil
 }
 
 func (c *cell) note(step *scenarios.Step, text string) {
-	c.rec.add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
+	c.rec.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
 }
 
 // perform does what a step says.
@@ -71,22 +72,22 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		return cl.renews(ctx, step.Traps[0])
 	case scenarios.VerbAwait:
 		if cl.pending == nil {
-			return "", undecided("line %d: %s has nothing in the background", step.Line, cl.name)
+			return "", cells.Undecided("line %d: %s has nothing in the background", step.Line, cl.name)
 		}
 		return cl.settle(ctx)
 	case scenarios.VerbContinue:
 		if cl.heldUp == nil {
-			return "", undecided("line %d: nothing of %s is held up", step.Line, cl.name)
+			return "", cells.Undecided("line %d: nothing of %s is held up", step.Line, cl.name)
 		}
 		return cl.letGo(ctx, step.Async)
 	case scenarios.VerbGiveUp:
 		if cl.pending == nil {
-			return "", undecided("line %d: %s has nothing to give up", step.Line, cl.name)
+			return "", cells.Undecided("line %d: %s has nothing to give up", step.Line, cl.name)
 		}
 		return cl.giveUp(ctx)
 	case scenarios.VerbWaits:
 		if cl.pending == nil {
-			return "", undecided("line %d: %s has nothing in the background", step.Line, cl.name)
+			return "", cells.Undecided("line %d: %s has nothing in the background", step.Line, cl.name)
 		}
 		return cl.awaitAsked(ctx)
 	case scenarios.VerbWaitExpired:

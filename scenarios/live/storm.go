@@ -12,59 +12,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/storm"
 )
-
-// StormName is the scenario of the cells of a storm.
-const StormName = "storm"
 
 // PlanFile is the name of a storm's plan within the cell's directory.
 const PlanFile = "plan.txt"
 
 // maxOperations bounds a storm: its history is judged in memory. One that reaches it is over before its time.
 const maxOperations = 200_000
-
-// StormCase is one lock in one storm.
-func StormCase(subject Subject, plan *storm.Plan, work history.Workload, round int, expected checker.Expected) Case {
-	script := &scenarios.Script{Name: StormName, Lease: plan.Lease}
-	for i := range plan.Clients {
-		script.Clients = append(script.Clients, plan.Names(i)[0])
-	}
-	return Case{Subject: subject, Script: script.Under(work), Round: round, Expected: expected, Storm: plan}
-}
-
-// clients are the names of all clients that may appear.
-func (c Case) clients() []string {
-	if c.Storm == nil {
-		return c.Script.Clients
-	}
-	var names []string
-	for i := range c.Storm.Clients {
-		names = append(names, c.Storm.Names(i)...)
-	}
-	return names
-}
-
-// planned is what is known of a storm beforehand; nil if the case is none.
-func (c Case) planned() *checker.Storm {
-	if c.Storm == nil {
-		return nil
-	}
-	return &checker.Storm{Seed: c.Storm.Seed, Planned: len(c.Storm.Strikes)}
-}
-
-// conclude judges the history of a cell.
-func (c Case) conclude(events []history.Event) (checker.Verdict, *checker.Storm) {
-	if c.Storm == nil {
-		return checker.Conclude(events, checker.Options{}), nil
-	}
-	return storm.Conclude(events, storm.CreedIn(c.Expected), *c.planned())
-}
 
 // For how many leases a client tries in the quiet phase; and for how many more where clients queue, and those that have died are
 // waited for.
@@ -87,7 +46,7 @@ type tempest struct {
 	alive []*client // at the end, by number
 }
 
-func newTempest(c *cell, cs Case, cutShort <-chan struct{}) *tempest {
+func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
 	queues := slices.Contains(storm.CreedIn(cs.Expected).Promises, impls.Fairness)
 	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort}
 }
@@ -102,7 +61,7 @@ func (t *tempest) rage(ctx context.Context) error {
 	defer fail(nil)
 	t.began, t.over = t.cell.world.since(), make(chan struct{})
 	t.alive = make([]*client, t.plan.Clients)
-	t.cell.rec.add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: fmt.Sprintf("the storm with seed %d begins", t.plan.Seed)}})
+	t.cell.rec.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: fmt.Sprintf("the storm with seed %d begins", t.plan.Seed)}})
 
 	var wg sync.WaitGroup
 	try := func(play func(context.Context) error) {
@@ -124,7 +83,7 @@ func (t *tempest) rage(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case cut:
-		return premiseMissed("the storm was cut short after %v", (t.cell.world.since() - t.began).Round(time.Second))
+		return cells.PremiseMissed("the storm was cut short after %v", (t.cell.world.since() - t.began).Round(time.Second))
 	}
 	return t.calm(ctx)
 }
@@ -154,7 +113,7 @@ func (t *tempest) wait(ctx context.Context) (cut bool) {
 // calm is the quiet phase: nothing is wrong any more, and every lease that was given away ends. One client after the other tries
 // for some leases; the checker says whether somebody was kept from it.
 func (t *tempest) calm(ctx context.Context) error {
-	t.cell.rec.add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: "the storm is over, and all faults are healed"}})
+	t.cell.rec.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: "the storm is over, and all faults are healed"}})
 	within := quietLeases * t.plan.Lease
 	if t.queues {
 		within += time.Duration(t.plan.Clients*queueLeases) * t.plan.Lease
@@ -171,7 +130,7 @@ func (t *tempest) calm(ctx context.Context) error {
 		}
 	}
 	if len(kept) > 0 {
-		return premiseMissed("%s did not get the lock in the quiet phase", strings.Join(kept, ", "))
+		return cells.PremiseMissed("%s did not get the lock in the quiet phase", strings.Join(kept, ", "))
 	}
 	return nil
 }
@@ -179,7 +138,7 @@ func (t *tempest) calm(ctx context.Context) error {
 // noteStalls writes down when the machine stood still. Nobody is accused of what that may explain.
 func (t *tempest) noteStalls() {
 	for _, s := range t.cell.world.pulse.stallsSince(t.began, shortStall) {
-		t.cell.rec.add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		t.cell.rec.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
 			Value: int64(s.from), Bound: s.to - s.from,
 			Fault: &history.Fault{Name: history.Stall, Target: "machine", Phase: history.PhaseRecover, What: (s.to - s.from).String()},
 		}})

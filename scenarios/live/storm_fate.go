@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/storm"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -80,11 +81,11 @@ func (t *tempest) hit(s storm.Strike) (names []string) {
 // spoilt ends a storm of which a link could not be disturbed, or not be healed: somebody else on this machine may have taken its port.
 // What the storm had shown before counts.
 func spoilt(err error) error {
-	var early *ending
+	var early *cells.Ending
 	if err == nil || errors.As(err, &early) {
 		return err
 	}
-	return premiseMissed("the storm ended before its time: %v", err)
+	return cells.PremiseMissed("the storm ended before its time: %v", err)
 }
 
 func linkStrike(s storm.Strike) (network.Fault, bool) {
@@ -102,7 +103,7 @@ func linkStrike(s storm.Strike) (network.Fault, bool) {
 }
 
 func (t *tempest) skew(ctx context.Context, cl *client, s storm.Strike) error {
-	if !t.cell.traits.can(protocol.Skew) {
+	if !t.cell.traits.Can(protocol.Skew) {
 		return nil
 	}
 	if err := cl.setClock(ctx, s.Ahead, s.Rate); err != nil {
@@ -125,7 +126,7 @@ func (t *tempest) ambush(ctx context.Context, cl *client, s storm.Strike) error 
 
 // letGo ends a hold on the wire.
 func (t *tempest) letGo(cl *client, trap *armed) {
-	t.cell.fault(trapFaults[trap.want.Do], cl.name, history.PhaseRecover, strings.Join(trap.Args(), " "))
+	t.cell.fault(cells.TrapFault(trap.want.Do), cl.name, history.PhaseRecover, strings.Join(trap.Args(), " "))
 	trap.Release()
 }
 
@@ -137,7 +138,7 @@ func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed
 	var all []*armed
 	for _, want := range s.Traps {
 		trap := &armed{want: want, Trap: t.cell.traps.Arm(tap.Breakpoint{
-			Client: cl.name, Nth: want.Nth, Match: matchOf(want.What), Action: actions[want.Do],
+			Client: cl.name, Nth: want.Nth, Match: cells.MatchOf(want.What), Action: actions[want.Do],
 		})}
 		all = append(all, trap)
 		wg.Go(func() {
@@ -155,7 +156,7 @@ func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed
 	var sprung *armed
 	select {
 	case sprung = <-reached:
-		t.cell.fault(trapFaults[sprung.want.Do], cl.name, history.PhaseEffective, strings.Join(sprung.Args(), " "))
+		t.cell.fault(cells.TrapFault(sprung.want.Do), cl.name, history.PhaseEffective, strings.Join(sprung.Args(), " "))
 	default:
 	}
 	for _, trap := range all {

@@ -16,19 +16,20 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // stormCase is a storm over a lock that comes with the lab.
-func stormCase(t *testing.T, lock string, params storm.Params) live.Case {
+func stormCase(t *testing.T, lock string, params storm.Params) cells.Case {
 	t.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(t, ok, lock)
 	if params.Lease == 0 {
 		params.Lease = 500 * time.Millisecond
 	}
-	return live.StormCase(subject(t, lock), storm.New(params), history.Counter, 1, storm.CreedOf(spec).Expected())
+	return cells.StormCase(subject(t, lock), storm.New(params), history.Counter, 1, storm.CreedOf(spec).Expected())
 }
 
 func countEvents(events []history.Event, match func(history.Event) bool) (n int) {
@@ -135,7 +136,7 @@ func TestAClientThatEndsByItself(t *testing.T) {
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute})
 	cs.Subject = foreign("setpx-lua", "die release")
-	cs.Subject.Traits = live.Traits{Known: true}
+	cs.Subject.Traits = cells.Traits{Known: true}
 	cell := s.Run(t.Context(), cs)
 	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
 	assert.Contains(t, cell.Verdict.Reason, "the client has ended: exit status 1")

@@ -91,14 +91,14 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	got = true
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
-		if u.cl.lost.Load() {
+		if u.cl.Lost.Load() {
 			break
 		}
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpWork}, turn.Patience); err != nil {
 			return got, err
 		}
 	}
-	if turn.Check && u.cl.cell.traits.can(protocol.Check) && !u.cl.lost.Load() {
+	if turn.Check && u.cl.cell.traits.Can(protocol.Check) && !u.cl.Lost.Load() {
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpCheck}, turn.Patience); err != nil {
 			return got, err
 		}

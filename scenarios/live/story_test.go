@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,73 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/verbs"
 )
-
-// story tells a history in short lines:
-//
-//	C1 acquire            an operation is called
-//	C1 acquire: ok        and has returned
-//	C1 sends SET          a command of a client has reached a server; "again", "late" and "unheard" may follow
-//	C1 pause: effective   a phase of a fault
-//	C1 exit, C1 lost      as it says
-//	counter 2             what the lab found at the end
-//	skipped: C2 release   a step was left out
-//	end: complete         how the script ended
-func story(events []history.Event) []string {
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	for _, e := range events {
-		switch e.Kind {
-		case history.KindCall:
-			say("%s %v", e.Client, e.Op)
-		case history.KindReturn:
-			say("%s %v: %v", e.Client, e.Op, e.Outcome)
-		case history.KindCommand:
-			say("%s sends %s", e.Client, commandLine(e.Detail.Command))
-		case history.KindFault:
-			say("%s %s: %s", e.Detail.Fault.Target, e.Detail.Fault.Name, e.Detail.Fault.Phase)
-		case history.KindExit:
-			say("%s exit", e.Client)
-		case history.KindLost:
-			say("%s lost", e.Client)
-		case history.KindFinal:
-			say("counter %d", e.Detail.Value)
-		case history.KindStep:
-			if text, skipped := strings.CutSuffix(e.Detail.Text, "  (skipped: "+e.Client+" does not hold the lock)"); skipped {
-				say("skipped: %s", strings.Join(strings.Fields(text), " "))
-			}
-		case history.KindEnd:
-			say("end: %s", e.Detail.Text)
-		}
-	}
-	return lines
-}
-
-func commandLine(c *history.Command) string {
-	line := c.Args[0]
-	for _, mark := range []struct {
-		set  bool
-		word string
-	}{{c.Again, "again"}, {c.Late, "late"}, {c.ReplyDropped, "unheard"}} {
-		if mark.set {
-			line += " " + mark.word
-		}
-	}
-	return line
-}
 
 // tells asserts that the lines occur in the story in this order; others may stand between them.
 func tells(t *testing.T, events []history.Event, lines ...string) {
 	t.Helper()
-	told := story(events)
-	rest := told
-	for _, line := range lines {
-		i := slices.Index(rest, line)
-		if !assert.GreaterOrEqual(t, i, 0, "%q is missing, or stands too early, in\n%s", line, strings.Join(told, "\n")) {
-			return
-		}
-		rest = rest[i+1:]
-	}
+	told := verbs.Story(events)
+	missing := verbs.Missing(told, lines...)
+	assert.Empty(t, missing, "it is missing, or stands too early, in\n%s", strings.Join(told, "\n"))
 }
 
 // faultsAreEvident asserts that each fault was injected before it took effect, took effect before it was taken back, and says how

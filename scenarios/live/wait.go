@@ -4,12 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
 )
-
-// clockGrain is how much later than computed a time by another clock may come: servers and time stamps count in milliseconds.
-const clockGrain = 2 * time.Millisecond
 
 // pollEvery is how often a server is asked about a key that nothing says will change.
 const pollEvery = 10 * time.Millisecond
@@ -27,21 +24,21 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		if err != nil {
 			return "", err
 		}
-		granted, ok := c.rec.lastTouch(c.lockKey)
+		granted, ok := c.rec.LastTouch(c.lockKey)
 		if !ok {
-			return "", undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
+			return "", cells.Undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
 		}
-		if locked(states) == 0 {
+		if states.Locked() == 0 {
 			return scenarios.ResultExpired, nil
 		}
-		wait := c.leaseLeft(states, granted)
+		wait := states.LeaseLeft(granted + c.script.Lease - c.world.since())
 		if wait <= 0 {
-			return c.byReadersClock(), nil
+			return c.traits.AfterLease(), nil
 		}
 		left := bound - c.world.since()
 		switch {
 		case left > 0:
-		case free(states):
+		case states.Free():
 			return scenarios.ResultExpired, nil
 		default:
 			return scenarios.ResultLive, nil
@@ -50,28 +47,6 @@ func (c *cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
-}
-
-// leaseLeft is how long the lock's keys will last yet. One without a time to live lasts for a lease since it was granted.
-func (c *cell) leaseLeft(states []history.State, granted time.Duration) (longest time.Duration) {
-	for _, state := range states {
-		switch {
-		case !state.Exists():
-		case state.TTL == 0:
-			longest = max(longest, granted+c.script.Lease+clockGrain-c.world.since())
-		default:
-			longest = max(longest, state.TTL+time.Millisecond)
-		}
-	}
-	return longest
-}
-
-// byReadersClock judges a key that the server will never expire after a lease has passed.
-func (c *cell) byReadersClock() scenarios.Result {
-	if c.traits.Leaseless {
-		return scenarios.ResultLive
-	}
-	return scenarios.ResultExpired
 }
 
 // waitFreed waits until the key is gone from a majority of the servers, for two leases at most.
@@ -94,7 +69,7 @@ func (c *cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 // awaitAsked waits until the pending acquire of a client has been at the server and was not granted, so that it goes on waiting.
 func (cl *client) awaitAsked(ctx context.Context) (scenarios.Result, error) {
 	op := cl.pending
-	for !cl.cell.rec.reached(cl.lockKey, op.id) {
+	for !cl.cell.rec.Reached(cl.lockKey, op.id) {
 		if err := sleep(ctx, pollEvery); err != nil {
 			return "", err
 		}
@@ -107,14 +82,14 @@ func (cl *client) awaitAsked(ctx context.Context) (scenarios.Result, error) {
 
 func (c *cell) freed(ctx context.Context) (bool, error) {
 	states, err := c.states(ctx, c.servers)
-	return err == nil && free(states), err
+	return err == nil && states.Free(), err
 }
 
 // waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most.
 func (c *cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	began := c.world.since()
 	for {
-		if c.rec.renewedSince(began, c.lockKey) {
+		if c.rec.RenewedSince(began, c.lockKey) {
 			return scenarios.ResultOK, nil
 		}
 		if c.world.since() >= began+2*c.script.Lease {

@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // Two clients do the same work, one while the other is held up between reading and writing, then one after the other.
@@ -84,9 +84,9 @@ func TestClientThatDoesNotKnowTheWork(t *testing.T) {
 func TestExpectOfAnotherWorkload(t *testing.T) {
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
-	expect := live.Expect(matrix, impls.All())
+	expect := cells.Expect(matrix, impls.All())
 	lent := builtin(t, "pause-past-lease").Under(history.Market)
-	assert.Equal(t, checker.ByLock, expect(lent, live.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, checker.ByLock, expect(lent, cells.Subject{Name: "setpx-lua"}).By)
 	own := builtin(t, "market-two-buyers").Under(history.Stock)
-	assert.Equal(t, checker.ByMatrix, expect(own, live.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, checker.ByMatrix, expect(own, cells.Subject{Name: "setpx-lua"}).By)
 }

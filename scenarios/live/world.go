@@ -16,12 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/scenarios/cells"
 )
 
 // The servers that Config.Server can name; anything else is the address of a running one.
@@ -44,22 +43,6 @@ type Config struct {
 	CellTimeout time.Duration // after which a cell is given up as unknown
 	NoQuestions bool          // ask the server no state questions
 	Wait        string        // how clients wait between the tries of an acquire; empty: each lock's own way
-}
-
-// Subject is a lock under test and the command that runs a client of it.
-type Subject struct {
-	Name   string
-	Argv   []string
-	Traits Traits
-}
-
-// Case is one cell to be run.
-type Case struct {
-	Subject  Subject
-	Script   *scenarios.Script
-	Round    int // from 1
-	Expected checker.Expected
-	Storm    *storm.Plan // instead of the script's steps; nil: there is none
 }
 
 // World is the live world of one run. Its cells may run at the same time.
@@ -200,7 +183,7 @@ func (w *World) counter(prefix string) (addr, key string) {
 }
 
 // lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
-func (w *World) lacks(script *scenarios.Script, traits Traits) string {
+func (w *World) lacks(script *scenarios.Script, traits cells.Traits) string {
 	restarts := func(step scenarios.Step) bool { return step.Verb == scenarios.VerbRestart }
 	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
 		return "a server at an address is never restarted"
@@ -208,7 +191,7 @@ func (w *World) lacks(script *scenarios.Script, traits Traits) string {
 	if w.remote != nil && max(script.Servers, traits.Servers) > 1 {
 		return "the lock needs several independent servers, and at the address is one"
 	}
-	return traits.lack(script)
+	return traits.Lack(script)
 }
 
 func (w *World) linkName(client, what string) string {

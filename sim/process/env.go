@@ -40,7 +40,14 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 	if d <= 0 {
 		s.end(errExpired)
 	}
-	return s, func() { s.end(errCanceled) }
+	if keeper, ok := e.process.host.(Timekeeper); ok && d > 0 {
+		e.process.timers[s.number] = s
+		keeper.Begun(s.number, d)
+	}
+	return s, func() {
+		delete(e.process.timers, s.number)
+		s.end(errCanceled)
+	}
 }
 
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {

@@ -21,6 +21,13 @@ type Host interface {
 	Token() string
 }
 
+// Timekeeper is a Host that minds the time-outs of locks itself: it is told when one begins, and ends it by Expire. With any other
+// Host, a time-out is minded by the wait that it is for, and must begin together with that.
+type Timekeeper interface {
+	// Begun is told of a time-out that is d long by the client's clock.
+	Begun(timer int, d time.Duration)
+}
+
 // Process is one client. It is used by one goroutine. Close ends it; one that is not closed leaves coroutines behind.
 type Process struct {
 	host    Host
@@ -32,6 +39,8 @@ type Process struct {
 	running *task // who is asking the Env right now
 	conns   map[int]bool
 	born    map[uintptr]uintptr // see memory
+	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
+	hooks   []*hook
 	scopes  int
 	steps   int
 	waits   int
@@ -42,7 +51,10 @@ type Process struct {
 
 // New is a process without locks.
 func New(host Host) *Process {
-	return &Process{host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}, born: map[uintptr]uintptr{}}
+	return &Process{
+		host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}, born: map[uintptr]uintptr{},
+		timers: map[int]*scope{},
+	}
 }
 
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
@@ -52,7 +64,7 @@ func (p *Process) SendSources() { p.sources = true }
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {
 	e := &env{process: p, handle: handle, resends: spec.Resends, scope: p.newScope(nil)}
 	for i := range servers {
-		e.servers = append(e.servers, server{process: p, index: i, resends: spec.Resends})
+		e.servers = append(e.servers, server{process: p, handle: handle, index: i, resends: spec.Resends})
 	}
 	e.lock = spec.New(e, opts)
 	p.handles[handle] = e
@@ -127,6 +139,15 @@ func (p *Process) Resume(number int, in Input) {
 	t := p.tasks[number]
 	t.input = in
 	p.ready = append(p.ready, t)
+	p.settle()
+}
+
+// Expire ends the time-out with that number, and all that waits within it.
+func (p *Process) Expire(timer int) {
+	if s := p.timers[timer]; s != nil {
+		delete(p.timers, timer)
+		s.end(errExpired)
+	}
 	p.settle()
 }
 

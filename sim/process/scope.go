@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -53,6 +54,31 @@ func (s *scope) Value(key any) any {
 	return s.parent.Value(key)
 }
 
+// hook is what package context wants to be called at the end of a scope.
+type hook struct {
+	scope *scope
+	call  func()
+}
+
+// AfterFunc lets package context know of an end at once; otherwise it would wait for it in a goroutine, which runs when it likes.
+func (s *scope) AfterFunc(call func()) (stop func() bool) {
+	if s.Err() != nil {
+		call()
+		return func() bool { return false }
+	}
+	h := &hook{s, call}
+	s.process.hooks = append(s.process.hooks, h)
+	return func() bool { return s.process.unhook(h) }
+}
+
+func (p *Process) unhook(h *hook) bool {
+	i := slices.Index(p.hooks, h)
+	if i >= 0 {
+		p.hooks = slices.Delete(p.hooks, i, i+1)
+	}
+	return i >= 0
+}
+
 // end ends the context, and wakes the tasks that wait within it.
 func (s *scope) end(why error) {
 	if s.Err() != nil {
@@ -60,6 +86,11 @@ func (s *scope) end(why error) {
 	}
 	s.err = why
 	close(s.done)
+	for _, h := range slices.Clone(s.process.hooks) {
+		if h.scope.Err() != nil && s.process.unhook(h) {
+			h.call()
+		}
+	}
 	for _, t := range s.process.tasks {
 		if t != nil && t.blocked != nil && t.blocked.Err() != nil {
 			t.blocked = nil
@@ -81,6 +112,13 @@ func (c Context) Ctx() context.Context {
 
 // Err says whether the context has ended.
 func (c Context) Err() error { return c.Ctx().Err() }
+
+// Fork is a context within this one, with the number by which Process.Expire ends it as a time-out does.
+func (c Context) Fork() (Context, int) {
+	s := c.scope.process.newScope(c.scope)
+	s.process.timers[s.number] = s
+	return Context{s}, s.number
+}
 
 // contextOf finds what the model knows about a context that a lock uses. One that cannot end hides those around it.
 func contextOf(ctx context.Context) Context {

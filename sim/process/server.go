@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,12 +16,18 @@ const resendings = 3
 // server is a server as a lock of the process sees it.
 type server struct {
 	process *Process
+	handle  string // whose it is
 	index   int
 	resends bool
 }
 
 // ResourceServer is the protected resource as the process sees it.
-func (p *Process) ResourceServer() impls.Server { return server{process: p, index: Resource} }
+func (p *Process) ResourceServer() impls.Server { return p.ResourceOf("") }
+
+// ResourceOf is the same by the connections of one of the process's locks.
+func (p *Process) ResourceOf(handle string) impls.Server {
+	return server{process: p, handle: handle, index: Resource}
+}
 
 func (s server) Do(ctx context.Context, args ...any) (any, error) {
 	return s.one(ctx, 0, false, words(args))
@@ -42,6 +49,9 @@ func (s server) Eval(ctx context.Context, script *impls.Script, keys []string, a
 func (s server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
 	tx := &tx{server: s, conn: s.process.connect()}
 	defer tx.end(ctx)
+	if len(keys) == 0 {
+		return fn(tx)
+	}
 	if _, err := s.one(ctx, tx.conn, false, append([]string{"WATCH"}, keys...)); err != nil {
 		return err
 	}
@@ -72,7 +82,7 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]red
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Commands: commands, Server: s.index, Conn: conn})
+		in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: commands, Server: s.index, Conn: conn})
 		switch {
 		case err != nil:
 			return nil, err
@@ -90,7 +100,7 @@ func (s server) read(r redis.Reply, script bool) (any, error) {
 	switch r.Kind {
 	case redis.Error:
 		if s.resends {
-			return nil, fmt.Errorf("the server answered: %s", r.Text)
+			return nil, errors.New(r.Text)
 		}
 		return nil, impls.ErrorReply(r.Text, script)
 	case redis.Integer:
@@ -131,7 +141,7 @@ func (p *Process) connect() int {
 
 func (s server) hangUp(conn int) {
 	delete(s.process.conns, conn)
-	s.process.say(Notice{Kind: Hangup, Server: s.index, Conn: conn})
+	s.process.say(Notice{Kind: Hangup, Handle: s.handle, Server: s.index, Conn: conn})
 }
 
 // tx is a connection that watches keys.
@@ -189,7 +199,7 @@ func (s *subscription) Receive(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	in, err := s.server.process.block(contextOf(ctx), Wait{Kind: Message, Server: s.server.index, Conn: s.conn})
+	in, err := s.server.process.block(contextOf(ctx), Wait{Kind: Message, Handle: s.server.handle, Server: s.server.index, Conn: s.conn})
 	switch {
 	case err != nil:
 		return "", err

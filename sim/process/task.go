@@ -27,6 +27,8 @@ const Resource = -1
 type Wait struct {
 	Task int
 	Kind Kind
+	// Handle is the lock by whose connections a Request goes, or a Message comes.
+	Handle string
 	// Of a Request: the commands, which the server carries out in a row, and the server. Conn is the connection that they must
 	// go through, which the task has to itself; 0: any.
 	Commands [][]string
@@ -154,6 +156,9 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 
 // limit puts the time-out of the wait into it.
 func (p *Process) limit(t *task, ctx Context, w *Wait) {
+	if _, minded := p.host.(Timekeeper); minded {
+		return
+	}
 	timed := ctx.timed()
 	if timed == nil {
 		t.timer = 0

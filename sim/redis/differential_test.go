@@ -146,6 +146,11 @@ func canonical(args []string, reply string) string {
 		code, _, _ := strings.Cut(text, " ")
 		return "(error) " + code
 	}
+	if args[0] == "SMEMBERS" { // in any order
+		words := strings.Fields(strings.Trim(reply, "[]"))
+		slices.Sort(words)
+		return strings.Join(words, " ")
+	}
 	words := strings.Fields(reply)
 	for i, word := range words {
 		bare := strings.Trim(word, `[]"`)
@@ -219,7 +224,7 @@ func strange(s step) bool {
 		_, isNumber := parseInt(s.args[2])
 		return !isNumber
 	}
-	return wrong(" x") || wrong(" NX XX") || wrong(" PX") || wrong(" 0") || wrong(" -1")
+	return wrong(" x") || strings.Contains(text, " x ") || wrong(" NX XX") || wrong(" PX") || wrong(" 0") || wrong(" -1")
 }
 
 // compare plays random steps on both subjects. What differs is shrunk, and printed as commands.
@@ -282,6 +287,7 @@ func drawStep(t *rapid.T) step {
 		{"LINDEX", key(), index()}, {"LREM", key(), index(), value()},
 		{"ZADD", key(), score(), value()}, {"ZREM", key(), value()}, {"ZSCORE", key(), value()}, {"ZINCRBY", key(), score(), value()},
 		{"ZRANGE", key(), index(), index()}, {"ZCARD", key()},
+		{"SADD", key(), value(), value()}, {"SREM", key(), value()}, {"SISMEMBER", key(), value()}, {"SCARD", key()}, {"SMEMBERS", key()},
 		{"WATCH", key()}, {"UNWATCH"}, {"MULTI"}, {"EXEC"}, {"EXEC"}, {"DISCARD"}, {"PUBLISH", "channel", "text"},
 		{"EVAL", `return redis.call(ARGV[1], KEYS[1])`, "1", key(), word("GET", "DEL", "PTTL", "LPOP", "NOSUCH", "HLEN")},
 		{"EVAL", `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`, "1", key(), value()},

@@ -15,6 +15,7 @@ type entry struct {
 	hash    map[string]string
 	list    []string
 	scores  map[string]float64
+	set     map[string]bool
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -26,15 +27,16 @@ const (
 	aHash
 	aList
 	aSortedSet
+	aSet
 )
 
 func (k valueKind) String() string {
-	return []string{"string", "hash", "list", "zset"}[k]
+	return []string{"string", "hash", "list", "zset", "set"}[k]
 }
 
 // empty says whether nothing is left in an aggregate; such a key is removed.
 func (e *entry) empty() bool {
-	return e.kind != aString && len(e.hash)+len(e.list)+len(e.scores) == 0
+	return e.kind != aString && len(e.hash)+len(e.list)+len(e.scores)+len(e.set) == 0
 }
 
 // find returns the entry of a key; nil if there is none. One whose time is over is removed on the way.

@@ -116,9 +116,14 @@ func badKeyCount(args []string) Reply {
 // call runs a script with the keys and arguments of EVAL.
 func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) Reply {
 	keys, _ := parseInt(args[2])
-	run := scriptRun{server: s, conn: c, state: lua.NewState(lua.Options{SkipOpenLibs: true})}
+	run := scriptRun{server: s, conn: c, state: lua.NewState(smallState())}
 	defer run.state.Close()
 	return run.run(proto, args[3:3+keys], args[3+keys:])
+}
+
+// smallState is a Lua state that is cheap to make: locks' scripts are short, and there are many runs of them.
+func smallState() lua.Options {
+	return lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 64}
 }
 
 // scriptRun is one run of a script.

@@ -1,4 +1,4 @@
-// Package redis is a small explicit model of a Redis server: strings, hashes, lists and sorted sets that expire by the server's own
+// Package redis is a small explicit model of a Redis server: strings, hashes, lists, sets and sorted sets that expire by the server's own
 // clock, transactions, scripts and published messages, as far as locks use them. It is plain data. Nothing in it reads a clock,
 // waits or draws a random number; what time it is, its user says.
 //
@@ -113,7 +113,7 @@ type library struct {
 func newLibrary() *library {
 	l := &library{commands: map[string]command{}, compiled: compiled{}}
 	for _, family := range []map[string]command{
-		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), txCommands(), channelCommands(), scriptCommands(),
+		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), setCommands(), txCommands(), channelCommands(), scriptCommands(),
 	} {
 		for name, command := range family {
 			l.commands[name] = command

@@ -16,6 +16,7 @@ func (s *Server) Clone() *Server {
 	for name, e := range s.keys {
 		copied := *e
 		copied.hash, copied.list, copied.scores = maps.Clone(e.hash), slices.Clone(e.list), maps.Clone(e.scores)
+		copied.set = maps.Clone(e.set)
 		twin.keys[name] = &copied
 	}
 	for id, c := range s.conns {
@@ -59,7 +60,7 @@ func (e *entry) append(b []byte, s *Server) []byte {
 	for _, member := range sortedKeys(e.scores) {
 		b = binary.BigEndian.AppendUint64(appendText(b, member), math.Float64bits(e.scores[member]))
 	}
-	return b
+	return appendTexts(b, sortedKeys(e.set))
 }
 
 // idle connections are as good as none.

@@ -1,4 +1,4 @@
-package live
+package cells
 
 import (
 	"fmt"
@@ -9,6 +9,13 @@ import (
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/worker/protocol"
 )
+
+// Subject is a lock under test.
+type Subject struct {
+	Name   string
+	Argv   []string // the command that runs a client of it; the model needs none
+	Traits Traits
+}
 
 // Traits are what a script may need of a lock and of its client.
 type Traits struct {
@@ -45,8 +52,8 @@ func SubjectOf(spec impls.Spec, worker []string) Subject {
 	return Subject{Name: spec.Name, Argv: worker, Traits: traits}
 }
 
-// traitsOf is what a client says of itself, which was given so many servers.
-func traitsOf(hello protocol.Hello, servers int) Traits {
+// TraitsOf is what a client says of itself, which was given so many servers.
+func TraitsOf(hello protocol.Hello, servers int) Traits {
 	t := Traits{
 		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
 		Reentrant: hello.Reentrant, Fair: hello.Fair, Verbs: hello.Verbs, Workloads: hello.Workloads,
@@ -57,11 +64,11 @@ func traitsOf(hello protocol.Hello, servers int) Traits {
 	return t
 }
 
-// can says whether the client knows an optional verb.
-func (t Traits) can(verb string) bool { return slices.Contains(t.Verbs, verb) }
+// Can says whether the client knows an optional verb.
+func (t Traits) Can(verb string) bool { return slices.Contains(t.Verbs, verb) }
 
-// lack says what a script needs that the lock or its client does not have, or "".
-func (t Traits) lack(script *scenarios.Script) string {
+// Lack says what a script needs that the lock or its client does not have, or "".
+func (t Traits) Lack(script *scenarios.Script) string {
 	if !t.Known {
 		return ""
 	}
@@ -74,7 +81,7 @@ func (t Traits) lack(script *scenarios.Script) string {
 		}
 	}
 	if work := script.Work(); work != history.Counter && !slices.Contains(t.Workloads, string(work)) {
-		return lacksWork(work)
+		return LacksWork(work)
 	}
 	if len(script.Handles) > 0 && !t.Separate {
 		return "the client does not keep the connections of its locks apart"
@@ -110,7 +117,8 @@ func (t Traits) unsent(step scenarios.Step) string {
 	return ""
 }
 
-func lacksWork(work history.Workload) string {
+// LacksWork says that a client does not know a kind of work.
+func LacksWork(work history.Workload) string {
 	return fmt.Sprintf("the client does not know the work %q", work)
 }
 

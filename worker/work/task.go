@@ -1,4 +1,4 @@
-package worker
+package work
 
 import (
 	"context"
@@ -6,36 +6,45 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
-// task is one piece of work under a lock.
-type task struct {
-	resource *server
-	shared   *shared // of the process
-	client   string
-	key      string
-	stock    int64 // with which a sale in the client's memory begins
-	fenced   bool  // the lock hands out fences, and the resource is shown this one
-	fence    int64
+// Task is one piece of work under a lock.
+type Task struct {
+	Resource impls.Server
+	// Shared is state that all locks of the client's process have in common: see impls.Env.
+	Shared func(key string, make func() any) any
+	Client string
+	Key    string // of the data
+	Stock  int64  // with which a sale in the client's memory begins
+
+	fenced bool // the lock hands out fences, and the resource is shown this one
+	fence  int64
 }
 
-// workloads are the kinds of work that this client knows.
-func workloads() []string {
+// Under is the work under a lock. Where the lock hands out fences, it shows its own.
+func (t Task) Under(lock impls.Lock) Task {
+	if fencer, ok := lock.(impls.Fencer); ok {
+		t.fenced, t.fence = true, fencer.Fence()
+	}
+	return t
+}
+
+// Workloads are the kinds of work that there are.
+func Workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
 		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch),
 	}
 }
 
-// do does the work, whether or not the lock is held: judging that is the lab's part.
-func (t task) do(ctx context.Context, workload history.Workload) protocol.Message {
+// Do does the work, whether or not the lock is held: judging that is the lab's part.
+func (t Task) Do(ctx context.Context, workload history.Workload) Result {
 	switch workload {
 	case "", history.Counter:
 		if t.fenced {
-			return incrementFenced(ctx, t.resource, t.key, t.fence)
+			return incrementFenced(ctx, t.Resource, t.Key, t.fence)
 		}
-		return increment(ctx, t.resource, t.key)
+		return increment(ctx, t.Resource, t.Key)
 	case history.Stock:
 		return t.entered(ctx, t.sell)
 	case history.Ledger:
@@ -49,13 +58,13 @@ func (t task) do(ctx context.Context, workload history.Workload) protocol.Messag
 	case history.MarketWatch:
 		return t.entered(ctx, t.tradeWatched)
 	}
-	return unsupported(fmt.Sprintf("unknown workload %q", workload))
+	return Result{Outcome: history.No, Unsupported: true, Error: fmt.Sprintf("unknown workload %q", workload)}
 }
 
 // entered does a job after the fence has been shown, if there is one.
-func (t task) entered(ctx context.Context, job func(context.Context) protocol.Message) protocol.Message {
+func (t Task) entered(ctx context.Context, job func(context.Context) Result) Result {
 	if t.fenced {
-		shown, err := accepted(t.resource.Eval(ctx, &impls.Script{Source: showFence}, []string{t.fenceKey()}, t.fence))
+		shown, err := accepted(t.Resource.Eval(ctx, &impls.Script{Source: showFence}, []string{t.fenceKey()}, t.fence))
 		if !shown {
 			return settled(false, err)
 		}
@@ -63,16 +72,16 @@ func (t task) entered(ctx context.Context, job func(context.Context) protocol.Me
 	return job(ctx)
 }
 
-func (t task) fenceKey() string { return t.key + ":fence" }
+func (t Task) fenceKey() string { return t.Key + ":fence" }
 
 // oneByOne carries out commands that write, in their order. On a resource that minds fences they are one step: between two of
 // them a later holder could begin.
-func (t task) oneByOne(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
+func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
 	if t.fenced {
 		return t.compared(ctx, keys, commands)
 	}
 	for _, command := range commands {
-		if _, err := t.resource.Do(ctx, command...); err != nil {
+		if _, err := t.Resource.Do(ctx, command...); err != nil {
 			return false, err
 		}
 	}
@@ -80,11 +89,16 @@ func (t task) oneByOne(ctx context.Context, keys []string, commands ...impls.Com
 }
 
 // together carries out commands that write, in one step.
-func (t task) together(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
+func (t Task) together(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
 	if t.fenced {
 		return t.compared(ctx, keys, commands)
 	}
-	return t.resource.transact(ctx, commands...)
+	var done bool
+	err := t.Resource.Watch(ctx, nil, func(tx impls.Tx) (err error) {
+		_, done, err = tx.Exec(ctx, commands...)
+		return err
+	})
+	return done, err
 }
 
 // writeCompared carries out commands, each preceded by the number of its words, unless the resource has seen a greater fence.
@@ -99,20 +113,20 @@ while at <= #ARGV do
 end
 return "OK"`
 
-func (t task) compared(ctx context.Context, keys []string, commands []impls.Command) (bool, error) {
+func (t Task) compared(ctx context.Context, keys []string, commands []impls.Command) (bool, error) {
 	args := []any{t.fence}
 	for _, command := range commands {
 		args = append(append(args, len(command)), command...)
 	}
-	return accepted(t.resource.Eval(ctx, &impls.Script{Source: writeCompared}, append(keys, t.fenceKey()), args...))
+	return accepted(t.Resource.Eval(ctx, &impls.Script{Source: writeCompared}, append(keys, t.fenceKey()), args...))
 }
 
 // wrote is the answer to work that read a number and had another one written in its place.
-func wrote(before, after int64, done bool, err error) protocol.Message {
+func wrote(before, after int64, done bool, err error) Result {
 	answer := settled(done, err)
 	answer.Read, answer.Wrote = &before, &after
 	return answer
 }
 
 // soldOut is the answer to a sale when nothing is left.
-func soldOut() protocol.Message { return refused(history.SoldOut) }
+func soldOut() Result { return refused(history.SoldOut) }

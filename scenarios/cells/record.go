@@ -1,8 +1,9 @@
-package live
+package cells
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -11,34 +12,33 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// recorder writes a cell's history, one line an event, as it happens: what was known when the lab was killed can be read
+// HistoryFile is the name of a cell's history within the cell's directory.
+const HistoryFile = "history.jsonl"
+
+// Recorder writes a cell's history, one line an event, as it happens: what was known when the lab was killed can be read
 // back. It also keeps the events for the judge. It is safe for concurrent use.
-type recorder struct {
+type Recorder struct {
 	since func() time.Duration
 
 	mu     sync.Mutex
-	file   *os.File
+	file   io.Closer
 	out    *history.Writer
 	events []history.Event
 	err    error // the first write that failed
 	closed bool
 }
 
-func newRecorder(path string, header history.Header, since func() time.Duration) (*recorder, error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
+// NewRecorder begins a history in a file, which it closes. since is what time it is.
+func NewRecorder(file io.WriteCloser, header history.Header, since func() time.Duration) (*Recorder, error) {
 	out, err := history.NewWriter(file, header)
 	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("beginning the history: %w", err), file.Close())
 	}
-	return &recorder{since: since, file: file, out: out}, nil
+	return &Recorder{since: since, file: file, out: out}, nil
 }
 
-// add records e. An event without a time happens now; one that comes with a time keeps it unless that would run backwards.
-func (r *recorder) add(e history.Event) {
+// Add records e. An event without a time happens now; one that comes with a time keeps it unless that would run backwards.
+func (r *Recorder) Add(e history.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -56,8 +56,8 @@ func (r *recorder) add(e history.Event) {
 	}
 }
 
-// lastTouch is when a command last created, replaced or prolonged key.
-func (r *recorder) lastTouch(key string) (at time.Duration, ok bool) {
+// LastTouch is when a command last created, replaced or prolonged key.
+func (r *Recorder) LastTouch(key string) (at time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(r.events) - 1; i >= 0; i-- {
@@ -69,8 +69,8 @@ func (r *recorder) lastTouch(key string) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// reached says whether a command of an operation that named key was answered, other than by an error.
-func (r *recorder) reached(key string, op int64) bool {
+// Reached says whether a command of an operation that named key was answered, other than by an error.
+func (r *Recorder) Reached(key string, op int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.events, func(e history.Event) bool {
@@ -78,8 +78,8 @@ func (r *recorder) reached(key string, op int64) bool {
 	})
 }
 
-// renewedSince says whether a command in the background has prolonged key after a time.
-func (r *recorder) renewedSince(from time.Duration, key string) bool {
+// RenewedSince says whether a command in the background has prolonged key after a time.
+func (r *Recorder) RenewedSince(from time.Duration, key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(r.events) - 1; i >= 0 && r.events[i].At >= from; i-- {
@@ -112,8 +112,8 @@ func touches(e history.Event) bool {
 	return false
 }
 
-// close ends the record and returns its events, with the first error met while writing them.
-func (r *recorder) close() ([]history.Event, error) {
+// Close ends the record and returns its events, with the first error met while writing them.
+func (r *Recorder) Close() ([]history.Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true

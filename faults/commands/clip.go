@@ -1,4 +1,4 @@
-package tap
+package commands
 
 import (
 	"fmt"
@@ -14,14 +14,14 @@ const (
 	clipMark  = "…"
 )
 
-// clipArguments renders a command for the record. All its strings share one allocation.
-func clipArguments(args [][]byte) []string {
+// ClipArguments renders a command for the record. All its strings share one allocation.
+func ClipArguments(args [][]byte) []string {
 	var room [256]byte
 	var ends [clipArgs]int
 	few := args[:min(len(args), clipArgs)]
 	text := room[:0]
 	for i, arg := range few {
-		text = appendClipped(text, arg)
+		text = AppendClipped(text, arg)
 		ends[i] = len(text)
 	}
 	whole, from := string(text), 0
@@ -36,13 +36,13 @@ func clipArguments(args [][]byte) []string {
 	return shown
 }
 
-// clip renders a text for the record: quoted if it has bytes that cannot be printed, and ending in "…" if it is long.
-func clip(text string) string { return string(appendClipped(nil, []byte(text))) }
+// Clip renders a text for the record: quoted if it has bytes that cannot be printed, and ending in "…" if it is long.
+func Clip(text string) string { return string(AppendClipped(nil, []byte(text))) }
 
-// clipValue is clip for values that are compared: two long ones that differ behind the cut stay different.
-func clipValue(text string) string {
+// ClipValue is Clip for values that are compared: two long ones that differ behind the cut stay different.
+func ClipValue(text string) string {
 	if len(text) <= clipBytes {
-		return clip(text)
+		return Clip(text)
 	}
 	whole := []byte(text)
 	sum := fnv.New64a()
@@ -51,7 +51,8 @@ func clipValue(text string) string {
 	return fmt.Sprintf("%s (%d bytes, %016x)%s", head, len(whole), sum.Sum64(), clipMark)
 }
 
-func appendClipped(to, text []byte) []byte {
+// AppendClipped is Clip, appended.
+func AppendClipped(to, text []byte) []byte {
 	if len(text) <= clipBytes {
 		return appendPrintable(to, text)
 	}

@@ -1,4 +1,4 @@
-package tap
+package commands
 
 import (
 	"strings"
@@ -37,10 +37,10 @@ func TestKeysOfCommands(t *testing.T) {
 		{"k1", nil},
 		{strings.Repeat("LONG", 20) + " k1", []string{"k1"}},
 	}
-	table := newCommandTable()
+	table := NewTable()
 	for _, tt := range tests {
 		args := split(tt.command)
-		assert.Equal(t, tt.keys, watchedKeys(table.find(args), args, func(key string) bool { return strings.HasPrefix(key, "k") }), tt.command)
+		assert.Equal(t, tt.keys, table.Find(args).WatchedKeys(args, func(key string) bool { return strings.HasPrefix(key, "k") }), tt.command)
 	}
 }
 
@@ -62,10 +62,10 @@ func TestTraitsOfCommands(t *testing.T) {
 		{"SUBSCRIBE c", false, false, false, true},
 		{"CUSTOM k", true, true, false, false},
 	}
-	table := newCommandTable()
+	table := NewTable()
 	for _, tt := range tests {
-		got := table.find(split(tt.command))
-		assert.Equal(t, []bool{tt.writes, tt.drops, tt.blocks, tt.aside}, []bool{got.writes, got.drops, got.blocks, got.aside}, tt.command)
+		got := table.Find(split(tt.command))
+		assert.Equal(t, []bool{tt.writes, tt.drops, tt.blocks, tt.aside}, []bool{got.Writes, got.Drops, got.Blocks, got.Aside}, tt.command)
 	}
 }
 
@@ -79,15 +79,15 @@ func split(command string) [][]byte {
 
 func TestClip(t *testing.T) {
 	long := strings.Repeat("a", 199) + "ä"
-	assert.Equal(t, "plain \\ \"text\"", clip("plain \\ \"text\""))
-	assert.Equal(t, "", clip(""))
-	assert.Equal(t, `"a\nb"`, clip("a\nb"))
-	assert.Equal(t, strings.Repeat("a", 199)+"…", clip(long), "no character is cut in two")
-	assert.NotEqual(t, clipValue(long+"b"), clipValue(long+"c"))
-	assert.True(t, strings.HasSuffix(clipValue(long), "…"))
+	assert.Equal(t, "plain \\ \"text\"", Clip("plain \\ \"text\""))
+	assert.Equal(t, "", Clip(""))
+	assert.Equal(t, `"a\nb"`, Clip("a\nb"))
+	assert.Equal(t, strings.Repeat("a", 199)+"…", Clip(long), "no character is cut in two")
+	assert.NotEqual(t, ClipValue(long+"b"), ClipValue(long+"c"))
+	assert.True(t, strings.HasSuffix(ClipValue(long), "…"))
 
-	many := clipArguments(split(strings.Repeat("a ", 100)))
+	many := ClipArguments(split(strings.Repeat("a ", 100)))
 	assert.Len(t, many, clipArgs+1)
 	assert.Equal(t, "…", many[clipArgs])
-	assert.Equal(t, []string{"SET", "k", "v"}, clipArguments(split("SET k v")))
+	assert.Equal(t, []string{"SET", "k", "v"}, ClipArguments(split("SET k v")))
 }

@@ -1,4 +1,4 @@
-package live
+package cells
 
 import (
 	"cmp"
@@ -13,7 +13,17 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/storm"
 )
+
+// Case is one cell to be run.
+type Case struct {
+	Subject  Subject
+	Script   *scenarios.Script
+	Round    int // from 1
+	Expected checker.Expected
+	Storm    *storm.Plan // instead of the script's steps; nil: there is none
+}
 
 // Plan lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each
 // should come to.
@@ -43,7 +53,7 @@ func (c Case) Planned() checker.Cell {
 	cell := checker.Cell{
 		Lock: c.Subject.Name, Scenario: c.Script.Name, Round: c.Round, Expected: c.Expected,
 		Dir:   filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
-		Storm: c.planned(),
+		Storm: c.storm(),
 	}
 	if work := c.Script.Work(); work != history.Counter {
 		cell.Workload = string(work)
@@ -64,9 +74,9 @@ type Order struct {
 	Seed int64
 }
 
-// RunAll runs the cases and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
+// RunAll runs the cases by run, and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
 // cut short and left out.
-func (w *World) RunAll(ctx context.Context, cases []Case, order Order, progress Progress) ([]checker.Cell, error) {
+func RunAll(ctx context.Context, cases []Case, order Order, progress Progress, run func(context.Context, Case) checker.Cell) ([]checker.Cell, error) {
 	var (
 		mu     sync.Mutex
 		wg     sync.WaitGroup
@@ -99,7 +109,7 @@ func (w *World) RunAll(ctx context.Context, cases []Case, order Order, progress 
 			break
 		}
 		wg.Go(func() {
-			end(i, w.Run(ctx, cases[i]))
+			end(i, run(ctx, cases[i]))
 			<-places
 		})
 	}
@@ -152,4 +162,28 @@ func expectedByCard(specs []impls.Spec, name string) checker.Expected {
 		return checker.Expected{By: checker.ByCard}
 	}
 	return checker.Expected{Verdict: safe, By: checker.ByCard}
+}
+
+// Settle makes the planned cell out into what its history shows. lacks is what the script needs and does not have here; as that is
+// reviewed too, it is news only elsewhere: in a setting that nobody reviewed. failure is that of the lab around the script.
+func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
+	out.Verdict, out.Storm = c.Conclude(events)
+	out.Data = checker.Tally(events)
+	reviewed := c.Expected.By == checker.ByMatrix || c.Expected.By == checker.ByLock
+	if asReviewed := reviewed && c.Subject.Traits.Known && !elsewhere; lacks != "" && !asReviewed {
+		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
+	}
+	if failure != nil {
+		out.Failure = failure.Error()
+		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
+	}
+}
+
+// ServerNames are the names of a cell's lock servers: so many as the script has or the lock wants.
+func ServerNames(script *scenarios.Script, traits Traits) []string {
+	n := cmp.Or(script.Servers, traits.Servers)
+	if n < 2 {
+		return []string{"redis"}
+	}
+	return scenarios.ServerNames(n)
 }

@@ -1,4 +1,4 @@
-package worker
+package work
 
 import (
 	"context"
@@ -6,17 +6,16 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // enter appends an entry to the ledger: "4 after 3 by C1", where 3 is the number of the last entry.
-func (t task) enter(ctx context.Context) protocol.Message {
-	last, err := lastEntry(t.resource.Do(ctx, "LINDEX", t.key, -1))
+func (t Task) enter(ctx context.Context) Result {
+	last, err := lastEntry(t.Resource.Do(ctx, "LINDEX", t.Key, -1))
 	if err != nil {
 		return failed(err)
 	}
-	entry := fmt.Sprintf("%d after %d by %s", last+1, last, t.client)
-	done, err := t.oneByOne(ctx, []string{t.key}, impls.Command{"RPUSH", t.key, entry})
+	entry := fmt.Sprintf("%d after %d by %s", last+1, last, t.Client)
+	done, err := t.oneByOne(ctx, []string{t.Key}, impls.Command{"RPUSH", t.Key, entry})
 	return wrote(last, last+1, done, err)
 }
 

@@ -1,4 +1,5 @@
-package worker
+// Package work is the work that clients do under a lock, on the protected resource. It is the same on a real store and in the model.
+package work
 
 import (
 	"context"
@@ -7,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // increment is the work under a lock: it reads a counter and writes it back one higher, in two commands, so that only a lock that
 // holds saves it from losing updates.
-func increment(ctx context.Context, resource impls.Server, key string) protocol.Message {
+func increment(ctx context.Context, resource impls.Server, key string) Result {
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		_, err := resource.Do(ctx, "SET", key, wrote)
 		return err == nil, err
@@ -39,7 +39,7 @@ return redis.call("SET", KEYS[1], ARGV[1])`
 
 // incrementFenced is increment on a resource that refuses whoever shows a smaller fence than it has seen. The fence is shown
 // before the counter is read, too: else a write could be accepted between a later holder's read and its write.
-func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) protocol.Message {
+func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) Result {
 	fenceKey := key + ":fence"
 	if shown, err := accepted(resource.Eval(ctx, &impls.Script{Source: showFence}, []string{fenceKey}, fence)); !shown {
 		return settled(false, err)
@@ -58,7 +58,7 @@ func accepted(_ any, err error) (bool, error) {
 }
 
 // add reads the counter and has it written one higher; write says whether it was.
-func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) protocol.Message {
+func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) Result {
 	read, err := counter(resource.Do(ctx, "GET", key))
 	if err != nil {
 		return failed(err)

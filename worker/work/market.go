@@ -1,4 +1,4 @@
-package worker
+package work
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // price is what every item is listed for.
@@ -28,8 +27,8 @@ type deal struct {
 
 // trade lists an item, or buys one, as article 004 tells it: price and funds are checked, then money and item are moved in one
 // transaction.
-func (t task) trade(ctx context.Context) protocol.Message {
-	d, err := t.deal(ctx, t.resource.Do)
+func (t Task) trade(ctx context.Context) Result {
+	d, err := t.deal(ctx, t.Resource.Do)
 	if err != nil {
 		return bargained(err)
 	}
@@ -40,7 +39,7 @@ func (t task) trade(ctx context.Context) protocol.Message {
 }
 
 // tradeWatched trades without any lock: all that the deal rests on is watched, and where it has changed the client looks again.
-func (t task) tradeWatched(ctx context.Context) protocol.Message {
+func (t Task) tradeWatched(ctx context.Context) Result {
 	for {
 		d, traded, err := t.tryWatched(ctx)
 		if err != nil {
@@ -54,8 +53,8 @@ func (t task) tradeWatched(ctx context.Context) protocol.Message {
 	}
 }
 
-func (t task) tryWatched(ctx context.Context) (d deal, traded bool, _ error) {
-	err := t.resource.Watch(ctx, []string{t.key}, func(tx impls.Tx) (err error) {
+func (t Task) tryWatched(ctx context.Context) (d deal, traded bool, _ error) {
+	err := t.Resource.Watch(ctx, []string{t.Key}, func(tx impls.Tx) (err error) {
 		watched := func(ctx context.Context, args ...any) (any, error) {
 			if _, err := tx.Do(ctx, "WATCH", args[1]); err != nil {
 				return nil, err
@@ -75,7 +74,7 @@ func (t task) tryWatched(ctx context.Context) (d deal, traded bool, _ error) {
 }
 
 // stillFirst looks whether the resource has seen a greater fence.
-func (t task) stillFirst(ctx context.Context, read reader) error {
+func (t Task) stillFirst(ctx context.Context, read reader) error {
 	if !t.fenced {
 		return nil
 	}
@@ -91,50 +90,50 @@ type errNoDeal string
 
 func (e errNoDeal) Error() string { return string(e) }
 
-func bargained(err error) protocol.Message {
+func bargained(err error) Result {
 	if no := errNoDeal(""); errors.As(err, &no) {
 		return refused(string(no))
 	}
 	return failed(err)
 }
 
-func (t task) funds(name string) string { return t.key + ":funds:" + name }
-func (t task) items(name string) string { return t.key + ":items:" + name }
+func (t Task) funds(name string) string { return t.Key + ":funds:" + name }
+func (t Task) items(name string) string { return t.Key + ":items:" + name }
 
 // deal chooses what to do: who has an item lists it, who has none buys the first that somebody else has listed.
-func (t task) deal(ctx context.Context, read reader) (deal, error) {
-	own, err := texts(read(ctx, "SMEMBERS", t.items(t.client)))
+func (t Task) deal(ctx context.Context, read reader) (deal, error) {
+	own, err := texts(read(ctx, "SMEMBERS", t.items(t.Client)))
 	if err != nil {
 		return deal{}, err
 	}
 	if len(own) > 0 {
 		return t.list(slices.MinFunc(own, byNumber)), nil
 	}
-	listed, err := texts(read(ctx, "HGETALL", t.key))
+	listed, err := texts(read(ctx, "HGETALL", t.Key))
 	if err != nil {
 		return deal{}, err
 	}
 	return t.buy(ctx, read, listed)
 }
 
-func (t task) list(item string) deal {
+func (t Task) list(item string) deal {
 	return deal{
 		what:   fmt.Sprintf("listed %s for %d", item, price),
-		writes: []string{t.items(t.client), t.key},
+		writes: []string{t.items(t.Client), t.Key},
 		commands: []impls.Command{
-			{"SREM", t.items(t.client), item},
-			{"HSET", t.key, item, fmt.Sprintf("%s %d", t.client, price)},
+			{"SREM", t.items(t.Client), item},
+			{"HSET", t.Key, item, fmt.Sprintf("%s %d", t.Client, price)},
 		},
 	}
 }
 
 // buy reads the offer and the money of both sides, and moves what has to be moved.
-func (t task) buy(ctx context.Context, read reader, listed []string) (deal, error) {
+func (t Task) buy(ctx context.Context, read reader, listed []string) (deal, error) {
 	item, seller, price := t.offer(listed)
 	if item == "" {
 		return deal{}, errNoDeal("nothing is for sale")
 	}
-	mine, err := counter(read(ctx, "GET", t.funds(t.client)))
+	mine, err := counter(read(ctx, "GET", t.funds(t.Client)))
 	if err != nil {
 		return deal{}, err
 	}
@@ -147,22 +146,22 @@ func (t task) buy(ctx context.Context, read reader, listed []string) (deal, erro
 	}
 	return deal{
 		what:   fmt.Sprintf("bought %s from %s for %d", item, seller, price),
-		writes: []string{t.key, t.funds(t.client), t.funds(seller), t.items(t.client)},
+		writes: []string{t.Key, t.funds(t.Client), t.funds(seller), t.items(t.Client)},
 		commands: []impls.Command{
-			{"SET", t.funds(t.client), mine - price},
+			{"SET", t.funds(t.Client), mine - price},
 			{"SET", t.funds(seller), theirs + price},
-			{"HDEL", t.key, item},
-			{"SADD", t.items(t.client), item},
+			{"HDEL", t.Key, item},
+			{"SADD", t.items(t.Client), item},
 		},
 	}, nil
 }
 
 // offer is the first item that somebody else has listed: "item-7" by "C2" for 10.
-func (t task) offer(listed []string) (item, seller string, price int64) {
+func (t Task) offer(listed []string) (item, seller string, price int64) {
 	for i := 0; i+1 < len(listed); i += 2 {
 		who, text, _ := strings.Cut(listed[i+1], " ")
 		asked, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || who == t.client || item != "" && byNumber(item, listed[i]) <= 0 {
+		if err != nil || who == t.Client || item != "" && byNumber(item, listed[i]) <= 0 {
 			continue
 		}
 		item, seller, price = listed[i], who, asked

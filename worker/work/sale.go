@@ -1,34 +1,33 @@
-package worker
+package work
 
 import (
 	"context"
 	"sync/atomic"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // sell sells one item as article 003 tells it: the stock is read from the cache, written to the database, and the cache updated.
-func (t task) sell(ctx context.Context) protocol.Message {
-	stock, err := counter(t.resource.Do(ctx, "GET", t.key))
+func (t Task) sell(ctx context.Context) Result {
+	stock, err := counter(t.Resource.Do(ctx, "GET", t.Key))
 	switch {
 	case err != nil:
 		return failed(err)
 	case stock <= 0:
 		return soldOut()
 	}
-	database := t.key + ":database"
-	done, err := t.oneByOne(ctx, []string{t.key, database},
-		impls.Command{"SET", database, stock - 1}, impls.Command{"SET", t.key, stock - 1})
+	database := t.Key + ":database"
+	done, err := t.oneByOne(ctx, []string{t.Key, database},
+		impls.Command{"SET", database, stock - 1}, impls.Command{"SET", t.Key, stock - 1})
 	return wrote(stock, stock-1, done, err)
 }
 
 // sellFromMemory sells one item as the flash sale of article 000 does: the stock is in the memory of the process, and the store
 // counts what was bought. The stock in memory is the bug: two instances have two.
-func (t task) sellFromMemory(ctx context.Context) protocol.Message {
-	stock := t.shared.of("sale "+t.key, func() any {
+func (t Task) sellFromMemory(ctx context.Context) Result {
+	stock := t.Shared("sale "+t.Key, func() any {
 		left := new(atomic.Int64)
-		left.Store(t.stock)
+		left.Store(t.Stock)
 		return left
 	}).(*atomic.Int64)
 	left := stock.Add(-1)
@@ -36,7 +35,7 @@ func (t task) sellFromMemory(ctx context.Context) protocol.Message {
 		stock.Add(1)
 		return soldOut()
 	}
-	done, err := t.oneByOne(ctx, []string{t.key}, impls.Command{"INCR", t.key})
+	done, err := t.oneByOne(ctx, []string{t.Key}, impls.Command{"INCR", t.Key})
 	if !done && err == nil {
 		stock.Add(1) // the resource refused it
 	}
@@ -44,15 +43,15 @@ func (t task) sellFromMemory(ctx context.Context) protocol.Message {
 }
 
 // sellFromStore is the flash sale with its stock in the store.
-func (t task) sellFromStore(ctx context.Context) protocol.Message {
-	key := t.key + ":stock"
-	stock, err := counter(t.resource.Do(ctx, "GET", key))
+func (t Task) sellFromStore(ctx context.Context) Result {
+	key := t.Key + ":stock"
+	stock, err := counter(t.Resource.Do(ctx, "GET", key))
 	switch {
 	case err != nil:
 		return failed(err)
 	case stock <= 0:
 		return soldOut()
 	}
-	done, err := t.oneByOne(ctx, []string{t.key, key}, impls.Command{"SET", key, stock - 1}, impls.Command{"INCR", t.key})
+	done, err := t.oneByOne(ctx, []string{t.Key, key}, impls.Command{"SET", key, stock - 1}, impls.Command{"INCR", t.Key})
 	return wrote(stock, stock-1, done, err)
 }

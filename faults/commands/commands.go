@@ -1,0 +1,155 @@
+// Package commands knows Redis's commands as far as the lab must: which keys they name, whether they may write or remove, and how they
+// are written down. What stands on the wire of the live world and what carries commands in the model share it, so that a breakpoint
+// means the same request in both.
+package commands
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
+
+// Traits say what the lab needs to know about a command.
+type Traits struct {
+	Name   string // in upper case
+	keys   keyRule
+	at     int  // where the keys begin, or where their number stands (keysCounted)
+	Writes bool // may change a key
+	Drops  bool // may remove a key
+	Blocks bool // may wait at the server: it does not take the turn
+	Aside  bool // does not take the turn either: it may end such waiting, or changes no keys
+}
+
+// keyRule says which arguments of a command are keys.
+type keyRule uint8
+
+const (
+	keysAny       keyRule = iota // not known: any argument that is a watched key counts
+	keysNone                     //
+	keysOne                      // the argument at
+	keysTwo                      // the arguments at and at+1
+	keysAll                      // all from at on
+	keysAllButOne                // all from at on but the last
+	keysPairs                    // every second one from at on
+	keysCounted                  // the argument at says how many follow
+)
+
+// Table holds the commands that locks, and the libraries around them, use. Any other command counts as one that may
+// write and remove, and whose keys are the arguments that are watched.
+type Table map[string]Traits
+
+// NewTable makes the table.
+func NewTable() Table {
+	table := Table{}
+	add := func(t Traits, names ...string) {
+		for _, name := range names {
+			t.Name = name
+			table[name] = t
+		}
+	}
+	add(Traits{keys: keysNone}, "PING", "ECHO", "AUTH", "HELLO", "SELECT", "RESET", "QUIT", "CONFIG", "INFO", "COMMAND",
+		"PUBLISH", "SPUBLISH", "PUBSUB", "TIME", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "MULTI", "EXEC",
+		"DISCARD", "UNWATCH", "FLUSHALL", "FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
+	add(Traits{keys: keysNone, Blocks: true}, "WAIT", "WAITAOF")
+	add(Traits{keys: keysNone, Aside: true}, "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
+		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC")
+	add(Traits{keys: keysAny, at: 1}, "OBJECT", "MEMORY", "SORT_RO", "XREAD", "XINFO", "ZUNION", "ZINTER", "ZDIFF")
+	add(Traits{keys: keysAny, at: 1, Writes: true}, "XREADGROUP", "BITOP")
+
+	add(Traits{keys: keysOne, at: 1}, "GET", "STRLEN", "TTL", "PTTL", "TYPE", "EXPIRETIME", "PEXPIRETIME", "GETRANGE", "SUBSTR", "DUMP",
+		"GETBIT", "BITCOUNT", "HGET", "HGETALL", "HEXISTS", "HLEN", "HKEYS", "HVALS", "HMGET", "HSTRLEN", "HSCAN", "LLEN", "LRANGE",
+		"LINDEX", "LPOS", "SCARD", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SRANDMEMBER", "SSCAN", "ZSCORE", "ZMSCORE", "ZRANK",
+		"ZREVRANK", "ZRANGE", "ZREVRANGE", "ZCARD", "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZSCAN", "XLEN", "XRANGE", "XREVRANGE")
+	add(Traits{keys: keysAll, at: 1}, "EXISTS", "MGET", "TOUCH", "WATCH", "SINTER", "SUNION", "SDIFF")
+
+	add(Traits{keys: keysOne, at: 1, Writes: true}, "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETEX", "APPEND", "SETRANGE", "SETBIT",
+		"INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "RESTORE", "HSET",
+		"HSETNX", "HMSET", "HINCRBY", "HINCRBYFLOAT", "LPUSH", "RPUSH", "LPUSHX", "RPUSHX", "LSET", "LINSERT", "SADD", "ZADD", "ZINCRBY",
+		"XADD", "XGROUP", "XACK", "PFADD")
+	add(Traits{keys: keysPairs, at: 1, Writes: true}, "MSET", "MSETNX")
+	add(Traits{keys: keysTwo, at: 1, Writes: true}, "COPY")
+
+	add(Traits{keys: keysOne, at: 1, Writes: true, Drops: true}, "GETDEL", "MOVE", "HDEL", "LPOP", "RPOP", "LREM", "LTRIM", "SREM", "SPOP",
+		"ZREM", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "ZREMRANGEBYLEX", "ZPOPMIN", "ZPOPMAX")
+	add(Traits{keys: keysAll, at: 1, Writes: true, Drops: true}, "DEL", "UNLINK", "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE")
+	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true}, "RENAME", "RENAMENX", "RPOPLPUSH", "LMOVE", "SMOVE", "ZRANGESTORE")
+	add(Traits{keys: keysCounted, at: 1, Writes: true, Drops: true}, "LMPOP", "ZMPOP")
+	add(Traits{keys: keysCounted, at: 2}, "EVAL_RO", "EVALSHA_RO", "FCALL_RO")
+	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true}, "EVAL", "EVALSHA", "FCALL")
+
+	add(Traits{keys: keysAllButOne, at: 1, Writes: true, Drops: true, Blocks: true}, "BLPOP", "BRPOP", "BZPOPMIN", "BZPOPMAX")
+	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true, Blocks: true}, "BRPOPLPUSH", "BLMOVE")
+	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true, Blocks: true}, "BLMPOP", "BZMPOP")
+	return table
+}
+
+// Find looks a command up, without allocating for those in the table.
+func (table Table) Find(args [][]byte) Traits {
+	const longest = 32
+	name := args[0]
+	if len(name) > longest {
+		return unknown(string(bytes.ToUpper(name)))
+	}
+	var room [longest]byte
+	upper := room[:len(name)]
+	for i, c := range name {
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		upper[i] = c
+	}
+	t, ok := table[string(upper)]
+	if !ok {
+		return unknown(string(upper))
+	}
+	if t.Name == "XREAD" || t.Name == "XREADGROUP" {
+		t.Blocks = slices.ContainsFunc(args, func(arg []byte) bool { return bytes.EqualFold(arg, []byte("BLOCK")) })
+	}
+	return t
+}
+
+func unknown(name string) Traits {
+	return Traits{Name: name, keys: keysAny, at: 1, Writes: true, Drops: true}
+}
+
+// WatchedKeys lists the watched keys that a command names, each once.
+func (t Traits) WatchedKeys(args [][]byte, watch func(string) bool) []string {
+	from, to, step := t.keyRange(args)
+	var keys []string
+	for i := from; i < to; i += step {
+		if key := string(args[i]); watch(key) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// keyRange says where the keys stand among the arguments of a command, which may have too few.
+func (t Traits) keyRange(args [][]byte) (from, to, step int) {
+	switch t.keys {
+	case keysAny, keysAll:
+		return t.at, len(args), 1
+	case keysOne:
+		return t.at, min(t.at+1, len(args)), 1
+	case keysTwo:
+		return t.at, min(t.at+2, len(args)), 1
+	case keysAllButOne:
+		return t.at, len(args) - 1, 1
+	case keysPairs:
+		return t.at, len(args), 2
+	case keysCounted:
+		return t.at + 1, min(t.at+1+countAt(args, t.at), len(args)), 1
+	}
+	return 0, 0, 1
+}
+
+func countAt(args [][]byte, at int) int {
+	if at >= len(args) {
+		return 0
+	}
+	n, err := strconv.Atoi(string(args[at]))
+	if err != nil {
+		return 0
+	}
+	return min(max(n, 0), len(args))
+}

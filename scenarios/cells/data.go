@@ -1,0 +1,142 @@
+package cells
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// The market as the lab lays it out: a shop has listed the items, and everybody has some money.
+const (
+	marketItems = 20
+	marketPrice = 10
+	marketFunds = 100
+)
+
+// Data is what the work under one lock is done to: what lies there before any client is, and what is found in the end.
+type Data struct {
+	Work    history.Workload
+	Stock   int64  // with which a sale begins
+	Key     string // all other keys begin with it and a colon
+	Clients []string
+}
+
+// Has says whether a key belongs to the data. The fence that the resource keeps does not.
+func (d Data) Has(key string) bool {
+	return key == d.Key || strings.HasPrefix(key, d.Key+":") && key != d.Key+":fence"
+}
+
+// Beginning is how the data is laid out, and what it is then; nil for a counter.
+func (d Data) Beginning() (commands [][]any, work *history.Work) {
+	set := func(name string, value any) { commands = append(commands, []any{"SET", d.Key + name, value}) }
+	data := []history.Datum{{Name: "stock", Values: []string{strconv.FormatInt(d.Stock, 10)}}}
+	switch d.Work {
+	case history.Counter:
+		return nil, nil
+	case history.Stock:
+		set("", d.Stock)
+		set(":database", d.Stock)
+	case history.FlashSaleStore:
+		set(":stock", d.Stock)
+	case history.Market, history.MarketWatch:
+		data = d.market()
+		for n := range marketItems {
+			commands = append(commands, []any{"HSET", d.Key, itemName(n), fmt.Sprint(scenarios.Shop, " ", marketPrice)})
+		}
+		for _, name := range d.Clients {
+			set(":funds:"+name, marketFunds)
+		}
+	case history.Ledger:
+		data = nil
+	}
+	return commands, &history.Work{Workload: d.Work, Data: data}
+}
+
+func itemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
+
+// market is the market in the beginning.
+func (d Data) market() []history.Datum {
+	var listed []string
+	for n := range marketItems {
+		listed = append(listed, fmt.Sprint(itemName(n), " ", scenarios.Shop, " ", marketPrice))
+	}
+	data := []history.Datum{{Name: "market", Values: listed}}
+	for _, name := range d.Clients {
+		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.Itoa(marketFunds)}})
+	}
+	return data
+}
+
+// Found is what the data has come to. values reads what stands under a key: the number or text, the elements of a list, those of a
+// set sorted, or the fields of a hash, sorted, each followed by its value.
+func (d Data) Found(values func(key string) ([]string, error)) (*history.Detail, error) {
+	found := &history.Detail{Work: &history.Work{Workload: d.Work}}
+	for _, part := range d.parts() {
+		texts, err := values(d.Key + part.key)
+		if err != nil {
+			return nil, err
+		}
+		if part.name == "market" {
+			texts = pairs(texts)
+		}
+		found.Work.Data = append(found.Work.Data, history.Datum{Name: part.name, Values: texts})
+	}
+	var err error
+	found.Value, err = d.value(found.Work)
+	return found, err
+}
+
+// part is one key of the data, and what it is called.
+type part struct{ key, name string }
+
+func (d Data) parts() []part {
+	switch d.Work {
+	case history.Stock:
+		return []part{{"", "cache"}, {":database", "stock"}}
+	case history.FlashSale:
+		return []part{{"", "bought"}}
+	case history.FlashSaleStore:
+		return []part{{":stock", "stock"}, {"", "bought"}}
+	case history.Ledger:
+		return []part{{"", "entries"}}
+	}
+	parts := []part{{"", "market"}}
+	for _, name := range append(slices.Clone(d.Clients), scenarios.Shop) {
+		parts = append(parts, part{":funds:" + name, "money of " + name}, part{":items:" + name, "items of " + name})
+	}
+	return parts
+}
+
+// pairs joins the fields of a hash to their values.
+func pairs(values []string) (joined []string) {
+	for pair := range slices.Chunk(values, 2) {
+		joined = append(joined, strings.Join(pair, " "))
+	}
+	return joined
+}
+
+// value is the number that the data comes down to; zero if it is none.
+func (d Data) value(w *history.Work) (int64, error) {
+	name := "stock"
+	switch d.Work {
+	case history.Ledger:
+		return int64(len(w.Find("entries"))), nil
+	case history.Market, history.MarketWatch:
+		return 0, nil
+	case history.FlashSale:
+		name = "bought"
+	}
+	values := w.Find(name)
+	if len(values) == 0 {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no number: %w", name, err)
+	}
+	return n, nil
+}

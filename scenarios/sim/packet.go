@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// packet is a request on its way to a server, and its replies on their way back.
+type packet struct {
+	from     *client
+	server   *server
+	link     *link
+	wait     process.Wait // of the client
+	conn     *conn
+	commands [][]string
+	replies  []redis.Reply
+	lost     bool // nothing comes back to the client on this connection any more
+	start    int  // of the server: how often it had been started when the packet was sent
+}
+
+// flight is one command of a packet, at the server.
+type flight struct {
+	commands.Traits
+	*packet
+	words  []string
+	args   []string // as they are recorded; nil: the command names nothing that is watched
+	keys   []string
+	queued bool
+	op     history.Op
+	id     int64
+	traps  []*trap
+}
+
+// arrive lets the server carry out what is left of a packet, one command after the other.
+func (c *cell) arrive(p *packet) {
+	if len(p.commands) == 0 || p.cut() {
+		c.sendBack(p)
+		return
+	}
+	f := c.describe(p)
+	p.commands = p.commands[1:]
+	c.holdAll(f.of(scenarios.HoldRequest), func() { c.carryOut(f) })
+}
+
+// holdAll holds something at one trap after the other.
+func (c *cell) holdAll(traps []*trap, then func()) {
+	if len(traps) == 0 {
+		then()
+		return
+	}
+	traps[0].hold(func() { c.holdAll(traps[1:], then) })
+}
+
+// describe is what the lab sees of a command before it is let through.
+func (c *cell) describe(p *packet) *flight {
+	words := p.commands[0]
+	bytes := make([][]byte, len(words))
+	for i, word := range words {
+		bytes[i] = []byte(word)
+	}
+	f := &flight{Traits: c.table.Find(bytes), packet: p, words: words}
+	q := p.server.queued[p.conn.id]
+	f.queued = q != nil && !slices.Contains([]string{"EXEC", "DISCARD", "MULTI", "WATCH"}, f.Name)
+	if f.Name == "EXEC" && q != nil {
+		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(q.keys))), q.writes, q.drops
+	} else {
+		f.keys = f.WatchedKeys(bytes, p.server.watch)
+	}
+	if len(f.keys) > 0 {
+		f.args = commands.ClipArguments(bytes)
+		f.op, f.id = p.from.current(p.server == c.resource)
+		c.spring(f)
+	}
+	return f
+}
+
+// carryOut lets a command through, and the next one after it.
+func (c *cell) carryOut(f *flight) {
+	if f.cut() { // the server has not waited for it
+		c.arrive(f.packet)
+		return
+	}
+	f.lost = f.lost || len(f.of(scenarios.DropReply)) > 0
+	reply := c.do(f, false)
+	f.replies = append(f.replies, reply)
+	for _, t := range f.traps {
+		t.delivered = true
+	}
+	for _, t := range f.of(scenarios.DropReply) {
+		t.reached = true
+	}
+	c.holdAll(f.of(scenarios.HoldReply), func() {
+		if again := f.of(scenarios.Duplicate); len(again) > 0 {
+			c.do(f, true)
+			for _, t := range again {
+				t.reached = true
+			}
+		}
+		c.arrive(f.packet)
+	})
+}
+
+// do carries out a command, and records it if it names what is watched; again: for the second time.
+func (c *cell) do(f *flight, again bool) redis.Reply {
+	_, now := f.from.current(f.server == c.resource)
+	note := &history.Command{
+		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
+		Late: f.id != 0 && now != f.id, ReplyDropped: again || f.lost,
+	}
+	if f.args != nil && !f.queued && !f.Blocks && !f.Aside {
+		note.Asked = time.Nanosecond // the questions take no time
+		for _, key := range f.keys {
+			note.Changes = append(note.Changes, history.Change{Key: key, Before: f.server.state(key)})
+		}
+	}
+	reply := f.server.model.Do(f.conn.id, f.words...)
+	f.server.follow(f, reply)
+	if f.args != nil {
+		note.Reply = commands.Clip(line(reply))
+		for i := range note.Changes {
+			note.Changes[i].After = f.server.state(note.Changes[i].Key)
+		}
+		c.witness(history.Event{
+			Kind: history.KindCommand, Client: f.from.name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
+		})
+	}
+	c.publish(f.server)
+	return reply
+}
+
+// follow keeps track of transactions.
+func (s *server) follow(f *flight, reply redis.Reply) {
+	failed := reply.Kind == redis.Error
+	switch q := s.queued[f.conn.id]; {
+	case f.Name == "MULTI" && !failed:
+		s.queued[f.conn.id] = &queue{}
+	case f.Name == "EXEC", f.Name == "DISCARD":
+		delete(s.queued, f.conn.id)
+	case f.queued && !failed:
+		q.keys = append(q.keys, f.keys...)
+		q.writes = q.writes || f.Writes && len(f.keys) > 0
+		q.drops = q.drops || f.Drops && len(f.keys) > 0
+	}
+}
+
+// sendBack sends the replies of a packet to the client. A connection that the client has given up ends with that.
+func (c *cell) sendBack(p *packet) {
+	p.conn.busy = false
+	if p.conn.closing {
+		p.server.hangUp(p.conn)
+	}
+	if p.lost || p.cut() {
+		return
+	}
+	p.link.back(c, func() { c.answer(p) })
+}
+
+// answer gives the client its replies, if it still waits for them on that connection.
+func (c *cell) answer(p *packet) {
+	if p.lost {
+		return
+	}
+	p.link.forget(p)
+	p.from.peer.resume(p.wait, process.Input{Replies: p.replies})
+}
+
+// lose tells the client that nothing will come back.
+func (c *cell) lose(p *packet) {
+	p.lost = true
+	p.link.forget(p)
+	c.after(hop+p.from.backOff(), func() { p.from.peer.resume(p.wait, process.Input{Lost: true}) })
+}
+
+// publish hands what has been published to those who have subscribed.
+func (c *cell) publish(s *server) {
+	for _, sub := range slices.Clone(s.subs) {
+		for {
+			message, ok := s.model.Receive(sub.conn.id)
+			if !ok {
+				break
+			}
+			sub.link.back(c, func() { sub.receive(message.Text) })
+		}
+	}
+}
+
+// cut says whether the server has broken the connection since.
+func (p *packet) cut() bool { return p.start != p.server.starts }
