@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// plainly makes what a lock stores easier to read: without quotes, and with the moments of the model's clock counted from its
-// beginning, as in +1.2s.
+// plainly makes what a lock stores easier to read: without quotes, and with moments as the story counts them.
 func plainly(text string) string {
 	text = strings.NewReplacer(`\"`, "", `"`, "", ",", " ", "{", "", "}", "").Replace(text)
 	return moments().ReplaceAllStringFunc(text, func(digits string) string {
@@ -20,14 +19,11 @@ func plainly(text string) string {
 		if len(digits) == len("1577836800") {
 			at = time.Unix(n, 0)
 		}
-		since := at.Sub(base)
-		switch {
-		case since < -time.Hour || since > time.Hour:
+		moment := at.Sub(base) + start
+		if moment < -time.Hour || moment > time.Hour {
 			return digits
-		case since < 0:
-			return since.String()
 		}
-		return "+" + since.String()
+		return clock(moment)
 	})
 }
 

@@ -105,7 +105,7 @@ func (r *Result) outcome() string {
 }
 
 func (t *Trace) record(i int, s Step) RecordStep {
-	step := RecordStep{Number: i + 1, At: s.At, Kind: s.Kind, Request: s.Request, Reply: s.Reply, Passed: s.Passed, Text: t.words(s), Counter: s.Counter}
+	step := RecordStep{Number: i + 1, At: s.At + start, Kind: s.Kind, Request: s.Request, Reply: s.Reply, Passed: s.Passed, Text: t.words(s), Counter: s.Counter}
 	if s.Client >= 0 {
 		step.Client = clientName(s.Client)
 	}

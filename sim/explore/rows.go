@@ -47,7 +47,7 @@ func (t *Trace) rows() []row {
 			}
 		}
 		r := row{
-			at: s.At, client: s.Client, server: -1, text: text, fault: s.Kind == StepFault, first: i, last: i, after: s.After, held: s.Held,
+			at: s.At + start, client: s.Client, server: -1, text: text, fault: s.Kind == StepFault, first: i, last: i, after: s.After, held: s.Held,
 			open: s.Kind == StepServe && !s.Beside,
 		}
 		if s.Kind == StepFault && s.Client < 0 {
@@ -159,6 +159,9 @@ func spell(d time.Duration) string {
 	}
 	return d.String()
 }
+
+// clock is a moment as the checker writes it.
+func clock(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
 
 // keyWords is what a server has under the lock's key.
 func keyWords(s history.State) string {

@@ -96,7 +96,7 @@ func (s *story) heads() {
 // row writes a row; what does not fit into its column goes on below.
 func (s *story) row(i int) {
 	r := s.rows[i]
-	head := fmt.Sprintf("%3d  %6s  ", i+1, spell(r.at))
+	head := fmt.Sprintf("%3d  %6s  ", i+1, clock(r.at))
 	if s.lane == 0 {
 		s.plain(head, r)
 		return
