@@ -72,7 +72,7 @@ func (r *Result) conclusion(c Config) string {
 		fmt.Fprintf(&b, "BROKEN: %s after %s with %s\n", joined(r.Found), count(len(r.Found.rows()), "step"), count(len(r.Found.Faults), "fault"))
 	case !r.Complete():
 		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
-		fmt.Fprintf(&b, "  covered    all with fewer than %s, and with as many up to step %d; nothing was found there\n", count(r.Faults, "fault"), r.Steps)
+		fmt.Fprintf(&b, "  covered    %s; nothing was found there\n", r.covered())
 	case !slices.Contains(r.Facts, "held"):
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
 	case len(r.Disputed) > 0:
@@ -94,6 +94,14 @@ func (r *Result) conclusion(c Config) string {
 		fmt.Fprintf(&b, "  horizon    time was followed for %v\n", r.Horizon)
 	}
 	return b.String()
+}
+
+// covered is what was looked at before a limit.
+func (r *Result) covered() string {
+	if r.Faults == 0 {
+		return fmt.Sprintf("all up to step %d", r.Steps)
+	}
+	return fmt.Sprintf("all with fewer than %s, and with as many up to step %d", count(r.Faults, "fault"), r.Steps)
 }
 
 func joined(t *Trace) string {
