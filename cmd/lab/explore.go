@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -134,7 +135,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "  expected   %s\n", expected)
 	}
 	if err == nil && f.out != "" {
-		err = f.script(cmd, result)
+		err = f.script(cmd, result.Found)
 	}
 	if err != nil {
 		return err
@@ -160,13 +161,20 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 	return err
 }
 
-// script writes the counterexample as a script.
-func (f *exploreFlags) script(cmd *cobra.Command, result *explore.Result) error {
-	if result.Found == nil {
+// script writes the counterexample as a script for lab run.
+func (f *exploreFlags) script(cmd *cobra.Command, trace *explore.Trace) error {
+	if trace == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
 		return nil
 	}
-	return usagef("--out: traces cannot be written as scripts yet")
+	text, err := f.scriptOf(trace)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.out, []byte(text), 0o644); err != nil {
+		return usagef("--out: %v", plainly(err))
+	}
+	return nil
 }
 
 // exploredCode is the exit code for a result.
