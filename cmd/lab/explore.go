@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -84,7 +83,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
 	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants)")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
-	what.StringSliceVar(&f.limits, "limit", []string{"memory=4GiB"}, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB")
+	what.StringSliceVar(&f.limits, "limit", nil, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB (default: that much memory)")
 	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
 
 	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
@@ -94,6 +93,7 @@ func (f *exploreFlags) groups() []flagGroup {
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
+	shown.BoolVarP(&f.verbose, "verbose", "v", false, "tell every step, also those that go without saying")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	shown.BoolVar(&f.update, "update", false, "with --all: write the table into sim/explore/breaking.txt, for review")
 	return []flagGroup{{"What to explore", what}, {"Faults", faults}, {"What to report", shown}}
@@ -114,7 +114,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	expected := explore.Expect(lines, config)
 	opts := terminalOptions(cmd)
-	story := explore.StoryOptions{Width: opts.Width, Color: opts.Color}
+	story := explore.StoryOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}
 	if !f.json {
 		fmt.Fprint(cmd.OutOrStdout(), config.Bounds())
 	}
@@ -158,23 +158,7 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; nothing was found so far\n", last.Line())
-	return err
-}
-
-// script writes the counterexample as a script for lab run.
-func (f *exploreFlags) script(cmd *cobra.Command, trace *explore.Trace) error {
-	if trace == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
-		return nil
-	}
-	text, err := f.scriptOf(trace)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(f.out, []byte(text), 0o644); err != nil {
-		return usagef("--out: %v", plainly(err))
-	}
-	return nil
+	return &outcome{codeUnknown} // the signal's code comes before it
 }
 
 // exploredCode is the exit code for a result.
@@ -257,6 +241,7 @@ func (f *exploreFlags) only(config *explore.Config) error {
 
 // limit reads --limit.
 func (f *exploreFlags) limit(config *explore.Config) error {
+	config.Memory = 4 << 30
 	for _, limit := range f.limits {
 		name, value, _ := strings.Cut(limit, "=")
 		var err error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,6 +34,10 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 			}
 		},
 	}.Find(cmd.Context())
+	if context.Cause(cmd.Context()) != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %d of %d locks were explored\n", told, len(locks))
+		return &outcome{codeUnknown} // the signal's code comes before it
+	}
 	if err != nil {
 		return err
 	}
@@ -45,8 +50,8 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	}
 	if f.json {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
-			Lines []explore.Line `json:"lines"`
-		}{lines})
+			Lines []map[string]string `json:"lines"`
+		}{byHead(explore.Cells(lines))})
 	} else {
 		err = report.Points(cmd.OutOrStdout(), explore.Cells(lines), terminalWidth(cmd))
 	}
@@ -54,6 +59,19 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return exitWith(tableCode(cmd, lines, reviewed))
+}
+
+// byHead turns a table into an object for each row.
+func byHead(rows [][]string) []map[string]string {
+	var lines []map[string]string
+	for _, row := range rows[1:] {
+		line := map[string]string{}
+		for i, entry := range row {
+			line[rows[0][i]] = entry
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // checkTable: the table has bounds of its own.

@@ -23,6 +23,36 @@ type row struct {
 	open   bool // a request that its client has had no answer to
 }
 
+// everyStep tells each step by itself.
+func (t *Trace) everyStep() []row {
+	var rows []row
+	for i, s := range t.Steps {
+		r := t.row(i, s)
+		switch s.Kind {
+		case StepCall:
+			r.text = "calls " + s.Op.String()
+		case StepReply:
+			r.text = "reads " + shortReply(s.Reply)
+		case StepWake:
+			r.text = "wakes up"
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// row is a step as a row of its own.
+func (t *Trace) row(i int, s Step) row {
+	r := row{
+		at: s.At + start, client: s.Client, server: -1, text: t.words(s), fault: s.Kind == StepFault, first: i, last: i, after: s.After, held: s.Held,
+		open: s.Kind == StepServe && !s.Beside,
+	}
+	if s.Kind == StepFault && s.Client < 0 {
+		r.server = s.Server
+	}
+	return r
+}
+
 // rows collapses the steps of a trace. A call is told with its first request, a reply with what the client concludes from it, and a
 // refusal with the request that was refused: nobody else can tell the difference.
 func (t *Trace) rows() []row {
@@ -46,13 +76,7 @@ func (t *Trace) rows() []row {
 				continue
 			}
 		}
-		r := row{
-			at: s.At + start, client: s.Client, server: -1, text: text, fault: s.Kind == StepFault, first: i, last: i, after: s.After, held: s.Held,
-			open: s.Kind == StepServe && !s.Beside,
-		}
-		if s.Kind == StepFault && s.Client < 0 {
-			r.server = s.Server
-		}
+		r := t.row(i, s)
 		if s.Kind == StepFault && (s.Fault == Pause || s.Fault == Overwork) && len(rows) > 0 {
 			r.after, r.held = rows[len(rows)-1].after, rows[len(rows)-1].held // the time that passes is told next
 		}

@@ -11,6 +11,8 @@ import (
 type StoryOptions struct {
 	Width int  // columns; 0: 120
 	Color bool // no meaning is carried by colour alone
+	// Verbose tells every step, also those that go without saying.
+	Verbose bool
 }
 
 const (
@@ -27,6 +29,9 @@ func (t *Trace) Story(w io.Writer, opts StoryOptions) error {
 		opts.Width = usualWidth
 	}
 	s := story{t: t, rows: t.rows(), width: max(opts.Width, leastStory), color: opts.Color}
+	if opts.Verbose {
+		s.rows = t.everyStep()
+	}
 	s.layout()
 	s.heads()
 	for i := range s.rows {
