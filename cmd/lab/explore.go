@@ -88,7 +88,7 @@ func (f *exploreFlags) groups() []flagGroup {
 
 	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
 	for _, fault := range explore.Faults() {
-		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times "+fault.Meaning())
+		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times, "+fault.Meaning())
 	}
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
