@@ -52,7 +52,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplain(), newCheck())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(), newExplain(), newCheck())
 	add(root, groupLook, newShow(), newList())
 	add(root, groupTools, newDoctor(), newWorker())
 	root.AddCommand(newGuard())

@@ -73,7 +73,7 @@ func flagError(cmd *cobra.Command, err error) error {
 // valueOf says in words what a flag of that type takes.
 func valueOf(kind string) string {
 	switch kind {
-	case "int", "int64":
+	case "int", "int64", "uint8":
 		return "a whole number"
 	case "duration":
 		return "a length of time such as 30s"

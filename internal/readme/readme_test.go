@@ -16,13 +16,17 @@ var update = flag.Bool("update", false, "rewrite what is generated in the README
 
 const (
 	readme = "../../README.md"
-	begin  = "<!-- generated from scenarios/expected.txt by go test ./internal/readme -update -->\n"
 	end    = "<!-- end of what is generated -->\n"
+
+	// What is generated, and from which reviewed file.
+	fromMatrix = "scenarios/expected.txt"
+	fromPoints = "sim/explore/breaking.txt"
 )
 
-// holdPart holds the generated part of a page against what it should be, or rewrites it.
-func holdPart(t *testing.T, path, want string) {
+// holdPart holds the part of a page that is generated from a reviewed file against what it should be, or rewrites it.
+func holdPart(t *testing.T, path, from, want string) {
 	t.Helper()
+	begin := "<!-- generated from " + from + " by go test ./internal/readme -update -->\n"
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), begin)
@@ -33,7 +37,7 @@ func holdPart(t *testing.T, path, want string) {
 		require.NoError(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 		return
 	}
-	require.Equal(t, want, got, "%s does not show the reviewed matrix; run: go test ./internal/readme -update", path)
+	require.Equal(t, want, got, "%s does not show %s; run: go test ./internal/readme -update", path, from)
 }
 
 // TestScript holds the README's example against the parser.
@@ -54,4 +58,11 @@ func TestFilledIn(t *testing.T) {
 	for i, line := range strings.Split(string(text), "\n") {
 		require.NotContains(t, line, "RUN-", "README.md:%d", i+1)
 	}
+}
+
+func pageText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -319,11 +319,13 @@ func (r *recorder) fault(f Fault, client, server int, name string) {
 	}})
 }
 
-func (r *recorder) serverName(i int) string {
+func (r *recorder) serverName(i int) string { return serverName(r.x.serverCount, i) }
+
+func serverName(servers, i int) string {
 	switch {
 	case i < 0:
 		return "resource"
-	case r.x.serverCount == 1:
+	case servers == 1:
 		return "redis"
 	}
 	return fmt.Sprintf("S%d", i+1)

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// exploreFlags are the flags of lab explore as given.
+type exploreFlags struct {
+	clients, rounds, servers, faults int
+	budget                           explore.Budget
+	anomalies                        []string
+	limits                           []string
+	out                              string
+	all, update                      bool
+	json, quiet, verbose             bool
+}
+
+func newExplore() *cobra.Command {
+	flags := &exploreFlags{}
+	cmd := &cobra.Command{
+		Use:   "explore LOCK | --all",
+		Short: "Go every way through a lock, and tell the smallest set of faults that breaks it",
+		Long: `Explore runs a lock's own code in a model, and tries every order in which its
+clients and servers can take turns, with fewest faults first. So what it finds is
+a smallest counterexample, told step by step; or it says that the lock holds
+within the bounds, and what these were. A search that a limit has stopped never
+says so.
+
+Without a flag for a fault, all kinds may strike, up to --max-faults together;
+with some, only these. The lease is 1.2 s of the model's time.
+
+With --all it finds the fewest faults of each kind that break each lock: the
+table in docs/breaking-points.md.
+
+Exit codes: 0 as expected, a broken lock that should break among it; 1 a surprise;
+2 a limit stopped the search; 3 the lab is at fault, or the lock cannot be
+explored.`,
+		Example: `  lab explore getset
+  lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
+  lab explore watchdog-published --overworks 1 --anomaly wrongful-renew --limit time=30s
+  lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
+  lab explore --all`,
+		ValidArgsFunction: completeExplored,
+		RunE:              flags.run,
+	}
+	groups := flags.groups()
+	for _, group := range groups {
+		cmd.Flags().AddFlagSet(group.flags)
+	}
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
+	completeFlag(cmd, "anomaly", completeAnomalies)
+	return cmd
+}
+
+// completeExplored completes the one lock; its single bugs cannot be explored.
+func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	if len(args) > 0 {
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, spec := range impls.All() {
+		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// groups binds the flags of lab explore.
+func (f *exploreFlags) groups() []flagGroup {
+	what, faults, shown := flagSet(), flagSet(), flagSet()
+	what.IntVar(&f.clients, "clients", 3, "`N` clients, from 1 to 4")
+	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
+	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants)")
+	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
+	what.StringSliceVar(&f.limits, "limit", nil, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB (default: that much memory)")
+	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
+
+	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
+	for _, fault := range explore.Faults() {
+		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times, "+fault.Meaning())
+	}
+
+	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
+	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
+	shown.BoolVarP(&f.verbose, "verbose", "v", false, "tell every step, also those that go without saying")
+	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	shown.BoolVar(&f.update, "update", false, "with --all: write the table into sim/explore/breaking.txt, for review")
+	return []flagGroup{{"What to explore", what}, {"Faults", faults}, {"What to report", shown}}
+}
+
+// run carries lab explore out.
+func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
+	if f.all {
+		return f.table(cmd, args)
+	}
+	config, err := f.config(args)
+	if err != nil {
+		return err
+	}
+	lines, err := explore.Reviewed()
+	if err != nil {
+		return err
+	}
+	expected := explore.Expect(lines, config)
+	opts := terminalOptions(cmd)
+	story := explore.StoryOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}
+	if !f.json {
+		fmt.Fprint(cmd.OutOrStdout(), config.Bounds())
+	}
+	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
+	var last explore.Progress
+	config.Progress = func(p explore.Progress) {
+		last = p
+		meter.Show(p.Took, p.Line())
+	}
+	result, err := explore.Explore(cmd.Context(), config)
+	meter.Clear()
+	if err != nil {
+		return f.interrupted(cmd, err, last)
+	}
+	if f.json {
+		err = f.object(cmd, result.Record(config), expected)
+	} else if err = result.Account(cmd.OutOrStdout(), config, story); err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "  expected   %s\n", expected)
+	}
+	if err == nil && f.out != "" {
+		err = f.script(cmd, result.Found)
+	}
+	if err != nil {
+		return err
+	}
+	return exitWith(exploredCode(result, expected, config))
+}
+
+func (f *exploreFlags) object(cmd *cobra.Command, record *explore.Record, expected explore.Expectation) error {
+	encoder := json.NewEncoder(cmd.OutOrStdout())
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(struct {
+		*explore.Record
+		Expected explore.Expectation `json:"expected"`
+	}{record, expected})
+}
+
+// interrupted says what is known of an exploration that did not come to its end.
+func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.Progress) error {
+	if context.Cause(cmd.Context()) == nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; nothing was found so far\n", last.Line())
+	return &outcome{codeUnknown} // the signal's code comes before it
+}
+
+// exploredCode is the exit code for a result.
+func exploredCode(result *explore.Result, expected explore.Expectation, config explore.Config) int {
+	switch {
+	case len(result.Disputed) > 0:
+		return codeFailed
+	case result.Found == nil && !result.Complete():
+		return codeUnknown
+	case !result.Meets(expected, config):
+		return codeSurprise
+	}
+	return codeExpected
+}
+
+// config turns flags into what to explore, and finds every mistake in them.
+func (f *exploreFlags) config(args []string) (explore.Config, error) {
+	var config explore.Config
+	if len(args) != 1 {
+		return config, usagef("explore takes one lock, or --all; %s", see("lab list locks"))
+	}
+	spec, ok := impls.Find(args[0])
+	if !ok {
+		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
+	}
+	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, MostFaults: f.faults}
+	if err := f.checkBounds(); err != nil {
+		return config, err
+	}
+	given := false
+	for _, fault := range explore.Faults() {
+		given = given || f.budget[fault] > 0
+	}
+	config.Budget = f.budget
+	for _, fault := range explore.Faults() {
+		if !given {
+			config.Budget[fault] = uint8(f.faults)
+		}
+	}
+	if err := f.only(&config); err != nil {
+		return config, err
+	}
+	return config, f.limit(&config)
+}
+
+func (f *exploreFlags) checkBounds() error {
+	for _, bound := range []struct {
+		flag               string
+		value, least, most int
+	}{
+		{"clients", f.clients, 1, explore.MostClients}, {"rounds", f.rounds, 1, explore.MostRounds},
+		{"servers", f.servers, 0, explore.MostServers}, {"max-faults", f.faults, 0, explore.MostFaults},
+	} {
+		if bound.value < bound.least || bound.value > bound.most {
+			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)
+		}
+	}
+	if f.out != "" && !strings.HasSuffix(f.out, ".lab") {
+		return usagef("--out: a script's name ends in .lab, %q does not", f.out)
+	}
+	if f.update {
+		return usagef("--update is for --all")
+	}
+	return nil
+}
+
+func (f *exploreFlags) only(config *explore.Config) error {
+	var names []string
+	for _, d := range checker.Definitions() {
+		names = append(names, string(d.Name))
+	}
+	for _, name := range f.anomalies {
+		if !slices.Contains(names, name) {
+			return unknown("anomaly", name, names, see("lab list anomalies"))
+		}
+		config.Only = append(config.Only, checker.Name(name))
+	}
+	return nil
+}
+
+// limit reads --limit.
+func (f *exploreFlags) limit(config *explore.Config) error {
+	config.Memory = 4 << 30
+	for _, limit := range f.limits {
+		name, value, _ := strings.Cut(limit, "=")
+		var err error
+		switch name {
+		case "states":
+			config.States, err = positive(value)
+		case "memory":
+			config.Memory, err = bytesOf(value)
+		case "time":
+			config.Time, err = time.ParseDuration(value)
+			if err == nil && config.Time <= 0 {
+				err = errNotPositive
+			}
+		default:
+			return unknown("limit", name, []string{"states", "time", "memory"}, "--limit takes states=N, time=30s or memory=4GiB")
+		}
+		if err != nil {
+			return usagef("--limit takes states=N, time=30s or memory=4GiB, not %q", limit)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// table carries lab explore --all out.
+func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
+	if err := f.checkTable(cmd, args); err != nil {
+		return err
+	}
+	began := time.Now()
+	locks := impls.All()
+	told := 0
+	lines, err := explore.Points{
+		Locks: locks, States: explore.ReviewedStates, Parallel: runtime.NumCPU(),
+		Done: func(l explore.Line) {
+			if told++; !f.quiet {
+				fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", told, len(locks), l.Lock, time.Since(began).Round(time.Second))
+			}
+		},
+	}.Find(cmd.Context())
+	if context.Cause(cmd.Context()) != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %d of %d locks were explored\n", told, len(locks))
+		return &outcome{codeUnknown} // the signal's code comes before it
+	}
+	if err != nil {
+		return err
+	}
+	if f.update {
+		return updatePoints(cmd, lines)
+	}
+	reviewed, err := explore.Reviewed()
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+			Lines []map[string]string `json:"lines"`
+		}{byHead(explore.Cells(lines))})
+	} else {
+		err = report.Points(cmd.OutOrStdout(), explore.Cells(lines), terminalWidth(cmd))
+	}
+	if err != nil {
+		return err
+	}
+	return exitWith(tableCode(cmd, lines, reviewed))
+}
+
+// byHead turns a table into an object for each row.
+func byHead(rows [][]string) []map[string]string {
+	var lines []map[string]string
+	for _, row := range rows[1:] {
+		line := map[string]string{}
+		for i, entry := range row {
+			line[rows[0][i]] = entry
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// checkTable: the table has bounds of its own.
+func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("--all is about every lock; take %s out", strings.Join(args, " "))
+	}
+	names := []string{"clients", "rounds", "servers", "anomaly", "limit", "max-faults", "out"}
+	for _, fault := range explore.Faults() {
+		names = append(names, fault.Flag())
+	}
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return usagef("--all has bounds of its own; take --%s out", name)
+		}
+	}
+	return nil
+}
+
+// tableCode compares the table with the reviewed one.
+func tableCode(cmd *cobra.Command, lines, reviewed []explore.Line) int {
+	code := codeExpected
+	for _, difference := range explore.Differences(lines, reviewed) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
+		code = codeSurprise
+	}
+	disputed := slices.ContainsFunc(lines, func(l explore.Line) bool { return len(l.Disputed) > 0 })
+	if disputed {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the explorer and the checker disagree about a trace; lab explore of that lock shows it")
+		return codeFailed
+	}
+	return code
+}
+
+func updatePoints(cmd *cobra.Command, lines []explore.Line) error {
+	path := filepath.Join("sim", "explore", "breaking.txt")
+	if _, err := os.Stat(path); err != nil {
+		return usagef("--update rewrites %s, so run it at the root of the sources: %v", path, plainly(err))
+	}
+	var text strings.Builder
+	if err := explore.WriteLines(&text, lines); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is rewritten; review the difference\n", path)
+	return nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// An exploration that is interrupted says how far it has come, and never that the lock holds.
+func TestExploreInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Second, func() { cancel(&interrupted{os.Interrupt}) })
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"explore", "watchdog", "--overworks", "2"}, nil, &stdout, &stderr)
+	assert.Equal(t, 130, code)
+	assert.Regexp(t, `(?m)^lab: not complete: .*; nothing was found so far$`, stderr.String())
+	assert.NotContains(t, stdout.String(), "HOLDS")
+}
+
+func TestExploredCode(t *testing.T) {
+	lua, ok := impls.Find("setpx-lua")
+	assert.True(t, ok)
+	config := explore.Config{Lock: lua}
+	found := &explore.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}
+	tests := map[string]struct {
+		result   explore.Result
+		expected explore.Expectation
+		want     int
+	}{
+		"holds":                {explore.Result{}, explore.MustHold, codeExpected},
+		"broken as expected":   {explore.Result{Found: found}, explore.MustBreak, codeExpected},
+		"broken one passes":    {explore.Result{}, explore.MustBreak, codeSurprise},
+		"sound one breaks":     {explore.Result{Found: found}, explore.MustHold, codeSurprise},
+		"breaks a promise":     {explore.Result{Found: found}, explore.PerCard, codeSurprise},
+		"limit":                {explore.Result{Limit: "5 states"}, explore.MustBreak, codeUnknown},
+		"found before a limit": {explore.Result{Found: found}, explore.MayBreak, codeExpected},
+		"disputed": {
+			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, explore.MustBreak, codeFailed,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, exploredCode(&test.result, test.expected, config))
+		})
+	}
+}

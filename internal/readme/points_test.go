@@ -1,0 +1,98 @@
+package readme
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+func readPoints(t *testing.T) []explore.Line {
+	t.Helper()
+	lines, err := explore.Reviewed()
+	require.NoError(t, err)
+	return lines
+}
+
+// TestPointsPage holds docs/breaking-points.md against the reviewed breaking points.
+func TestPointsPage(t *testing.T) {
+	var b strings.Builder
+	for i, row := range explore.Cells(readPoints(t)) {
+		if i > 0 {
+			row[0] = "`" + row[0] + "`"
+			for k, entry := range row[1:] {
+				row[k+1] = report.PointLetters(entry)
+			}
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			b.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
+		}
+	}
+	holdPart(t, "../../docs/breaking-points.md", fromPoints, b.String())
+}
+
+// TestPointsSummary holds the README's short form of them: for each lock, what one fault is enough for, and what it withstands.
+func TestPointsSummary(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| lock | without any fault | one fault makes two holders | one fault does other harm | withstands two of |\n| --- | --- | --- | --- | --- |\n")
+	for _, l := range readPoints(t) {
+		if l.Why != "" {
+			fmt.Fprintf(&b, "| `%s` | not explored | | | |\n", l.Lock)
+			continue
+		}
+		var double, other, none []string
+		for _, f := range explore.Faults() {
+			cell := l.Cells[f]
+			switch {
+			case cell.Double.Faults == 1:
+				double = append(double, f.String())
+			case cell.Any.Faults == 1:
+				other = append(other, fmt.Sprintf("%s (%s)", f, joined(cell.Any.Anomalies)))
+			case slices.Contains(l.None, checker.DoubleHolder): // there is nothing left to withstand
+			case cell.Any.Faults == 0 && cell.Any.Clear >= explore.MostAlone:
+				none = append(none, f.String())
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", l.Lock, dash(joined(l.None)), dash(strings.Join(double, ", ")),
+			dash(strings.Join(other, ", ")), dash(strings.Join(none, ", ")))
+	}
+	holdPart(t, readme, fromPoints, b.String())
+}
+
+func joined(names []checker.Name) string {
+	var words []string
+	for _, name := range names {
+		words = append(words, string(name))
+	}
+	return strings.Join(words, ", ")
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// TestPointsLegend asserts that the page explains every letter and every fault of its table.
+func TestPointsLegend(t *testing.T) {
+	page := pageText(t, "../../docs/breaking-points.md")
+	require.Contains(t, page, fmt.Sprintf("%d,000 states", explore.ReviewedStates/1000))
+	for _, f := range explore.Faults() {
+		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Flag()))
+	}
+	for _, l := range readPoints(t) {
+		for _, cell := range l.Cells {
+			for _, name := range slices.Concat(cell.Any.Anomalies, l.None) {
+				require.Contains(t, page, fmt.Sprintf("| %s | %s |", report.PointLetters(string(name)), name))
+			}
+		}
+	}
+}

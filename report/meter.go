@@ -1,0 +1,58 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Meter tells on stderr how far something has come that has no known end: a line that is drawn over, or a plain one now and then.
+type Meter struct {
+	w     io.Writer
+	bar   bool
+	quiet bool
+	width int
+	drawn bool
+	next  time.Duration
+}
+
+// How often a meter speaks.
+const (
+	drawEvery = 200 * time.Millisecond
+	sayEvery  = 3 * time.Second
+)
+
+// NewMeter returns a meter for a terminal; a quiet one says nothing.
+func NewMeter(w io.Writer, opts TerminalOptions, quiet bool) *Meter {
+	m := &Meter{w: w, bar: opts.Bar, quiet: quiet, width: opts.Width, next: drawEvery}
+	if m.width <= 0 {
+		m.width = 100
+	}
+	if !m.bar {
+		m.next = sayEvery
+	}
+	return m
+}
+
+// Show shows a line, unless the last one was a moment ago; took is the time since the beginning.
+func (m *Meter) Show(took time.Duration, line string) {
+	if m.quiet || took < m.next {
+		return
+	}
+	if !m.bar {
+		m.next = took + sayEvery
+		fmt.Fprintf(m.w, "progress: %s\n", line)
+		return
+	}
+	m.next = took + drawEvery
+	m.drawn = true
+	fmt.Fprintf(m.w, "\r%s\x1b[K", clip(line, m.width-1))
+}
+
+// Clear takes away what was drawn.
+func (m *Meter) Clear() {
+	if m.drawn {
+		m.drawn = false
+		fmt.Fprint(m.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,139 @@
+package explore
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+)
+
+func TestReviewedIsWrittenAsItIsRead(t *testing.T) {
+	lines, err := Reviewed()
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, WriteLines(&b, lines))
+	text, err := os.ReadFile("breaking.txt")
+	require.NoError(t, err)
+	assert.Equal(t, string(text), b.String())
+	require.Len(t, lines, len(impls.All()))
+	for i, spec := range impls.All() {
+		assert.Equal(t, spec.Name, lines[i].Lock)
+	}
+}
+
+func TestReviewedTellsMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"getset":             "breaking.txt:1: a line is",
+		"getset puase -":     `breaking.txt:1: "puase" is no fault`,
+		"\ngetset pause two": `breaking.txt:2: "two" is no breaking point`,
+	} {
+		_, err := parseLines(text)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestBreakingPoints finds a part of the table again: for every lock what it shows without a fault, and with two kinds of faults. Its
+// searches are smaller than those of the table; what they come to must be what the table says, unless they were too small.
+func TestBreakingPoints(t *testing.T) {
+	reviewed, err := Reviewed()
+	require.NoError(t, err)
+	kinds := []Fault{Crash, LostReply}
+	lines, err := Points{Locks: impls.All(), Kinds: kinds, States: 5_000, Parallel: 2}.Find(t.Context())
+	require.NoError(t, err)
+	compared := 0
+	for i, l := range lines {
+		assert.Empty(t, l.Disputed, l.Lock)
+		assert.Equal(t, reviewed[i].Why, l.Why, l.Lock)
+		assert.Subset(t, reviewed[i].None, l.None, l.Lock)
+		for _, f := range kinds {
+			got, want := l.Cells[f].Any.String(), reviewed[i].Cells[f].Any.String()
+			if got == "?" || strings.HasPrefix(got, ">") {
+				continue
+			}
+			compared++
+			assert.Equal(t, want, got, "%s, %s", l.Lock, f)
+		}
+	}
+	assert.Greater(t, compared, len(lines), "too little was compared")
+}
+
+func TestDifferences(t *testing.T) {
+	reviewed, err := parseLines("a none -\na pause 1 double-holder\nb none -")
+	require.NoError(t, err)
+	lines, err := parseLines("a none -\na pause 2 ghost-lock; -\nb none -\nc none -")
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"a, pause: 2 ghost-lock; -; the reviewed table has 1 double-holder",
+		"c is not in the reviewed table",
+	}, Differences(lines, reviewed))
+}
+
+func TestExpect(t *testing.T) {
+	const table = `
+setpx-del none -
+setpx-del pause 1 double-holder
+setpx-del overwork -
+setpx-del crash -
+setpx-del lost-reply 1 ghost-lock; -
+setpx-del late-request >1
+setpx-del duplicate 1 wrongful-delete in 2x2; -
+setpx-del mixture crash + overwork
+`
+	lines, err := parseLines(table)
+	require.NoError(t, err)
+	setpx, ok := impls.Find("setpx-del")
+	require.True(t, ok)
+	lua, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	config := func(clients, rounds, most int, budget Budget, only ...checker.Name) Config {
+		return Config{Lock: setpx, Clients: clients, Rounds: rounds, MostFaults: most, Budget: budget, Only: only}
+	}
+	tests := map[string]struct {
+		config Config
+		want   Expectation
+	}{
+		"one is enough":          {config(3, 1, 2, Budget{Pause: 1}), MustBreak},
+		"it is looked for":       {config(3, 1, 2, Budget{Pause: 1}, checker.DoubleHolder), MustBreak},
+		"not what is looked for": {config(3, 1, 2, Budget{Pause: 1}, checker.Overwrite), MayBreak},
+		"too few clients":        {config(2, 1, 2, Budget{Pause: 1}), MayBreak},
+		"harmless":               {config(3, 1, 2, Budget{Crash: 2}), MustHold},
+		"harmless in 2x2":        {config(2, 2, 2, Budget{Crash: 2}), MustHold},
+		"more than was reviewed": {config(4, 1, 2, Budget{Crash: 2}), MayBreak},
+		"a third":                {config(3, 1, 3, Budget{Crash: 3}), MayBreak},
+		"no two holders":         {config(3, 1, 2, Budget{LostReply: 2}, checker.DoubleHolder), MustHold},
+		"two are not known":      {config(3, 1, 2, Budget{LateRequest: 2}), MayBreak},
+		"one is known":           {config(3, 1, 1, Budget{LateRequest: 1}), MustHold},
+		"takes two rounds":       {config(2, 2, 1, Budget{Duplicate: 1}), MustBreak},
+		"mixture":                {config(2, 2, 2, Budget{Crash: 1, Overwork: 1}), MustBreak},
+		"half a mixture":         {config(3, 1, 1, Budget{Crash: 1, Overwork: 1}), MustHold},
+		"not in the table":       {Config{Lock: lua, Clients: 3, Rounds: 1}, PerCard},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, Expect(lines, test.config))
+		})
+	}
+}
+
+func TestMeets(t *testing.T) {
+	lua, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	c := Config{Lock: lua}
+	found := func(name checker.Name, faults ...string) *Result {
+		return &Result{Found: &Trace{Anomalies: []checker.Name{name}, Faults: faults}}
+	}
+	holds := &Result{}
+	assert.True(t, holds.Meets(MustHold, c))
+	assert.False(t, holds.Meets(MustBreak, c), "a broken lock that passes is a surprise")
+	assert.False(t, found(checker.GhostLock).Meets(MustHold, c))
+	assert.True(t, found(checker.GhostLock).Meets(MayBreak, c))
+	assert.True(t, found(checker.DoubleHolder, "pause").Meets(PerCard, c), "a lease does not survive a pause")
+	assert.False(t, found(checker.DoubleHolder, "crash").Meets(PerCard, c))
+	assert.False(t, found(checker.WrongfulDelete, "pause").Meets(PerCard, c), "its release is by the owner only")
+}

@@ -1,0 +1,221 @@
+package explore
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+//go:embed breaking.txt
+var reviewedText string
+
+// Reviewed are the breaking points as people have read them and found them right.
+func Reviewed() ([]Line, error) { return parseLines(reviewedText) }
+
+const reviewedHead = `# What breaks each lock, reviewed by people: lock, fault, the fewest faults of that kind alone and what they lead to first.
+# '-' not within the bounds (up to 2 faults; 3 clients once and 2 clients twice, or 2 clients of 3 servers once); '>1' one is not
+# enough, and the search for two is not complete; '?' nothing is known; 'in 2x2' it takes two rounds. After a ';' is when two
+# clients hold the lock at the same time, if that is not what comes first. 'lab explore --all --update' rewrites this file.
+`
+
+// WriteLines writes the breaking points as a file for review.
+func WriteLines(w io.Writer, lines []Line) error {
+	var b strings.Builder
+	b.WriteString(reviewedHead)
+	for _, l := range lines {
+		b.WriteString("\n")
+		say := func(what, text string) { fmt.Fprintf(&b, "%-24s %-13s %s\n", l.Lock, what, text) }
+		if l.Why != "" {
+			say("n/a", l.Why)
+			continue
+		}
+		say("none", l.noneText())
+		for _, f := range Faults() {
+			say(f.String(), l.Cells[f].String())
+		}
+		say("mixture", l.mixtureText())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (l Line) noneText() string {
+	var names []string
+	for _, name := range l.None {
+		names = append(names, string(name))
+	}
+	if l.Unsure {
+		names = append(names, "?")
+	}
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ",")
+}
+
+func (l Line) mixtureText() string {
+	switch {
+	case len(l.Mixture) > 0:
+		return strings.Join(l.Mixture, " + ")
+	case l.Blended:
+		return "-"
+	}
+	return "?"
+}
+
+// String is the cell as the reviewed table has it.
+func (c Cell) String() string {
+	if c.Any.Faults == 0 || slices.Contains(c.Any.Anomalies, checker.DoubleHolder) {
+		return c.Any.String()
+	}
+	return c.Any.String() + "; " + c.Double.String()
+}
+
+func parseLines(text string) ([]Line, error) {
+	var lines []Line
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("breaking.txt:%d: a line is a lock, a fault and what it comes to", i+1)
+		}
+		if n := len(lines); n == 0 || lines[n-1].Lock != fields[0] {
+			lines = append(lines, Line{Lock: fields[0]})
+		}
+		if err := lines[len(lines)-1].read(fields[1], strings.Join(fields[2:], " ")); err != nil {
+			return nil, fmt.Errorf("breaking.txt:%d: %w", i+1, err)
+		}
+	}
+	return lines, nil
+}
+
+func (l *Line) read(what, text string) error {
+	switch what {
+	case "n/a":
+		l.Why = text
+		return nil
+	case "none":
+		for name := range strings.SplitSeq(text, ",") {
+			switch name {
+			case "-":
+			case "?":
+				l.Unsure = true
+			default:
+				l.None = append(l.None, checker.Name(name))
+			}
+		}
+		return nil
+	case "mixture":
+		l.Blended = text != "?"
+		if text != "?" && text != "-" {
+			l.Mixture = strings.Split(text, " + ")
+		}
+		return nil
+	}
+	f, ok := FaultByName(what)
+	if !ok {
+		return fmt.Errorf("%q is no fault", what)
+	}
+	first, double, both := strings.Cut(text, "; ")
+	cell := &l.Cells[f]
+	var err error
+	if cell.Any, err = parseBreak(first); err != nil {
+		return err
+	}
+	cell.Double = cell.Any
+	if both {
+		cell.Double, err = parseBreak(double)
+	}
+	return err
+}
+
+func parseBreak(text string) (Break, error) {
+	switch text {
+	case "-":
+		return Break{Clear: MostAlone}, nil
+	case "?":
+		return Break{Clear: -1}, nil
+	case ">1":
+		return Break{Clear: 1}, nil
+	}
+	text, twice := strings.CutSuffix(text, " in 2x2")
+	var b Break
+	var names string
+	if _, err := fmt.Sscanf(text, "%d %s", &b.Faults, &names); err != nil {
+		return b, fmt.Errorf("%q is no breaking point", text)
+	}
+	b.Twice, b.Clear = twice, b.Faults-1
+	for name := range strings.SplitSeq(names, ",") {
+		b.Anomalies = append(b.Anomalies, checker.Name(name))
+	}
+	return b, nil
+}
+
+// ReviewedStates is how many states each search for the reviewed table may find.
+const ReviewedStates = 150_000
+
+// Differences says where lines are not as reviewed.
+func Differences(lines, reviewed []Line) []string {
+	var out []string
+	for _, l := range lines {
+		i := slices.IndexFunc(reviewed, func(r Line) bool { return r.Lock == l.Lock })
+		if i < 0 {
+			out = append(out, fmt.Sprintf("%s is not in the reviewed table", l.Lock))
+			continue
+		}
+		got, want := l.texts(), reviewed[i].texts()
+		for k := range got {
+			if got[k] != want[k] {
+				out = append(out, fmt.Sprintf("%s, %s: %s; the reviewed table has %s", l.Lock, headOf(k), got[k], want[k]))
+			}
+		}
+	}
+	return out
+}
+
+// texts are the entries of a line: without a fault, with each kind, with a mixture.
+func (l Line) texts() []string {
+	texts := []string{l.noneText()}
+	for _, cell := range l.Cells {
+		texts = append(texts, cell.String())
+	}
+	return append(texts, l.mixtureText(), l.Why)
+}
+
+func headOf(k int) string {
+	switch {
+	case k == 0:
+		return "no fault"
+	case k <= int(faultKinds):
+		return Fault(k - 1).String()
+	case k == int(faultKinds)+1:
+		return "mixture"
+	}
+	return "whether it can be explored"
+}
+
+// Cells are the lines as rows of words, with their heads: what a renderer needs to know.
+func Cells(lines []Line) [][]string {
+	heads := []string{"lock"}
+	for k := range int(faultKinds) + 2 {
+		heads = append(heads, headOf(k))
+	}
+	rows := [][]string{heads}
+	for _, l := range lines {
+		row := []string{l.Lock}
+		if l.Why != "" {
+			row = append(row, "n/a: "+l.Why)
+		} else {
+			texts := l.texts()
+			row = append(row, texts[:len(texts)-1]...)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
