@@ -220,6 +220,7 @@ func (a *actor) run() {
 			a.held = true
 			return
 		}
+		a.held = a.held || trap.Do == HoldCopy
 		waits = trap.Do == DropReply
 	}
 	if !waits {
@@ -235,7 +236,8 @@ func (a *actor) await() error {
 		a.unseen = false
 		a.run()
 	case a.held && a.host.breaks > a.breaks:
-		a.held, a.pending = false, nil // the operation ends by itself
+		a.held, a.breaks = false, a.host.breaks // the operation goes on by itself
+		a.run()
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)
 	default:
@@ -268,7 +270,7 @@ func (a *actor) giveUp() error {
 		return fmt.Errorf("%s has nothing under way to give up", a.name)
 	}
 	for _, trap := range a.traps {
-		a.held = a.held || trap.Do == HoldRequest || trap.Do == HoldReply
+		a.held = a.held || trap.Do != DropReply && trap.Do != Duplicate
 	}
 	a.pending, a.traps, a.unseen = nil, nil, false
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 )
 
@@ -22,11 +23,18 @@ type Script struct {
 	OtherKey []string
 	Servers  int // how many lock servers there are, S1 and so on; zero: as many as the lock uses
 	Needs    []Need
+	Expect   Expectation
 	Steps    []Step
 
 	Workload history.Workload // what is done under the lock; empty: whatever the user chooses
 	Stock    int64            // with which a sale begins
 	Lent     bool             // the workload is the user's choice and not the script's own
+}
+
+// Expectation is what a script shows of the lock that it was written for. Of another lock it says nothing.
+type Expectation struct {
+	Lock      string // empty: the script expects nothing
+	Anomalies []checker.Name
 }
 
 // Slower is the script with every length of time in it multiplied, so that it tells the same story at another pace.
@@ -150,6 +158,7 @@ const (
 	HoldReply                     // hold reply of first write
 	DropReply                     // drop reply of first write
 	Duplicate                     // duplicate first removal
+	HoldCopy                      // hold copy of first removal: it is carried out now, and once more when it is let go
 )
 
 // Match says which requests that touch the lock's key (for work: the resource's key) a trap counts.

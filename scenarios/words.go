@@ -74,7 +74,7 @@ func wordsFor(all []phrase, verb Verb, op history.Op) string {
 }
 
 func headers() []string {
-	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs"}
+	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs", "expect"}
 }
 
 func ordinals() []string {

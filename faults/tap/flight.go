@@ -58,7 +58,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 		f.op, f.id = s.tap.cfg.Current(s.client)
 		f.traps = s.tap.spring(s.client, f, request.Args)
 	}
-	if f.meets(Duplicate) {
+	if f.meets(Duplicate) || f.meets(HoldCopy) {
 		f.raw = slices.Clone(request.Raw)
 	}
 }

@@ -294,6 +294,10 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		return true
 	}
 	for _, trap := range f.traps {
+		if trap.point.Action == HoldCopy {
+			s.keepCopy(trap, *f)
+			continue
+		}
 		close(trap.delivered)
 	}
 	if f.meets(DropReply) {
@@ -305,7 +309,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 			return false
 		}
 	}
-	if f.raw == nil {
+	if !f.meets(Duplicate) {
 		s.out.deliver(reply.Raw)
 		return true
 	}

@@ -22,6 +22,9 @@ const (
 	// Duplicate lets the request through twice in a row. The client gets the first reply, once the server has answered both (a
 	// command that may block: once it has been sent again), so that both fall within the client's operation.
 	Duplicate
+	// HoldCopy lets the request through, and once more after Release, on a connection of its own. Nobody gets the second reply.
+	// A part of a transaction cannot be copied.
+	HoldCopy
 )
 
 // Match says which requests a breakpoint counts. Only requests that name a watched key count; EXEC counts if its transaction
@@ -91,12 +94,13 @@ func (ts *Traps) Arm(point Breakpoint) *Trap {
 	return trap
 }
 
-// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered. All but a held
+// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered, or its copy is
+// held. All but a held
 // request have been recorded by then.
 func (t *Trap) Reached() <-chan struct{} { return t.reached }
 
-// Delivered is closed when the request has been answered by the server and recorded, whether or not its client is still
-// there. It stays open if the connection to the server ended first.
+// Delivered is closed when the request, or its copy, has been answered by the server and recorded, whether or not its client is
+// still there. It stays open if the connection to the server ended first.
 func (t *Trap) Delivered() <-chan struct{} { return t.delivered }
 
 // Release lets go what is held, or what would be.

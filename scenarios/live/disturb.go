@@ -30,6 +30,7 @@ var trapFaults = map[scenarios.Action]string{
 	scenarios.HoldReply:   "hold-reply",
 	scenarios.DropReply:   "reply-lost",
 	scenarios.Duplicate:   "duplicate",
+	scenarios.HoldCopy:    "hold-copy",
 }
 
 var actions = map[scenarios.Action]tap.Action{
@@ -37,6 +38,7 @@ var actions = map[scenarios.Action]tap.Action{
 	scenarios.HoldReply:   tap.HoldReply,
 	scenarios.DropReply:   tap.DropReply,
 	scenarios.Duplicate:   tap.Duplicate,
+	scenarios.HoldCopy:    tap.HoldCopy,
 }
 
 var matchKinds = map[scenarios.MatchKind]tap.MatchKind{

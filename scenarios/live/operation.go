@@ -135,6 +135,8 @@ func (cl *client) spring(op *operation) (heldUp bool) {
 	case scenarios.HoldRequest, scenarios.HoldReply:
 		cl.heldUp = &trap
 		return true
+	case scenarios.HoldCopy:
+		cl.heldUp = &trap
 	case scenarios.DropReply:
 		return len(op.traps) == 0
 	}
@@ -237,7 +239,7 @@ func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Resul
 	if inBackground {
 		return scenarios.ResultDone, nil
 	}
-	if cl.pending != nil {
+	if cl.pending != nil && held.want.Do != scenarios.HoldCopy {
 		return cl.settle(ctx)
 	}
 	select {
