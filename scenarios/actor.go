@@ -20,8 +20,9 @@ type actor struct {
 	traps []Trap
 	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
 	unseen bool
-	held   bool // a request or reply is held on the wire
-	breaks int  // how often its process had lost its connections when the pending operation began
+	held   bool   // a request or reply is held on the wire
+	catch  Action // what it was held by
+	breaks int    // how often its process had lost its connections when the pending operation began
 }
 
 // host is the process of one or several actors.
@@ -217,7 +218,7 @@ func (a *actor) run() {
 		trap := a.traps[0]
 		a.traps = a.traps[1:]
 		if trap.Do == HoldRequest || trap.Do == HoldReply {
-			a.held = true
+			a.held, a.catch = true, trap.Do
 			return
 		}
 		a.held = a.held || trap.Do == HoldCopy
@@ -236,7 +237,8 @@ func (a *actor) await() error {
 		a.unseen = false
 		a.run()
 	case a.held && a.host.breaks > a.breaks:
-		a.held, a.breaks = false, a.host.breaks // the operation goes on by itself
+		// The operation goes on by itself. A request that is held may still be let go, unless there is more to come.
+		a.held, a.breaks = a.catch == HoldRequest && len(a.traps) == 0, a.host.breaks
 		a.run()
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)

@@ -2,15 +2,32 @@ package tap
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/locklab/locklab/faults/resp"
 )
 
+// remember keeps what a transaction consists of, where a trap waits for something of this client.
+func (s *session) remember(f *flight, raw []byte) {
+	switch {
+	case f.name == "MULTI":
+		s.begun = nil
+	case !f.queued:
+		return
+	}
+	if s.tap.traps.watch(s.client) {
+		s.begun = append(s.begun, slices.Clone(raw))
+	}
+}
+
 // keepCopy keeps a copy of a request that has been carried out, until its trap is released.
 func (s *session) keepCopy(trap *Trap, f flight) {
 	f.again, f.turn = true, false
 	twin := &session{tap: s.tap, client: s.client, number: s.tap.conns.Add(1)}
+	if f.name == "EXEC" {
+		twin.begun = s.begun
+	}
 	if s.tap.begin(func() { twin.sendCopy(trap, &f) }) {
 		close(trap.reached)
 	}
@@ -36,7 +53,7 @@ func (s *session) sendCopy(trap *Trap, f *flight) {
 	f.turn = true
 	defer s.land(f)
 	s.prepare(f)
-	reply, err := s.exchange(f.raw)
+	reply, err := s.exchange(append(s.begun, f.raw)...)
 	if err != nil {
 		return
 	}
@@ -44,9 +61,15 @@ func (s *session) sendCopy(trap *Trap, f *flight) {
 	close(trap.delivered)
 }
 
-func (s *session) exchange(request []byte) (resp.Reply, error) {
-	if _, err := s.up.Write(request); err != nil {
-		return resp.Reply{}, err
+// exchange sends requests and reads their replies, and returns the last.
+func (s *session) exchange(requests ...[]byte) (reply resp.Reply, err error) {
+	if _, err := s.up.Write(slices.Concat(requests...)); err != nil {
+		return reply, err
 	}
-	return s.back.ReadReply()
+	for range requests {
+		if reply, err = s.back.ReadReply(); err != nil {
+			break
+		}
+	}
+	return reply, err
 }

@@ -61,6 +61,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	if f.meets(Duplicate) || f.meets(HoldCopy) {
 		f.raw = slices.Clone(request.Raw)
 	}
+	s.remember(f, request.Raw)
 }
 
 // expects counts the messages with which the server will answer.

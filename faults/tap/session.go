@@ -21,7 +21,8 @@ type session struct {
 	up     net.Conn // to the server
 	in     *resp.Reader
 	back   *resp.Reader
-	kept   []byte // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
+	begun  [][]byte // the transaction so far, if a trap may want a copy of it
+	kept   []byte   // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
 	out    *outbox
 	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
 

@@ -23,7 +23,7 @@ const (
 	// command that may block: once it has been sent again), so that both fall within the client's operation.
 	Duplicate
 	// HoldCopy lets the request through, and once more after Release, on a connection of its own. Nobody gets the second reply.
-	// A part of a transaction cannot be copied.
+	// The copy of an EXEC is that of the whole transaction.
 	HoldCopy
 )
 
