@@ -22,6 +22,7 @@ type actor struct {
 	unseen bool
 	held   bool   // a request or reply is held on the wire
 	catch  Action // what it was held by
+	late   bool   // something is held that no operation waits for: a request that was given up, or a copy
 	breaks int    // how often its process had lost its connections when the pending operation began
 }
 
@@ -75,6 +76,11 @@ func (a *actor) act(step Step) error {
 		return a.await()
 	case VerbContinue:
 		return a.goOn(step.Async)
+	case VerbArrives:
+		if !a.late {
+			return fmt.Errorf("nothing of %s is late; a request that was held and then given up is, or a copy", a.name)
+		}
+		a.late = false
 	case VerbGiveUp:
 		return a.giveUp()
 	case VerbWaits:
@@ -201,7 +207,7 @@ func (a *actor) start(step Step) error {
 	if !a.acquired {
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
-	if a.held && len(step.Traps) > 0 {
+	if (a.held || a.late) && len(step.Traps) > 0 {
 		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
 	}
 	a.pending, a.traps, a.unseen, a.breaks = &step, step.Traps, step.Async, a.host.breaks
@@ -221,7 +227,7 @@ func (a *actor) run() {
 			a.held, a.catch = true, trap.Do
 			return
 		}
-		a.held = a.held || trap.Do == HoldCopy
+		a.late = a.late || trap.Do == HoldCopy
 		waits = trap.Do == DropReply
 	}
 	if !waits {
@@ -237,8 +243,9 @@ func (a *actor) await() error {
 		a.unseen = false
 		a.run()
 	case a.held && a.host.breaks > a.breaks:
-		// The operation goes on by itself. A request that is held may still be let go, unless there is more to come.
-		a.held, a.breaks = a.catch == HoldRequest && len(a.traps) == 0, a.host.breaks
+		// The operation goes on by itself. A request that is held may still arrive.
+		a.late = a.late || a.catch == HoldRequest
+		a.held, a.breaks = false, a.host.breaks
 		a.run()
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)
@@ -252,6 +259,11 @@ func (a *actor) goOn(inBackground bool) error {
 	switch {
 	case a.unseen:
 		return fmt.Errorf("nobody knows yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
+	case !a.held && a.late && !inBackground:
+		a.late = false
+		return nil
+	case !a.held && a.late:
+		return fmt.Errorf("nothing of %s is under way any more; take 'in background' out", a.name)
 	case !a.held:
 		return fmt.Errorf("nothing of %s is held here; a breakpoint such as 'hold before first DEL' comes first", a.name)
 	}
@@ -274,7 +286,8 @@ func (a *actor) giveUp() error {
 	for _, trap := range a.traps {
 		a.held = a.held || trap.Do != DropReply && trap.Do != Duplicate
 	}
-	a.pending, a.traps, a.unseen = nil, nil, false
+	a.late = a.late || a.held
+	a.pending, a.traps, a.unseen, a.held = nil, nil, false, false
 	return nil
 }
 

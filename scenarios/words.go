@@ -24,6 +24,7 @@ func phrases() []phrase {
 		{"work", VerbOp, history.OpWork},
 		{"await", VerbAwait, 0},
 		{"continue", VerbContinue, 0},
+		{"arrives late", VerbArrives, 0},
 		{"give up", VerbGiveUp, 0},
 		{"renews", VerbRenews, 0},
 		{"pause", VerbPause, 0},

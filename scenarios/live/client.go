@@ -43,6 +43,7 @@ type client struct {
 	skipped bool        // its last operation was skipped, so what refers to it is skipped as well
 	pending *operation  // the operation that has not been answered; nil: none
 	heldUp  *armed      // where something of it is stopped on the wire; nil: nowhere
+	late    *armed      // what is stopped there and no operation waits for any more; nil: nothing
 
 	inFlight atomic.Pointer[operation]
 }

@@ -183,17 +183,20 @@ func (r *reader) struck(b *beat) {
 			return
 		}
 		b.deed.spoilt = true
-		b.request = len(b.deed.requests)
-		if b.step.Fault == explore.LostReply {
-			b.request--
+		if b.step.Fault == explore.LateRequest {
+			b.deed.requests = append(b.deed.requests, b.step)
 		}
+		b.request = len(b.deed.requests) - 1
 	case explore.ServerJump, explore.Restart, explore.FailOver:
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
 }
 
-// lockName is the lock's key in the model. The keys of the resource begin with it.
-const lockName = "k"
+// The keys of the model that breakpoints count: the lock's, and that of the data.
+const (
+	lockName = "k"
+	dataName = "k:counter"
+)
 
 // counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
 func counts(step *explore.Step) bool {
@@ -204,7 +207,7 @@ func counts(step *explore.Step) bool {
 }
 
 func namesKey(command []string) bool {
-	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || strings.HasPrefix(word, lockName+":") })
+	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
 }
 
 // changes says whether a command may have changed what is on its server. A script with several keys may change those that are not

@@ -33,7 +33,7 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 			add(scenarios.HoldCopy, b.step, d.requests[:b.request])
 		}
 		held = nil
-		if interrupted(w.beats, i) && !strikes(b, explore.LostReply, explore.LateRequest) {
+		if interrupted(w.beats, i) && (!strikes(b, explore.LostReply, explore.LateRequest) || w.goesOn(b)) {
 			held = b
 		}
 	}

@@ -135,7 +135,8 @@ func (w *writer) act(i int, b *beat) error {
 		w.begin(i, b)
 	case t.stop && interruptedBefore(w.beats, i):
 		w.resume(b.who)
-		w.goOn(b.who, scenarios.VerbContinue, i)
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+		w.came(b.who, i)
 	}
 	if b.kind == explore.StepReturn {
 		delete(w.open, b.who)
@@ -151,17 +152,11 @@ func (w *writer) begin(i int, b *beat) {
 	w.came(b.who, i)
 }
 
-// goOn lets an operation go on by a verb.
-func (w *writer) goOn(who int, verb scenarios.Verb, i int) {
-	w.step(who, scenarios.Step{Verb: verb})
-	w.came(who, i)
-}
-
 // came says what the latest step came to: the operation is held up, or it has ended.
 func (w *writer) came(who, i int) {
 	t := w.open[who]
 	step := &w.out.Steps[len(w.out.Steps)-1]
-	if t.stop = w.stops(t.deed, i); t.stop {
+	if t.stop = w.stops(t.deed, i) || i > 0 && w.beats[i-1].deed == t.deed && interrupted(w.beats, i-1); t.stop {
 		step.Want = []scenarios.Result{scenarios.ResultHeldUp}
 		return
 	}
@@ -282,13 +277,18 @@ func (w *writer) lose(i int, b *beat) error {
 	}
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal})
-	w.goOn(b.who, scenarios.VerbAwait, i+1)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
+	w.came(b.who, i+1)
 	return nil
 }
 
-// goesOn says whether an operation sends more after it has lost a request or a reply.
+// goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
+// also when it is given up.
 func (w *writer) goesOn(b *beat) bool {
-	return len(b.deed.requests) > b.request+1 || b.step.Fault == explore.LateRequest && len(b.deed.requests) > b.request
+	if b.deed.outcome == history.Unknown {
+		return false
+	}
+	return len(b.deed.requests) > b.request+1
 }
 
 // arrive lets go what is late, or a copy.
@@ -299,7 +299,7 @@ func (w *writer) arrive(b *beat) error {
 	w.touch(b)
 	delete(w.late, b.who)
 	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
 	return nil
 }
 
