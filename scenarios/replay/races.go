@@ -32,30 +32,43 @@ const All = "all"
 // exploration; one that it stops has found nothing.
 func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, error) {
 	var races []Race
-	var all explore.Budget
-	for _, f := range explore.Faults() {
-		if f == explore.FailOver {
-			continue // nothing in the live world can do that
-		}
-		all[f] = 1
-		var alone explore.Budget
-		alone[f] = 1
-		race, err := first(ctx, lock, alone, 1, limit)
-		if err != nil {
-			return nil, err
-		}
-		if race != nil && len(race.Faults) > 0 {
-			races = append(races, Race{Lock: lock, Faults: f.String(), Trace: race})
-		}
-	}
-	race, err := first(ctx, lock, all, 2, limit)
+	worst, err := First(ctx, lock, limit)
 	if err != nil {
 		return nil, err
 	}
-	if race != nil {
-		races = append([]Race{{Lock: lock, Faults: All, Trace: race}}, races...)
+	if worst != nil {
+		races = append(races, *worst)
+	}
+	for _, f := range playable() {
+		var alone explore.Budget
+		alone[f] = 1
+		trace, err := first(ctx, lock, alone, 1, limit)
+		if err != nil {
+			return nil, err
+		}
+		if trace != nil && len(trace.Faults) > 0 {
+			races = append(races, Race{Lock: lock, Faults: f.String(), Trace: trace})
+		}
 	}
 	return races, nil
+}
+
+// First is the first race of a lock when two faults of any kinds may strike; nil: there is none.
+func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, error) {
+	var budget explore.Budget
+	for _, f := range playable() {
+		budget[f] = 1
+	}
+	trace, err := first(ctx, lock, budget, 2, limit)
+	if trace == nil || err != nil {
+		return nil, err
+	}
+	return &Race{Lock: lock, Faults: All, Trace: trace}, nil
+}
+
+// playable are the faults that a script can force.
+func playable() []explore.Fault {
+	return slices.DeleteFunc(explore.Faults(), func(f explore.Fault) bool { return f == explore.FailOver })
 }
 
 // first explores within growing bounds until the lock breaks.

@@ -35,7 +35,7 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	}
 	text := scenarios.Format(w.out)
 	if _, err := scenarios.Parse(lock.Name+".lab", text); err != nil {
-		return "", fmt.Errorf("the script of the trace makes no sense: %w\n%s", err, text)
+		return "", fmt.Errorf("no script forces this trace: %w", err)
 	}
 	return string(text), nil
 }
@@ -53,7 +53,7 @@ func title(t *explore.Trace) string {
 }
 
 func about(t *explore.Trace) []string {
-	lines := []string{"Found by trying every order of what clients, server and time can do. Nothing shorter breaks this lock so."}
+	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
 	for _, name := range t.Faults {
 		if fault, ok := explore.FaultByName(name); ok {
 			lines = append(lines, fmt.Sprintf("%s: %s.", name, fault.Meaning()))
@@ -190,10 +190,10 @@ func interruptedBefore(beats []*beat, i int) bool {
 	return false
 }
 
-// pass waits for what time brings. What it brings to the locks' own clocks comes by itself.
+// pass waits for a lease to end. What else time brings comes by itself.
 func (w *writer) pass(i int, b *beat) {
-	if i+1 < len(w.beats) && w.beats[i+1].kind == explore.StepTime {
-		return // and more of it
+	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
+		return // who tries in the end waits by itself; or more of it passes
 	}
 	if w.lock.Leaseless || !w.locked || b.step.At+b.step.Passed-w.touched < w.trace.Lease {
 		return
