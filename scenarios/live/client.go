@@ -57,6 +57,7 @@ type peer struct {
 	hello   protocol.Hello
 
 	paused  bool
+	broken  []*lockLink // whose connections were broken under an operation that went on; the process is to connect anew after it
 	crashed atomic.Bool // by order of the script
 
 	mu    sync.Mutex

@@ -185,6 +185,11 @@ func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Messag
 	}
 	outcome := outcomeOf(msg.Outcome)
 	cl.learn(op.op, outcome)
+	broken := cl.broken
+	cl.broken = nil
+	if err := cl.members[0].reconnect(ctx, broken); err != nil {
+		return "", err
+	}
 	if len(missed) > 0 && !op.gaveUp.Load() {
 		return "", notApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, describe(missed[0].want))
 	}
