@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
 )
 
@@ -19,6 +20,15 @@ type Race struct {
 
 // Name is the race in one word.
 func (r Race) Name() string { return r.Lock.Name + "-" + r.Faults }
+
+// Parsed is the script of the race, ready to be played.
+func (r Race) Parsed() (*scenarios.Script, error) {
+	text, err := Script(r.Lock, r.Trace)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(r.Name()+".lab", []byte(text))
+}
 
 // bounds are tried in this order; the first in which a lock breaks will do.
 func bounds() []explore.Config {

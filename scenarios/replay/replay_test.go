@@ -144,10 +144,9 @@ func play(t *testing.T, kind string, races map[string]replay.Race) {
 	var cases []live.Case
 	for _, name := range slices.Sorted(maps.Keys(races)) {
 		race := races[name]
-		text, err := replay.Script(race.Lock, race.Trace)
+		script, err := race.Parsed()
 		require.NoError(t, err, name)
-		script, err := scenarios.Parse(name+".lab", []byte(text))
-		require.NoError(t, err, name)
+		script.Name = name
 		subject := live.SubjectOf(race.Lock, as("worker"))
 		cases = append(cases, live.Plan([]*scenarios.Script{script}, []live.Subject{subject}, 1, live.Expect(nothing(t), impls.All()))...)
 	}
