@@ -65,6 +65,7 @@ const (
 	ByMatrix  = "matrix"                   // the reviewed matrix
 	ByLock    = "matrix, but for the data" // the same, for another workload than the one that was reviewed
 	ByCard    = "card"                     // the lock's own card
+	ByScript  = "script"                   // the script, of the lock that it was written for: at least so much is wrong
 	ByDefault = "default"                  // nobody knows the lock: it is expected to be safe
 	ByNeeds   = "needs"                    // the lock or the server lacks what the script says that it needs
 	// ByPromises: of a storm only that is expected, of a sound lock, that it breaks none of its promises, and of a broken one that
@@ -81,10 +82,18 @@ func (c Cell) Surprise() bool {
 		return false
 	case c.Expected.By == ByPromises && c.Verdict.Kind != NotApplicable:
 		return c.Verdict.breaksPromise() != (c.Expected.Verdict.Kind == Broken)
+	case c.Expected.By == ByScript:
+		return !c.Verdict.includes(c.Expected.Verdict)
 	case c.Expected.By == ByLock:
 		return !c.Verdict.sameButData(c.Expected.Verdict)
 	}
 	return !c.Verdict.Same(c.Expected.Verdict)
+}
+
+// includes says whether a verdict names all the anomalies of another.
+func (v Verdict) includes(least Verdict) bool {
+	names := v.Names()
+	return v.Kind == Broken && !slices.ContainsFunc(least.Names(), func(n Name) bool { return !slices.Contains(names, n) })
 }
 
 // sameButData holds a verdict under one workload against what was reviewed under another. What happened to the lock is the same;

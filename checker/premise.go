@@ -183,7 +183,7 @@ func (p *premises) fault(f *history.Fault) {
 // which may have returned by the time at which the fault is recorded.
 func onWire(f injury) bool {
 	switch f.name {
-	case "hold", "hold-reply", "reply-lost", "duplicate":
+	case "hold", "hold-reply", "reply-lost", "duplicate", "hold-copy":
 		return true
 	}
 	return false

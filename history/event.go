@@ -188,7 +188,7 @@ const Stall = "stall"
 
 // Fault is a disturbance that the lab caused.
 type Fault struct {
-	// Name is pause, crash, thread-death, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, skew, clock-jump, restart
+	// Name is pause, crash, thread-death, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, hold-copy, skew, clock-jump, restart
 	// or operator.
 	Name   string
 	Target string // the client or server that it hits

@@ -26,6 +26,8 @@ func faultWord(name string) string {
 		return "request held on the wire"
 	case "hold-reply":
 		return "reply held on the wire"
+	case "hold-copy":
+		return "copy held on the wire"
 	case "skew":
 		return "clock wrong"
 	}

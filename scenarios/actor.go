@@ -20,8 +20,10 @@ type actor struct {
 	traps []Trap
 	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
 	unseen bool
-	held   bool // a request or reply is held on the wire
-	breaks int  // how often its process had lost its connections when the pending operation began
+	held   bool   // a request or reply is held on the wire
+	catch  Action // what it was held by
+	late   bool   // something is held that no operation waits for: a request that was given up, or a copy
+	breaks int    // how often its process had lost its connections when the pending operation began
 }
 
 // host is the process of one or several actors.
@@ -74,6 +76,11 @@ func (a *actor) act(step Step) error {
 		return a.await()
 	case VerbContinue:
 		return a.goOn(step.Async)
+	case VerbArrives:
+		if !a.late {
+			return fmt.Errorf("nothing of %s is late; a request that was held and then given up is, or a copy", a.name)
+		}
+		a.late = false
 	case VerbGiveUp:
 		return a.giveUp()
 	case VerbWaits:
@@ -200,7 +207,7 @@ func (a *actor) start(step Step) error {
 	if !a.acquired {
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
-	if a.held && len(step.Traps) > 0 {
+	if (a.held || a.late) && len(step.Traps) > 0 {
 		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
 	}
 	a.pending, a.traps, a.unseen, a.breaks = &step, step.Traps, step.Async, a.host.breaks
@@ -217,9 +224,10 @@ func (a *actor) run() {
 		trap := a.traps[0]
 		a.traps = a.traps[1:]
 		if trap.Do == HoldRequest || trap.Do == HoldReply {
-			a.held = true
+			a.held, a.catch = true, trap.Do
 			return
 		}
+		a.late = a.late || trap.Do == HoldCopy
 		waits = trap.Do == DropReply
 	}
 	if !waits {
@@ -235,7 +243,10 @@ func (a *actor) await() error {
 		a.unseen = false
 		a.run()
 	case a.held && a.host.breaks > a.breaks:
-		a.held, a.pending = false, nil // the operation ends by itself
+		// The operation goes on by itself. A request that is held may still arrive.
+		a.late = a.late || a.catch == HoldRequest
+		a.held, a.breaks = false, a.host.breaks
+		a.run()
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)
 	default:
@@ -248,6 +259,11 @@ func (a *actor) goOn(inBackground bool) error {
 	switch {
 	case a.unseen:
 		return fmt.Errorf("nobody knows yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
+	case !a.held && a.late && !inBackground:
+		a.late = false
+		return nil
+	case !a.held && a.late:
+		return fmt.Errorf("nothing of %s is under way any more; take 'in background' out", a.name)
 	case !a.held:
 		return fmt.Errorf("nothing of %s is held here; a breakpoint such as 'hold before first DEL' comes first", a.name)
 	}
@@ -268,9 +284,10 @@ func (a *actor) giveUp() error {
 		return fmt.Errorf("%s has nothing under way to give up", a.name)
 	}
 	for _, trap := range a.traps {
-		a.held = a.held || trap.Do == HoldRequest || trap.Do == HoldReply
+		a.held = a.held || trap.Do != DropReply && trap.Do != Duplicate
 	}
-	a.pending, a.traps, a.unseen = nil, nil, false
+	a.late = a.late || a.held
+	a.pending, a.traps, a.unseen, a.held = nil, nil, false, false
 	return nil
 }
 

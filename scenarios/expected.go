@@ -147,6 +147,9 @@ func (m *Matrix) sorted() []row {
 	return rows
 }
 
+// Verdict is the expectation as a verdict.
+func (e Expectation) Verdict() checker.Verdict { return broken(e.Anomalies) }
+
 // broken is a verdict that names the anomalies in the order of their definitions, and knows nothing else about them.
 func broken(names []checker.Name) checker.Verdict {
 	v := checker.Verdict{Kind: checker.Broken}

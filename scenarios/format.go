@@ -21,6 +21,7 @@ func Format(s *Script) []byte {
 	headers := [][2]string{
 		{"source", s.Source}, {"workload", s.workWords()}, {"lease", span(s.Lease)}, {"clients", strings.Join(s.Actors(), " ")},
 		{"other-key", strings.Join(s.OtherKey, " ")}, {"servers", s.serversWord()}, {"needs", strings.Join(stringsOf(s.Needs), " ")},
+		{"expect", s.Expect.String()},
 	}
 	width := len("clients")
 	if s.workWords() != "" {
@@ -40,6 +41,11 @@ func Format(s *Script) []byte {
 		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Subject(), step.says())
 	}
 	return out.Bytes()
+}
+
+// String is the expectation as scripts write it: "getset overwrite, early-grant"; empty where there is none.
+func (e Expectation) String() string {
+	return strings.TrimSpace(e.Lock + " " + strings.Join(stringsOf(e.Anomalies), ", "))
 }
 
 // serversWord is the number of servers; "" where the script names none.

@@ -36,6 +36,7 @@ func TestFormatIsCanonical(t *testing.T) {
 #   more
 clients C1,Bob
 lease 60s
+expect getset overwrite early-grant
 Bob acquire duplicate first write drop reply of second DEL in background within 1.50 leases
 Bob  give up=>unknown|no
   wait   until freed  # at last
@@ -49,6 +50,7 @@ C1 heal
 #   more
 lease    1m
 clients  C1 Bob
+expect   getset overwrite, early-grant
 
 Bob  acquire within 1.5 leases in background duplicate first write, drop reply of second DEL
 Bob  give up => unknown | no

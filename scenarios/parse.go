@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/locklab/locklab/checker"
 )
 
 // Bounds of a script.
@@ -173,6 +175,8 @@ func (p *parser) header(name string, l line) error {
 		return p.workload(words)
 	case "servers":
 		return p.servers(words)
+	case "expect":
+		return p.expect(words)
 	case "other-key":
 		p.script.OtherKey = words
 		return nil
@@ -208,6 +212,32 @@ func isName(name string) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 	}
 	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, strange) && unicode.IsLetter(rune(name[0]))
+}
+
+// expect reads what the script shows of the lock that it was written for: "getset overwrite, early-grant".
+func (p *parser) expect(words []string) error {
+	if len(words) == 1 {
+		return fmt.Errorf("what is expected of %s? Write it as 'expect %s double-holder'", words[0], words[0])
+	}
+	p.script.Expect.Lock = words[0]
+	for i, word := range words[1:] {
+		if !slices.Contains(anomalies(), word) {
+			return unknownWord("anomaly", word, anomalies())
+		}
+		if slices.Contains(words[1:i+1], word) {
+			return fmt.Errorf("anomaly %q is named twice", word)
+		}
+		p.script.Expect.Anomalies = append(p.script.Expect.Anomalies, checker.Name(word))
+	}
+	return nil
+}
+
+func anomalies() []string {
+	var names []string
+	for _, d := range checker.Definitions() {
+		names = append(names, string(d.Name))
+	}
+	return names
 }
 
 func (p *parser) needs(words []string) error {

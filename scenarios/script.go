@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 )
 
@@ -22,11 +23,18 @@ type Script struct {
 	OtherKey []string
 	Servers  int // how many lock servers there are, S1 and so on; zero: as many as the lock uses
 	Needs    []Need
+	Expect   Expectation
 	Steps    []Step
 
 	Workload history.Workload // what is done under the lock; empty: whatever the user chooses
 	Stock    int64            // with which a sale begins
 	Lent     bool             // the workload is the user's choice and not the script's own
+}
+
+// Expectation is what a script shows of the lock that it was written for. Of another lock it says nothing.
+type Expectation struct {
+	Lock      string // empty: the script expects nothing
+	Anomalies []checker.Name
 }
 
 // Slower is the script with every length of time in it multiplied, so that it tells the same story at another pace.
@@ -90,6 +98,7 @@ const (
 	VerbOp          Verb = iota + 1 // acquire, release, renew, check, work
 	VerbAwait                       // await: wait for the operation in the background
 	VerbContinue                    // continue: let the held request or reply go, then wait for the operation or its next trap
+	VerbArrives                     // arrives late: let go what its operation waits for no more: a request that was given up, or a copy
 	VerbGiveUp                      // give up: the client cancels its operation, and the lab waits for its answer
 	VerbRenews                      // renews hold reply of first write: wait until its lock renews itself in the background, and stop that
 	VerbPause                       // pause, resume: SIGSTOP, SIGCONT
@@ -150,6 +159,7 @@ const (
 	HoldReply                     // hold reply of first write
 	DropReply                     // drop reply of first write
 	Duplicate                     // duplicate first removal
+	HoldCopy                      // hold copy of first removal: it is carried out now, and once more when it is let go
 )
 
 // Match says which requests that touch the lock's key (for work: the resource's key) a trap counts.

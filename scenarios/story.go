@@ -107,5 +107,5 @@ func holds(t Trap) bool { return t.Do == HoldRequest || t.Do == HoldReply }
 
 // stops says whether an operation with these traps cannot simply run to its end.
 func stops(traps []Trap) bool {
-	return slices.ContainsFunc(traps, func(t Trap) bool { return t.Do != Duplicate })
+	return slices.ContainsFunc(traps, func(t Trap) bool { return t.Do != Duplicate && t.Do != HoldCopy })
 }

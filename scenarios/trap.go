@@ -19,6 +19,7 @@ func trapPhrases() []trapPhrase {
 		{"hold reply of", HoldReply},
 		{"drop reply of", DropReply},
 		{"duplicate", Duplicate},
+		{"hold copy of", HoldCopy},
 	}
 }
 

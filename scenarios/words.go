@@ -24,6 +24,7 @@ func phrases() []phrase {
 		{"work", VerbOp, history.OpWork},
 		{"await", VerbAwait, 0},
 		{"continue", VerbContinue, 0},
+		{"arrives late", VerbArrives, 0},
 		{"give up", VerbGiveUp, 0},
 		{"renews", VerbRenews, 0},
 		{"pause", VerbPause, 0},
@@ -74,7 +75,7 @@ func wordsFor(all []phrase, verb Verb, op history.Op) string {
 }
 
 func headers() []string {
-	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs"}
+	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs", "expect"}
 }
 
 func ordinals() []string {

@@ -59,9 +59,10 @@ func (s *session) describe(f *flight, request resp.Request) {
 		f.op, f.id = s.tap.cfg.Current(s.client)
 		f.traps = s.tap.spring(s.client, f, request.Args)
 	}
-	if f.meets(Duplicate) {
+	if f.meets(Duplicate) || f.meets(HoldCopy) {
 		f.raw = slices.Clone(request.Raw)
 	}
+	s.remember(f, request.Raw)
 }
 
 // expects counts the messages with which the server will answer.

@@ -21,7 +21,8 @@ type session struct {
 	up     net.Conn // to the server
 	in     *resp.Reader
 	back   *resp.Reader
-	kept   []byte // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
+	begun  [][]byte // the transaction so far, if a trap may want a copy of it
+	kept   []byte   // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
 	out    *outbox
 	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
 
@@ -294,6 +295,10 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		return true
 	}
 	for _, trap := range f.traps {
+		if trap.point.Action == HoldCopy {
+			s.keepCopy(trap, *f)
+			continue
+		}
 		close(trap.delivered)
 	}
 	if f.meets(DropReply) {
@@ -305,7 +310,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 			return false
 		}
 	}
-	if f.raw == nil {
+	if !f.meets(Duplicate) {
 		s.out.deliver(reply.Raw)
 		return true
 	}

@@ -24,6 +24,9 @@ const (
 	// Duplicate lets the request through twice in a row. The client gets the first reply, once the server has answered both (a
 	// command that may block: once it has been sent again), so that both fall within the client's operation.
 	Duplicate
+	// HoldCopy lets the request through, and once more after Release, on a connection of its own. Nobody gets the second reply.
+	// The copy of an EXEC is that of the whole transaction.
+	HoldCopy
 )
 
 // Background as the ID of a Breakpoint means the requests that belong to no operation in flight.
@@ -73,12 +76,13 @@ func (ts *Traps) Arm(point Breakpoint) *Trap {
 	return trap
 }
 
-// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered. All but a held
+// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered, or its copy is
+// held. All but a held
 // request have been recorded by then.
 func (t *Trap) Reached() <-chan struct{} { return t.reached }
 
-// Delivered is closed when the request has been answered by the server and recorded, whether or not its client is still
-// there. It stays open if the connection to the server ended first.
+// Delivered is closed when the request, or its copy, has been answered by the server and recorded, whether or not its client is
+// still there. It stays open if the connection to the server ended first.
 func (t *Trap) Delivered() <-chan struct{} { return t.delivered }
 
 // Release lets go what is held, or what would be.

@@ -134,6 +134,54 @@ func TestDuplicate(t *testing.T) {
 	assert.True(t, events[2].Detail.Command.ReplyDropped)
 }
 
+func TestHeldCopy(t *testing.T) {
+	b := setUp(t, startMini(t))
+	b.during("C1", 3)
+	c, other := b.dial("C1"), b.dial("C2")
+	c.do("SET", "lock", "a")
+	trap := b.Arm(firstDEL(HoldCopy))
+	assert.Equal(t, "1", c.do("DEL", "lock"), "its client does not notice")
+	await(t, "the copy is held", trap.Reached())
+	b.during("C1", 0)
+	assert.Equal(t, "OK", other.do("SET", "lock", "b"))
+	pending(t, "delivered", trap.Delivered())
+	trap.Release()
+	await(t, "the copy is delivered", trap.Delivered())
+	assert.Equal(t, "PONG", c.do("PING"), "nobody gets its reply")
+	events := b.recorded(4)
+	copied := events[3]
+	assert.Equal(t, "C1: DEL lock = 1", asWritten(events)[3])
+	assert.Equal(t, int64(3), copied.ID)
+	assert.True(t, copied.Detail.Command.Again)
+	assert.True(t, copied.Detail.Command.Late)
+	assert.Equal(t, history.EffectRemoved, copied.Detail.Command.Changes[0].Effect(copied.Detail.Command.Asked))
+}
+
+func TestHeldCopyOfATransaction(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c, other := b.dial("C1"), b.dial("C2")
+	c.do("SET", "lock", "a")
+	trap := b.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchCommand, Command: "EXEC"}, Action: HoldCopy})
+	c.do("MULTI")
+	c.do("DEL", "lock")
+	assert.Equal(t, "[1]", c.do("EXEC"))
+	await(t, "the copy is held", trap.Reached())
+	other.do("SET", "lock", "b")
+	trap.Release()
+	await(t, "the copy is delivered", trap.Delivered())
+	assert.Equal(t, "nil", other.do("GET", "lock"))
+}
+
+// TestCloseForgetsCopies: a tap that is closed does not wait for a copy that nobody has let go.
+func TestCloseForgetsCopies(t *testing.T) {
+	b := setUp(t, startMini(t))
+	trap := b.Arm(firstDEL(HoldCopy))
+	b.dial("C1").do("DEL", "lock")
+	await(t, "the copy is held", trap.Reached())
+	require.NoError(t, b.Close())
+	pending(t, "delivered", trap.Delivered())
+}
+
 // The client's operation ends with the reply, and the duplicate must not come after that.
 func TestReplyWaitsForTheDuplicate(t *testing.T) {
 	for name, second := range map[string]string{"answered": ":0\r\n", "the connection ends first": ""} {

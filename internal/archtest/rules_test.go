@@ -47,8 +47,9 @@ func rules() map[string]rule {
 			"history", "impls", "checker", "sim", "worker/protocol", "worker/work",
 			"faults/commands", "faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
 		}},
-		"report":   {own: []string{"history", "checker"}},
-		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
+		"scenarios/replay": {own: []string{"history", "impls", "checker", "scenarios", "sim/explore"}, pure: true},
+		"report":           {own: []string{"history", "checker"}},
+		"locktest":         {own: []string{"history", "scenarios", "sim", "worker"}},
 		"cmd/lab": {
 			own: []string{
 				"history", "scenarios", "worker", "report",

@@ -138,7 +138,7 @@ func (o Order) of(cases []Case) []int {
 }
 
 // Expect says what a subject should come to in a script: what the reviewed matrix says, if the script comes with the lab; else
-// what the lock's card says; else that it is safe. Where the workload is not the one that was reviewed, the matrix counts but for
+// what the script says, if it was written for the lock; else what the lock's card says; else that it is safe. Where the workload is not the one that was reviewed, the matrix counts but for
 // the data.
 func Expect(matrix *scenarios.Matrix, specs []impls.Spec) func(*scenarios.Script, Subject) checker.Expected {
 	return func(script *scenarios.Script, subject Subject) checker.Expected {
@@ -147,6 +147,9 @@ func Expect(matrix *scenarios.Matrix, specs []impls.Spec) func(*scenarios.Script
 				expected.By = checker.ByLock
 			}
 			return expected
+		}
+		if script.Expect.Lock == subject.Name {
+			return checker.Expected{Verdict: script.Expect.Verdict(), By: checker.ByScript}
 		}
 		return expectedByCard(specs, subject.Name)
 	}

@@ -30,6 +30,8 @@ func TrapFault(do scenarios.Action) string {
 		return "hold-reply"
 	case scenarios.DropReply:
 		return "reply-lost"
+	case scenarios.HoldCopy:
+		return "hold-copy"
 	}
 	return "duplicate"
 }

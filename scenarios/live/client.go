@@ -40,6 +40,7 @@ type client struct {
 	cells.Belief
 	pending *operation // the operation that has not been answered; nil: none
 	heldUp  *armed     // where something of it is stopped on the wire; nil: nowhere
+	late    *armed     // what is stopped there and no operation waits for any more; nil: nothing
 
 	inFlight atomic.Pointer[operation]
 }
@@ -53,6 +54,7 @@ type peer struct {
 	hello   protocol.Hello
 
 	paused  bool
+	broken  []*lockLink // whose connections were broken under an operation that went on; the process is to connect anew after it
 	crashed atomic.Bool // by order of the script
 
 	mu    sync.Mutex

@@ -20,6 +20,7 @@ var actions = map[scenarios.Action]tap.Action{
 	scenarios.HoldReply:   tap.HoldReply,
 	scenarios.DropReply:   tap.DropReply,
 	scenarios.Duplicate:   tap.Duplicate,
+	scenarios.HoldCopy:    tap.HoldCopy,
 }
 
 var sides = map[scenarios.Side]network.Side{

@@ -123,6 +123,8 @@ func (cl *client) spring(op *operation) (heldUp bool) {
 	case scenarios.HoldRequest, scenarios.HoldReply:
 		cl.heldUp = &trap
 		return true
+	case scenarios.HoldCopy:
+		cl.late = &trap
 	case scenarios.DropReply:
 		return len(op.traps) == 0
 	}
@@ -171,6 +173,11 @@ func (cl *client) finish(ctx context.Context, op *operation, msg protocol.Messag
 	}
 	outcome := outcomeOf(msg.Outcome)
 	cl.Learn(op.op, outcome, cl.cell.traits.Reentrant)
+	broken := cl.broken
+	cl.broken = nil
+	if err := cl.members[0].reconnect(ctx, broken); err != nil {
+		return "", err
+	}
 	if len(missed) > 0 && !op.gaveUp.Load() {
 		return "", cells.NotApplicable("%s's %v returned %v without %s", cl.name, op.op, outcome, cells.Describe(missed[0].want))
 	}
@@ -199,19 +206,31 @@ func (cl *client) settleWithin(ctx context.Context, patience time.Duration) (sce
 }
 
 // letGo lets go what is held of an operation, and waits for the operation to come to something, unless that is to happen in the
-// background. If the client has given the operation up meanwhile, it waits until the server has carried the request out all the
-// same.
+// background. A renewal that nobody waits for has been let go when the server has carried it out.
 func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Result, error) {
 	held := cl.heldUp
 	cl.heldUp = nil
 	cl.cell.fault(cells.TrapFault(held.want.Do), cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
 	held.Release()
-	if inBackground {
+	switch {
+	case inBackground:
 		return scenarios.ResultDone, nil
-	}
-	if cl.pending != nil {
+	case cl.pending != nil:
 		return cl.settle(ctx)
 	}
+	return cl.delivered(ctx, held)
+}
+
+// arrives lets go what no operation waits for, and waits until the server has carried it out.
+func (cl *client) arrives(ctx context.Context) (scenarios.Result, error) {
+	held := cl.late
+	cl.late = nil
+	cl.cell.fault(cells.TrapFault(held.want.Do), cl.name, history.PhaseRecover, strings.Join(held.Args(), " "))
+	held.Release()
+	return cl.delivered(ctx, held)
+}
+
+func (cl *client) delivered(ctx context.Context, held *armed) (scenarios.Result, error) {
 	select {
 	case <-held.Delivered():
 		return scenarios.ResultDone, nil
@@ -232,8 +251,17 @@ func (cl *client) giveUp(ctx context.Context) (scenarios.Result, error) {
 		if !ok {
 			return "", cl.gone()
 		}
-		return cl.finish(ctx, op, msg)
+		result, err := cl.finish(ctx, op, msg)
+		cl.forget()
+		return result, err
 	case <-ctx.Done():
 		return "", cl.silent(ctx, protocol.Cancel)
+	}
+}
+
+// forget turns what is held of an operation into something late: the operation does not wait for it any more.
+func (cl *client) forget() {
+	if cl.heldUp != nil {
+		cl.late, cl.heldUp = cl.heldUp, nil
 	}
 }

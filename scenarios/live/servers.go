@@ -198,6 +198,11 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 	if healed == nil {
 		return cells.Undecided("the link of %s is whole", cl.name)
 	}
+	if slices.ContainsFunc(cl.members, func(m *client) bool { return m.pending != nil && m.heldUp != nil }) {
+		// The operation goes on at once, on new connections that an order to connect anew would break.
+		cl.broken = append(cl.broken, broken...)
+		return nil
+	}
 	return cl.reconnect(ctx, broken)
 }
 

@@ -74,8 +74,17 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		if cl.pending == nil {
 			return "", cells.Undecided("line %d: %s has nothing in the background", step.Line, cl.name)
 		}
+		cl.forget() // it goes on by itself
 		return cl.settle(ctx)
+	case scenarios.VerbArrives:
+		if cl.late == nil {
+			return "", cells.Undecided("line %d: nothing of %s is late", step.Line, cl.name)
+		}
+		return cl.arrives(ctx)
 	case scenarios.VerbContinue:
+		if cl.heldUp == nil && cl.late != nil {
+			return cl.arrives(ctx)
+		}
 		if cl.heldUp == nil {
 			return "", cells.Undecided("line %d: nothing of %s is held up", step.Line, cl.name)
 		}

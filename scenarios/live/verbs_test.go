@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -14,9 +15,16 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
+// allVerbs are those of both worlds and those of this one.
+func allVerbs() map[string]verbs.Test {
+	all := verbs.Tests()
+	maps.Copy(all, verbs.Live())
+	return all
+}
+
 func TestEveryVerb(t *testing.T) {
 	s := openStage(t, nil)
-	for name, test := range verbs.Tests() {
+	for name, test := range allVerbs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cell, events := s.play(t, script(t, name, test.Text), subject(t, test.Lock))
@@ -26,7 +34,7 @@ func TestEveryVerb(t *testing.T) {
 			switch name {
 			case "delay":
 				assert.GreaterOrEqual(t, took(t, events, history.OpCheck), 80*time.Millisecond)
-			case "duplicate":
+			case "duplicate", "hold a copy":
 				assert.Equal(t, 1, again(events))
 			}
 		})
@@ -65,7 +73,7 @@ func TestNoVerbIsForgotten(t *testing.T) {
 	ops := map[history.Op]bool{history.OpRenew: true} // no lock that comes with the lab can be renewed by its user
 	actions := map[scenarios.Action]bool{}
 	sides := map[scenarios.Side]bool{}
-	for name, test := range verbs.Tests() {
+	for name, test := range allVerbs() {
 		for _, step := range script(t, name, test.Text).Steps {
 			seen[step.Verb], ops[step.Op] = true, true
 			if step.Verb == scenarios.VerbCutOff {
@@ -82,7 +90,7 @@ func TestNoVerbIsForgotten(t *testing.T) {
 	for op := history.OpAcquire; op <= history.OpWork; op++ {
 		assert.True(t, ops[op], op.String())
 	}
-	for action := scenarios.HoldRequest; action <= scenarios.Duplicate; action++ {
+	for action := scenarios.HoldRequest; action <= scenarios.HoldCopy; action++ {
 		assert.True(t, actions[action], "action %d", action)
 	}
 	assert.Len(t, sides, 3)

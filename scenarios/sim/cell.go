@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/faults/commands"
@@ -53,7 +54,10 @@ func newCell(w *World, cs cells.Case, spec impls.Spec) *cell {
 
 // play sets the scene and carries out the script.
 func (c *cell) play(ctx context.Context) error {
-	if c.lacks = c.traits.Lack(c.script); c.lacks != "" {
+	if c.lacks = c.traits.Lack(c.script); c.lacks == "" && holdsCopies(c.script) {
+		c.lacks = "the model does not hold back copies, nor what is late beside what is held"
+	}
+	if c.lacks != "" {
 		return cells.NotApplicable("%s", c.lacks)
 	}
 	c.setUp()
@@ -216,4 +220,12 @@ func (c *cell) fault(name, target string, phase history.Phase, what string) {
 	c.rec.Add(history.Event{Kind: history.KindFault, Client: target, Lock: c.lockKey, Detail: &history.Detail{
 		Fault: &history.Fault{Name: name, Target: target, Phase: phase, What: what},
 	}})
+}
+
+// holdsCopies says whether a script does what only the live world knows.
+func holdsCopies(script *scenarios.Script) bool {
+	return slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
+		return step.Verb == scenarios.VerbArrives ||
+			slices.ContainsFunc(step.Traps, func(t scenarios.Trap) bool { return t.Do == scenarios.HoldCopy })
+	})
 }

@@ -24,6 +24,8 @@ type Trace struct {
 	Verdict checker.Verdict
 	// Anomalies are those that the last step shows.
 	Anomalies []checker.Name
+	// Ending says of which clients the operation under way at the end would end with the reply that is on its way to them.
+	Ending []bool
 }
 
 // StepKind is the kind of a step.
@@ -102,6 +104,7 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 			return nil, err
 		}
 	} else {
+		r.trace.Ending = x.ending(s)
 		r.end(x.counter(s))
 	}
 	r.trace.Verdict = checker.Judge(r.trace.Events, checker.Options{})

@@ -1,0 +1,75 @@
+package tap
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/locklab/locklab/faults/resp"
+)
+
+// remember keeps what a transaction consists of, where a trap waits for something of this client.
+func (s *session) remember(f *flight, raw []byte) {
+	switch {
+	case f.Name == "MULTI":
+		s.begun = nil
+	case !f.queued:
+		return
+	}
+	if s.tap.traps.watch(s.client) {
+		s.begun = append(s.begun, slices.Clone(raw))
+	}
+}
+
+// keepCopy keeps a copy of a request that has been carried out, until its trap is released.
+func (s *session) keepCopy(trap *Trap, f flight) {
+	f.again, f.turn = true, false
+	twin := &session{tap: s.tap, client: s.client, number: s.tap.conns.Add(1)}
+	if f.Name == "EXEC" {
+		twin.begun = s.begun
+	}
+	if s.tap.begin(func() { twin.sendCopy(trap, &f) }) {
+		close(trap.reached)
+	}
+}
+
+// sendCopy delivers a copy once its trap is released. If the server is gone by then, so is the copy.
+func (s *session) sendCopy(trap *Trap, f *flight) {
+	select {
+	case <-trap.released:
+	case <-s.tap.ctx.Done():
+		return
+	}
+	up, err := dial(s.tap.ctx, s.tap.cfg.Upstream)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	defer context.AfterFunc(s.tap.ctx, func() { up.Close() })()
+	s.up, s.out, s.back = up, newOutbox(up, 0), resp.NewReader(up, s.tap.cfg.Limits)
+	if _, err := s.exchange(resp.AppendCommand(nil, "SELECT", strconv.Itoa(f.db))); err != nil || !s.tap.takeTurn() {
+		return
+	}
+	f.turn = true
+	defer s.land(f)
+	s.prepare(f)
+	reply, err := s.exchange(append(s.begun, f.raw)...)
+	if err != nil {
+		return
+	}
+	s.record(f, &reply)
+	close(trap.delivered)
+}
+
+// exchange sends requests and reads their replies, and returns the last.
+func (s *session) exchange(requests ...[]byte) (reply resp.Reply, err error) {
+	if _, err := s.up.Write(slices.Concat(requests...)); err != nil {
+		return reply, err
+	}
+	for range requests {
+		if reply, err = s.back.ReadReply(); err != nil {
+			break
+		}
+	}
+	return reply, err
+}

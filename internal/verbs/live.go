@@ -1,0 +1,38 @@
+package verbs
+
+// Live are those that only the live world knows.
+func Live() map[string]Test {
+	return map[string]Test{
+		"hold a copy": {"setpx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release hold copy of first DEL => ok
+			C2 acquire => ok
+			C1 arrives late`,
+			"wrongful-delete", []string{"C1 sends DEL", "C1 hold-copy: effective", "C1 release: ok", "C2 acquire: ok", "C1 hold-copy: recover",
+				"C1 sends DEL again late unheard"}},
+
+		"a copy of a transaction": {"setnx-watch", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release hold copy of first EXEC => ok
+			C2 acquire => ok
+			C1 continue => done`,
+			"wrongful-delete", []string{"C1 sends exec", "C1 hold-copy: effective", "C1 release: ok", "C2 acquire: ok", "C1 sends exec again late unheard"}},
+
+		"late beside what is held": {"setpx-del-resend", `
+			lease 60s
+			clients C1 C2
+			C1 acquire hold before first SET, hold before second SET => held-up
+			C1 lose replies
+			C1 heal
+			C1 await => held-up
+			C1 arrives late
+			C1 continue => no
+			C2 acquire => no`,
+			"ghost-lock", []string{"C1 hold: effective", "C1 hold: effective", "C1 hold: recover", "C1 sends SET", "C1 hold: recover",
+				"C1 sends SET", "C1 acquire: no", "C2 acquire: no"}},
+	}
+}

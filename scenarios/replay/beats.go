@@ -1,0 +1,237 @@
+// Package replay writes scripts that show live what an exploration has found: a trace of the model becomes a .lab file whose
+// breakpoints, faults and waits force the same order. It writes only what needs forcing: what comes out the same without is left out,
+// and what nobody else notices moves to where it needs no breakpoint. The checker says of each such change whether the trace still
+// shows its anomalies.
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// beat is one thing in a trace that has a place of its own in the story.
+type beat struct {
+	kind    explore.StepKind
+	step    *explore.Step
+	who     int   // the client; nobody: the lab
+	deed    *deed // the operation that it is a part of; nil: it is part of none
+	request int   // which of the deed's requests it is about
+	server  int   // where it takes effect
+	changes bool  // what is there
+	events  []history.Event
+}
+
+// Who is no client, and where there is no server.
+const (
+	nobody  = -1
+	nowhere = -2
+)
+
+// deed is an operation.
+type deed struct {
+	op       history.Op
+	requests []*explore.Step // those that breakpoints count
+	outcome  history.Outcome
+	returned bool
+	ending   bool // it has not returned when the trace ends, and would with the next reply
+	changed  bool // it changed what is on a server
+	spoilt   bool // a fault struck one of its requests
+}
+
+// tale is a trace, taken apart.
+type tale struct {
+	trace    *explore.Trace
+	prologue []history.Event // who takes part
+	beats    []*beat
+	trial    []*beat // what happens from when a fresh client tries, in the end; empty: none does
+	epilogue []history.Event
+}
+
+func newTale(t *explore.Trace) *tale {
+	var rest []history.Event
+	out := &tale{trace: t}
+	for _, e := range t.Events {
+		switch e.Kind {
+		case history.KindOpen:
+			e.At = 0
+			out.prologue = append(out.prologue, e)
+		case history.KindFinal, history.KindEnd:
+			out.epilogue = append(out.epilogue, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	r := &reader{rest: rest, deeds: map[int64]*deed{}, open: map[int]*deed{}, deaf: map[int]bool{}}
+	for i := range t.Steps {
+		b := r.read(&t.Steps[i])
+		switch {
+		case b == nil:
+		case len(out.trial) > 0 || isTrial(b):
+			out.trial = append(out.trial, b)
+		default:
+			out.beats = append(out.beats, b)
+		}
+	}
+	out.beats = withoutEcho(out.beats)
+	for who, d := range r.open {
+		d.ending = who < len(t.Ending) && t.Ending[who]
+	}
+	return out
+}
+
+// isTrial says whether a fresh client begins to try.
+func isTrial(b *beat) bool {
+	return b.kind == explore.StepCall && b.events[0].Detail != nil && b.events[0].Detail.Bound > 0
+}
+
+// withoutEcho takes out the reply that comes with an operation's return: they are one.
+func withoutEcho(beats []*beat) []*beat {
+	echo := map[*beat]bool{}
+	last := map[int]*beat{}
+	for _, b := range beats {
+		if before := last[b.who]; b.kind == explore.StepReturn && before != nil && before.kind == explore.StepReply {
+			echo[before] = true
+		}
+		last[b.who] = b
+	}
+	return slices.DeleteFunc(beats, func(b *beat) bool { return echo[b] })
+}
+
+// reader goes through the steps of a trace and the events that belong to them.
+type reader struct {
+	rest  []history.Event
+	deeds map[int64]*deed
+	open  map[int]*deed // by client
+	deaf  map[int]bool  // the client's next reply is to a request that does not count
+}
+
+// take takes the next event if it is of a kind.
+func (r *reader) take(kinds ...history.Kind) []history.Event {
+	if len(r.rest) == 0 || !slices.Contains(kinds, r.rest[0].Kind) {
+		return nil
+	}
+	taken := r.rest[:1:1]
+	r.rest = r.rest[1:]
+	return taken
+}
+
+// read makes a beat of a step; nil: it has no place of its own.
+func (r *reader) read(step *explore.Step) *beat {
+	b := &beat{kind: step.Kind, step: step, who: step.Client, server: nowhere}
+	switch step.Kind {
+	case explore.StepCall:
+		b.events = r.take(history.KindCall)
+		b.deed = &deed{op: step.Op}
+		r.deeds[step.ID], r.open[step.Client] = b.deed, b.deed
+	case explore.StepReturn:
+		b.events = r.take(history.KindReturn)
+		b.deed = r.open[step.Client]
+		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome
+		delete(r.open, step.Client)
+	case explore.StepServe, explore.StepArrive:
+		b.events = r.take(history.KindCommand)
+		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
+		if !counts(step) {
+			r.deaf[step.Client] = step.Kind == explore.StepServe && !step.Beside
+			return nil
+		}
+		r.served(b)
+	case explore.StepReply:
+		if step.Beside || r.deaf[step.Client] {
+			r.deaf[step.Client] = r.deaf[step.Client] && step.Beside
+			return nil
+		}
+		b.deed = r.open[step.Client]
+		b.request = len(b.deed.requests) - 1
+	case explore.StepFault:
+		r.struck(b)
+	case explore.StepTime:
+		b.who = nobody
+	case explore.StepNotice:
+		b.events = r.take(history.KindLost, history.KindValid)
+	case explore.StepExpire:
+		b.deed = r.open[step.Client]
+	default:
+		return nil
+	}
+	return b
+}
+
+// served notes a request with its operation.
+func (r *reader) served(b *beat) {
+	d := r.deeds[b.step.ID]
+	if d == nil || b.kind == explore.StepArrive {
+		return
+	}
+	b.deed, b.request = d, len(d.requests)
+	d.requests = append(d.requests, b.step)
+	d.changed = d.changed || b.changes
+}
+
+func (r *reader) struck(b *beat) {
+	b.events = r.take(history.KindFault)
+	who := b.step.Client
+	switch b.step.Fault {
+	case explore.Crash:
+		b.events = slices.Concat(b.events, r.take(history.KindExit))
+		delete(r.open, who)
+	case explore.LostReply, explore.LateRequest, explore.Duplicate:
+		if b.deed = r.open[who]; b.deed == nil {
+			return
+		}
+		b.deed.spoilt = true
+		if b.step.Fault == explore.LateRequest {
+			b.deed.requests = append(b.deed.requests, b.step)
+		}
+		b.request = len(b.deed.requests) - 1
+	case explore.ServerJump, explore.Restart, explore.FailOver:
+		b.who, b.server, b.changes = nobody, b.step.Server, true
+	}
+}
+
+// The keys of the model that breakpoints count: the lock's, and that of the data.
+const (
+	lockName = "k"
+	dataName = "k:counter"
+)
+
+// counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
+func counts(step *explore.Step) bool {
+	if strings.HasPrefix(step.Reply, "(error) NOSCRIPT") {
+		return false
+	}
+	return slices.ContainsFunc(step.Request, namesKey)
+}
+
+func namesKey(command []string) bool {
+	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
+}
+
+// changes says whether a command may have changed what is on its server. A script with several keys may change those that are not
+// the lock's.
+func changes(c *history.Command) bool {
+	name := nameOf(c.Args)
+	if len(c.Changes) == 0 {
+		return name != "GET" && name != "WATCH"
+	}
+	switch name {
+	case "EVAL":
+		if len(c.Args) > 2 && c.Args[2] != "1" {
+			return true
+		}
+	case "EXPIRE", "PEXPIRE":
+		return c.Reply == "1"
+	}
+	return c.Changes[0].Before != c.Changes[0].After
+}
+
+// nameOf is a command's name as scripts write it.
+func nameOf(command []string) string {
+	if name := strings.ToUpper(command[0]); name != "EVALSHA" {
+		return name
+	}
+	return "EVAL"
+}

@@ -1,0 +1,209 @@
+//go:build linux || darwin
+
+package replay_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/replay"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// articles are races that articles tell of, found by exploring: only the lock, the kind of fault and the anomaly are given.
+func articles() map[string]struct {
+	lock            string
+	fault           explore.Fault
+	most            int
+	anomaly         checker.Name
+	clients, rounds int
+} {
+	type race = struct {
+		lock            string
+		fault           explore.Fault
+		most            int
+		anomaly         checker.Name
+		clients, rounds int
+	}
+	return map[string]race{
+		"double-delete":      {"setnx-expired-del", explore.Crash, 1, checker.WrongfulDelete, 3, 1},
+		"overwrite":          {"getset", explore.Crash, 1, checker.Overwrite, 3, 1},
+		"nil-for-expired":    {"getset-nil-expired", explore.Pause, 0, checker.Overwrite, 2, 2},
+		"nil-for-lost":       {"getset-nil-lost", explore.Pause, 1, checker.GhostLock, 2, 2},
+		"clock-ahead":        {"getset", explore.ClockAhead, 1, checker.Overwrite, 2, 1},
+		"clock-behind":       {"getset", explore.ClockBehind, 1, checker.Overwrite, 2, 1},
+		"crash-before-limit": {"setnx-expire-norepair", explore.Crash, 1, checker.StuckLock, 2, 1},
+		"strangers-lock":     {"setpx-del", explore.Pause, 1, checker.WrongfulDelete, 2, 1},
+		"looked-and-deleted": {"setpx-getdel", explore.Pause, 1, checker.WrongfulDelete, 2, 1},
+		"sent-again":         {"setpx-del-resend", explore.LostReply, 1, checker.WrongfulDelete, 2, 1},
+		"late-copy":          {"setnx-watch", explore.Duplicate, 1, checker.WrongfulDelete, 2, 1},
+		"paused-while-asked": {"watchdog", explore.Pause, 1, checker.StaleWrite, 2, 1},
+		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, 2, 1},
+	}
+}
+
+// told are the races of the articles, each with its script.
+func told(t *testing.T) map[string]replay.Race {
+	t.Helper()
+	races := map[string]replay.Race{}
+	for name, r := range articles() {
+		lock, ok := impls.Find(r.lock)
+		require.True(t, ok, r.lock)
+		var budget explore.Budget
+		budget[r.fault] = uint8(r.most)
+		result, err := explore.Explore(t.Context(), explore.Config{
+			Lock: lock, Clients: r.clients, Rounds: r.rounds, Budget: budget, MostFaults: r.most, Only: []checker.Name{r.anomaly},
+		})
+		require.NoError(t, err, name)
+		require.NotNil(t, result.Found, name)
+		races[name] = replay.Race{Lock: lock, Faults: r.fault.String(), Trace: result.Found}
+	}
+	return races
+}
+
+// TestScripts: what is written is what a person would have written.
+func TestScripts(t *testing.T) {
+	for name, race := range told(t) {
+		t.Run(name, func(t *testing.T) {
+			text, err := replay.Script(race.Lock, race.Trace)
+			require.NoError(t, err)
+			want, err := os.ReadFile(filepath.Join("testdata", name+".lab"))
+			require.NoError(t, err)
+			assert.Equal(t, string(want), text)
+		})
+	}
+}
+
+// TestNoScript: what a script cannot force is an error that says so.
+func TestNoScript(t *testing.T) {
+	lock, _ := impls.Find("setpx-lua")
+	failOver := &explore.Trace{Lock: lock.Name, Clients: 1, Servers: 1, Steps: []explore.Step{
+		{Kind: explore.StepFault, Fault: explore.FailOver, Client: -1},
+	}}
+	_, err := replay.Script(lock, failOver)
+	assert.ErrorContains(t, err, "fail over")
+
+	own := &explore.Trace{Lock: lock.Name, Clients: 1, Servers: 1, Steps: []explore.Step{{Kind: explore.StepExpire}}}
+	_, err = replay.Script(lock, own)
+	assert.ErrorContains(t, err, "time-out")
+}
+
+// notReplayed are the locks without a race to be replayed here.
+func notReplayed() map[string]string {
+	return map[string]string{
+		"redisson-multilock":     "cannot be explored: it runs more than 3 tasks at a time",
+		"redisson-redlock":       "cannot be explored: it runs more than 3 tasks at a time",
+		"redlock":                "takes longer to explore than a test may",
+		"redlock-endless":        "takes longer to explore than a test may",
+		"redlock-no-second-look": "takes longer to explore than a test may",
+	}
+}
+
+// TestEveryRaceIsLive replays the races of the articles, and the first counterexample of every lock, on real servers.
+func TestEveryRaceIsLive(t *testing.T) {
+	races := told(t)
+	for _, lock := range impls.All() {
+		if notReplayed()[lock.Name] != "" {
+			continue
+		}
+		found, err := replay.First(t.Context(), lock, explore.Config{})
+		require.NoError(t, err, lock.Name)
+		require.NotNil(t, found, lock.Name)
+		races[found.Name()] = *found
+	}
+	for _, kind := range []string{live.Embedded, live.RedisServer} {
+		t.Run(kind, func(t *testing.T) {
+			if kind == live.RedisServer {
+				needRedis(t)
+			}
+			play(t, kind, races)
+		})
+	}
+}
+
+// play replays races side by side.
+func play(t *testing.T, kind string, races map[string]replay.Race) {
+	world, err := live.Open(t.Context(), live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: kind, CellTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, world.Close()) })
+	var planned []cells.Case
+	for _, name := range slices.Sorted(maps.Keys(races)) {
+		race := races[name]
+		script, err := race.Parsed()
+		require.NoError(t, err, name)
+		script.Name = name
+		subject := cells.SubjectOf(race.Lock, as("worker"))
+		planned = append(planned, cells.Plan([]*scenarios.Script{script}, []cells.Subject{subject}, 1, cells.Expect(nothing(t), impls.All()))...)
+	}
+	ran, err := cells.RunAll(t.Context(), planned, cells.Order{Parallel: 6}, silent{}, world.Run)
+	require.NoError(t, err)
+	require.Len(t, ran, len(races))
+	for _, cell := range ran {
+		why, shown := races[cell.Scenario].Shown(cell)
+		assert.True(t, shown, "%s: %s", cell.Scenario, why)
+		assert.Equal(t, checker.ByScript, cell.Expected.By)
+		assert.False(t, cell.Surprise(), "%s: %s", cell.Scenario, cell.Verdict)
+	}
+}
+
+// nothing is a matrix that expects nothing.
+func nothing(t *testing.T) *scenarios.Matrix {
+	t.Helper()
+	matrix, err := scenarios.ParseExpected("expected.txt", nil)
+	require.NoError(t, err)
+	return matrix
+}
+
+type silent struct{}
+
+func (silent) CellStarted(cells.Case) error { return nil }
+func (silent) CellEnded(c checker.Cell) error {
+	if c.Failure != "" {
+		return fmt.Errorf("%s: %s", c.Scenario, c.Failure)
+	}
+	return nil
+}
+
+// needRedis skips the test where there is no redis-server, unless it is required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	_, _, err := server.FindRedis()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+// TestRacesOfOneLock: each kind of fault that breaks it alone, and what is first of all.
+func TestRacesOfOneLock(t *testing.T) {
+	lock, _ := impls.Find("setpx-del")
+	races, err := replay.Races(context.Background(), lock, explore.Config{})
+	require.NoError(t, err)
+	var names []string
+	for _, r := range races {
+		names = append(names, r.Name())
+	}
+	assert.Equal(t, []string{
+		"setpx-del-all", "setpx-del-pause", "setpx-del-lost-reply", "setpx-del-late-request", "setpx-del-duplicate",
+		"setpx-del-server-jump", "setpx-del-restart",
+	}, names)
+}

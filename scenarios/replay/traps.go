@@ -1,0 +1,117 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// traps are the breakpoints of an operation: where something comes between two of its beats, and where a fault strikes.
+func (w *writer) traps(d *deed) []scenarios.Trap {
+	var traps []scenarios.Trap
+	add := func(do scenarios.Action, request *explore.Step, before []*explore.Step) {
+		traps = append(traps, w.trap(do, request, before))
+	}
+	var held *beat // the beat after which it has been stopped
+	for i, b := range w.beats {
+		if b.deed != d {
+			continue
+		}
+		switch {
+		case strikes(b, explore.LateRequest):
+			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
+		case strikes(b, explore.LostReply):
+			traps = append(traps, w.lostReply(b))
+		case held != nil && b.kind == explore.StepServe:
+			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
+		case held != nil && len(d.requests) > 0 && b.kind != explore.StepFault:
+			last := min(b.last(), len(d.requests)-1)
+			add(scenarios.HoldReply, d.requests[last], d.requests[:last])
+		}
+		if b.kind == explore.StepServe && w.copied(i) {
+			add(scenarios.HoldCopy, b.step, d.requests[:b.request])
+		}
+		held = nil
+		if interrupted(w.beats, i) && (!strikes(b, explore.LostReply, explore.LateRequest) || w.goesOn(b)) {
+			held = b
+		}
+	}
+	if held != nil {
+		traps = append(traps, w.unfinished(d, held))
+	}
+	return traps
+}
+
+// last is the request that the operation has sent last, at a beat that is none itself.
+func (b *beat) last() int {
+	if b.kind == explore.StepReturn {
+		return len(b.deed.requests) - 1
+	}
+	return b.request
+}
+
+// lostReply stops an operation at a reply that its client will not get.
+func (w *writer) lostReply(b *beat) scenarios.Trap {
+	do := scenarios.DropReply
+	if w.goesOn(b) {
+		do = scenarios.HoldReply
+	}
+	return w.trap(do, b.deed.requests[b.request], b.deed.requests[:b.request])
+}
+
+// copied says whether the request at a beat is sent twice.
+func (w *writer) copied(i int) bool {
+	for k := i - 1; k >= 0; k-- {
+		if w.beats[k].deed == w.beats[i].deed {
+			return strikes(w.beats[k], explore.Duplicate)
+		}
+	}
+	return false
+}
+
+// unfinished stops an operation for good: before the request that would be next, or before it hears of the last.
+func (w *writer) unfinished(d *deed, held *beat) scenarios.Trap {
+	if held.kind == explore.StepServe {
+		return w.trap(scenarios.HoldReply, held.step, d.requests[:held.request])
+	}
+	n := 1
+	for _, r := range d.requests {
+		n += len(words(r, ""))
+	}
+	return scenarios.Trap{Do: scenarios.HoldRequest, Nth: n, What: scenarios.Match{Kind: scenarios.MatchAny}}
+}
+
+// trap is a breakpoint at a request, after those that the operation has sent before.
+func (w *writer) trap(do scenarios.Action, request *explore.Step, before []*explore.Step) scenarios.Trap {
+	names := words(request, "")
+	name := names[len(names)-1]
+	nth := 1
+	if last := request.Request[len(request.Request)-1]; do == scenarios.HoldRequest && nameOf(last) != "EXEC" {
+		name = names[0]
+	} else {
+		nth = len(words(request, name))
+	}
+	server := ""
+	if w.out.Servers > 0 && request.Server >= 0 {
+		server = scenarios.ServerNames(w.out.Servers)[request.Server]
+	}
+	for _, r := range before {
+		if server == "" || r.Server == request.Server {
+			nth += len(words(r, name))
+		}
+	}
+	return scenarios.Trap{Do: do, Nth: nth, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: name}, Server: server}
+}
+
+// words are the names of the commands of a request that breakpoints count; of those with a given name, if one is given.
+func words(request *explore.Step, only string) []string {
+	var names []string
+	for _, command := range request.Request {
+		name := nameOf(command)
+		if (only == "" || name == only) && (name == "EXEC" || namesKey(command)) {
+			names = append(names, name)
+		}
+	}
+	return slices.Clip(names)
+}

@@ -1,0 +1,19 @@
+package explore
+
+// ending says of which clients the operation under way would end with the reply that is on its way to them.
+func (x *explorer) ending(s *state) []bool {
+	watcher := x.watcher
+	x.watcher = nil
+	defer func() { x.watcher = watcher }()
+	ending := make([]bool, x.clients)
+	for i := range ending {
+		after := *s
+		c := &after.clients[i]
+		if c.phase == crashed || x.automaton.nodes[c.node].idle || c.replies[0] == 0 {
+			continue
+		}
+		err := x.apply(&after, move{kind: moveTake, client: uint8(i)})
+		ending[i] = err == nil && x.automaton.nodes[after.clients[i].node].idle
+	}
+	return ending
+}
