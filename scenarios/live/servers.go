@@ -22,7 +22,8 @@ import (
 type lockServer struct {
 	name string // "redis", or S1 and so on where there are several
 	server.Server
-	tap *tap.Tap
+	part func() error // gives the server back, or ends it
+	tap  *tap.Tap
 }
 
 // serverNames are the names of a cell's lock servers: so many as the script has or the lock wants.
@@ -42,9 +43,9 @@ func (c *cell) startServers(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			var s server.Server
-			if s, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name))); errs[i] == nil {
-				c.servers[i] = &lockServer{name: name, Server: s}
+			s := &lockServer{name: name}
+			if s.Server, s.part, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name)), c.prefix); errs[i] == nil {
+				c.servers[i] = s
 			}
 		})
 	}
@@ -64,7 +65,7 @@ func (c *cell) startServers(ctx context.Context) error {
 // isLock says whether a key is a lock's.
 func (c *cell) isLock(key string) bool { return key == c.lockKey || key == c.otherKey && key != "" }
 
-// serverLog is the name of the file in which a redis-server logs.
+// serverLog is the name of the link to the file in which a redis-server logs.
 func serverLog(name string) string {
 	if name == "redis" {
 		return "redis-server.log"
@@ -82,7 +83,7 @@ func (c *cell) stopServers() error {
 		if s.tap != nil {
 			errs = append(errs, s.tap.Close())
 		}
-		errs = append(errs, c.world.stopServer(s.Server, c.prefix))
+		errs = append(errs, s.part())
 	}
 	return errors.Join(errs...)
 }
