@@ -68,7 +68,7 @@ type World struct {
 	base     time.Time
 	guard    *process.Guard
 	network  *network.Network
-	resource server.Server // nil at an address: there the cells' counters lie beside their locks
+	resource *spare // nil at an address: there the cells' counters lie beside their locks
 	remote   *server.Remote
 	prefix   string // of every key of this run at an address
 	names    atomic.Int64
