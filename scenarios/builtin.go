@@ -124,5 +124,7 @@ func order() []string {
 		"flash-sale-one-stock",
 		"market-two-buyers",
 		"market-two-buyers-watch",
+		"market-items-two-buyers",
+		"market-items-one-purse",
 	}
 }

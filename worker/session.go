@@ -229,7 +229,7 @@ func (s *session) work(req protocol.Request) {
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			t := task{resource: h.links.resource, shared: s.shared, client: s.init.Client, key: req.Key, stock: req.Stock}
+			t := task{resource: h.links.resource, shared: s.shared, client: s.init.Client, key: req.Key, stock: req.Stock, item: req.Item}
 			say(h.work(ctx, t, req.Workload))
 		})
 	}

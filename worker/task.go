@@ -15,8 +15,9 @@ type task struct {
 	shared   *shared // of the process
 	client   string
 	key      string
-	stock    int64 // with which a sale in the client's memory begins
-	fenced   bool  // the lock hands out fences, and the resource is shown this one
+	stock    int64  // with which a sale in the client's memory begins
+	item     string // which a lock for one item of a market is for
+	fenced   bool   // the lock hands out fences, and the resource is shown this one
 	fence    int64
 }
 
@@ -24,7 +25,7 @@ type task struct {
 func workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
-		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch),
+		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch), string(history.MarketItems),
 	}
 }
 
@@ -48,6 +49,8 @@ func (t task) do(ctx context.Context, workload history.Workload) protocol.Messag
 		return t.entered(ctx, t.trade)
 	case history.MarketWatch:
 		return t.entered(ctx, t.tradeWatched)
+	case history.MarketItems:
+		return t.entered(ctx, t.tradeItem)
 	}
 	return unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
@@ -63,7 +66,13 @@ func (t task) entered(ctx context.Context, job func(context.Context) protocol.Me
 	return job(ctx)
 }
 
-func (t task) fenceKey() string { return t.key + ":fence" }
+// fenceKey is where the resource keeps the greatest fence that it has seen: of each lock for itself.
+func (t task) fenceKey() string {
+	if t.item != "" {
+		return t.key + ":fence:" + t.item
+	}
+	return t.key + ":fence"
+}
 
 // oneByOne carries out commands that write, in their order. On a resource that minds fences they are one step: between two of
 // them a later holder could begin.

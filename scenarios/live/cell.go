@@ -235,7 +235,7 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	c.prefix = c.world.newPrefix()
 	c.lockKey = c.prefix + "lock"
 	addr, key := c.world.counter(c.prefix)
-	c.store = store{work: c.script.Work(), stock: c.script.Stock, clients: c.script.Clients, addr: addr, key: key}
+	c.store = store{work: c.script.Work(), stock: c.script.Stock, clients: c.script.Clients, addr: addr, key: key, item: itemName(0)}
 	c.assignKeys()
 	if c.laid, err = c.layStores(ctx); err != nil {
 		return err
@@ -252,10 +252,9 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 
 // assignKeys says who is on which key.
 func (c *cell) assignKeys() {
-	c.otherStore = c.store
 	if len(c.script.OtherKey) > 0 {
 		c.otherKey = c.prefix + "other"
-		c.otherStore.key += "-other"
+		c.otherStore = c.store.other()
 	}
 	for _, cl := range c.clients {
 		cl.lockKey, cl.store = c.lockKey, c.store
@@ -267,13 +266,16 @@ func (c *cell) assignKeys() {
 
 // layStores lays the data out, which is alike for every key.
 func (c *cell) layStores(ctx context.Context) (*history.Work, error) {
-	if c.otherKey != "" {
+	if c.otherHasOwnData() {
 		if _, err := c.otherStore.lay(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return c.store.lay(ctx)
 }
+
+// otherHasOwnData says whether the work under locks on the other key is done to other data.
+func (c *cell) otherHasOwnData() bool { return c.otherKey != "" && c.otherStore.key != c.store.key }
 
 func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, resource bool) (*tap.Tap, error) {
 	traps := &c.traps
@@ -362,19 +364,18 @@ func (c *cell) stopClients() {
 
 // readStores reads what the work under the locks has come to, from the resource itself.
 func (c *cell) readStores(ctx context.Context) error {
-	for _, of := range []struct {
-		lock  string
-		store store
-	}{{c.lockKey, c.store}, {c.otherKey, c.otherStore}} {
-		if of.lock == "" {
-			continue
-		}
-		found, err := of.store.read(ctx)
-		if err != nil {
-			return fmt.Errorf("reading the %s: %w", of.store.work, err)
-		}
-		c.rec.add(history.Event{Kind: history.KindFinal, Lock: of.lock, Detail: found})
+	if err := c.readStore(ctx, c.lockKey, c.store); err != nil || !c.otherHasOwnData() {
+		return err
 	}
+	return c.readStore(ctx, c.otherKey, c.otherStore)
+}
+
+func (c *cell) readStore(ctx context.Context, lock string, s store) error {
+	found, err := s.read(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the %s: %w", s.work, err)
+	}
+	c.rec.add(history.Event{Kind: history.KindFinal, Lock: lock, Detail: found})
 	return nil
 }
 

@@ -23,15 +23,16 @@ const (
 // store is the data that the work under one lock is done to: where it lies, and how the lab lays it out and reads it.
 type store struct {
 	work    history.Workload
-	stock   int64 // with which a sale begins
+	stock   int64  // with which a sale begins, or everybody's purse
+	item    string // which the lock is for, where each has its own
 	addr    string
 	key     string // all other keys begin with it and a colon
 	clients []string
 }
 
-// has says whether a key belongs to the data. The fence that the resource keeps does not.
+// has says whether a key belongs to the data. The fences that the resource keeps do not.
 func (s store) has(key string) bool {
-	return key == s.key || strings.HasPrefix(key, s.key+":") && key != s.key+":fence"
+	return key == s.key || strings.HasPrefix(key, s.key+":") && !strings.HasPrefix(key, s.key+":fence")
 }
 
 // order completes a request to work.
@@ -40,9 +41,22 @@ func (s store) order(req *protocol.Request) {
 	if s.work != history.Counter {
 		req.Workload = string(s.work)
 	}
-	if s.work == history.FlashSale {
+	switch s.work {
+	case history.FlashSale:
 		req.Stock = s.stock
+	case history.MarketItems:
+		req.Item = s.item
 	}
+}
+
+// other is what the work under locks on the other key is done to: data of its own, or another item of the same market.
+func (s store) other() store {
+	if s.work == history.MarketItems {
+		s.item = itemName(1)
+		return s
+	}
+	s.key += "-other"
+	return s
 }
 
 // lay puts the data there before any client is, and says what it is; nil for a counter.
@@ -58,13 +72,13 @@ func (s store) lay(ctx context.Context) (*history.Work, error) {
 		set(":database", s.stock)
 	case history.FlashSaleStore:
 		set(":stock", s.stock)
-	case history.Market, history.MarketWatch:
+	case history.Market, history.MarketWatch, history.MarketItems:
 		data = s.marketData()
 		for n := range marketItems {
 			commands = append(commands, []any{"HSET", s.key, itemName(n), fmt.Sprint(scenarios.Shop, " ", marketPrice)})
 		}
 		for _, name := range s.clients {
-			set(":funds:"+name, marketFunds)
+			set(":funds:"+name, s.funds())
 		}
 	case history.Ledger:
 		data = nil
@@ -74,6 +88,14 @@ func (s store) lay(ctx context.Context) (*history.Work, error) {
 		return work, nil
 	}
 	return work, server.Lay(ctx, s.addr, commands)
+}
+
+// funds is what everybody has in the beginning.
+func (s store) funds() int64 {
+	if s.work == history.MarketItems {
+		return s.stock
+	}
+	return marketFunds
 }
 
 func itemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
@@ -86,7 +108,7 @@ func (s store) marketData() []history.Datum {
 	}
 	data := []history.Datum{{Name: "market", Values: listed}}
 	for _, name := range s.clients {
-		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.Itoa(marketFunds)}})
+		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.FormatInt(s.funds(), 10)}})
 	}
 	return data
 }
@@ -148,7 +170,7 @@ func (s store) value(w *history.Work) (int64, error) {
 	switch s.work {
 	case history.Ledger:
 		return int64(len(w.Find("entries"))), nil
-	case history.Market, history.MarketWatch:
+	case history.Market, history.MarketWatch, history.MarketItems:
 		return 0, nil
 	case history.FlashSale:
 		name = "bought"
