@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
@@ -54,6 +55,8 @@ func (c Case) Planned() checker.Cell {
 // Progress is told how a run goes on; one call at a time. An error keeps further cells from being started.
 type Progress interface {
 	CellStarted(Case) error
+	// StormGoesOn tells of a storm, every second, for how long it has lasted and how many operations there were.
+	StormGoesOn(c Case, lasted time.Duration, operations int64) error
 	CellEnded(checker.Cell) error
 }
 
@@ -93,13 +96,24 @@ func (w *World) RunAll(ctx context.Context, cases []Case, order Order, progress 
 			stop = err
 		}
 	}
+	goesOn := func(cs Case) func(time.Duration, int64) {
+		return func(lasted time.Duration, operations int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := progress.StormGoesOn(cs, lasted, operations); err != nil && stop == nil {
+				stop = err
+			}
+		}
+	}
 	for _, i := range order.of(cases) {
 		places <- struct{}{}
 		if !start(i) {
 			break
 		}
 		wg.Go(func() {
-			end(i, w.Run(ctx, cases[i]))
+			cs := cases[i]
+			cs.goesOn = goesOn(cs)
+			end(i, w.Run(ctx, cs))
 			<-places
 		})
 	}

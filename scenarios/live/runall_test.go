@@ -22,6 +22,7 @@ import (
 // observer writes down how a run goes on. RunAll calls it once at a time.
 type observer struct {
 	started, ended []string
+	heard          []time.Duration // of a storm
 	onStart, onEnd func(name string) error
 }
 
@@ -32,6 +33,11 @@ func (o *observer) CellStarted(c live.Case) error {
 		return nil
 	}
 	return o.onStart(name)
+}
+
+func (o *observer) StormGoesOn(c live.Case, lasted time.Duration, operations int64) error {
+	o.heard = append(o.heard, lasted)
+	return nil
 }
 
 func (o *observer) CellEnded(c checker.Cell) error {

@@ -82,6 +82,7 @@ type tempest struct {
 	began    time.Duration
 	over     chan struct{} // closed when the storm is over: faults end, and clients come to rest
 	asked    atomic.Int64  // operations
+	goesOn   func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
 	alive []*client // at the end, by number
@@ -89,7 +90,11 @@ type tempest struct {
 
 func newTempest(c *cell, cs Case, cutShort <-chan struct{}) *tempest {
 	queues := slices.Contains(storm.CreedIn(cs.Expected).Promises, impls.Fairness)
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort}
+	goesOn := cs.goesOn
+	if goesOn == nil {
+		goesOn = func(time.Duration, int64) {}
+	}
+	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn}
 }
 
 // rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
@@ -133,16 +138,18 @@ func (t *tempest) rage(ctx context.Context) error {
 func (t *tempest) wait(ctx context.Context) (cut bool) {
 	end := time.NewTimer(t.plan.For)
 	defer end.Stop()
-	tick := time.NewTicker(t.plan.Lease)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
 		case <-end.C:
 			return false
 		case <-tick.C:
-			if t.asked.Load() >= maxOperations {
+			asked := t.asked.Load()
+			if asked >= maxOperations {
 				return false
 			}
+			t.goesOn((t.cell.world.since() - t.began).Round(time.Second), asked)
 		case <-t.cutShort:
 			return true
 		case <-ctx.Done():

@@ -130,6 +130,16 @@ func TestAStormIsCutShort(t *testing.T) {
 	assert.Nil(t, cell.Storm.First)
 }
 
+// TestAStormIsHeardOf while it goes on.
+func TestAStormIsHeardOf(t *testing.T) {
+	s := openStage(t, nil)
+	o := &observer{}
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 2500 * time.Millisecond})
+	_, err := s.RunAll(t.Context(), []live.Case{cs}, live.Order{Parallel: 1}, o)
+	require.NoError(t, err)
+	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, o.heard)
+}
+
 // TestAClientThatEndsByItself ends a storm: no verdict about the lock may come of it.
 func TestAClientThatEndsByItself(t *testing.T) {
 	s := openStage(t, nil)

@@ -60,6 +60,8 @@ type Case struct {
 	Round    int // from 1
 	Expected checker.Expected
 	Storm    *storm.Plan // instead of the script's steps; nil: there is none
+	// goesOn is told every second how a storm goes on; nil: nobody is.
+	goesOn func(lasted time.Duration, operations int64)
 }
 
 // World is the live world of one run. Its cells may run at the same time.

@@ -204,6 +204,26 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
+// TestFaultsAreCounted, and not the links to several servers that one disturbs.
+func TestFaultsAreCounted(t *testing.T) {
+	s := newTale("C1", "C2")
+	for _, phase := range []history.Phase{history.PhaseInject, history.PhaseEffective} {
+		for range 3 { // links
+			s.fault(10*ms, "partition", "C1", phase)
+		}
+	}
+	s.fault(12*ms, "partition", "C2", history.PhaseInject) // and is over before it takes effect
+	for range 3 {
+		s.fault(20*ms, "partition", "C1", history.PhaseRecover)
+	}
+	s.fault(21*ms, "hold", "C1", history.PhaseEffective)
+	s.fault(22*ms, "crash", "C1", history.PhaseEffective)
+	s.fault(30*ms, "duplicate", "C2", history.PhaseEffective)
+	s.takes(40*ms, "C2", history.OK)
+	_, told := s.judge(t, "redlock")
+	require.Equal(t, 3, told.Faults)
+}
+
 // TestSurprise: a sound lock must break no promise, and a broken one must be caught.
 func TestSurprise(t *testing.T) {
 	beyond := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StaleWrite, Beyond: "a pause"}}}

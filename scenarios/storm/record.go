@@ -39,6 +39,7 @@ type acquire struct {
 type spell struct {
 	what     string
 	from, to time.Duration
+	struck   bool // it was seen to take effect
 }
 
 // Right is how a history words that a client's clock is right again.
@@ -90,7 +91,7 @@ func (r *record) command(e history.Event, c *history.Command) {
 		return
 	}
 	if e.At-c.Sent > slow {
-		r.spells[""] = append(r.spells[""], spell{"the machine was slow", c.Sent, e.At})
+		r.spells[""] = append(r.spells[""], spell{what: "the machine was slow", from: c.Sent, to: e.At})
 	}
 	all := r.acquires[e.Client]
 	if len(all) == 0 || c.Server == resource {
@@ -133,40 +134,55 @@ func (r *record) died(e history.Event) {
 }
 
 func (r *record) fault(e history.Event, f history.Fault) {
-	if f.Phase == history.PhaseEffective && !(f.Name == "skew" && f.What == Right) {
-		r.effects++
-	}
 	switch f.Name {
 	case history.Stall:
 		from := time.Duration(e.Detail.Value)
-		r.spells[""] = append(r.spells[""], spell{"the machine stood still", from, from + e.Detail.Bound})
+		r.spells[""] = append(r.spells[""], spell{what: "the machine stood still", from: from, to: from + e.Detail.Bound})
 	case "restart", "clock-jump":
 		if f.Phase == history.PhaseInject {
-			r.shocks = append(r.shocks, spell{f.Name, e.At, e.At})
+			r.shocks = append(r.shocks, spell{what: f.Name, from: e.At, to: e.At})
 		}
+		r.count(f.Phase)
 	case "skew":
 		if f.Phase == history.PhaseInject {
-			r.skews[f.Target] = append(ended(r.skews[f.Target], "skew", e.At), spell{"skew", e.At, forever})
+			r.skews[f.Target] = append(ended(r.skews[f.Target], "skew", e.At), spell{what: "skew", from: e.At, to: forever})
+		}
+		if f.What != Right {
+			r.count(f.Phase)
 		}
 	case "crash":
-		if f.Phase == history.PhaseEffective && r.onWire(f.Target) {
-			r.effects-- // its client was caught on the wire first, which is one fault and not two
+		if !r.onWire(f.Target) { // else its client was caught on the wire first, which is one fault and not two
+			r.count(f.Phase)
 		}
 	case "duplicate":
+		r.count(f.Phase)
 	default:
 		r.hindrance(e.At, f)
 	}
 }
 
-// hindrance notes what keeps a client from the server. A breakpoint is not injected: it takes effect.
+// count counts a fault when it takes effect.
+func (r *record) count(phase history.Phase) {
+	if phase == history.PhaseEffective {
+		r.effects++
+	}
+}
+
+// hindrance notes what keeps a client from the server. A breakpoint is not injected: it takes effect. What befalls the links to
+// several servers is one fault.
 func (r *record) hindrance(at time.Duration, f history.Fault) {
-	spells := r.spells[f.Target]
-	on := slices.ContainsFunc(spells, func(s spell) bool { return s.what == f.Name && s.to == forever })
-	switch {
-	case f.Phase == history.PhaseRecover:
-		r.spells[f.Target] = ended(spells, f.Name, at)
-	case !on:
-		r.spells[f.Target] = append(spells, spell{f.Name, at, forever})
+	if f.Phase == history.PhaseRecover {
+		r.spells[f.Target] = ended(r.spells[f.Target], f.Name, at)
+		return
+	}
+	on := slices.IndexFunc(r.spells[f.Target], func(s spell) bool { return s.what == f.Name && s.to == forever })
+	if on < 0 {
+		on = len(r.spells[f.Target])
+		r.spells[f.Target] = append(r.spells[f.Target], spell{what: f.Name, from: at, to: forever})
+	}
+	if s := &r.spells[f.Target][on]; f.Phase == history.PhaseEffective && !s.struck {
+		s.struck = true
+		r.effects++
 	}
 }
 
