@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +32,11 @@ const maxOperations = 200_000
 func StormCase(subject Subject, plan *storm.Plan, work history.Workload, round int, expected checker.Expected) Case {
 	script := &scenarios.Script{Name: StormName, Lease: plan.Lease}
 	for i := range plan.Clients {
-		script.Clients = append(script.Clients, plan.Names(i)[0])
+		names := plan.Names(i)
+		script.Clients = append(script.Clients, names[0])
+		for _, name := range names {
+			script.Handles = append(script.Handles, plan.HandlesIn(name)...)
+		}
 	}
 	return Case{Subject: subject, Script: script.Under(work), Round: round, Expected: expected, Storm: plan}
 }
@@ -166,19 +169,17 @@ func (t *tempest) calm(ctx context.Context) error {
 	if t.queues {
 		within += time.Duration(t.plan.Clients*queueLeases) * t.plan.Lease
 	}
-	var kept []string
 	for _, cl := range t.alive {
-		u := &user{storm: t, cl: cl, died: make(chan struct{})}
-		got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.plan.Lease, Works: 1})
-		if err != nil {
-			return err
+		for _, m := range cl.members {
+			u := &user{storm: t, cl: m, died: make(chan struct{})}
+			got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.plan.Lease, Works: 1})
+			if err != nil {
+				return err
+			}
+			if !got { // the others would wait as long for as little
+				return premiseMissed("%s did not get the lock in the quiet phase", m.name)
+			}
 		}
-		if !got {
-			kept = append(kept, cl.name)
-		}
-	}
-	if len(kept) > 0 {
-		return premiseMissed("%s did not get the lock in the quiet phase", strings.Join(kept, ", "))
 	}
 	return nil
 }
@@ -274,11 +275,18 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 
 // life plays a client until it crashes, or the storm is over.
 func (t *tempest) life(ctx context.Context, cl *client) (crash *storm.Strike, err error) {
-	u := &user{storm: t, cl: cl, died: make(chan struct{}), turns: t.plan.Turns(cl.name)}
-	used := make(chan error, 1)
-	go func() { used <- u.use(ctx) }()
-	crash, err = t.fate(ctx, u)
-	return crash, errors.Join(err, <-used)
+	var all household
+	used := make(chan error, len(cl.members))
+	for _, m := range cl.members {
+		u := &user{storm: t, cl: m, died: make(chan struct{}), turns: t.plan.Turns(m.name)}
+		all = append(all, u)
+		go func() { used <- u.use(ctx) }()
+	}
+	crash, err = t.fate(ctx, cl, all)
+	for range all {
+		err = errors.Join(err, <-used)
+	}
+	return crash, err
 }
 
 // join lets a client appear in the middle of a storm.
@@ -286,6 +294,8 @@ func (c *cell) join(ctx context.Context, cl *client) error {
 	if err := cl.start(ctx); err != nil {
 		return err
 	}
-	c.opened(cl.name)
+	for _, m := range cl.members {
+		c.opened(m.name)
+	}
 	return nil
 }

@@ -126,6 +126,8 @@ func (c Creed) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) st
 		}
 	case checker.GhostLock:
 		return r.gaveUp(a)
+	case checker.NoReturn:
+		return r.slowed(a)
 	case checker.StuckLock:
 		return r.beingReleased(a)
 	}
@@ -177,6 +179,15 @@ func (r *record) beingReleased(a checker.Anomaly) string {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
+	}
+	return ""
+}
+
+// slowed excuses a release that did not return while the machine stood still for much of its time: faults the checker has excluded.
+func (r *record) slowed(a checker.Anomaly) string {
+	called := r.events[a.Events[0]].At
+	if hindered, what := r.hindered(a.Clients[0], called, a.At); hindered >= (a.At-called)/4 {
+		return fmt.Sprintf("%s's release was hindered for %v (%s)", a.Clients[0], hindered.Round(time.Millisecond), what)
 	}
 	return ""
 }

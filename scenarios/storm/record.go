@@ -186,12 +186,17 @@ func (r *record) hindrance(at time.Duration, f history.Fault) {
 	}
 }
 
-// onWire says whether something of a client is held up.
-func (r *record) onWire(client string) bool {
-	return slices.ContainsFunc(r.spells[client], func(s spell) bool {
-		return s.to == forever && (s.what == "hold" || s.what == "hold-reply")
-	})
+// onWire says whether something of a client's process is held up.
+func (r *record) onWire(process string) bool {
+	for client, spells := range r.spells {
+		if history.ProcessOf(client) == process && slices.ContainsFunc(spells, spell.onWire) {
+			return true
+		}
+	}
+	return false
 }
+
+func (s spell) onWire() bool { return s.to == forever && (s.what == "hold" || s.what == "hold-reply") }
 
 // ended ends the open spell of that name.
 func ended(spells []spell, what string, at time.Duration) []spell {
@@ -235,7 +240,7 @@ func (r *record) upheaval(from, to time.Duration) string {
 // skewed names a client whose clock was changed, or was wrong, meanwhile.
 func (r *record) skewed(clients []string, from, to time.Duration) string {
 	for _, client := range clients {
-		for _, s := range r.skews[client] {
+		for _, s := range r.skews[history.ProcessOf(client)] {
 			if s.from <= to && s.to >= from-r.lease {
 				return client
 			}
@@ -244,9 +249,13 @@ func (r *record) skewed(clients []string, from, to time.Duration) string {
 	return ""
 }
 
-// hindered is for how long a client, or the whole machine, was kept from what it was at, and what did most of it.
+// hindered is for how long a client, its process or the whole machine was kept from what it was at, and what did most of it.
 func (r *record) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
-	return within(slices.Concat(r.spells[client], r.spells[""]), from, to)
+	spells := slices.Concat(r.spells[client], r.spells[""])
+	if process := history.ProcessOf(client); process != client {
+		spells = append(spells, r.spells[process]...)
+	}
+	return within(spells, from, to)
 }
 
 // overrun says whether a client was in a hold that its lease did not last for, and when that lease had begun.
