@@ -76,6 +76,9 @@ func troubles() []trouble {
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-reply-lost", "watchdog-published", "ghost-lock", "watchdog"},
 
+		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
+		{"A7, S19", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
+
 		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
 		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
@@ -83,6 +86,8 @@ func troubles() []trouble {
 		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
 		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
+
+		{"A9, S18", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
 
 		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", "redisson"},
 		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", "redisson"},

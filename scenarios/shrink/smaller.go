@@ -179,10 +179,17 @@ func acts(s *scenarios.Script, client string, as func(string) string) bool {
 
 func itself(name string) string { return name }
 
-// renamed is the script with its clients numbered in the order in which they appear, and their further locks named b, c and so on.
+// renamed is the script with its clients numbered in the order in which they appear. Where several locks of a process are used, the
+// further ones are named b, c and so on; where it is one, that is its client's.
 func renamed(s *scenarios.Script) *scenarios.Script {
+	used := make(map[string][]string) // by process
+	for _, step := range s.Steps {
+		process := history.ProcessOf(step.Client)
+		if step.Verb == scenarios.VerbOp && !slices.Contains(used[process], step.Client) {
+			used[process] = append(used[process], step.Client)
+		}
+	}
 	names := make(map[string]string)
-	further := make(map[string]int)
 	out := *s
 	out.Clients, out.Handles, out.Steps = nil, nil, nil
 	for _, step := range s.Steps {
@@ -191,9 +198,13 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 			names[process] = fmt.Sprintf("C%d", len(out.Clients)+1)
 			out.Clients = append(out.Clients, names[process])
 		}
-		if names[step.Client] == "" && step.Client != "" {
-			names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+further[process])
-			further[process]++
+		switch own, further := names[step.Client], len(used[process]) > 1; {
+		case own != "" || process == "":
+		case !further:
+			names[step.Client] = names[process]
+		default:
+			n := len(slices.DeleteFunc(slices.Clone(out.Handles), func(h string) bool { return history.ProcessOf(h) != names[process] }))
+			names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+n)
 			out.Handles = append(out.Handles, names[step.Client])
 		}
 		step.Client = names[step.Client]
