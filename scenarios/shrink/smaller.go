@@ -189,7 +189,7 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 			used[process] = append(used[process], step.Client)
 		}
 	}
-	names := make(map[string]string)
+	names, further := make(map[string]string), make(map[string]int)
 	out := *s
 	out.Clients, out.Handles, out.Steps = nil, nil, nil
 	for _, step := range s.Steps {
@@ -198,14 +198,13 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 			names[process] = fmt.Sprintf("C%d", len(out.Clients)+1)
 			out.Clients = append(out.Clients, names[process])
 		}
-		switch own, further := names[step.Client], len(used[process]) > 1; {
-		case own != "" || process == "":
-		case !further:
+		if names[step.Client] == "" && process != "" {
 			names[step.Client] = names[process]
-		default:
-			n := len(slices.DeleteFunc(slices.Clone(out.Handles), func(h string) bool { return history.ProcessOf(h) != names[process] }))
-			names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+n)
-			out.Handles = append(out.Handles, names[step.Client])
+			if len(used[process]) > 1 {
+				names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+further[process])
+				further[process]++
+				out.Handles = append(out.Handles, names[step.Client])
+			}
 		}
 		step.Client = names[step.Client]
 		out.Steps = append(out.Steps, step)
