@@ -306,12 +306,27 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 }
 
 // link is the way of one client to one server: a proxy, then the tap.
-func (c *cell) link(ctx context.Context, t *tap.Tap, client, what string) (*network.Link, error) {
+type link struct {
+	*network.Link
+	tap  *tap.Tap
+	addr string // at which the tap listens for it
+}
+
+func (c *cell) link(ctx context.Context, t *tap.Tap, client, what string) (*link, error) {
 	addr, err := t.Listen(client)
 	if err != nil {
 		return nil, err
 	}
-	return c.world.network.Link(ctx, c.world.linkName(client, what), c.world.advertised(addr), t)
+	proxy, err := c.world.network.Link(ctx, c.world.linkName(client, what), c.world.advertised(addr), t)
+	if err != nil {
+		return nil, err
+	}
+	return &link{proxy, t, addr}, nil
+}
+
+func (l *link) close() error {
+	l.tap.Unlisten(l.addr)
+	return l.Link.Close()
 }
 
 // startClients starts all clients of the script at once, so that no step pays for the start of a process.

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
@@ -34,7 +33,7 @@ type client struct {
 	lockKey      string
 	store        store // of the work under its lock
 	lockLinks    []*lockLink
-	resourceLink *network.Link
+	resourceLink *link
 
 	holds   bool        // by its own account: its acquire returned ok, and its release has not been called
 	again   int         // how often it has taken it once more; stays 0 where the lock does not count
@@ -391,16 +390,23 @@ func (cl *client) close() error {
 	if cl.conn != nil {
 		errs = append(errs, cl.conn.Close())
 	}
-	for _, m := range cl.members {
-		for _, link := range m.lockLinks {
-			errs = append(errs, link.Close())
-		}
-		if m.resourceLink != nil {
-			errs = append(errs, m.resourceLink.Close())
-		}
-	}
+	errs = append(errs, cl.closeLinks())
 	if cl.words != nil {
 		errs = append(errs, cl.words.close())
+	}
+	return errors.Join(errs...)
+}
+
+// closeLinks takes the ways of a process to the servers down. What a tap still holds of it is delivered all the same.
+func (cl *client) closeLinks() error {
+	var errs []error
+	for _, m := range cl.members {
+		for _, l := range m.lockLinks {
+			errs = append(errs, l.close())
+		}
+		if m.resourceLink != nil {
+			errs = append(errs, m.resourceLink.close())
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -124,7 +124,7 @@ func free(states []history.State) bool { return len(states)-locked(states) > len
 
 // lockLink is the way of one client to one lock server.
 type lockLink struct {
-	*network.Link
+	*link
 	server   *lockServer
 	injected *network.Injected // nil if it is whole
 	fault    network.Fault     // which one
@@ -142,7 +142,7 @@ func (cl *client) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cl.lockLinks = append(cl.lockLinks, &lockLink{Link: link, server: s})
+		cl.lockLinks = append(cl.lockLinks, &lockLink{link: link, server: s})
 	}
 	return nil
 }

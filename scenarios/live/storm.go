@@ -269,6 +269,9 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 			return nil
 		}
 		t.pause(ctx, crash.Down)
+		if err := cl.closeLinks(); err != nil { // else a long storm runs out of sockets
+			return err
+		}
 	}
 	return nil
 }
