@@ -28,6 +28,7 @@ type op struct {
 	returned     int  // index of the return
 	returnedAt   time.Duration
 	lastCommand  time.Duration // when its latest command was through; zero if none was seen
+	conn         int64         // the connection of that command
 	took         int           // of an acquire: index of the command by which it took the lock; zero if none was seen
 }
 
@@ -96,14 +97,14 @@ func (t *ops) settle(client, i int, e *history.Event) op {
 }
 
 // command notes a command of the client's operation with id and returns the operation as it was before, or the zero op.
-func (t *ops) command(id int64, client int, at time.Duration) op {
+func (t *ops) command(id int64, client int, at time.Duration, conn int64) op {
 	if id == 0 {
 		return op{}
 	}
 	for i := range t.pending {
 		if p := &t.pending[i]; p.id == id && p.client == client {
 			before := *p
-			p.lastCommand = at
+			p.lastCommand, p.conn = at, conn
 			return before
 		}
 	}
@@ -117,6 +118,16 @@ func (t *ops) command(id int64, client int, at time.Duration) op {
 	for i := len(t.loose) - 1; i >= 0; i-- {
 		if t.loose[i].id == id && t.loose[i].client == client {
 			return t.loose[i]
+		}
+	}
+	return op{}
+}
+
+// late is the acquire of client on lock that was given up and whose last command came by a connection, or the zero op.
+func (t *ops) late(client, lock int, conn int64) op {
+	for _, o := range slices.Backward(t.loose) {
+		if o.client == client && o.lock == lock && o.kind == history.OpAcquire && o.gaveUp && o.conn == conn && conn != 0 {
+			return o
 		}
 	}
 	return op{}

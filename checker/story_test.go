@@ -22,7 +22,7 @@ const (
 //
 //	C1 opens, lease 500ms | leaseless [servers 5] [reentrant] [fair] [of another-lock]
 //	C1 calls acquire #1 [bound 1s] [of another-lock]
-//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2]
+//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2 by 7]
 //	C1 writes #2 SET counter 1 : 0 -> 1
 //	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
 //	C1 valid 480ms | C1 lost | C1 exits
@@ -267,6 +267,8 @@ func options(e *history.Event, w *words) error {
 			detail().Command.Asked = length()
 		case "sent":
 			detail().Command.Sent = length()
+		case "by":
+			detail().Command.Conn = whole()
 		case "late":
 			detail().Command.Late = true
 		case "on":

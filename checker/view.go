@@ -319,7 +319,7 @@ func (v *view) command(f *fact, emit func(*fact)) {
 		return
 	}
 	c := d.Command
-	f.op = v.ops.command(f.e.ID, f.client, f.e.At)
+	f.op = v.ops.command(f.e.ID, f.client, f.e.At, c.Conn)
 	if c.Server == resource {
 		v.work(f, c, emit)
 		return
@@ -397,6 +397,9 @@ func (v *view) claim(f *fact, c *history.Command) claim {
 	mine := claim{client: f.client, command: f.i, at: f.e.At, dead: v.dead[f.client]}
 	mine.lease, mine.ends = v.lease(f, let)
 	acquire := f.op
+	if acquire.id == 0 {
+		acquire = v.ops.late(f.client, f.lock, c.Conn)
+	}
 	if acquire.id == 0 {
 		acquire = v.ops.acquiring(f.client, f.lock)
 	}

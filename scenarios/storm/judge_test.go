@@ -217,7 +217,9 @@ func TestFaultsAreCounted(t *testing.T) {
 		s.fault(20*ms, "partition", "C1", history.PhaseRecover)
 	}
 	s.fault(21*ms, "hold", "C1", history.PhaseEffective)
-	s.fault(22*ms, "crash", "C1", history.PhaseEffective)
+	s.fault(22*ms, "crash", "C1", history.PhaseInject)
+	s.add(23*ms, history.Event{Kind: history.KindExit, Client: "C1"})
+	s.fault(24*ms, "crash", "C1", history.PhaseEffective)
 	s.fault(30*ms, "duplicate", "C2", history.PhaseEffective)
 	s.takes(40*ms, "C2", history.OK)
 	_, told := s.judge(t, "redlock")

@@ -22,6 +22,7 @@ type record struct {
 	acquires map[string][]acquire
 	releases map[string][]acquire
 	spells   map[string][]spell // by client; "" for the whole machine
+	caught   map[string]bool    // by process: something of it was held on the wire when it crashed
 	skews    map[string][]spell
 	shocks   []spell // of the server
 }
@@ -49,7 +50,7 @@ const forever = time.Duration(math.MaxInt64)
 
 func newRecord(events []history.Event) *record {
 	r := &record{
-		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire), spells: make(map[string][]spell), skews: make(map[string][]spell),
+		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire), spells: make(map[string][]spell), caught: make(map[string]bool), skews: make(map[string][]spell),
 	}
 	for i, e := range events {
 		switch e.Kind {
@@ -151,7 +152,10 @@ func (r *record) fault(e history.Event, f history.Fault) {
 			r.count(f.Phase)
 		}
 	case "crash":
-		if !r.onWire(f.Target) { // else its client was caught on the wire first, which is one fault and not two
+		if f.Phase == history.PhaseInject {
+			r.caught[f.Target] = r.onWire(f.Target)
+		}
+		if !r.caught[f.Target] { // else its client was caught on the wire first, which is one fault and not two
 			r.count(f.Phase)
 		}
 	case "duplicate":
