@@ -319,7 +319,7 @@ func (v *view) command(f *fact, emit func(*fact)) {
 		return
 	}
 	c := d.Command
-	f.op = v.ops.command(f.e.ID, f.client, f.e.At, c.Conn)
+	f.op = v.ops.command(f.e.ID, f.client, f.e.At, connOf(c))
 	if c.Server == resource {
 		v.work(f, c, emit)
 		return
@@ -398,7 +398,7 @@ func (v *view) claim(f *fact, c *history.Command) claim {
 	mine.lease, mine.ends = v.lease(f, let)
 	acquire := f.op
 	if acquire.id == 0 {
-		acquire = v.ops.late(f.client, f.lock, c.Conn)
+		acquire = v.ops.late(f.client, f.lock, connOf(c))
 	}
 	if acquire.id == 0 {
 		acquire = v.ops.acquiring(f.client, f.lock)

@@ -16,6 +16,7 @@ type record struct {
 	events   []history.Event
 	lease    time.Duration
 	local    bool          // the lock reaches no server
+	servers  int           // on which the lock lives; zero: one, or none
 	began    time.Duration // the first operation
 	effects  int           // faults that took effect
 	returns  []int         // indexes of the answers to operations
@@ -55,7 +56,7 @@ func newRecord(events []history.Event) *record {
 	for i, e := range events {
 		switch e.Kind {
 		case history.KindOpen:
-			r.lease, r.local = e.Detail.Lease, e.Detail.Local
+			r.lease, r.local, r.servers = e.Detail.Lease, e.Detail.Local, e.Detail.Servers
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At
