@@ -132,7 +132,7 @@ func (m *market) write(t *trading, f *fact, v *view, commands [][]string) (found
 		case "HDEL":
 			thing, value, seen = "item "+args[2], "bought", t.seen[args[1]]
 		case "HSET":
-			thing, value, seen = "item "+args[2], "listed", t.seen[strings.Join([]string{args[1], "items", v.clients.name(f.client)}, ":")]
+			thing, value, seen = "item "+args[2], "listed", t.seen[strings.Join([]string{args[1], "items", history.ProcessOf(v.clients.name(f.client))}, ":")]
 		default:
 			continue
 		}
@@ -185,13 +185,31 @@ func (m *market) final(f *fact, v *view) (found []Anomaly) {
 	if f.e.Detail == nil || f.e.Detail.Work == nil {
 		return nil
 	}
-	end := f.e.Detail.Work
-	for _, why := range []string{moneyWords(money(m.begin), money(end)), placeWords(places(m.begin), places(end))} {
-		if why != "" {
-			found = append(found, Anomaly{Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: why, Events: []int{f.i}})
-		}
+	for _, why := range marketWords(m.begin, f.e.Detail.Work) {
+		found = append(found, Anomaly{Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: why, Events: []int{f.i}})
 	}
 	return found
+}
+
+// marketWords says what cannot have become of a market.
+func marketWords(begin, end *history.Work) []string {
+	wrong := []string{moneyWords(money(begin), money(end)), debtWords(end), placeWords(places(begin), places(end))}
+	return slices.DeleteFunc(wrong, func(why string) bool { return why == "" })
+}
+
+// debtWords tells of those who have paid more than they had.
+func debtWords(end *history.Work) string {
+	var debts []string
+	for _, d := range end.Data {
+		who, ok := strings.CutPrefix(d.Name, "money of ")
+		if n, _ := wholeNumber(d.Values); ok && n < 0 {
+			debts = append(debts, fmt.Sprintf("%s has paid %d more than it had", who, -n))
+		}
+	}
+	if debts == nil {
+		return ""
+	}
+	return "In the end " + strings.Join(debts, " and ") + "."
 }
 
 // money is the sum of everybody's.

@@ -28,7 +28,21 @@ type op struct {
 	returned     int  // index of the return
 	returnedAt   time.Duration
 	lastCommand  time.Duration // when its latest command was through; zero if none was seen
+	conn         conn          // of that command
 	took         int           // of an acquire: index of the command by which it took the lock; zero if none was seen
+}
+
+// conn is a connection: each server's are numbered by themselves. The zero conn stands for one that is not known.
+type conn struct {
+	server string
+	number int64
+}
+
+func connOf(c *history.Command) conn {
+	if c.Conn == 0 {
+		return conn{}
+	}
+	return conn{c.Server, c.Conn}
 }
 
 // refused: the client was told that it did not get what it asked for, or concluded so by giving up.
@@ -96,14 +110,14 @@ func (t *ops) settle(client, i int, e *history.Event) op {
 }
 
 // command notes a command of the client's operation with id and returns the operation as it was before, or the zero op.
-func (t *ops) command(id int64, client int, at time.Duration) op {
+func (t *ops) command(id int64, client int, at time.Duration, by conn) op {
 	if id == 0 {
 		return op{}
 	}
 	for i := range t.pending {
 		if p := &t.pending[i]; p.id == id && p.client == client {
 			before := *p
-			p.lastCommand = at
+			p.lastCommand, p.conn = at, by
 			return before
 		}
 	}
@@ -117,6 +131,16 @@ func (t *ops) command(id int64, client int, at time.Duration) op {
 	for i := len(t.loose) - 1; i >= 0; i-- {
 		if t.loose[i].id == id && t.loose[i].client == client {
 			return t.loose[i]
+		}
+	}
+	return op{}
+}
+
+// late is the acquire of client on lock that was given up and whose last command came by a connection, or the zero op.
+func (t *ops) late(client, lock int, by conn) op {
+	for _, o := range slices.Backward(t.loose) {
+		if o.client == client && o.lock == lock && o.kind == history.OpAcquire && o.gaveUp && o.conn == by && by != (conn{}) {
+			return o
 		}
 	}
 	return op{}

@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +12,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// storyLock is the key of the only lock in a story, and storyCounter that of its protected counter.
+// storyLock is the key of the lock in a story that names no other, and storyCounter that of its protected counter.
 const (
 	storyLock    = "k"
 	storyCounter = "counter"
@@ -18,9 +20,9 @@ const (
 
 // readStory reads a history that is written to be read by people. Each line is a time and one of
 //
-//	C1 opens, lease 500ms | leaseless [servers 5] [reentrant] [fair]
-//	C1 calls acquire #1 [bound 1s]
-//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2]
+//	C1 opens, lease 500ms | leaseless [servers 5] [reentrant] [fair] [of another-lock]
+//	C1 calls acquire #1 [bound 1s] [of another-lock]
+//	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2 by 7]
 //	C1 writes #2 SET counter 1 : 0 -> 1
 //	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
 //	C1 valid 480ms | C1 lost | C1 exits
@@ -30,13 +32,15 @@ const (
 // Where the work is no counter, opens and final say so, with the data: "work stock has stock=1". A command to the resource may say
 // what it was answered: "; reply 1". In data, arguments and replies _ stands for a blank and | lies between values.
 //
+// A lock is of the key k, unless its client opens it, or calls an operation, "of" another.
+//
 // Blank lines and what follows a # at the start of a line are left out. The number of an operation may be left out of sends.
 func readStory(path string) ([]history.Event, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	s := story{calls: make(map[int64]history.Op)}
+	s := story{calls: make(map[int64]history.Op), locks: make(map[string]string), lockOf: make(map[int64]string)}
 	for n, line := range strings.Split(string(text), "\n") {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -51,6 +55,13 @@ func readStory(path string) ([]history.Event, error) {
 type story struct {
 	events []history.Event
 	calls  map[int64]history.Op
+	locks  map[string]string // by client, where not storyLock
+	lockOf map[int64]string  // by operation
+}
+
+// lock is whose key an event is about: that of the operation, or else the client's.
+func (s *story) lock(client string, id int64) string {
+	return cmp.Or(s.lockOf[id], s.locks[client], storyLock)
 }
 
 // words are what is left of a line.
@@ -63,6 +74,17 @@ func (w *words) next() string {
 	word := (*w)[0]
 	*w = (*w)[1:]
 	return word
+}
+
+// of takes "of another-lock" out of the words.
+func (w *words) of() string {
+	i := slices.Index(*w, "of")
+	if i < 0 || i+1 == len(*w) {
+		return ""
+	}
+	lock := (*w)[i+1]
+	*w = slices.Delete(*w, i, i+2)
+	return lock
 }
 
 func (s *story) line(line string) error {
@@ -86,6 +108,7 @@ func (s *story) line(line string) error {
 		e.Detail = &history.Detail{Fault: &history.Fault{Name: w.next(), Target: w.next(), Phase: history.Phase(w.next())}}
 	default:
 		e.Client = first
+		e.Lock = s.lock(first, 0)
 		err = s.client(&e, &w, effect)
 	}
 	if err == nil && len(w) > 0 {
@@ -100,15 +123,21 @@ func (s *story) client(e *history.Event, w *words, effect string) error {
 	case "opens":
 		e.Kind = history.KindOpen
 		e.Detail = new(history.Detail)
+		if of := w.of(); of != "" {
+			e.Lock, s.locks[e.Client] = of, of
+		}
 	case "calls":
 		e.Kind = history.KindCall
 		e.Op, _ = history.ParseOp(w.next())
 		e.ID = number(w)
 		s.calls[e.ID] = e.Op
+		if of := w.of(); of != "" {
+			e.Lock, s.lockOf[e.ID] = of, of
+		}
 	case "returns":
 		e.Kind = history.KindReturn
 		e.ID = number(w)
-		e.Op = s.calls[e.ID]
+		e.Op, e.Lock = s.calls[e.ID], s.lock(e.Client, e.ID)
 		e.Outcome, _ = history.ParseOutcome(w.next())
 		if e.Outcome == 0 || e.Op == 0 {
 			return fmt.Errorf("bad return of operation %d", e.ID)
@@ -135,14 +164,14 @@ func number(w *words) int64 {
 
 func (s *story) command(e *history.Event, w *words, work bool, effect string) error {
 	c := &history.Command{Server: "redis"}
-	key := storyLock
-	if work {
-		c.Server, key, c.Reply = resource, storyCounter, "OK"
-	}
 	e.Kind, e.Lock, e.Detail = history.KindCommand, "", &history.Detail{Command: c}
 	if len(*w) > 0 && strings.HasPrefix((*w)[0], "#") {
 		e.ID = number(w)
 		e.Op = s.calls[e.ID]
+	}
+	key := s.lock(e.Client, e.ID)
+	if work {
+		c.Server, key, c.Reply = resource, storyCounter, "OK"
 	}
 	c.Args, *w = *w, nil
 	for n := range c.Args {
@@ -238,6 +267,8 @@ func options(e *history.Event, w *words) error {
 			detail().Command.Asked = length()
 		case "sent":
 			detail().Command.Sent = length()
+		case "by":
+			detail().Command.Conn = whole()
 		case "late":
 			detail().Command.Late = true
 		case "on":

@@ -20,7 +20,7 @@ func Tally(events []history.Event) string {
 	switch t.begin.Workload {
 	case history.Ledger:
 		return t.entries()
-	case history.Market, history.MarketWatch:
+	case history.Market, history.MarketWatch, history.MarketItems:
 		return t.market()
 	}
 	return t.sale()
@@ -90,12 +90,7 @@ func (t *tally) entries() string {
 
 func (t *tally) market() string {
 	text := fmt.Sprintf("%d listed, %d bought", t.deeds["listed"], t.deeds["bought"])
-	var wrong []string
-	for _, why := range []string{moneyWords(money(t.begin), money(t.end)), placeWords(places(t.begin), places(t.end))} {
-		if why != "" {
-			wrong = append(wrong, why)
-		}
-	}
+	wrong := marketWords(t.begin, t.end)
 	if len(wrong) == 0 {
 		return text + "; the money adds up, each item is in one place"
 	}

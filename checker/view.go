@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -49,6 +50,7 @@ type lockView struct {
 type view struct {
 	clients, locks names
 	dead           []bool     // by client
+	worksUnder     []int      // by client: the lock of its last operation of work
 	keys           []lockView // by lock
 	ops            ops
 	wired          bool // commands to the resource are on record
@@ -58,7 +60,7 @@ type view struct {
 }
 
 func newView() *view {
-	return &view{clients: newNames(), locks: newNames(), dead: make([]bool, 1), keys: make([]lockView, 1)}
+	return &view{clients: newNames(), locks: newNames(), dead: make([]bool, 1), worksUnder: make([]int, 1), keys: make([]lockView, 1)}
 }
 
 // fact is an event as the monitors see it: with the operation that it belongs to, and with what was so just before.
@@ -91,6 +93,7 @@ func (v *view) client(name string) int {
 	id := v.clients.id(name)
 	for len(v.dead) <= id {
 		v.dead = append(v.dead, false)
+		v.worksUnder = append(v.worksUnder, 0)
 	}
 	return id
 }
@@ -188,6 +191,8 @@ func (v *view) call(f *fact) {
 	}
 	f.op = o
 	switch {
+	case o.kind == history.OpWork:
+		v.worksUnder[f.client] = f.lock
 	case o.inner:
 		v.hold(f.client, f.lock).count--
 	case o.kind == history.OpRelease:
@@ -314,7 +319,7 @@ func (v *view) command(f *fact, emit func(*fact)) {
 		return
 	}
 	c := d.Command
-	f.op = v.ops.command(f.e.ID, f.client, f.e.At)
+	f.op = v.ops.command(f.e.ID, f.client, f.e.At, connOf(c))
 	if c.Server == resource {
 		v.work(f, c, emit)
 		return
@@ -345,16 +350,12 @@ func (v *view) unasked(f *fact, c *history.Command) {
 	}
 }
 
-// work hands out a command to the protected resource.
+// work hands out a command to the protected resource. One that belongs to no operation comes late: what its client was last working
+// at had been given up by then.
 func (v *view) work(f *fact, c *history.Command, emit func(*fact)) {
 	v.wired = true
-	f.work, f.lock = true, f.op.lock
-	if f.lock == 0 {
-		f.lock = v.locks.find(f.e.Lock)
-	}
-	if f.lock == 0 && len(v.locks.list) == 2 { // a write that came after its operation had been given up; the first entry is nobody's
-		f.lock = 1
-	}
+	f.work = true
+	f.lock = cmp.Or(f.op.lock, v.locks.find(f.e.Lock), v.worksUnder[f.client])
 	if f.lock == 0 {
 		return
 	}
@@ -396,6 +397,9 @@ func (v *view) claim(f *fact, c *history.Command) claim {
 	mine := claim{client: f.client, command: f.i, at: f.e.At, dead: v.dead[f.client]}
 	mine.lease, mine.ends = v.lease(f, let)
 	acquire := f.op
+	if acquire.id == 0 {
+		acquire = v.ops.late(f.client, f.lock, connOf(c))
+	}
 	if acquire.id == 0 {
 		acquire = v.ops.acquiring(f.client, f.lock)
 	}

@@ -12,6 +12,7 @@ const (
 	FlashSaleStore Workload = "flash-sale-store" // both are in the store
 	Market         Workload = "market"           // items are listed and bought, for money
 	MarketWatch    Workload = "market-watch"     // likewise, in transactions that are aborted if what they read has changed
+	MarketItems    Workload = "market-items"     // each lock is for one item, which is listed and bought under it
 )
 
 // SoldOut is the Detail.Error of an OpWork that was answered No because there was nothing left to sell.

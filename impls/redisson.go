@@ -5,7 +5,13 @@ import (
 	"time"
 )
 
+// bugStaleEntry is what redisson/redisson#3194 tells of.
+const bugStaleEntry = "stale-entry"
+
 func redisson() Spec {
+	all := []Bug{
+		{Name: bugStaleEntry, What: "a renewal that has failed stays registered: the next hold of the same thread is not renewed", Apart: true},
+	}
 	return Spec{
 		Card: Card{
 			Name:   "redisson",
@@ -13,12 +19,15 @@ func redisson() Spec {
 			Source: "article 003, A9; the release and the waiting from Redisson's published source",
 			Bug: "the renewal is one per client and lock name, one that fails is the last, and nobody is told: " +
 				"where another thread of the client lost the lock before, the new holder is not renewed",
+			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
 			Renews:   true,
 		},
-		New: func(env Env, opts Options) Lock { return &redissonLock{env: env, opts: opts} },
+		New: func(env Env, opts Options) Lock {
+			return &redissonLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+		},
 	}
 }
 
@@ -26,6 +35,7 @@ func redisson() Spec {
 type redissonLock struct {
 	env    Env
 	opts   Options
+	bugs   bugs
 	thread string // "client:thread", the field of the hash
 	left   time.Duration
 }

@@ -57,7 +57,9 @@ func (r *renewals) add(l *redissonLock) {
 			}
 			return l.renew(ctx, first)
 		})
-		r.drop(key, entry)
+		if !l.bugs.has(bugStaleEntry) {
+			r.drop(key, entry)
+		}
 	})
 }
 

@@ -24,7 +24,13 @@ func redissonMultilock() Spec {
 	}
 }
 
+// bugOneServer is how article 003 takes it.
+const bugOneServer = "one-server"
+
 func redissonRedlock() Spec {
+	all := []Bug{
+		{Name: bugOneServer, What: "the locks differ by their names only, and lie on one server: they are lost together", Apart: true},
+	}
 	return Spec{
 		Card: Card{
 			Name:   "redisson-redlock",
@@ -32,12 +38,15 @@ func redissonRedlock() Spec {
 			Source: "article 003, A12; from Redisson's published source",
 			Bug: "the clock is not looked at: neither after the majority, nor while it is held; " +
 				"and nobody is told where a renewal failed",
+			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    MostServers, Servers: multilockServers,
 			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
 			Renews: true,
 		},
-		New: func(env Env, opts Options) Lock { return &multilock{env: env, opts: opts, mostDo: true} },
+		New: func(env Env, opts Options) Lock {
+			return &multilock{env: env, opts: opts, mostDo: true, oneServer: shownBy(opts, all).has(bugOneServer)}
+		},
 	}
 }
 
@@ -46,10 +55,11 @@ const multilockServers = 3
 
 // multilock takes several redisson locks as one.
 type multilock struct {
-	env    Env
-	opts   Options
-	mostDo bool // a majority is enough
-	locks  []*redissonLock
+	env       Env
+	opts      Options
+	mostDo    bool // a majority is enough
+	oneServer bool // on which all the locks lie, each under a name of its own
+	locks     []*redissonLock
 }
 
 // TryAcquire tries one lock after another. As published it stops at the first failure with which the majority is had, takes back
@@ -114,9 +124,17 @@ func (l *multilock) quorum() quorum {
 // open makes a lock for each server, of a client of its own there.
 func (l *multilock) open() []*redissonLock {
 	if l.locks == nil {
-		for i, server := range l.env.Servers() {
-			env := serverEnv{Env: l.env, server: server, name: fmt.Sprintf(" on server %d", i+1)}
-			l.locks = append(l.locks, &redissonLock{env: env, opts: l.opts})
+		servers := l.env.Servers()
+		for i := range servers {
+			opts, at := l.opts, i
+			if l.oneServer {
+				at = len(servers) / 2
+			}
+			if l.oneServer && i > 0 {
+				opts.Key = fmt.Sprintf("%s-%d", opts.Key, i+1)
+			}
+			env := serverEnv{Env: l.env, server: servers[at], name: fmt.Sprintf(" on server %d", at+1)}
+			l.locks = append(l.locks, &redissonLock{env: env, opts: opts})
 		}
 	}
 	return l.locks

@@ -45,16 +45,12 @@ func redlockEndless() Spec {
 }
 
 func redlockCard(name, bug, idea string) Card {
-	card := Card{
+	return Card{
 		Name: name, Idea: idea, Bug: bug, Source: "article 003, A11",
-		Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
+		Promises: []Promise{MutualExclusion, ExclusionOnPause, ReleaseByOwner, CrashSafety},
 		Needs:    MostServers, Servers: redlockServers,
 		Sends: sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
 	}
-	if bug == "" {
-		card.Promises = append(card.Promises, ExclusionOnPause)
-	}
-	return card
 }
 
 // redlockLock declares no validity; limitedRedlock does.

@@ -18,6 +18,7 @@ const (
 	bugSilentEnd       = "silent-end"
 	bugRetriesBlindly  = "retried-set"
 	bugForeignEncoding = "foreign-encoding"
+	bugLongSleep       = "long-sleep"
 )
 
 func watchdogPublished() Spec {
@@ -32,6 +33,7 @@ func watchdogPublished() Spec {
 		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog, and nobody is told"},
 		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token: refused by its own ghost"},
 		{Name: bugForeignEncoding, What: "the renewal encodes the key otherwise than SET: it renews a key that is not there", Apart: true},
+		{Name: bugLongSleep, What: "the sleep after a renewal is 3 s long, whatever the lease: one of 2 s ends meanwhile", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -108,9 +110,12 @@ func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// guard is the watchdog. It waits busily in the published code, and sleeps 3 of 20 s after a renewal.
+// guard is the watchdog. It waits busily in the published code, and sleeps 3 s after a renewal: of a lease of 20 s, or of 2 s.
 func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed time.Time) {
 	step, sleep := l.opts.Lease/30, l.opts.Lease*3/20
+	if l.bugs.has(bugLongSleep) {
+		sleep = l.opts.Lease * 3 / 2
+	}
 	if l.bugs.has(bugStaticMonitor) {
 		monitor := l.shared()
 		for !monitor.enter() {

@@ -52,6 +52,9 @@ type jsonRun struct {
 }
 
 func (s jsonSink) Handle(e Event) error {
+	if e.Kind == StormGoesOn {
+		return nil // progress, and no result
+	}
 	line := jsonEvent{Version: JSONVersion, Event: e.Kind, Done: e.Done, Total: e.Total}
 	if e.Cell != nil {
 		line.Lock, line.Scenario, line.Round = e.Cell.Lock, e.Cell.Scenario, e.Cell.Round

@@ -5,6 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
 )
 
 // progress tells on stderr how far a run has got: a bar that is drawn over, or a plain line at every tenth of the way.
@@ -41,9 +44,15 @@ func (p *progress) handle(e Event) error {
 		return p.draw(e)
 	case e.Kind == CellEnd:
 		return p.say(e)
+	case e.Kind == StormGoesOn && e.Cell.Took%stormLine == 0:
+		_, err := fmt.Fprintf(p.w, "progress: %s\n", goesOn(*e.Cell))
+		return err
 	}
 	return nil
 }
+
+// stormLine is how often a line is written about a storm.
+const stormLine = 30 * time.Second
 
 func (p *progress) note(e Event) {
 	switch e.Kind {
@@ -63,7 +72,9 @@ func (p *progress) draw(e Event) error {
 	const cells = 24
 	full := cells * min(e.Done, e.Total) / e.Total
 	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), p.summary(e))
-	if len(p.running) > 0 {
+	if e.Kind == StormGoesOn {
+		line += "  " + goesOn(*e.Cell)
+	} else if len(p.running) > 0 {
 		line += "  " + p.running[0]
 	}
 	if len(p.running) > 1 {
@@ -72,6 +83,11 @@ func (p *progress) draw(e Event) error {
 	p.drawn = true
 	_, err := io.WriteString(p.w, "\r"+clip(line, p.width-1)+"\x1b[K")
 	return err
+}
+
+// goesOn tells how far a storm has got.
+func goesOn(c checker.Cell) string {
+	return fmt.Sprintf("%s for %v, %s", roundName(c, c.Round), c.Took, plural(c.Storm.Operations, "operation", "operations"))
 }
 
 func (p *progress) say(e Event) error {

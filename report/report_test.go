@@ -190,6 +190,21 @@ func TestProgressBarIsTakenAwayBeforeResultsAndAtTheEnd(t *testing.T) {
 	require.Contains(t, b.String(), "[############............] 6/12 cells, 1 surprise")
 }
 
+// TestProgressOfAStorm: the bar follows it; in plain lines one comes now and then.
+func TestProgressOfAStorm(t *testing.T) {
+	var bar, lines bytes.Buffer
+	drawn, plain := NewTerminal(io.Discard, &bar, TerminalOptions{Bar: true, Width: 120}), NewTerminal(io.Discard, &lines, TerminalOptions{})
+	cell := checker.Cell{Lock: "setpx-lua", Scenario: "storm", Round: 1, Storm: &checker.Storm{}}
+	for second := range 60 {
+		cell.Took, cell.Storm.Operations = time.Duration(second+1)*time.Second, 10*(second+1)
+		for _, sink := range []Sink{drawn, plain} {
+			require.NoError(t, sink.Handle(Event{Kind: StormGoesOn, Run: sampleRun(), Cell: &cell, Total: 2}))
+		}
+	}
+	require.Contains(t, bar.String(), "] 0/2 cells, 0 surprises  setpx-lua/storm for 17s, 170 operations\x1b[K")
+	require.Equal(t, "progress: setpx-lua/storm for 30s, 300 operations\nprogress: setpx-lua/storm for 1m0s, 600 operations\n", lines.String())
+}
+
 func TestDetectTerminal(t *testing.T) {
 	file, err := os.Open(os.DevNull) // a character device, which is as much of a terminal as a test can have
 	require.NoError(t, err)

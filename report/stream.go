@@ -20,6 +20,8 @@ const (
 	RunStart Kind = "run-start"
 	// CellStart: a cell begins. Cell has Lock, Scenario and Round.
 	CellStart Kind = "cell-start"
+	// StormGoesOn: a storm has lasted for Cell.Took, with so many operations as Cell.Storm has. It comes every second.
+	StormGoesOn Kind = "storm-goes-on"
 	// CellEnd: a cell has ended. Cell is complete; Done counts it.
 	CellEnd Kind = "cell-end"
 	// RunEnd: no more will come. Run has all cells that ended, in the order in which they were planned: reports keep it. Run.Finished
@@ -32,7 +34,7 @@ const (
 type Event struct {
 	Kind        Kind
 	Run         *checker.Run  // always set
-	Cell        *checker.Cell // CellStart and CellEnd
+	Cell        *checker.Cell // CellStart, StormGoesOn and CellEnd
 	Done, Total int           // cells ended, cells planned
 }
 

@@ -116,6 +116,8 @@ func order() []string {
 		"failed-try-overwrites-token",
 		"second-lock-overwrites-token",
 		"surviving-watchdog",
+		"acquired-again-after-loss",
+		"renewal-after-release",
 		"thread-dies-holding",
 		"waiters-keep-the-connections",
 		"second-thread-not-renewed",
@@ -124,5 +126,7 @@ func order() []string {
 		"flash-sale-one-stock",
 		"market-two-buyers",
 		"market-two-buyers-watch",
+		"market-items-two-buyers",
+		"market-items-one-purse",
 	}
 }

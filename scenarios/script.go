@@ -27,7 +27,7 @@ type Script struct {
 	Steps    []Step
 
 	Workload history.Workload // what is done under the lock; empty: whatever the user chooses
-	Stock    int64            // with which a sale begins
+	Stock    int64            // with which a sale begins, or everybody's purse
 	Lent     bool             // the workload is the user's choice and not the script's own
 }
 

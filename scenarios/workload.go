@@ -14,19 +14,20 @@ type Workload struct {
 	Name   history.Workload
 	Idea   string
 	Source string
-	Sells  bool // it begins with a stock, of which a script may say how many
+	Begins string // with what it begins of which a script may say how much: a stock, or everybody's money; empty: with nothing such
 }
 
 // Workloads lists the kinds of work, the one first that is done where nobody chooses.
 func Workloads() []Workload {
 	return []Workload{
-		{history.Counter, "read a counter, write it back one higher", "", false},
-		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001", true},
-		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published", true},
-		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", true},
-		{history.Market, "list an item, or buy one: check price and funds, then move money and item in one transaction", "article 004, W3: one lock", false},
-		{history.MarketWatch, "the same under WATCH, which aborts the transaction if anything has changed", "article 004, W3: no lock", false},
-		{history.Ledger, "append an entry that carries the number of the one before", "", false},
+		{history.Counter, "read a counter, write it back one higher", "", ""},
+		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001", "stock"},
+		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published", "stock"},
+		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", "stock"},
+		{history.Market, "list an item, or buy one: check price and funds, then move money and item in one transaction", "article 004, W3: one lock", ""},
+		{history.MarketWatch, "the same under WATCH, which aborts the transaction if anything has changed", "article 004, W3: no lock", ""},
+		{history.MarketItems, "the same with a lock for each item: money is added and taken, what the purse holds is looked at before", "article 004, W3: a lock per item", "money"},
+		{history.Ledger, "append an entry that carries the number of the one before", "", ""},
 	}
 }
 
@@ -52,7 +53,7 @@ func WorkloadNames() []string {
 // Shop is who has listed the items of a market in the beginning. No client is called so.
 const Shop = "shop"
 
-// Bounds of a stock, and the stock where a script does not say.
+// Bounds of a stock, or of a purse, and what it is where a script does not say.
 const (
 	defaultStock = 100
 	maxStock     = 1_000_000
@@ -83,18 +84,18 @@ func (p *parser) workload(words []string) error {
 		return unknownWord("workload", words[0], WorkloadNames())
 	}
 	p.script.Workload = work.Name
-	if work.Sells {
+	if work.Begins != "" {
 		p.script.Stock = defaultStock
 	}
 	switch {
 	case len(words) == 1:
 		return nil
-	case !work.Sells || len(words) > 2:
+	case work.Begins == "" || len(words) > 2:
 		return fmt.Errorf("%q is not understood after 'workload %s'", strings.Join(words[1:], " "), work.Name)
 	}
 	stock, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil || stock < 1 || stock > maxStock {
-		return fmt.Errorf("%q is no stock; write a whole number from 1 to %d, as in 'workload %s 1'", words[1], maxStock, work.Name)
+		return fmt.Errorf("%q is no %s; write a whole number from 1 to %d, as in 'workload %s 1'", words[1], work.Begins, maxStock, work.Name)
 	}
 	p.script.Stock = stock
 	return nil
@@ -106,7 +107,7 @@ func (s *Script) workWords() string {
 	switch {
 	case s.Workload == "" || s.Lent:
 		return ""
-	case work.Sells && s.Stock != defaultStock:
+	case work.Begins != "" && s.Stock != defaultStock:
 		return fmt.Sprintf("%s %d", s.Workload, s.Stock)
 	}
 	return string(s.Workload)

@@ -231,7 +231,7 @@ func (s *session) work(req protocol.Request) {
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock}
+			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock, Item: req.Item}
 			say(worked(task.Under(h.lock).Do(ctx, history.Workload(req.Workload))))
 		})
 	}

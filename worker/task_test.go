@@ -13,7 +13,7 @@ import (
 // working asks a client for work on the key "data".
 func (c *client) working(work history.Workload, stock int64) protocol.Message {
 	c.t.Helper()
-	return c.ask(protocol.Request{Do: protocol.Work, Handle: "h", Key: "data", Workload: string(work), Stock: stock})
+	return c.ask(protocol.Request{Do: protocol.Work, Handle: "h", Key: "data", Workload: string(work), Stock: stock, Item: "item-1"})
 }
 
 // plainAndFenced runs a test with a lock that hands out fences, and with one that does not, in which two clients work in turn.
@@ -112,11 +112,30 @@ func TestMarketMovesMoneyAndItems(t *testing.T) {
 	}
 }
 
+// Two locks of a process are for two items, and share its purse.
+func TestMarketOfItems(t *testing.T) {
+	plainAndFenced(t, func(t *testing.T, addr string, one, two *client) {
+		rdb := direct(t, addr)
+		require.NoError(t, rdb.HSet(t.Context(), "data", "item-1", "shop 10").Err())
+		require.NoError(t, rdb.MSet(t.Context(), "data:funds:C1", 15, "data:funds:C2", 5).Err())
+		trade := func(c *client) protocol.Message { return c.working(history.MarketItems, 0) }
+		assert.Equal(t, "bought item-1 from shop for 10", trade(one).Did)
+		handOver(t, one, two)
+		assert.Equal(t, "item-1 is not for sale", trade(two).Error)
+		handOver(t, two, one)
+		assert.Equal(t, "listed item-1 for 10", trade(one).Did)
+		assert.Equal(t, "item-1 is its own", trade(one).Error)
+		handOver(t, one, two)
+		assert.Equal(t, "not enough money", trade(two).Error)
+		assert.Equal(t, []any{"5", "5", "10"}, rdb.MGet(t.Context(), "data:funds:C1", "data:funds:C2", "data:funds:shop").Val())
+	})
+}
+
 // A client whose turn is over is refused by a resource that minds fences, whatever the work.
 func TestFencedWorkOfAllKinds(t *testing.T) {
 	addr := startMini(t)
 	for _, work := range []history.Workload{
-		history.Stock, history.FlashSale, history.FlashSaleStore, history.Ledger, history.Market, history.MarketWatch,
+		history.Stock, history.FlashSale, history.FlashSaleStore, history.Ledger, history.Market, history.MarketWatch, history.MarketItems,
 	} {
 		t.Run(string(work), func(t *testing.T) {
 			rdb := direct(t, addr)
@@ -125,7 +144,7 @@ func TestFencedWorkOfAllKinds(t *testing.T) {
 			switch work {
 			case history.Stock:
 				require.NoError(t, rdb.Set(t.Context(), "data", 9, 0).Err())
-			case history.Market, history.MarketWatch:
+			case history.Market, history.MarketWatch, history.MarketItems:
 				require.NoError(t, rdb.HSet(t.Context(), "data", "item-1", "shop 10").Err())
 			}
 			one, two := opened(t, addr, "fenced", long), opened(t, addr, "fenced", long)

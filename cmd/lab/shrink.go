@@ -366,5 +366,6 @@ func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]che
 // silent tells nobody how it goes on.
 type silent struct{}
 
-func (silent) CellStarted(cells.Case) error { return nil }
-func (silent) CellEnded(checker.Cell) error { return nil }
+func (silent) CellStarted(cells.Case) error                       { return nil }
+func (silent) StormGoesOn(cells.Case, time.Duration, int64) error { return nil }
+func (silent) CellEnded(checker.Cell) error                       { return nil }

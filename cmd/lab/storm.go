@@ -18,6 +18,7 @@ import (
 type stormFlags struct {
 	runFlags
 	clients int
+	handles int
 	length  time.Duration
 	lease   time.Duration
 	hold    time.Duration
@@ -66,6 +67,7 @@ func (f *stormFlags) groups() []flagGroup {
 
 	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all)")
 	what.IntVar(&f.clients, "clients", 5, "`N` clients, each a process")
+	what.IntVar(&f.handles, "handles", 2, "`N` further locks in the process of every other client")
 	what.DurationVar(&f.length, "for", time.Minute, "the storm lasts for `TIME`; a quiet phase comes after it")
 	what.StringSliceVar(&f.faults, "faults", kindNames(), "`KINDS` of faults, or none")
 	what.Int64Var(&f.seed, "seed", 0, "`N` decides what happens when (default: a random one)")
@@ -107,6 +109,7 @@ func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 // Bounds of a storm.
 const (
 	maxStormClients = 16
+	maxStormHandles = 8
 	maxStorm        = time.Hour
 	minStormLease   = 200 * time.Millisecond
 	maxStormLease   = time.Minute
@@ -121,7 +124,7 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	f.timeout = f.length + time.Duration(100*f.clients)*f.lease + time.Minute
+	f.timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*f.lease + time.Minute
 	return f.carryOut(cmd, plan)
 }
 
@@ -154,7 +157,7 @@ func (f *stormFlags) plan() (*plan, error) {
 		spec, _ := impls.Find(subject.Name)
 		for round := 1; round <= f.count; round++ {
 			weather := storm.New(storm.Params{
-				Seed: f.seed + int64(round) - 1, Clients: f.clients, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
+				Seed: f.seed + int64(round) - 1, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
 			})
 			p.cases = append(p.cases, cells.StormCase(subject, weather, work, round, storm.CreedOf(spec).Expected()))
 		}
@@ -170,6 +173,8 @@ func (f *stormFlags) checkStorm() ([]storm.Kind, error) {
 		return nil, usagef("--faults: %v", err)
 	case f.clients < 1 || f.clients > maxStormClients:
 		return nil, usagef("--clients must be from 1 to %d, not %d", maxStormClients, f.clients)
+	case f.handles < 0 || f.handles > maxStormHandles:
+		return nil, usagef("--handles must be from 0 to %d, not %d", maxStormHandles, f.handles)
 	case f.lease < minStormLease || f.lease > maxStormLease:
 		return nil, usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
 	case f.length < f.lease || f.length > maxStorm:

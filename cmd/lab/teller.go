@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
@@ -27,6 +28,12 @@ func (t *teller) tell(kind report.Kind, cell *checker.Cell) error {
 func (t *teller) CellStarted(c cells.Case) error {
 	cell := c.Planned()
 	return t.tell(report.CellStart, &cell)
+}
+
+func (t *teller) StormGoesOn(c cells.Case, lasted time.Duration, operations int64) error {
+	cell := c.Planned()
+	cell.Took, cell.Storm.Operations = lasted, int(operations)
+	return t.tell(report.StormGoesOn, &cell)
 }
 
 func (t *teller) CellEnded(cell checker.Cell) error {

@@ -289,3 +289,20 @@ func TestNewNeedsAServerThatAnswers(t *testing.T) {
 	_, err = New(context.Background(), Config{Server: "redis", Upstream: guarded.Addr()})
 	assert.ErrorContains(t, err, "NOAUTH")
 }
+
+// TestUnlisten: nobody gets in any more at that address; who is in goes on, and the tap is well.
+func TestUnlisten(t *testing.T) {
+	b := setUp(t, startMini(t))
+	addr, err := b.Listen("C1")
+	require.NoError(t, err)
+	c := dialRaw(t, addr)
+	assert.Equal(t, "OK", c.do("SET", "lock", "a"))
+	for range 2 {
+		b.Unlisten(addr)
+	}
+	_, err = net.Dial("tcp", addr)
+	require.Error(t, err)
+	assert.Equal(t, "a", c.do("GET", "lock"))
+	b.recorded(2)
+	require.NoError(t, b.Err())
+}

@@ -66,11 +66,12 @@ type Tap struct {
 	traps *Traps
 	conns atomic.Int64
 
-	mu       sync.Mutex
-	closed   bool
-	canaries map[string]chan struct{}
-	trouble  error
-	troubled chan struct{}
+	mu        sync.Mutex
+	closed    bool
+	listeners map[string]net.Listener // by address
+	canaries  map[string]chan struct{}
+	trouble   error
+	troubled  chan struct{}
 }
 
 // errClosed is what a tap that has been closed answers.
@@ -91,12 +92,13 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		cfg.Traps = new(Traps)
 	}
 	t := &Tap{
-		cfg:      cfg,
-		traps:    cfg.Traps,
-		commands: commands.NewTable(),
-		turn:     make(chan struct{}, 1),
-		canaries: map[string]chan struct{}{},
-		troubled: make(chan struct{}),
+		cfg:       cfg,
+		traps:     cfg.Traps,
+		commands:  commands.NewTable(),
+		turn:      make(chan struct{}, 1),
+		listeners: map[string]net.Listener{},
+		canaries:  map[string]chan struct{}{},
+		troubled:  make(chan struct{}),
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
@@ -114,11 +116,25 @@ func (t *Tap) Listen(client string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err)
 	}
+	addr := listener.Addr().String()
+	t.mu.Lock()
+	t.listeners[addr] = listener
+	t.mu.Unlock()
 	if !t.begin(func() { t.accept(client, listener) }) {
 		listener.Close()
 		return "", errClosed
 	}
-	return listener.Addr().String(), nil
+	return addr, nil
+}
+
+// Unlisten closes the listener at an address that Listen has returned. What has come in by it goes on. Once more is no error.
+func (t *Tap) Unlisten(addr string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if listener := t.listeners[addr]; listener != nil {
+		delete(t.listeners, addr)
+		listener.Close()
+	}
 }
 
 func (t *Tap) accept(client string, listener net.Listener) {
@@ -126,7 +142,7 @@ func (t *Tap) accept(client string, listener net.Listener) {
 	defer listener.Close()
 	for {
 		conn, err := listener.Accept()
-		if t.ctx.Err() != nil {
+		if t.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil {

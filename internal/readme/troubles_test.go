@@ -76,6 +76,9 @@ func troubles() []trouble {
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-reply-lost", "watchdog-published", "ghost-lock", "watchdog"},
 
+		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
+		{"A7, S19", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
+
 		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
 		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
@@ -83,6 +86,8 @@ func troubles() []trouble {
 		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
 		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
+
+		{"A9, S18", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
 
 		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", "redisson"},
 		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", "redisson"},
@@ -92,6 +97,7 @@ func troubles() []trouble {
 		{"A11", "★ the clock of one server of the majority jumps", "one-clock-jumps", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ one server of the majority restarts without its data", "one-restarts-empty", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ half of the servers taken for a majority: an even split grants twice", "even-split", "redlock-no-second-look/half-majority", "double-holder, lost-update", "redlock"},
+		{"A12", "★ three locks of different names on one server are no independent quorum: they are lost together", "one-restarts-empty-of-five", "redisson-redlock/one-server", "double-holder", "redisson-redlock"},
 		{"A12", "★ the multi-lock declares no validity: a pause ends its leases under its holder", "pause-after-second-look", "redisson-multilock", "double-holder", "redlock"},
 		{"A12", "★ Redisson's RedLock does not look at the clock a second time", "pause-before-second-look", "redisson-redlock", "double-holder, lost-update", "redlock"},
 
@@ -104,6 +110,8 @@ func troubles() []trouble {
 		{"W1", "stock 1, two requests both see 1: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
 		{"W2", "★ the stock is in memory: two instances have two stocks, and no lock helps", "flash-sale-two-instances", "setpx-lua", "lost-update", ""},
 		{"W3", "two buyers of one item, the first one's lease over: paid twice", "market-two-buyers", "setpx-lua", "lost-update", "watchdog"},
+		{"W3", "a lock per item: the same two buyers, while a third trades another item", "market-items-two-buyers", "setpx-lua", "lost-update", "watchdog"},
+		{"W3", "★ a lock per item does not guard the purse: one buyer pays for two items with money for one, and no lock helps", "market-items-one-purse", "setpx-lua", "lost-update", ""},
 	}
 }
 

@@ -20,14 +20,25 @@ const (
 // Data is what the work under one lock is done to: what lies there before any client is, and what is found in the end.
 type Data struct {
 	Work    history.Workload
-	Stock   int64  // with which a sale begins
+	Stock   int64  // with which a sale begins, or everybody's purse
+	Item    string // which the lock is for, where each has its own
 	Key     string // all other keys begin with it and a colon
 	Clients []string
 }
 
-// Has says whether a key belongs to the data. The fence that the resource keeps does not.
+// Has says whether a key belongs to the data. The fences that the resource keeps do not.
 func (d Data) Has(key string) bool {
-	return key == d.Key || strings.HasPrefix(key, d.Key+":") && key != d.Key+":fence"
+	return key == d.Key || strings.HasPrefix(key, d.Key+":") && !strings.HasPrefix(key, d.Key+":fence")
+}
+
+// Other is what the work under locks on the other key is done to: data of its own, or another item of the same market.
+func (d Data) Other() Data {
+	if d.Work == history.MarketItems {
+		d.Item = ItemName(1)
+		return d
+	}
+	d.Key += "-other"
+	return d
 }
 
 // Beginning is how the data is laid out, and what it is then; nil for a counter.
@@ -42,13 +53,13 @@ func (d Data) Beginning() (commands [][]any, work *history.Work) {
 		set(":database", d.Stock)
 	case history.FlashSaleStore:
 		set(":stock", d.Stock)
-	case history.Market, history.MarketWatch:
+	case history.Market, history.MarketWatch, history.MarketItems:
 		data = d.market()
 		for n := range marketItems {
-			commands = append(commands, []any{"HSET", d.Key, itemName(n), fmt.Sprint(scenarios.Shop, " ", marketPrice)})
+			commands = append(commands, []any{"HSET", d.Key, ItemName(n), fmt.Sprint(scenarios.Shop, " ", marketPrice)})
 		}
 		for _, name := range d.Clients {
-			set(":funds:"+name, marketFunds)
+			set(":funds:"+name, d.funds())
 		}
 	case history.Ledger:
 		data = nil
@@ -56,17 +67,26 @@ func (d Data) Beginning() (commands [][]any, work *history.Work) {
 	return commands, &history.Work{Workload: d.Work, Data: data}
 }
 
-func itemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
+// ItemName is the name of an item of the market, from 0.
+func ItemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
+
+// funds is what everybody has in the beginning.
+func (d Data) funds() int64 {
+	if d.Work == history.MarketItems {
+		return d.Stock
+	}
+	return marketFunds
+}
 
 // market is the market in the beginning.
 func (d Data) market() []history.Datum {
 	var listed []string
 	for n := range marketItems {
-		listed = append(listed, fmt.Sprint(itemName(n), " ", scenarios.Shop, " ", marketPrice))
+		listed = append(listed, fmt.Sprint(ItemName(n), " ", scenarios.Shop, " ", marketPrice))
 	}
 	data := []history.Datum{{Name: "market", Values: listed}}
 	for _, name := range d.Clients {
-		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.Itoa(marketFunds)}})
+		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.FormatInt(d.funds(), 10)}})
 	}
 	return data
 }
@@ -125,7 +145,7 @@ func (d Data) value(w *history.Work) (int64, error) {
 	switch d.Work {
 	case history.Ledger:
 		return int64(len(w.Find("entries"))), nil
-	case history.Market, history.MarketWatch:
+	case history.Market, history.MarketWatch, history.MarketItems:
 		return 0, nil
 	case history.FlashSale:
 		name = "bought"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
@@ -23,6 +24,8 @@ type Case struct {
 	Round    int // from 1
 	Expected checker.Expected
 	Storm    *storm.Plan // instead of the script's steps; nil: there is none
+	// GoesOn is told every second how a storm goes on; nil: nobody is.
+	GoesOn func(lasted time.Duration, operations int64)
 }
 
 // Plan lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each
@@ -64,6 +67,8 @@ func (c Case) Planned() checker.Cell {
 // Progress is told how a run goes on; one call at a time. An error keeps further cells from being started.
 type Progress interface {
 	CellStarted(Case) error
+	// StormGoesOn tells of a storm, every second, for how long it has lasted and how many operations there were.
+	StormGoesOn(c Case, lasted time.Duration, operations int64) error
 	CellEnded(checker.Cell) error
 }
 
@@ -103,13 +108,24 @@ func RunAll(ctx context.Context, cases []Case, order Order, progress Progress, r
 			stop = err
 		}
 	}
+	goesOn := func(cs Case) func(time.Duration, int64) {
+		return func(lasted time.Duration, operations int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := progress.StormGoesOn(cs, lasted, operations); err != nil && stop == nil {
+				stop = err
+			}
+		}
+	}
 	for _, i := range order.of(cases) {
 		places <- struct{}{}
 		if !start(i) {
 			break
 		}
 		wg.Go(func() {
-			end(i, run(ctx, cases[i]))
+			cs := cases[i]
+			cs.GoesOn = goesOn(cs)
+			end(i, run(ctx, cs))
 			<-places
 		})
 	}

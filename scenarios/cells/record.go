@@ -78,8 +78,8 @@ func (r *Recorder) Reached(key string, op int64) bool {
 	})
 }
 
-// RenewedSince says whether a command in the background has prolonged key after a time.
-func (r *Recorder) RenewedSince(from time.Duration, key string) bool {
+// RenewedSince names the servers on which a command in the background has prolonged key after a time.
+func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(r.events) - 1; i >= 0 && r.events[i].At >= from; i-- {
@@ -89,11 +89,11 @@ func (r *Recorder) RenewedSince(from time.Duration, key string) bool {
 		}
 		for _, change := range e.Detail.Command.Changes {
 			if change.Key == key && change.Effect(e.Detail.Command.Asked) == history.EffectProlonged {
-				return true
+				servers = append(servers, e.Detail.Command.Server)
 			}
 		}
 	}
-	return false
+	return servers
 }
 
 // touches says whether a command created, replaced or prolonged the lock that it named. Where the server was not asked, whatever

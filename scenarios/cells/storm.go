@@ -14,7 +14,11 @@ const StormName = "storm"
 func StormCase(subject Subject, plan *storm.Plan, work history.Workload, round int, expected checker.Expected) Case {
 	script := &scenarios.Script{Name: StormName, Lease: plan.Lease}
 	for i := range plan.Clients {
-		script.Clients = append(script.Clients, plan.Names(i)[0])
+		names := plan.Names(i)
+		script.Clients = append(script.Clients, names[0])
+		for _, name := range names {
+			script.Handles = append(script.Handles, plan.HandlesIn(name)...)
+		}
 	}
 	return Case{Subject: subject, Script: script.Under(work), Round: round, Expected: expected, Storm: plan}
 }

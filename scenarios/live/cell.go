@@ -228,7 +228,7 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	c.prefix = c.world.newPrefix()
 	c.lockKey = c.prefix + "lock"
 	addr, key := c.world.counter(c.prefix)
-	c.store = store{Data: cells.Data{Work: c.script.Work(), Stock: c.script.Stock, Clients: c.script.Clients, Key: key}, addr: addr}
+	c.store = store{Data: cells.Data{Work: c.script.Work(), Stock: c.script.Stock, Clients: c.script.Clients, Key: key, Item: cells.ItemName(0)}, addr: addr}
 	c.assignKeys()
 	if c.laid, err = c.layStores(ctx); err != nil {
 		return err
@@ -245,10 +245,9 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 
 // assignKeys says who is on which key.
 func (c *cell) assignKeys() {
-	c.otherStore = c.store
 	if len(c.script.OtherKey) > 0 {
 		c.otherKey = c.prefix + "other"
-		c.otherStore.Key += "-other"
+		c.otherStore = store{Data: c.store.Other(), addr: c.store.addr}
 	}
 	for _, cl := range c.clients {
 		cl.lockKey, cl.store = c.lockKey, c.store
@@ -260,13 +259,16 @@ func (c *cell) assignKeys() {
 
 // layStores lays the data out, which is alike for every key.
 func (c *cell) layStores(ctx context.Context) (*history.Work, error) {
-	if c.otherKey != "" {
+	if c.otherHasOwnData() {
 		if _, err := c.otherStore.lay(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return c.store.lay(ctx)
 }
+
+// otherHasOwnData says whether the work under locks on the other key is done to other data.
+func (c *cell) otherHasOwnData() bool { return c.otherKey != "" && c.otherStore.Key != c.store.Key }
 
 func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, resource bool) (*tap.Tap, error) {
 	traps := &c.traps
@@ -297,12 +299,27 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 }
 
 // link is the way of one client to one server: a proxy, then the tap.
-func (c *cell) link(ctx context.Context, t *tap.Tap, client, what string) (*network.Link, error) {
+type link struct {
+	*network.Link
+	tap  *tap.Tap
+	addr string // at which the tap listens for it
+}
+
+func (c *cell) link(ctx context.Context, t *tap.Tap, client, what string) (*link, error) {
 	addr, err := t.Listen(client)
 	if err != nil {
 		return nil, err
 	}
-	return c.world.network.Link(ctx, c.world.linkName(client, what), c.world.advertised(addr), t)
+	proxy, err := c.world.network.Link(ctx, c.world.linkName(client, what), c.world.advertised(addr), t)
+	if err != nil {
+		return nil, err
+	}
+	return &link{proxy, t, addr}, nil
+}
+
+func (l *link) close() error {
+	l.tap.Unlisten(l.addr)
+	return l.Link.Close()
 }
 
 // startClients starts all clients of the script at once, so that no step pays for the start of a process.
@@ -341,19 +358,18 @@ func (c *cell) stopClients() {
 
 // readStores reads what the work under the locks has come to, from the resource itself.
 func (c *cell) readStores(ctx context.Context) error {
-	for _, of := range []struct {
-		lock  string
-		store store
-	}{{c.lockKey, c.store}, {c.otherKey, c.otherStore}} {
-		if of.lock == "" {
-			continue
-		}
-		found, err := of.store.read(ctx)
-		if err != nil {
-			return fmt.Errorf("reading the %s: %w", of.store.Work, err)
-		}
-		c.rec.Add(history.Event{Kind: history.KindFinal, Lock: of.lock, Detail: found})
+	if err := c.readStore(ctx, c.lockKey, c.store); err != nil || !c.otherHasOwnData() {
+		return err
 	}
+	return c.readStore(ctx, c.otherKey, c.otherStore)
+}
+
+func (c *cell) readStore(ctx context.Context, lock string, s store) error {
+	found, err := s.read(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the %s: %w", s.Work, err)
+	}
+	c.rec.Add(history.Event{Kind: history.KindFinal, Lock: lock, Detail: found})
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
@@ -35,7 +34,7 @@ type client struct {
 	lockKey      string
 	store        store // of the work under its lock
 	lockLinks    []*lockLink
-	resourceLink *network.Link
+	resourceLink *link
 
 	cells.Belief
 	pending *operation // the operation that has not been answered; nil: none
@@ -379,14 +378,7 @@ func (cl *client) close() error {
 	if cl.conn != nil {
 		errs = append(errs, cl.conn.Close())
 	}
-	for _, m := range cl.members {
-		for _, link := range m.lockLinks {
-			errs = append(errs, link.Close())
-		}
-		if m.resourceLink != nil {
-			errs = append(errs, m.resourceLink.Close())
-		}
-	}
+	errs = append(errs, cl.closeLinks())
 	if cl.words != nil {
 		errs = append(errs, cl.words.close())
 	}
@@ -397,4 +389,18 @@ func (cl *client) close() error {
 func (cl *client) vanish() {
 	cl.Vanish()
 	cl.pending = nil
+}
+
+// closeLinks takes the ways of a process to the servers down. What a tap still holds of it is delivered all the same.
+func (cl *client) closeLinks() error {
+	var errs []error
+	for _, m := range cl.members {
+		for _, l := range m.lockLinks {
+			errs = append(errs, l.close())
+		}
+		if m.resourceLink != nil {
+			errs = append(errs, m.resourceLink.close())
+		}
+	}
+	return errors.Join(errs...)
 }

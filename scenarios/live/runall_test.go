@@ -23,6 +23,7 @@ import (
 // observer writes down how a run goes on. RunAll calls it once at a time.
 type observer struct {
 	started, ended []string
+	heard          []time.Duration // of a storm
 	onStart, onEnd func(name string) error
 }
 
@@ -33,6 +34,11 @@ func (o *observer) CellStarted(c cells.Case) error {
 		return nil
 	}
 	return o.onStart(name)
+}
+
+func (o *observer) StormGoesOn(c cells.Case, lasted time.Duration, operations int64) error {
+	o.heard = append(o.heard, lasted)
+	return nil
 }
 
 func (o *observer) CellEnded(c checker.Cell) error {

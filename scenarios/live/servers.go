@@ -21,7 +21,8 @@ import (
 type lockServer struct {
 	name string // "redis", or S1 and so on where there are several
 	server.Server
-	tap *tap.Tap
+	part func() error // gives the server back, or ends it
+	tap  *tap.Tap
 }
 
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
@@ -32,9 +33,9 @@ func (c *cell) startServers(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			var s server.Server
-			if s, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name))); errs[i] == nil {
-				c.servers[i] = &lockServer{name: name, Server: s}
+			s := &lockServer{name: name}
+			if s.Server, s.part, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name)), c.prefix); errs[i] == nil {
+				c.servers[i] = s
 			}
 		})
 	}
@@ -54,7 +55,7 @@ func (c *cell) startServers(ctx context.Context) error {
 // isLock says whether a key is a lock's.
 func (c *cell) isLock(key string) bool { return key == c.lockKey || key == c.otherKey && key != "" }
 
-// serverLog is the name of the file in which a redis-server logs.
+// serverLog is the name of the link to the file in which a redis-server logs.
 func serverLog(name string) string {
 	if name == "redis" {
 		return "redis-server.log"
@@ -72,7 +73,7 @@ func (c *cell) stopServers() error {
 		if s.tap != nil {
 			errs = append(errs, s.tap.Close())
 		}
-		errs = append(errs, c.world.stopServer(s.Server, c.prefix))
+		errs = append(errs, s.part())
 	}
 	return errors.Join(errs...)
 }
@@ -99,7 +100,7 @@ func (c *cell) states(ctx context.Context, servers []*lockServer) (cells.States,
 
 // lockLink is the way of one client to one lock server.
 type lockLink struct {
-	*network.Link
+	*link
 	server   *lockServer
 	injected *network.Injected // nil if it is whole
 	fault    network.Fault     // which one
@@ -117,7 +118,7 @@ func (cl *client) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cl.lockLinks = append(cl.lockLinks, &lockLink{Link: link, server: s})
+		cl.lockLinks = append(cl.lockLinks, &lockLink{link: link, server: s})
 	}
 	return nil
 }

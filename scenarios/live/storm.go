@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +40,7 @@ type tempest struct {
 	began    time.Duration
 	over     chan struct{} // closed when the storm is over: faults end, and clients come to rest
 	asked    atomic.Int64  // operations
+	goesOn   func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
 	alive []*client // at the end, by number
@@ -48,7 +48,11 @@ type tempest struct {
 
 func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
 	queues := slices.Contains(storm.CreedIn(cs.Expected).Promises, impls.Fairness)
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort}
+	goesOn := cs.GoesOn
+	if goesOn == nil {
+		goesOn = func(time.Duration, int64) {}
+	}
+	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn}
 }
 
 // rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
@@ -92,16 +96,18 @@ func (t *tempest) rage(ctx context.Context) error {
 func (t *tempest) wait(ctx context.Context) (cut bool) {
 	end := time.NewTimer(t.plan.For)
 	defer end.Stop()
-	tick := time.NewTicker(t.plan.Lease)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
 		case <-end.C:
 			return false
 		case <-tick.C:
-			if t.asked.Load() >= maxOperations {
+			asked := t.asked.Load()
+			if asked >= maxOperations {
 				return false
 			}
+			t.goesOn((t.cell.world.since() - t.began).Round(time.Second), asked)
 		case <-t.cutShort:
 			return true
 		case <-ctx.Done():
@@ -118,19 +124,17 @@ func (t *tempest) calm(ctx context.Context) error {
 	if t.queues {
 		within += time.Duration(t.plan.Clients*queueLeases) * t.plan.Lease
 	}
-	var kept []string
 	for _, cl := range t.alive {
-		u := &user{storm: t, cl: cl, died: make(chan struct{})}
-		got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.plan.Lease, Works: 1})
-		if err != nil {
-			return err
+		for _, m := range cl.members {
+			u := &user{storm: t, cl: m, died: make(chan struct{})}
+			got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.plan.Lease, Works: 1})
+			if err != nil {
+				return err
+			}
+			if !got { // the others would wait as long for as little
+				return cells.PremiseMissed("%s did not get the lock in the quiet phase", m.name)
+			}
 		}
-		if !got {
-			kept = append(kept, cl.name)
-		}
-	}
-	if len(kept) > 0 {
-		return cells.PremiseMissed("%s did not get the lock in the quiet phase", strings.Join(kept, ", "))
 	}
 	return nil
 }
@@ -220,17 +224,27 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 			return nil
 		}
 		t.pause(ctx, crash.Down)
+		if err := cl.closeLinks(); err != nil { // else a long storm runs out of sockets
+			return err
+		}
 	}
 	return nil
 }
 
 // life plays a client until it crashes, or the storm is over.
 func (t *tempest) life(ctx context.Context, cl *client) (crash *storm.Strike, err error) {
-	u := &user{storm: t, cl: cl, died: make(chan struct{}), turns: t.plan.Turns(cl.name)}
-	used := make(chan error, 1)
-	go func() { used <- u.use(ctx) }()
-	crash, err = t.fate(ctx, u)
-	return crash, errors.Join(err, <-used)
+	var all household
+	used := make(chan error, len(cl.members))
+	for _, m := range cl.members {
+		u := &user{storm: t, cl: m, died: make(chan struct{}), turns: t.plan.Turns(m.name)}
+		all = append(all, u)
+		go func() { used <- u.use(ctx) }()
+	}
+	crash, err = t.fate(ctx, cl, all)
+	for range all {
+		err = errors.Join(err, <-used)
+	}
+	return crash, err
 }
 
 // join lets a client appear in the middle of a storm.
@@ -238,6 +252,8 @@ func (c *cell) join(ctx context.Context, cl *client) error {
 	if err := cl.start(ctx); err != nil {
 		return err
 	}
-	c.opened(cl.name)
+	for _, m := range cl.members {
+		c.opened(m.name)
+	}
 	return nil
 }

@@ -19,15 +19,15 @@ import (
 
 // fate carries out what befalls a client, one thing after the other, until it has crashed or the storm is over. Each fault has ended
 // when it returns.
-func (t *tempest) fate(ctx context.Context, u *user) (crash *storm.Strike, err error) {
-	for _, s := range t.plan.Of(u.cl.name) {
+func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *storm.Strike, err error) {
+	for _, s := range t.plan.Of(cl.name) {
 		if !t.until(ctx, s.At) {
 			break
 		}
 		if s.Kind == storm.Crash {
-			return &s, t.crash(ctx, u, s)
+			return &s, t.crash(ctx, cl, all, s)
 		}
-		if err := t.strike(ctx, u.cl, s); err != nil {
+		if err := t.strike(ctx, cl, s); err != nil {
 			return nil, err
 		}
 	}
@@ -115,6 +115,7 @@ func (t *tempest) skew(ctx context.Context, cl *client, s storm.Strike) error {
 
 // ambush waits on the wire for a request of the client, and does to it what the strike says. Where none comes, nothing happens.
 func (t *tempest) ambush(ctx context.Context, cl *client, s storm.Strike) error {
+	cl = caught(cl, s)
 	trap := t.spring(ctx, cl, s)
 	if trap == nil || trap.want.Do == scenarios.Duplicate {
 		return nil
@@ -122,6 +123,11 @@ func (t *tempest) ambush(ctx context.Context, cl *client, s storm.Strike) error 
 	t.pause(ctx, s.For)
 	t.letGo(cl, trap)
 	return nil
+}
+
+// caught is the client, or the further handle in its process, for whose requests a strike waits: the moment decides, and so the seed.
+func caught(cl *client, s storm.Strike) *client {
+	return cl.members[int(s.At/time.Millisecond)%len(cl.members)]
 }
 
 // letGo ends a hold on the wire.
@@ -168,17 +174,16 @@ func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed
 }
 
 // crash kills a client: at once, or when something of it is on the wire. That arrives late, or is never heard of again.
-func (t *tempest) crash(ctx context.Context, u *user, s storm.Strike) error {
-	cl := u.cl
+func (t *tempest) crash(ctx context.Context, cl *client, all household, s storm.Strike) error {
 	var trap *armed
 	if len(s.Traps) > 0 {
-		trap = t.spring(ctx, cl, s)
+		trap = t.spring(ctx, caught(cl, s), s)
 	}
-	u.die()
+	all.die()
 	if err := cl.kill(ctx); err != nil || trap == nil || !s.Late {
 		return err
 	}
 	t.pause(ctx, s.For)
-	t.letGo(cl, trap)
+	t.letGo(caught(cl, s), trap)
 	return nil
 }

@@ -47,7 +47,7 @@ func TestStorm(t *testing.T) {
 	s := openStage(t, nil)
 	kinds, err := storm.ParseKinds(storm.Names())
 	require.NoError(t, err)
-	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, For: 5 * time.Second, Faults: kinds})
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: kinds})
 	cell := s.Run(t.Context(), cs)
 	require.Empty(t, cell.Failure)
 	require.False(t, cell.Surprise(), "%v", cell.Verdict)
@@ -83,6 +83,10 @@ func TestStorm(t *testing.T) {
 		for _, name := range cs.Storm.Names(i) {
 			opened := countEvents(events, func(e history.Event) bool { return e.Kind == history.KindOpen && e.Client == name })
 			assert.Equal(t, 1, opened, name)
+			for _, handle := range cs.Storm.HandlesIn(name) {
+				used := countEvents(events, func(e history.Event) bool { return e.Kind == history.KindReturn && e.Client == handle })
+				assert.True(t, used > 0 || name != cs.Storm.Names(i)[0], "%s was not used", handle)
+			}
 			assert.Zero(t, open["pause of "+name]+open["partition of "+name]+open["refuse of "+name], "what struck %s is over", name)
 		}
 	}
@@ -93,7 +97,7 @@ func TestStorm(t *testing.T) {
 	got := countEvents(events[quiet:], func(e history.Event) bool {
 		return e.Kind == history.KindReturn && e.Op == history.OpAcquire && e.Outcome == history.OK
 	})
-	assert.Equal(t, 4, got, "in the quiet phase everybody gets the lock")
+	assert.Equal(t, 4+2, got, "in the quiet phase everybody gets the lock, those too that share a process")
 }
 
 // TestAStormCatchesALock that is none: it takes no fault to see that.
@@ -129,6 +133,16 @@ func TestAStormIsCutShort(t *testing.T) {
 		assert.Contains(t, cell.Verdict.Reason, "the storm was cut short after ")
 	}
 	assert.Nil(t, cell.Storm.First)
+}
+
+// TestAStormIsHeardOf while it goes on.
+func TestAStormIsHeardOf(t *testing.T) {
+	s := openStage(t, nil)
+	o := &observer{}
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 2500 * time.Millisecond})
+	_, err := cells.RunAll(t.Context(), []cells.Case{cs}, cells.Order{Parallel: 1}, o, s.Run)
+	require.NoError(t, err)
+	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, o.heard)
 }
 
 // TestAClientThatEndsByItself ends a storm: no verdict about the lock may come of it.

@@ -29,6 +29,15 @@ func (u *user) die() {
 	close(u.died)
 }
 
+// household are the users of the locks of one process.
+type household []*user
+
+func (h household) die() {
+	for _, u := range h {
+		u.die()
+	}
+}
+
 // begin sends the request of a step.
 func (u *user) begin(step *scenarios.Step) (*operation, error) {
 	u.mu.Lock()
@@ -103,16 +112,18 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 			return got, err
 		}
 	}
-	return got, u.release(ctx, max(turn.Patience, u.storm.plan.Lease))
+	return got, u.release(ctx)
 }
 
 // maxReleases is how often a client tries to give a lock back.
 const maxReleases = 100
 
-// release gives the lock back; while nobody can tell whether that was done, it tries again.
-func (u *user) release(ctx context.Context, patience time.Duration) error {
+// release gives the lock back; while nobody can tell whether that was done, it tries again. Each time it waits for longer than a
+// lease: there is nothing left by then that the lock could be waiting for.
+func (u *user) release(ctx context.Context) error {
+	patience := u.storm.plan.Lease * 5 / 4
 	for range maxReleases {
-		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease}, patience)
+		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease, Within: scenarios.Span{Fixed: patience}}, patience)
 		if err != nil || outcome != history.Unknown {
 			return err
 		}

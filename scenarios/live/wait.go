@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/scenarios"
@@ -85,12 +86,14 @@ func (c *cell) freed(ctx context.Context) (bool, error) {
 	return err == nil && states.Free(), err
 }
 
-// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most.
+// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most; on every server
+// where the lock is, because each may be renewed in its own time.
 func (c *cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	began := c.world.since()
 	for {
-		if c.rec.RenewedSince(began, c.lockKey) {
-			return scenarios.ResultOK, nil
+		renewed, err := c.renewedSince(ctx, began)
+		if err != nil || renewed {
+			return scenarios.ResultOK, err
 		}
 		if c.world.since() >= began+2*c.script.Lease {
 			return scenarios.ResultNo, nil
@@ -99,6 +102,16 @@ func (c *cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
+}
+
+func (c *cell) renewedSince(ctx context.Context, from time.Duration) (bool, error) {
+	renewed := c.rec.RenewedSince(from, c.lockKey)
+	if len(renewed) == 0 {
+		return false, nil
+	}
+	others := slices.DeleteFunc(slices.Clone(c.servers), func(s *lockServer) bool { return slices.Contains(renewed, s.name) })
+	states, err := c.states(ctx, others)
+	return err == nil && states.Locked() == 0, err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

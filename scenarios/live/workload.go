@@ -21,8 +21,11 @@ func (s store) order(req *protocol.Request) {
 	if s.Work != history.Counter {
 		req.Workload = string(s.Work)
 	}
-	if s.Work == history.FlashSale {
+	switch s.Work {
+	case history.FlashSale:
 		req.Stock = s.Stock
+	case history.MarketItems:
+		req.Item = s.Item
 	}
 }
 

@@ -41,6 +41,8 @@ func TestEachWorkloadIsDoneAndRead(t *testing.T) {
 		{"market", "0 listed, 2 bought; the money adds up, each item is in one place",
 			"1 listed, 2 bought. Together they had 200 in the beginning and have 190 in the end: 10 are lost. " +
 				"In the end item-1 is with the market and with C1."},
+		{"market-items", "0 listed, 1 bought; the money adds up, each item is in one place",
+			"1 listed, 2 bought. In the end item-1 is with the market and with C1."},
 	} {
 		script := script(t, test.work, "workload "+test.work+"\n"+overlapping)
 		cell, events := s.play(t, script, subject(t, "setpx-lua"))

@@ -51,13 +51,14 @@ type World struct {
 	base     time.Time
 	guard    *process.Guard
 	network  *network.Network
-	resource server.Server // nil at an address: there the cells' counters lie beside their locks
+	resource *spare // nil at an address: there the cells' counters lie beside their locks
 	remote   *server.Remote
 	prefix   string // of every key of this run at an address
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few have it at a time: starting is what costs, and the cells already
 	// at play must not stall for it.
 	starting chan struct{}
+	spares   spares
 	pulse    *pulse
 }
 
@@ -89,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		}
 	}
 	if w.startsServers() {
-		w.resource, err = w.ownServer(ctx, filepath.Join(cfg.Dir, "resource.log"))
+		w.resource, err = w.ownServer(ctx)
 		return w, err
 	}
 	if w.remote, err = server.At(ctx, cfg.Server); err != nil {
@@ -108,6 +109,7 @@ func (w *World) Close() error {
 	if w.resource != nil {
 		errs = append(errs, w.resource.Close())
 	}
+	errs = append(errs, w.spares.close())
 	if w.remote != nil {
 		errs = append(errs, w.remote.Close())
 	}
@@ -132,12 +134,22 @@ func (w *World) ToxiproxyVersion() string {
 
 func (w *World) since() time.Duration { return time.Since(w.base) }
 
-// startServer gives a cell a server of its own, or the one at an address. log is where a redis-server logs.
-func (w *World) startServer(ctx context.Context, log string) (server.Server, error) {
-	if w.startsServers() {
-		return w.ownServer(ctx, log)
+// startServer gives a cell a server of its own, or the one at an address, and says how to part with it. log is where a
+// redis-server's log is to be found, prefix what all keys of the cell begin with.
+func (w *World) startServer(ctx context.Context, log, prefix string) (_ server.Server, part func() error, err error) {
+	if !w.startsServers() {
+		return w.remote, func() error { return w.deleteKeys(prefix) }, nil
 	}
-	return w.remote, nil
+	s := w.spares.take()
+	if s == nil {
+		if s, err = w.ownServer(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := s.linkLog(log); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s.Server, func() error { return w.spares.putBack(s) }, nil
 }
 
 // newPrefix is what all keys of a cell begin with: nothing where it has servers of its own.
@@ -150,27 +162,31 @@ func (w *World) newPrefix() string {
 
 func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
 
-// ownServer starts a server of the lab's own. log is where a redis-server logs.
-func (w *World) ownServer(ctx context.Context, log string) (s server.Server, err error) {
+// ownServer starts a server of the lab's own.
+func (w *World) ownServer(ctx context.Context) (*spare, error) {
 	if w.cfg.Server == Embedded {
-		s, err = server.StartEmbedded()
-	} else {
-		s, err = server.StartRedis(ctx, w.guard, server.Options{Log: log})
+		s, err := server.StartEmbedded()
+		if err != nil {
+			return nil, err
+		}
+		return &spare{Server: s}, nil
 	}
+	log, err := w.spares.nextLog(w.cfg.Dir)
 	if err != nil {
-		return nil, err // s holds a nil pointer, and so is not nil itself
+		return nil, err
 	}
-	return s, nil
+	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &spare{s, log}, nil
 }
 
-// stopServer ends a cell's own server; a shared one is left as it was found.
-func (w *World) stopServer(s server.Server, prefix string) error {
-	if w.remote == nil {
-		return s.Close()
-	}
+// deleteKeys leaves a shared server as it was found.
+func (w *World) deleteKeys(prefix string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, err := server.DeletePrefix(ctx, s.Addr(), 0, prefix)
+	_, err := server.DeletePrefix(ctx, w.remote.Addr(), 0, prefix)
 	return err
 }
 

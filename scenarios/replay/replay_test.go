@@ -172,7 +172,8 @@ func nothing(t *testing.T) *scenarios.Matrix {
 
 type silent struct{}
 
-func (silent) CellStarted(cells.Case) error { return nil }
+func (silent) CellStarted(cells.Case) error                       { return nil }
+func (silent) StormGoesOn(cells.Case, time.Duration, int64) error { return nil }
 func (silent) CellEnded(c checker.Cell) error {
 	if c.Failure != "" {
 		return fmt.Errorf("%s: %s", c.Scenario, c.Failure)

@@ -230,3 +230,52 @@ func TestWhatNobodyCanTell(t *testing.T) {
 	_, err := shrink.Script(s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}}, shrink.Options{Name: "race", Lease: lease})
 	require.ErrorContains(t, err, "no step is left")
 }
+
+// TestFurtherLocksOfAProcess keep their process where two of them are used; one alone is its client's.
+func TestFurtherLocksOfAProcess(t *testing.T) {
+	script, err := scenarios.Parse("race.lab", []byte(`# A race.
+lease 1s
+clients C7 C7.c C8 C8.b C9
+C7.c acquire
+C8 acquire
+C8.b acquire
+C9 acquire
+C7 pause
+C7 resume
+C8.b release
+`))
+	require.NoError(t, err)
+	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
+		shown := make([]bool, len(scripts))
+		for i, s := range scripts {
+			text := body(s)
+			shown[i] = strings.Contains(text, "C7.c") && strings.Contains(text, "C7    pause") && strings.Contains(text, "C8    acquire") &&
+				strings.Contains(text, "C8.b  release")
+		}
+		return shown, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimPrefix(`
+C1    acquire
+C2    acquire
+C2.b  acquire
+C1    pause
+C1    resume
+C2.b  release
+`, "\n"), body(small))
+	require.Equal(t, []string{"C1", "C2", "C2.b"}, small.Actors())
+}
+
+// TestTheDeathOfAProcess is one crash, whichever of its locks were in use.
+func TestTheDeathOfAProcess(t *testing.T) {
+	s := newTale("C1", "C1.b", "C2")
+	s.takes("C1.b")
+	s.add(history.Event{Kind: history.KindExit, Client: "C1"})
+	s.add(history.Event{Kind: history.KindExit, Client: "C1.b"})
+	s.call("C2", history.OpAcquire)
+	from := len(s.events) - 1
+	s.sends("C2", "SETNX", "C1.b")
+	seen := s.returns("C2", history.No, nil)
+	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1.b"}, Events: []int{from, seen - 1, seen}}
+	require.Equal(t, "C1.b  acquire\nC1    crash\nC2    acquire within 3 leases\n", write(t, s, a, false))
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -82,7 +83,7 @@ type trapAt struct{ step, trap int }
 // cutsOf lists what might be left out, the most first.
 func cutsOf(s *scenarios.Script) []cut {
 	var cuts []cut
-	for _, client := range s.Clients {
+	for _, client := range s.Actors() {
 		c := cut{steps: map[int]bool{}}
 		for i, step := range s.Steps {
 			if step.Client == client {
@@ -162,9 +163,8 @@ func (c cut) of(s *scenarios.Script) *scenarios.Script {
 		step.Traps = traps
 		smaller.Steps = append(smaller.Steps, step)
 	}
-	smaller.Clients = slices.DeleteFunc(slices.Clone(s.Clients), func(c string) bool {
-		return !slices.ContainsFunc(smaller.Steps, func(step scenarios.Step) bool { return step.Client == c })
-	})
+	smaller.Clients = slices.DeleteFunc(slices.Clone(s.Clients), func(c string) bool { return !acts(&smaller, c, history.ProcessOf) })
+	smaller.Handles = slices.DeleteFunc(slices.Clone(s.Handles), func(c string) bool { return !acts(&smaller, c, itself) })
 	checked, err := Check(&smaller)
 	if err != nil {
 		return nil
@@ -172,15 +172,39 @@ func (c cut) of(s *scenarios.Script) *scenarios.Script {
 	return checked
 }
 
-// renamed is the script with its clients numbered in the order in which they appear.
+// acts says whether a client is in a step, by its name there or by what that comes to.
+func acts(s *scenarios.Script, client string, as func(string) string) bool {
+	return slices.ContainsFunc(s.Steps, func(step scenarios.Step) bool { return as(step.Client) == client })
+}
+
+func itself(name string) string { return name }
+
+// renamed is the script with its clients numbered in the order in which they appear. Where several locks of a process are used, the
+// further ones are named b, c and so on; where it is one, that is its client's.
 func renamed(s *scenarios.Script) *scenarios.Script {
-	names := make(map[string]string)
-	out := *s
-	out.Clients, out.Steps = nil, nil
+	used := make(map[string][]string) // by process
 	for _, step := range s.Steps {
-		if step.Client != "" && names[step.Client] == "" {
-			names[step.Client] = fmt.Sprintf("C%d", len(names)+1)
-			out.Clients = append(out.Clients, names[step.Client])
+		process := history.ProcessOf(step.Client)
+		if step.Verb == scenarios.VerbOp && !slices.Contains(used[process], step.Client) {
+			used[process] = append(used[process], step.Client)
+		}
+	}
+	names, further := make(map[string]string), make(map[string]int)
+	out := *s
+	out.Clients, out.Handles, out.Steps = nil, nil, nil
+	for _, step := range s.Steps {
+		process := history.ProcessOf(step.Client)
+		if process != "" && names[process] == "" {
+			names[process] = fmt.Sprintf("C%d", len(out.Clients)+1)
+			out.Clients = append(out.Clients, names[process])
+		}
+		if names[step.Client] == "" && process != "" {
+			names[step.Client] = names[process]
+			if len(used[process]) > 1 {
+				names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+further[process])
+				further[process]++
+				out.Handles = append(out.Handles, names[step.Client])
+			}
 		}
 		step.Client = names[step.Client]
 		out.Steps = append(out.Steps, step)

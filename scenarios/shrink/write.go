@@ -3,7 +3,9 @@ package shrink
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -101,7 +103,8 @@ func (w *writer) proves(all []moment, n int) bool {
 func (w *writer) letTimePass() {
 	owner := w.anomaly.Clients[len(w.anomaly.Clients)-1]
 	who := w.names[owner]
-	if who == "" || w.dead[who] || w.stopped[who] || w.open[who] != nil {
+	process := history.ProcessOf(who)
+	if who == "" || w.dead[process] || w.stopped[process] || w.open[who] != nil {
 		return
 	}
 	for range 4 {
@@ -171,7 +174,7 @@ func (w *writer) background(e history.Event, i int) bool {
 // act begins an operation, or lets it go on.
 func (w *writer) act(m moment, all []moment, n int) {
 	who := w.name(m.deed.client)
-	if w.dead[who] {
+	if w.dead[history.ProcessOf(who)] {
 		return // what is late of it has no place in a script
 	}
 	if owner, over := w.overWithin(m.deed, all, n); over {
@@ -247,7 +250,7 @@ func (w *writer) overWithin(d *deed, all []moment, n int) (owner string, over bo
 
 // await waits until the lease of the lock has ended. Who would prolong it is stopped.
 func (w *writer) await(owner string) {
-	who := w.name(owner)
+	who := history.ProcessOf(w.name(owner))
 	if w.opts.Renews && owner != "" && !w.dead[who] && !w.stopped[who] {
 		w.step(scenarios.Step{Client: who, Verb: scenarios.VerbPause})
 		w.stopped[who] = true
@@ -303,11 +306,14 @@ func (w *writer) befall(i int) {
 	e := w.events[i]
 	switch {
 	case e.Kind == history.KindExit:
-		who := w.name(e.Client)
+		who := history.ProcessOf(w.name(e.Client))
+		if w.dead[who] {
+			return // of another lock in the same process
+		}
 		w.wake(who)
 		w.step(scenarios.Step{Client: who, Verb: scenarios.VerbCrash})
 		w.dead[who] = true
-		delete(w.open, who)
+		maps.DeleteFunc(w.open, func(one string, _ *told) bool { return history.ProcessOf(one) == who })
 	case e.Kind == history.KindCommand: // by itself, in the background: it needs time
 		w.wake(w.name(e.Client))
 		w.step(scenarios.Step{Verb: scenarios.VerbWaitExpired})
@@ -322,7 +328,7 @@ func (w *writer) befall(i int) {
 
 // clock sets a client's clock as it was, in leases.
 func (w *writer) clock(e history.Event) {
-	who := w.name(e.Client)
+	who := history.ProcessOf(w.name(e.Client))
 	var words string
 	var rate float64
 	if n, err := fmt.Sscanf(e.Detail.Fault.What, "offset %s rate %g", &words, &rate); n != 2 || err != nil {
@@ -339,7 +345,7 @@ func (w *writer) clock(e history.Event) {
 
 // wake lets a client go on that was stopped.
 func (w *writer) wake(who string) {
-	if w.stopped[who] {
+	if who = history.ProcessOf(who); w.stopped[who] {
 		w.step(scenarios.Step{Client: who, Verb: scenarios.VerbResume})
 		delete(w.stopped, who)
 	}
@@ -355,8 +361,8 @@ func (w *writer) finish(who string) {
 
 // end leaves nothing open.
 func (w *writer) end() {
-	for _, who := range w.script.Clients {
-		if w.dead[who] {
+	for _, who := range w.script.Actors() {
+		if w.dead[history.ProcessOf(who)] {
 			continue
 		}
 		w.wake(who)
@@ -371,9 +377,15 @@ func (w *writer) name(client string) string {
 	if client == "" {
 		return ""
 	}
-	if w.names[client] == "" {
-		w.names[client] = fmt.Sprintf("C%d", len(w.names)+1)
-		w.script.Clients = append(w.script.Clients, w.names[client])
+	if w.names[client] != "" {
+		return w.names[client]
 	}
+	if process := history.ProcessOf(client); process != client {
+		w.names[client] = w.name(process) + strings.TrimPrefix(client, process)
+		w.script.Handles = append(w.script.Handles, w.names[client])
+		return w.names[client]
+	}
+	w.names[client] = fmt.Sprintf("C%d", len(w.script.Clients)+1)
+	w.script.Clients = append(w.script.Clients, w.names[client])
 	return w.names[client]
 }

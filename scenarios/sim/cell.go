@@ -75,11 +75,11 @@ func (c *cell) play(ctx context.Context) error {
 // setUp makes the servers and the clients, and lets every client open its lock.
 func (c *cell) setUp() {
 	c.lockKey = "lock"
-	c.data = cells.Data{Work: c.script.Work(), Stock: c.script.Stock, Clients: c.script.Clients, Key: "counter"}
+	c.data = cells.Data{Work: c.script.Work(), Stock: c.script.Stock, Clients: c.script.Clients, Key: "counter", Item: cells.ItemName(0)}
 	c.otherData = c.data
 	if len(c.script.OtherKey) > 0 {
 		c.otherKey = "other"
-		c.otherData.Key += "-other"
+		c.otherData = c.data.Other()
 	}
 	c.blank = c.world.take()
 	for _, name := range cells.ServerNames(c.script, c.traits) {
@@ -102,9 +102,17 @@ func (c *cell) isData(key string) bool {
 	return c.data.Has(key) || c.otherKey != "" && c.otherData.Has(key)
 }
 
+// stores are the data that the work is done to: one, if the work under locks on the other key is done to the same.
+func (c *cell) stores() []cells.Data {
+	if c.otherData.Key == c.data.Key {
+		return []cells.Data{c.data}
+	}
+	return []cells.Data{c.otherData, c.data}
+}
+
 // layData lays the data out, which is alike for every key.
 func (c *cell) layData() {
-	for _, data := range []cells.Data{c.otherData, c.data} {
+	for _, data := range c.stores() {
 		var all [][]any
 		all, c.laid = data.Beginning()
 		for _, command := range all {
@@ -119,7 +127,7 @@ func (c *cell) readData() error {
 		lock string
 		data cells.Data
 	}{{c.lockKey, c.data}, {c.otherKey, c.otherData}} {
-		if of.lock == "" {
+		if of.lock == "" || of.lock == c.otherKey && of.data.Key == c.data.Key {
 			continue
 		}
 		found, err := c.found(of.data)

@@ -43,8 +43,9 @@ func suite(t *testing.T) []cells.Case {
 // quiet hears how a run goes on, and says nothing.
 type quiet struct{}
 
-func (quiet) CellStarted(cells.Case) error { return nil }
-func (quiet) CellEnded(checker.Cell) error { return nil }
+func (quiet) CellStarted(cells.Case) error                       { return nil }
+func (quiet) StormGoesOn(cells.Case, time.Duration, int64) error { return nil }
+func (quiet) CellEnded(checker.Cell) error                       { return nil }
 
 // run runs the suite, and returns its cells and where their histories are.
 func run(t *testing.T, order cells.Order) ([]checker.Cell, string) {

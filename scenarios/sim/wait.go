@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/scenarios"
@@ -51,10 +52,20 @@ func (c *cell) waitFreed() (scenarios.Result, error) {
 	return c.poll(func() bool { return c.states(c.servers).Free() })
 }
 
-// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most.
+// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most; on every server
+// where the lock is, because each may be renewed in its own time.
 func (c *cell) waitRenewed() (scenarios.Result, error) {
 	began := c.now
-	return c.poll(func() bool { return c.rec.RenewedSince(began, c.lockKey) })
+	return c.poll(func() bool { return c.renewedEverywhere(began) })
+}
+
+func (c *cell) renewedEverywhere(from time.Duration) bool {
+	renewed := c.rec.RenewedSince(from, c.lockKey)
+	if len(renewed) == 0 {
+		return false
+	}
+	others := slices.DeleteFunc(slices.Clone(c.servers), func(s *server) bool { return slices.Contains(renewed, s.name) })
+	return c.states(others).Locked() == 0
 }
 
 // poll waits until something is so, for two leases at most.

@@ -125,9 +125,17 @@ func (c Creed) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) st
 			return c.undone(before, a, from, r)
 		}
 	case checker.GhostLock:
-		return r.gaveUp(a)
+		if what := r.gaveUp(a); what != "" || c.Broken {
+			return what
+		}
+		return r.late(a)
+	case checker.NoReturn:
+		return r.slowed(a)
 	case checker.StuckLock:
-		return r.beingReleased(a)
+		if what := r.beingReleased(a); what != "" || c.Broken {
+			return what
+		}
+		return r.splitVotes(a)
 	}
 	return ""
 }
@@ -177,6 +185,55 @@ func (r *record) beingReleased(a checker.Anomaly) string {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
+	}
+	return ""
+}
+
+// splitVotes excuses a lock on several servers that nobody got because others were after it, too: each takes some of the servers and
+// gives them back. No such lock promises that one of them wins. In the quiet phase they come one after another.
+func (r *record) splitVotes(a checker.Anomaly) string {
+	called := r.events[a.Events[0]].At
+	for client, acquires := range r.acquires {
+		for _, other := range acquires {
+			if r.servers > 1 && client != a.Clients[0] && other.called < a.At && other.ended > called {
+				return "others were after it, too, and none of them got a majority"
+			}
+		}
+	}
+	return ""
+}
+
+// late excuses a ghost that was made by a request of the acquire before, which its client had given up. It came when the client was
+// at nothing, or at the next one but by a connection that the client used no more.
+func (r *record) late(a checker.Anomaly) string {
+	client := a.Clients[0]
+	made := slices.IndexFunc(a.Events, func(i int) bool { return r.events[i].Kind == history.KindCommand && r.events[i].Client == client })
+	if made < 0 {
+		return ""
+	}
+	at := a.Events[made]
+	e := r.events[at]
+	by := e.Detail.Command
+	again := e.ID != 0 && slices.ContainsFunc(r.events[at+1:], func(e history.Event) bool {
+		return e.Kind == history.KindCommand && e.Client == client && e.Detail.Command.Server == by.Server && e.Detail.Command.Conn == by.Conn
+	})
+	var before acquire
+	for _, t := range r.acquires[client] {
+		if t.ended <= e.At {
+			before = t
+		}
+	}
+	if by.Conn == 0 || again || before.id == 0 || before.outcome != history.Unknown {
+		return ""
+	}
+	return fmt.Sprintf("it came late, and %s had given up the acquire that sent it", client)
+}
+
+// slowed excuses a release that did not return while the machine stood still for much of its time: faults the checker has excluded.
+func (r *record) slowed(a checker.Anomaly) string {
+	called := r.events[a.Events[0]].At
+	if hindered, what := r.hindered(a.Clients[0], called, a.At); hindered >= (a.At-called)/4 {
+		return fmt.Sprintf("%s's release was hindered for %v (%s)", a.Clients[0], hindered.Round(time.Millisecond), what)
 	}
 	return ""
 }

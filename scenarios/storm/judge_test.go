@@ -204,6 +204,28 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
+// TestFaultsAreCounted, and not the links to several servers that one disturbs.
+func TestFaultsAreCounted(t *testing.T) {
+	s := newTale("C1", "C2")
+	for _, phase := range []history.Phase{history.PhaseInject, history.PhaseEffective} {
+		for range 3 { // links
+			s.fault(10*ms, "partition", "C1", phase)
+		}
+	}
+	s.fault(12*ms, "partition", "C2", history.PhaseInject) // and is over before it takes effect
+	for range 3 {
+		s.fault(20*ms, "partition", "C1", history.PhaseRecover)
+	}
+	s.fault(21*ms, "hold", "C1", history.PhaseEffective)
+	s.fault(22*ms, "crash", "C1", history.PhaseInject)
+	s.add(23*ms, history.Event{Kind: history.KindExit, Client: "C1"})
+	s.fault(24*ms, "crash", "C1", history.PhaseEffective)
+	s.fault(30*ms, "duplicate", "C2", history.PhaseEffective)
+	s.takes(40*ms, "C2", history.OK)
+	_, told := s.judge(t, "redlock")
+	require.Equal(t, 3, told.Faults)
+}
+
 // TestSurprise: a sound lock must break no promise, and a broken one must be caught.
 func TestSurprise(t *testing.T) {
 	beyond := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StaleWrite, Beyond: "a pause"}}}
@@ -247,5 +269,81 @@ func TestALockThatIsBeingReleased(t *testing.T) {
 		v, told := s.judge(t, "setpx-lua")
 		require.Equal(t, []checker.Name{checker.StuckLock}, v.Names(), v.Reason)
 		require.Equal(t, dies, told.First != nil, "%v", v.Anomalies)
+	}
+}
+
+// TestSplitVotes: that many are after a lock on several servers, and none gets it, is not the lock's fault. That one alone does not get
+// it is.
+func TestSplitVotes(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		s := newTale("C1", "C2", "C3")
+		for i := range s.events {
+			s.events[i].Detail.Servers = 3
+		}
+		here := func(value string) history.State { return history.State{Type: "string", Value: value} }
+		send := func(at time.Duration, client string, id int64, server string, before, after history.State) {
+			s.add(at, history.Event{Kind: history.KindCommand, Client: client, Op: history.OpAcquire, ID: id, Detail: &history.Detail{Command: &history.Command{
+				Server: server, Args: []string{"SET", "lock", client}, Sent: at, Asked: ms,
+				Changes: []history.Change{{Key: "lock", Before: before, After: after}},
+			}}})
+		}
+		call := func(at time.Duration, client string, id int64, bound time.Duration) {
+			s.add(at, history.Event{Kind: history.KindCall, Client: client, Op: history.OpAcquire, ID: id, Detail: &history.Detail{Bound: bound}})
+		}
+		call(10*ms, "C1", 1, 0)
+		send(11*ms, "C1", 1, "S1", history.State{}, here("a"))
+		send(11*ms, "C1", 1, "S2", history.State{}, here("a"))
+		s.add(12*ms, history.Event{Kind: history.KindReturn, Client: "C1", Op: history.OpAcquire, ID: 1, Outcome: history.OK})
+		s.add(13*ms, history.Event{Kind: history.KindExit, Client: "C1"})
+		if !alone {
+			call(20*ms, "C3", 2, 0)
+		}
+		call(30*ms, "C2", 3, 4*lease)
+		for _, at := range []time.Duration{31 * ms, 3900 * ms} {
+			send(at, "C2", 3, "S1", here("a"), here("a"))
+			send(at, "C2", 3, "S2", here("a"), here("a"))
+		}
+		s.add(4100*ms, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 3, Outcome: history.No})
+		v, told := s.judge(t, "redlock")
+		require.Equal(t, []checker.Name{checker.StuckLock}, v.Names(), v.Reason)
+		require.Equal(t, alone, told.First != nil, "%v", v.Anomalies)
+	}
+}
+
+// TestLateGhosts: a request of an acquire that was given up comes when its client is at the next one, which is told no. It came by a
+// connection that the client used no more; where it goes on by the same, the lock has no such excuse.
+func TestLateGhosts(t *testing.T) {
+	for _, conn := range []int64{7, 8} {
+		s := newTale("C1", "C2")
+		at := 10 * ms
+		send := func(client string, id int64, by int64, before, after history.State) {
+			at += ms
+			s.add(at, history.Event{Kind: history.KindCommand, Client: client, Op: history.OpAcquire, ID: id, Detail: &history.Detail{Command: &history.Command{
+				Server: "redis", Conn: by, Args: []string{"SET", "lock", client}, Sent: at, Asked: ms,
+				Changes: []history.Change{{Key: "lock", Before: before, After: after}},
+			}}})
+		}
+		called := func(client string, id int64) {
+			at += ms
+			s.add(at, history.Event{Kind: history.KindCall, Client: client, Op: history.OpAcquire, ID: id})
+		}
+		back := func(client string, id int64, outcome history.Outcome) {
+			at += ms
+			s.add(at, history.Event{Kind: history.KindReturn, Client: client, Op: history.OpAcquire, ID: id, Outcome: outcome,
+				Detail: &history.Detail{GaveUp: outcome == history.Unknown}})
+		}
+		there := history.State{Type: "string", Value: "C1", TTL: 900 * ms}
+		called("C1", 1)
+		back("C1", 1, history.Unknown)
+		called("C1", 2)
+		send("C1", 2, 7, history.State{}, there) // late: the tap cannot know
+		send("C1", 2, conn, there, there)
+		back("C1", 2, history.No)
+		called("C2", 3)
+		send("C2", 3, 9, there, there)
+		back("C2", 3, history.No)
+		v, told := s.judge(t, "setpx-lua")
+		require.Equal(t, []checker.Name{checker.GhostLock}, v.Names(), v.Reason)
+		require.Equal(t, conn == 7, told.First != nil, "%v", v.Anomalies)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type Params struct {
 	Seed    int64
 	Clients int
+	Handles int // further locks in the process of every other client, and of those that come after it when it crashes
 	For     time.Duration
 	Lease   time.Duration
 	Work    time.Duration // the longest that a client keeps the lock if nothing hinders it; zero: a quarter of the lease
@@ -74,6 +76,18 @@ func (p *Plan) Names(i int) []string {
 		}
 	}
 	return names
+}
+
+// HandlesIn names the further locks in the process of a client.
+func (p *Plan) HandlesIn(client string) (handles []string) {
+	number, _, _ := strings.Cut(client[1:], "-")
+	if n, err := strconv.Atoi(number); err != nil || n%2 == 0 {
+		return nil
+	}
+	for k := range p.Handles {
+		handles = append(handles, fmt.Sprintf("%s.%c", client, 'b'+k))
+	}
+	return handles
 }
 
 func nameOf(i, life int) string {
@@ -241,6 +255,9 @@ func (p *Plan) strikeServer() {
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# seed %d, %d clients, for %v, lease %v, work up to %v\n", p.Seed, p.Clients, p.For, p.Lease, p.Work)
+	if p.Handles > 0 {
+		fmt.Fprintf(&b, "# further locks in the process of every other client: %s …\n", strings.Join(p.HandlesIn("C1"), " "))
+	}
 	for _, s := range p.Strikes {
 		fmt.Fprintf(&b, "%9.3fs  %s\n", s.At.Seconds(), s)
 	}

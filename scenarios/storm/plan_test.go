@@ -132,3 +132,17 @@ func TestParseKinds(t *testing.T) {
 	_, err = storm.ParseKinds([]string{"none", "pause"})
 	require.ErrorContains(t, err, `unknown fault "none"`)
 }
+
+// TestFurtherLocks: every other client has them, and whoever comes in its place; they change nothing about the faults.
+func TestFurtherLocks(t *testing.T) {
+	params := storm.Params{Seed: 7, Clients: 3, For: 8 * time.Second, Lease: time.Second, Faults: storm.Defaults()}
+	plain := storm.New(params)
+	params.Handles = 2
+	p := storm.New(params)
+	require.Equal(t, plain.Strikes, p.Strikes)
+	require.Empty(t, plain.HandlesIn("C1"))
+	require.Equal(t, []string{"C1.b", "C1.c"}, p.HandlesIn("C1"))
+	require.Empty(t, p.HandlesIn("C2"))
+	require.Equal(t, []string{"C3-12.b", "C3-12.c"}, p.HandlesIn("C3-12"))
+	require.Contains(t, p.String(), "\n# further locks in the process of every other client: C1.b C1.c …\n")
+}

@@ -16,12 +16,14 @@ type record struct {
 	events   []history.Event
 	lease    time.Duration
 	local    bool          // the lock reaches no server
+	servers  int           // on which the lock lives; zero: one, or none
 	began    time.Duration // the first operation
 	effects  int           // faults that took effect
 	returns  []int         // indexes of the answers to operations
 	acquires map[string][]acquire
 	releases map[string][]acquire
 	spells   map[string][]spell // by client; "" for the whole machine
+	caught   map[string]bool    // by process: something of it was held on the wire when it crashed
 	skews    map[string][]spell
 	shocks   []spell // of the server
 }
@@ -39,6 +41,7 @@ type acquire struct {
 type spell struct {
 	what     string
 	from, to time.Duration
+	struck   bool // it was seen to take effect
 }
 
 // Right is how a history words that a client's clock is right again.
@@ -48,12 +51,12 @@ const forever = time.Duration(math.MaxInt64)
 
 func newRecord(events []history.Event) *record {
 	r := &record{
-		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire), spells: make(map[string][]spell), skews: make(map[string][]spell),
+		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire), spells: make(map[string][]spell), caught: make(map[string]bool), skews: make(map[string][]spell),
 	}
 	for i, e := range events {
 		switch e.Kind {
 		case history.KindOpen:
-			r.lease, r.local = e.Detail.Lease, e.Detail.Local
+			r.lease, r.local, r.servers = e.Detail.Lease, e.Detail.Local, e.Detail.Servers
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At
@@ -90,7 +93,7 @@ func (r *record) command(e history.Event, c *history.Command) {
 		return
 	}
 	if e.At-c.Sent > slow {
-		r.spells[""] = append(r.spells[""], spell{"the machine was slow", c.Sent, e.At})
+		r.spells[""] = append(r.spells[""], spell{what: "the machine was slow", from: c.Sent, to: e.At})
 	}
 	all := r.acquires[e.Client]
 	if len(all) == 0 || c.Server == resource {
@@ -133,49 +136,72 @@ func (r *record) died(e history.Event) {
 }
 
 func (r *record) fault(e history.Event, f history.Fault) {
-	if f.Phase == history.PhaseEffective && !(f.Name == "skew" && f.What == Right) {
-		r.effects++
-	}
 	switch f.Name {
 	case history.Stall:
 		from := time.Duration(e.Detail.Value)
-		r.spells[""] = append(r.spells[""], spell{"the machine stood still", from, from + e.Detail.Bound})
+		r.spells[""] = append(r.spells[""], spell{what: "the machine stood still", from: from, to: from + e.Detail.Bound})
 	case "restart", "clock-jump":
 		if f.Phase == history.PhaseInject {
-			r.shocks = append(r.shocks, spell{f.Name, e.At, e.At})
+			r.shocks = append(r.shocks, spell{what: f.Name, from: e.At, to: e.At})
 		}
+		r.count(f.Phase)
 	case "skew":
 		if f.Phase == history.PhaseInject {
-			r.skews[f.Target] = append(ended(r.skews[f.Target], "skew", e.At), spell{"skew", e.At, forever})
+			r.skews[f.Target] = append(ended(r.skews[f.Target], "skew", e.At), spell{what: "skew", from: e.At, to: forever})
+		}
+		if f.What != Right {
+			r.count(f.Phase)
 		}
 	case "crash":
-		if f.Phase == history.PhaseEffective && r.onWire(f.Target) {
-			r.effects-- // its client was caught on the wire first, which is one fault and not two
+		if f.Phase == history.PhaseInject {
+			r.caught[f.Target] = r.onWire(f.Target)
+		}
+		if !r.caught[f.Target] { // else its client was caught on the wire first, which is one fault and not two
+			r.count(f.Phase)
 		}
 	case "duplicate":
+		r.count(f.Phase)
 	default:
 		r.hindrance(e.At, f)
 	}
 }
 
-// hindrance notes what keeps a client from the server. A breakpoint is not injected: it takes effect.
-func (r *record) hindrance(at time.Duration, f history.Fault) {
-	spells := r.spells[f.Target]
-	on := slices.ContainsFunc(spells, func(s spell) bool { return s.what == f.Name && s.to == forever })
-	switch {
-	case f.Phase == history.PhaseRecover:
-		r.spells[f.Target] = ended(spells, f.Name, at)
-	case !on:
-		r.spells[f.Target] = append(spells, spell{f.Name, at, forever})
+// count counts a fault when it takes effect.
+func (r *record) count(phase history.Phase) {
+	if phase == history.PhaseEffective {
+		r.effects++
 	}
 }
 
-// onWire says whether something of a client is held up.
-func (r *record) onWire(client string) bool {
-	return slices.ContainsFunc(r.spells[client], func(s spell) bool {
-		return s.to == forever && (s.what == "hold" || s.what == "hold-reply")
-	})
+// hindrance notes what keeps a client from the server. A breakpoint is not injected: it takes effect. What befalls the links to
+// several servers is one fault.
+func (r *record) hindrance(at time.Duration, f history.Fault) {
+	if f.Phase == history.PhaseRecover {
+		r.spells[f.Target] = ended(r.spells[f.Target], f.Name, at)
+		return
+	}
+	on := slices.IndexFunc(r.spells[f.Target], func(s spell) bool { return s.what == f.Name && s.to == forever })
+	if on < 0 {
+		on = len(r.spells[f.Target])
+		r.spells[f.Target] = append(r.spells[f.Target], spell{what: f.Name, from: at, to: forever})
+	}
+	if s := &r.spells[f.Target][on]; f.Phase == history.PhaseEffective && !s.struck {
+		s.struck = true
+		r.effects++
+	}
 }
+
+// onWire says whether something of a client's process is held up.
+func (r *record) onWire(process string) bool {
+	for client, spells := range r.spells {
+		if history.ProcessOf(client) == process && slices.ContainsFunc(spells, spell.onWire) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s spell) onWire() bool { return s.to == forever && (s.what == "hold" || s.what == "hold-reply") }
 
 // ended ends the open spell of that name.
 func ended(spells []spell, what string, at time.Duration) []spell {
@@ -219,7 +245,7 @@ func (r *record) upheaval(from, to time.Duration) string {
 // skewed names a client whose clock was changed, or was wrong, meanwhile.
 func (r *record) skewed(clients []string, from, to time.Duration) string {
 	for _, client := range clients {
-		for _, s := range r.skews[client] {
+		for _, s := range r.skews[history.ProcessOf(client)] {
 			if s.from <= to && s.to >= from-r.lease {
 				return client
 			}
@@ -228,9 +254,13 @@ func (r *record) skewed(clients []string, from, to time.Duration) string {
 	return ""
 }
 
-// hindered is for how long a client, or the whole machine, was kept from what it was at, and what did most of it.
+// hindered is for how long a client, its process or the whole machine was kept from what it was at, and what did most of it.
 func (r *record) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
-	return within(slices.Concat(r.spells[client], r.spells[""]), from, to)
+	spells := slices.Concat(r.spells[client], r.spells[""])
+	if process := history.ProcessOf(client); process != client {
+		spells = append(spells, r.spells[process]...)
+	}
+	return within(spells, from, to)
 }
 
 // overrun says whether a client was in a hold that its lease did not last for, and when that lease had begun.

@@ -66,9 +66,11 @@ type Request struct {
 	WithinMS float64 `json:"within_ms,omitempty"`
 	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
 
-	// work: what to do; empty: count. Stock is what a sale in the client's own memory begins with.
+	// work: what to do; empty: count. Stock is what a sale in the client's own memory begins with, Item what a lock for one item of
+	// a market is for.
 	Workload string `json:"workload,omitempty"`
 	Stock    int64  `json:"stock,omitempty"`
+	Item     string `json:"item,omitempty"`
 
 	// cancel: the id of the operation to give up
 	Op int64 `json:"op,omitempty"`

@@ -16,6 +16,7 @@ type Task struct {
 	Client string
 	Key    string // of the data
 	Stock  int64  // with which a sale in the client's memory begins
+	Item   string // which a lock for one item of a market is for
 
 	fenced bool // the lock hands out fences, and the resource is shown this one
 	fence  int64
@@ -33,7 +34,7 @@ func (t Task) Under(lock impls.Lock) Task {
 func Workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
-		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch),
+		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch), string(history.MarketItems),
 	}
 }
 
@@ -57,6 +58,8 @@ func (t Task) Do(ctx context.Context, workload history.Workload) Result {
 		return t.entered(ctx, t.trade)
 	case history.MarketWatch:
 		return t.entered(ctx, t.tradeWatched)
+	case history.MarketItems:
+		return t.entered(ctx, t.tradeItem)
 	}
 	return Result{Outcome: history.No, Unsupported: true, Error: fmt.Sprintf("unknown workload %q", workload)}
 }
@@ -72,7 +75,13 @@ func (t Task) entered(ctx context.Context, job func(context.Context) Result) Res
 	return job(ctx)
 }
 
-func (t Task) fenceKey() string { return t.Key + ":fence" }
+// fenceKey is where the resource keeps the greatest fence that it has seen: of each lock for itself.
+func (t Task) fenceKey() string {
+	if t.Item != "" {
+		return t.Key + ":fence:" + t.Item
+	}
+	return t.Key + ":fence"
+}
 
 // oneByOne carries out commands that write, in their order. On a resource that minds fences they are one step: between two of
 // them a later holder could begin.

@@ -1,0 +1,64 @@
+package work
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// tradeItem trades the one item that the lock is for, as article 004 advises: who has it lists it, who does not buys it. Others trade
+// other items meanwhile, with the same purses. So money is added and taken, and not read and written back; but whether it suffices is
+// looked at before.
+func (t Task) tradeItem(ctx context.Context) Result {
+	d, err := t.itemDeal(ctx)
+	if err != nil {
+		return bargained(err)
+	}
+	done, err := t.together(ctx, d.writes, d.commands...)
+	answer := settled(done, err)
+	answer.Did = d.what
+	return answer
+}
+
+func (t Task) itemDeal(ctx context.Context) (deal, error) {
+	own, err := counter(t.Resource.Do(ctx, "SISMEMBER", t.items(t.Client), t.Item))
+	if err != nil {
+		return deal{}, err
+	}
+	if own == 1 {
+		return t.list(t.Item), nil
+	}
+	offer, err := t.Resource.Do(ctx, "HGET", t.Key, t.Item)
+	if err != nil {
+		return deal{}, err
+	}
+	if offer == nil {
+		return deal{}, errNoDeal(t.Item + " is not for sale")
+	}
+	_, seller, price := t.offer([]string{t.Item, fmt.Sprint(offer)})
+	if seller == "" {
+		return deal{}, errNoDeal(t.Item + " is its own")
+	}
+	mine, err := counter(t.Resource.Do(ctx, "GET", t.funds(t.Client)))
+	if err != nil {
+		return deal{}, err
+	}
+	if mine < price {
+		return deal{}, errNoDeal("not enough money")
+	}
+	return t.buyItem(seller, price), nil
+}
+
+func (t Task) buyItem(seller string, price int64) deal {
+	return deal{
+		what:   fmt.Sprintf("bought %s from %s for %d", t.Item, seller, price),
+		writes: []string{t.Key, t.funds(t.Client), t.funds(seller), t.items(t.Client)},
+		commands: []impls.Command{
+			{"INCRBY", t.funds(t.Client), -price},
+			{"INCRBY", t.funds(seller), price},
+			{"HDEL", t.Key, t.Item},
+			{"SADD", t.items(t.Client), t.Item},
+		},
+	}
+}
