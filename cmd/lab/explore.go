@@ -135,7 +135,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "  expected   %s\n", expected)
 	}
 	if err == nil && f.out != "" {
-		err = f.script(cmd, result.Found)
+		err = f.script(cmd, config.Lock, result.Found)
 	}
 	if err != nil {
 		return err

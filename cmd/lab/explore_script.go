@@ -6,26 +6,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/replay"
 	"github.com/locklab/locklab/sim/explore"
 )
 
 // script writes the counterexample as a script for lab run.
-func (f *exploreFlags) script(cmd *cobra.Command, trace *explore.Trace) error {
+func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, trace *explore.Trace) error {
 	if trace == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
 		return nil
 	}
-	text, err := scriptOf(trace)
+	text, err := replay.Script(lock, trace)
 	if err != nil {
-		return err
+		return usagef("--out: %v", err)
 	}
 	if err := os.WriteFile(f.out, []byte(text), 0o644); err != nil {
 		return usagef("--out: %v", plainly(err))
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is written; run it with: lab run %s --lock %s --server redis-server\n", f.out, f.out, lock.Name)
 	return nil
-}
-
-// scriptOf is where a trace becomes a script.
-func scriptOf(trace *explore.Trace) (string, error) {
-	return "", usagef("--out: a counterexample of %s cannot be written as a script yet", trace.Lock)
 }

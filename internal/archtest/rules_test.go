@@ -55,8 +55,8 @@ func rules() map[string]rule {
 				"history", "scenarios", "worker", "report",
 				// The nouns that it passes from one to the other, and the parts that run as processes of their own.
 				"impls", "checker", "faults/process", "faults/server", "faults/network",
-				// The explorer needs no runner: the command starts it and shows what it tells.
-				"sim/explore",
+				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
+				"sim/explore", "scenarios/replay",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},

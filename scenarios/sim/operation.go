@@ -66,7 +66,8 @@ func (cl *client) carryOut(ctx process.Context, lock impls.Lock, op *operation, 
 		return settled(lock.(impls.Checker).Held(ctx.Ctx()))
 	}
 	task := work.Task{
-		Resource: cl.proc.ResourceOf(cl.name), Shared: cl.proc.Env(cl.name).Shared, Client: cl.peer.name, Key: cl.data.Key, Stock: cl.data.Stock,
+		Resource: cl.proc.ResourceOf(cl.name), Shared: cl.proc.Env(cl.name).Shared, Client: cl.peer.name, Key: cl.data.Key,
+		Stock: cl.data.Stock, Item: cl.data.Item,
 	}
 	return worked(task.Under(lock).Do(ctx.Ctx(), cl.data.Work))
 }
