@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/sim"
@@ -36,6 +37,9 @@ func suite(t *testing.T) []cells.Case {
 			subjects = append(subjects, cells.SubjectOf(spec, nil))
 		}
 		cases = append(cases, cells.Plan([]*scenarios.Script{script}, subjects, 1, cells.Expect(matrix, impls.All()))...)
+	}
+	if racing.Enabled {
+		return cells.Shard(cases, 1, 8)
 	}
 	return cases
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // notWatched are anomalies that the explorer does not look for: they need what its clients never do.
@@ -18,8 +19,8 @@ func notWatched() []checker.Name { return []checker.Name{checker.NoReturn, check
 // The explorer's properties and the checker's monitors are written apart. On ways taken at random, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
 	walks := 40
-	if testing.Short() {
-		walks = 10
+	if racing.Enabled {
+		walks = 5
 	}
 	for _, spec := range impls.All() {
 		if spec.Needs == impls.EveryServer || spec.Needs == impls.MostServers {

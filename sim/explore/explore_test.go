@@ -84,24 +84,25 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 func TestSoundLocksHold(t *testing.T) {
 	tests := []struct {
 		lock   string
+		rounds int
 		faults []Fault
 		only   []checker.Name // none: all
 	}{
-		{"setpx-lua", nil, nil},
-		{"setpx-lua", []Fault{Crash}, nil},
-		{"setpx-lua", []Fault{Pause, LostReply}, []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.StuckLock}},
-		{"watchdog", []Fault{Overwork}, nil},
-		{"watchdog", []Fault{Pause}, []checker.Name{checker.DoubleHolder, checker.WrongfulDelete, checker.WrongfulRenew, checker.FalseAlarm}},
-		{"watchdog", []Fault{LostReply}, []checker.Name{checker.GhostLock, checker.DoubleHolder, checker.StuckLock}},
-		{"fenced", []Fault{Pause}, []checker.Name{checker.LostUpdate, checker.FenceRegression}},
-		{"redisson", []Fault{Overwork}, nil},
-		{"setnx-del", []Fault{Pause}, nil},
+		{"setpx-lua", 2, nil, nil},
+		{"setpx-lua", 2, []Fault{Crash}, nil},
+		{"setpx-lua", 2, []Fault{Pause, LostReply}, []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.StuckLock}},
+		{"watchdog", 1, []Fault{Overwork}, nil},
+		{"watchdog", 2, []Fault{Pause}, []checker.Name{checker.DoubleHolder, checker.WrongfulDelete, checker.WrongfulRenew, checker.FalseAlarm}},
+		{"watchdog", 2, []Fault{LostReply}, []checker.Name{checker.GhostLock, checker.DoubleHolder, checker.StuckLock}},
+		{"fenced", 2, []Fault{Pause}, []checker.Name{checker.LostUpdate, checker.FenceRegression}},
+		{"redisson", 1, []Fault{Overwork}, nil},
+		{"setnx-del", 2, []Fault{Pause}, nil},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
 			t.Parallel()
 			result := explored(t, Config{
-				Lock: lock(t, test.lock), Clients: 2, Rounds: 2, Budget: spend(test.faults...), MostFaults: len(test.faults), Only: test.only,
+				Lock: lock(t, test.lock), Clients: 2, Rounds: test.rounds, Budget: spend(test.faults...), MostFaults: len(test.faults), Only: test.only,
 			})
 			if result.Found != nil {
 				t.Fatal(result.Found.Anomalies, result.Found.Verdict.Anomalies)

@@ -31,6 +31,7 @@ func (l *impure) Release(ctx context.Context) (bool, error) {
 
 // A lock that is not a function of what it is given is reported, and not explored as if it were.
 func TestImpureLocksAreReported(t *testing.T) {
+	t.Parallel()
 	nothing, constant := func() {}, func() any { return "x" }
 	calls, names := 0, map[string]int{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
