@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/sim/explore"
 )
 
@@ -22,8 +23,9 @@ type exploreFlags struct {
 	budget                           explore.Budget
 	anomalies                        []string
 	limits                           []string
-	out                              string
-	all, update                      bool
+	out, server                      string
+	count                            int
+	all, update, replay              bool
 	json, quiet, verbose             bool
 }
 
@@ -92,6 +94,9 @@ func (f *exploreFlags) groups() []flagGroup {
 	}
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
+	shown.BoolVar(&f.replay, "replay", false, "play the counterexample on a real server, with real processes and faults; with --all those of every lock")
+	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
+	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "tell every step, also those that go without saying")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
@@ -101,6 +106,9 @@ func (f *exploreFlags) groups() []flagGroup {
 
 // run carries lab explore out.
 func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.checkReplay(); err != nil {
+		return err
+	}
 	if f.all {
 		return f.table(cmd, args)
 	}
@@ -140,7 +148,17 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return exitWith(exploredCode(result, expected, config))
+	code := exploredCode(result, expected, config)
+	if f.replay {
+		played, err := f.replayOne(cmd, config.Lock, result.Found)
+		if err != nil {
+			return err
+		}
+		if code == codeExpected {
+			code = played
+		}
+	}
+	return exitWith(code)
 }
 
 func (f *exploreFlags) object(cmd *cobra.Command, record *explore.Record, expected explore.Expectation) error {

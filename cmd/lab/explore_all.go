@@ -23,6 +23,13 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if err := f.checkTable(cmd, args); err != nil {
 		return err
 	}
+	if f.replay {
+		code, err := f.replayAll(cmd)
+		if err != nil {
+			return err
+		}
+		return exitWith(code)
+	}
 	began := time.Now()
 	locks := impls.All()
 	told := 0

@@ -16,10 +16,11 @@ var reviewedText string
 // Reviewed are the breaking points as people have read them and found them right.
 func Reviewed() ([]Line, error) { return parseLines(reviewedText) }
 
-const reviewedHead = `# What breaks each lock, reviewed by people: lock, fault, the fewest faults of that kind alone and what they lead to first.
+const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, fault, the fewest faults of that kind alone and what they lead to first.
 # '-' not within the bounds (up to 2 faults; 3 clients once and 2 clients twice, or 2 clients of 3 servers once); '>1' one is not
 # enough, and the search for two is not complete; '?' nothing is known; 'in 2x2' it takes two rounds. After a ';' is when two
-# clients hold the lock at the same time, if that is not what comes first. 'lab explore --all --update' rewrites this file.
+# clients hold the lock at the same time, if that is not what comes first. 'lab explore --all --update' rewrites this file; read
+# what has changed before you commit it.
 `
 
 // WriteLines writes the breaking points as a file for review.
