@@ -43,12 +43,12 @@ func (c Config) faultWords() string {
 // Account says what came of an exploration: the counterexample as a story, that the lock holds within the bounds, or how far the
 // search has come.
 func (r *Result) Account(w io.Writer, c Config, opts StoryOptions) error {
-	for _, d := range r.Disputed {
+	if len(r.Disputed) > 0 {
+		d := r.Disputed[0] // the others are of the same kind, mostly
 		fmt.Fprintf(w, "\nDISPUTED: the explorer saw %s where the checker's verdict is %s. The lab is at fault, not the lock.\n\n", d.Anomaly, d.Verdict)
 		if err := d.Trace.Story(w, opts); err != nil {
 			return err
 		}
-		break // the others are of the same kind, mostly
 	}
 	if n := len(r.Disputed); n > 1 {
 		fmt.Fprintf(w, "\nand %d more disputed traces\n", n-1)

@@ -62,7 +62,7 @@ func (p *Process) SendSources() { p.sources = true }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {
-	e := &env{process: p, handle: handle, resends: spec.Resends, scope: p.newScope(nil)}
+	e := &env{process: p, handle: handle, resends: spec.Resends, scope: p.firstScope()}
 	for i := range servers {
 		e.servers = append(e.servers, server{process: p, handle: handle, index: i, resends: spec.Resends})
 	}

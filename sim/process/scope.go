@@ -16,7 +16,7 @@ var (
 
 // scope is a context that ends when the model says so. It knows its time-out, but no clock.
 type scope struct {
-	parent  context.Context // nil: it is the first
+	parent  context.Context
 	process *Process
 	number  int
 	err     error
@@ -26,6 +26,9 @@ type scope struct {
 }
 
 type scopeKey struct{}
+
+// firstScope is the context of a lock, around all others.
+func (p *Process) firstScope() *scope { return p.newScope(context.Background()) }
 
 func (p *Process) newScope(parent context.Context) *scope {
 	p.scopes++
@@ -38,18 +41,15 @@ func (s *scope) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (s *scope) Done() <-chan struct{} { return s.done }
 
 func (s *scope) Err() error {
-	if s.err == nil && s.parent != nil {
-		return s.parent.Err()
+	if s.err != nil {
+		return s.err
 	}
-	return s.err
+	return s.parent.Err()
 }
 
 func (s *scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
-	}
-	if s.parent == nil {
-		return nil
 	}
 	return s.parent.Value(key)
 }
@@ -135,9 +135,6 @@ func (c Context) timed() *scope {
 		if s.limit > 0 && s.err == nil {
 			return s
 		}
-		if s.parent == nil {
-			return nil
-		}
 		s = contextOf(s.parent).scope
 	}
 	return nil
@@ -148,9 +145,6 @@ func (c Context) expire(number int) {
 	for s := c.scope; s != nil; {
 		if s.number == number {
 			s.end(errExpired)
-			return
-		}
-		if s.parent == nil {
 			return
 		}
 		s = contextOf(s.parent).scope
