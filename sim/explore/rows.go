@@ -64,7 +64,7 @@ func (t *Trace) rows() []row {
 		case StepCall:
 			called[s.Client] = i
 			continue
-		case StepReply, StepNothing, StepWake:
+		case StepReply, StepWake:
 			continue
 		case StepReturn:
 			if at := refusedBy(rows, s); at >= 0 {

@@ -33,17 +33,16 @@ type StepKind string
 
 // The kinds of steps.
 const (
-	StepCall    StepKind = "call"    // a client calls an operation
-	StepServe   StepKind = "serve"   // a server carries a request out
-	StepReply   StepKind = "reply"   // the reply reaches the client
-	StepReturn  StepKind = "return"  // an operation ends
-	StepExpire  StepKind = "expire"  // a client's time-out is over
-	StepWake    StepKind = "wake"    // a client's sleep is over
-	StepArrive  StepKind = "arrive"  // a request arrives that nobody waits for
-	StepTime    StepKind = "time"    // time passes
-	StepNotice  StepKind = "notice"  // a lock says something on its own account
-	StepFault   StepKind = "fault"   // a fault strikes
-	StepNothing StepKind = "nothing" // what is not told
+	StepCall   StepKind = "call"   // a client calls an operation
+	StepServe  StepKind = "serve"  // a server carries a request out
+	StepReply  StepKind = "reply"  // the reply reaches the client
+	StepReturn StepKind = "return" // an operation ends
+	StepExpire StepKind = "expire" // a client's time-out is over
+	StepWake   StepKind = "wake"   // a client's sleep is over
+	StepArrive StepKind = "arrive" // a request arrives that nobody waits for
+	StepTime   StepKind = "time"   // time passes
+	StepNotice StepKind = "notice" // a lock says something on its own account
+	StepFault  StepKind = "fault"  // a fault strikes
 )
 
 // Step is one step of a trace.
@@ -67,9 +66,6 @@ type Step struct {
 	Counter int64
 	// Held says who believes to have the lock after the step.
 	Held []bool
-	// Inevitable marks the step from which on the anomaly could not be prevented any more: the last in which a fault struck, or a
-	// choice was left.
-	Inevitable bool
 }
 
 // trace follows a finding from the beginning, and has the checker judge it.
