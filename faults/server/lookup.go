@@ -16,14 +16,17 @@ import (
 )
 
 // stateScript returns nothing for an absent key, else the type, the remaining milliseconds (-1: no expiry), and the value's
-// parts.
+// parts. The embedded server's clock goes on while a script runs, so that a key may expire in the middle.
 const stateScript = `
 local key = KEYS[1]
 local kind = redis.call('TYPE', key)['ok']
 if kind == 'none' then return {} end
 local answer = {kind, string.format('%.0f', redis.call('PTTL', key))}
 local parts = {}
-if kind == 'string' then parts = {redis.call('GET', key)}
+if kind == 'string' then
+	local value = redis.call('GET', key)
+	if not value then return {} end
+	parts = {value}
 elseif kind == 'hash' then parts = redis.call('HGETALL', key)
 elseif kind == 'list' then parts = redis.call('LRANGE', key, 0, -1)
 elseif kind == 'set' then parts = redis.call('SMEMBERS', key)

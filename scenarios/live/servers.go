@@ -174,7 +174,21 @@ func (cl *client) about(s *lockServer, what string) string {
 
 // heal makes the client's links whole again. A fault that broke connections leaves the client to make new ones first.
 func (cl *client) heal(ctx context.Context, names []string) error {
-	var healed, broken []*lockLink
+	broken, err := cl.mend(ctx, names)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(cl.members, func(m *client) bool { return m.pending != nil && m.heldUp != nil }) {
+		// The operation goes on at once, on new connections that an order to connect anew would break.
+		cl.broken = append(cl.broken, broken...)
+		return nil
+	}
+	return cl.reconnect(ctx, broken)
+}
+
+// mend makes the client's links whole again, and returns those whose connections were broken.
+func (cl *client) mend(ctx context.Context, names []string) (broken []*lockLink, _ error) {
+	whole := true
 	for _, s := range cl.cell.named(names) {
 		var evidence []string
 		name := ""
@@ -184,10 +198,10 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 			}
 			seen, err := l.injected.Recover(ctx)
 			if err != nil {
-				return fmt.Errorf("%s's link: %w", cl.name, err)
+				return nil, fmt.Errorf("%s's link: %w", cl.name, err)
 			}
-			l.injected, name = nil, l.fault.Name()
-			evidence, healed = append(evidence, seen), append(healed, l)
+			l.injected, name, whole = nil, l.fault.Name(), false
+			evidence = append(evidence, seen)
 			if l.fault.BreaksConnections() {
 				broken = append(broken, l)
 			}
@@ -196,15 +210,10 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 			cl.cell.fault(name, cl.name, history.PhaseRecover, cl.about(s, strings.Join(evidence, "; ")))
 		}
 	}
-	if healed == nil {
-		return cells.Undecided("the link of %s is whole", cl.name)
+	if whole {
+		return nil, cells.Undecided("the link of %s is whole", cl.name)
 	}
-	if slices.ContainsFunc(cl.members, func(m *client) bool { return m.pending != nil && m.heldUp != nil }) {
-		// The operation goes on at once, on new connections that an order to connect anew would break.
-		cl.broken = append(cl.broken, broken...)
-		return nil
-	}
-	return cl.reconnect(ctx, broken)
+	return broken, nil
 }
 
 // reconnect lets a client notice, before the script goes on, that its connections were broken. Otherwise its next command

@@ -61,7 +61,11 @@ func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error 
 		return spoilt(err)
 	}
 	t.pause(ctx, s.For)
-	return spoilt(cl.heal(ctx, servers))
+	broken, err := cl.mend(ctx, servers)
+	if err != nil {
+		return spoilt(err)
+	}
+	return spoilt(cl.reconnect(ctx, broken))
 }
 
 // hit names the servers whose links a strike disturbs: each of several with even odds, by the bits of its moment; nil: all.

@@ -1,0 +1,81 @@
+package replay_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// liveScenarios are the scripts in which one fault strikes that the explorer has, too.
+func liveScenarios() map[explore.Fault][]string {
+	return map[explore.Fault][]string{
+		explore.Pause:       {"pause-past-lease"},
+		explore.Crash:       {"holder-crashes"},
+		explore.LostReply:   {"acquire-reply-lost", "release-reply-lost"},
+		explore.LateRequest: {"late-acquire"},
+		explore.ClockAhead:  {"clock-ahead"},
+		explore.ServerJump:  {"server-clock-jumps"},
+		explore.Restart:     {"redis-restarts-empty"},
+	}
+}
+
+// What a script shows live, exploration does not clear: where the reviewed matrix has a lock broken by a fault, the breaking points
+// have something for that lock and that fault.
+func TestNoLockIsClearedThatTheSuiteBreaks(t *testing.T) {
+	matrix, lines := reviewed(t)
+	compared := 0
+	for _, line := range lines {
+		if line.Why != "" {
+			continue
+		}
+		for fault, names := range liveScenarios() {
+			for _, name := range names {
+				expected, found := matrix.Lookup(name, line.Lock)
+				if !found || expected.Verdict.Kind != checker.Broken {
+					continue
+				}
+				compared++
+				seen := len(line.None) > 0 || line.Cells[fault].String() != "-"
+				assert.True(t, seen, "%s is broken by %s live (%s), and not in the model", line.Lock, name, expected.Verdict)
+			}
+		}
+	}
+	assert.Greater(t, compared, 60)
+}
+
+// What exploration accuses a lock of, some script shows of it live.
+func TestNoLockIsAccusedThatTheSuiteClears(t *testing.T) {
+	matrix, lines := reviewed(t)
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	for _, line := range lines {
+		var live []checker.Name
+		for _, script := range scripts {
+			if expected, found := matrix.Lookup(script.Name, line.Lock); found {
+				live = append(live, expected.Verdict.Names()...)
+			}
+		}
+		accused := slices.Clone(line.None)
+		for _, cell := range line.Cells {
+			accused = append(append(accused, cell.Any.Anomalies...), cell.Double.Anomalies...)
+		}
+		for _, name := range accused {
+			assert.Contains(t, live, name, "%s is accused of %s in the model only", line.Lock, name)
+		}
+	}
+}
+
+func reviewed(t *testing.T) (*scenarios.Matrix, []explore.Line) {
+	t.Helper()
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	lines, err := explore.Reviewed()
+	require.NoError(t, err)
+	return matrix, lines
+}
