@@ -158,7 +158,7 @@ func eventually(t *testing.T, within time.Duration, complaint func() error) {
 // results is the directory of the only run of this lab, and whether that run got so far as to have one that can be read.
 func (l *lab) results(t *testing.T) (dir string, ok bool) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(l.dir, "runs", "*-*", "run.json"))
+	found, err := filepath.Glob(filepath.Join(l.dir, "runs", "[0-9]*", "run.json"))
 	require.NoError(t, err)
 	if len(found) == 0 {
 		return "", false

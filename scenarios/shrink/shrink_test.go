@@ -279,3 +279,21 @@ func TestTheDeathOfAProcess(t *testing.T) {
 	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1.b"}, Events: []int{from, seen - 1, seen}}
 	require.Equal(t, "C1.b  acquire\nC1    crash\nC2    acquire within 3 leases\n", write(t, s, a, false))
 }
+
+// TestShrinkEnds: to leave out a client that does nothing itself, because only a further lock of its process acts, leaves out nothing.
+func TestShrinkEnds(t *testing.T) {
+	script, err := scenarios.Parse("race.lab", []byte("lease 60s\nclients C1 C2 C2.b\nC1 acquire => ok\nC2.b acquire => ok\nC2.b release => ok\n"))
+	require.NoError(t, err)
+	rounds := 0
+	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
+		rounds++
+		require.Less(t, rounds, 20)
+		shown := make([]bool, len(scripts))
+		for i, s := range scripts {
+			shown[i] = len(s.Clients) == 2 && len(s.Steps) >= 2
+		}
+		return shown, nil
+	})
+	require.NoError(t, err)
+	require.Len(t, small.Steps, 2)
+}

@@ -90,7 +90,9 @@ func cutsOf(s *scenarios.Script) []cut {
 				c.steps[i] = true
 			}
 		}
-		cuts = append(cuts, c)
+		if len(c.steps) > 0 { // a client may be there for its further locks only
+			cuts = append(cuts, c)
+		}
 	}
 	for size := 3; size > 0; size-- {
 		for i := range len(s.Steps) - size + 1 {
