@@ -197,7 +197,11 @@ func (x *explorer) give(s *state, i int, in input) error {
 		if e.dropped&(1<<k) == 0 {
 			continue
 		}
-		if c.replies[k] == 0 && c.room() >= 0 {
+		switch {
+		case c.replies[k] != 0:
+		case c.room() < 0:
+			x.cut = errTravel
+		default:
 			c.travel[c.room()] = before.slots[k].request | uint32(x.operationOf(c, k))<<travelOp | current | surely
 			c.sortTravel()
 		}

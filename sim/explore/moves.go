@@ -220,7 +220,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 	if timer == never && expiry == never {
 		return list
 	}
-	if x.timed && s.now+min(timer, expiry)+1 > x.horizon {
+	if x.timed && s.now+min(timer, expiry)+1 > x.horizon || min(timer, expiry) > maxPass {
 		x.beyond = true
 		return list
 	}
@@ -315,11 +315,16 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 				m.kind = moveLose
 				list = append(list, m)
 			}
-			if c.replies[k] == 0 && x.canSpend(s, LateRequest) && c.room() >= 0 {
+			late, twice := c.replies[k] == 0 && x.canSpend(s, LateRequest), c.replies[k] == 0 && x.canSpend(s, Duplicate)
+			if (late || twice) && c.room() < 0 {
+				x.cut = errTravel
+				continue
+			}
+			if late {
 				m.kind = moveLate
 				list = append(list, m)
 			}
-			if c.replies[k] == 0 && x.canSpend(s, Duplicate) && c.room() >= 0 {
+			if twice {
 				m.kind = moveTwice
 				list = append(list, m)
 			}

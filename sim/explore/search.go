@@ -78,6 +78,9 @@ func (x *explorer) search(ctx context.Context) error {
 	return x.finish(nil)
 }
 
+// errTravel: of what a client has sent and nobody waits for any more, not all found room.
+var errTravel = errors.New("more was on its way at a time than the search can remember")
+
 // errCharges: what the properties have to remember did not fit.
 var errCharges = errors.New("more was open at a time than the search can remember")
 
