@@ -111,12 +111,11 @@ type explorer struct {
 	longest  int
 	cut      error // why some way was not followed to its end; nil: all were
 	looked   int   // states that have been looked at
-	written  []byte
-	scratch  []byte
+	parts    parts
+	width    int // of the forms of states, in words
 
-	reordered state
-	result    Result
-	began     time.Time
+	result Result
+	began  time.Time
 }
 
 // errReads: the search has to begin again, because a lock has turned out to read clocks.
@@ -163,7 +162,11 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	if x.only == 0 {
 		x.only = ^anomalies(0)
 	}
-	x.texts = newTexts(all)
+	x.texts, x.parts = newTexts(all), newParts(len(all))
+	x.width = x.clients + x.serverCount + 1
+	if config.Budget[FailOver] > 0 {
+		x.width += x.serverCount
+	}
 	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
 	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{

@@ -109,9 +109,9 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 
 // actual is the move as it is in s, which differs from the state that the move was found in by the order of the clients.
 func (x *explorer) actual(s *state, m move) (move, error) {
-	var err error
-	var o int
-	if x.written, o, err = x.normal(x.written[:0], s); err != nil {
+	f := x.pack(s, nil, nil)
+	_, o, err := x.normal(&f)
+	if err != nil {
 		return m, err
 	}
 	to := &x.texts.orders[o]
