@@ -148,7 +148,11 @@ func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge,
 	if e := a.special[particular{at, in.packed(), l.exact(now)}]; e != nil {
 		return e, nil
 	}
-	e, err := a.learn(at, in, now, l)
+	var e *edge
+	err := a.patiently(func() (err error) {
+		e, err = a.learn(at, in, now, l)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +178,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 	}
 	notices, err := a.give(s, in, when)
 	if err != nil {
+		a.dismiss()
 		return nil, a.impure(err)
 	}
 	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0

@@ -95,28 +95,33 @@ var errNoEnd = errors.New("it does not come back: it waits for what is not its E
 // errTokens: where this happens the search goes no further, and is not complete.
 var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
 
-// patience is how long one step of a lock may take in real time. A step only computes.
+// patience is how long it may take, in real time, to learn one thing. A lock only computes.
 const patience = 5 * time.Second
+
+// patiently does something that runs a lock's code, and waits no longer than that for it.
+func (a *automaton) patiently(do func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- do() }()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-timeout.C:
+		a.live = nil // it cannot be ended
+		return a.impure(errNoEnd)
+	}
+}
 
 // give hands an input to a process and returns what came out of it.
 func (a *automaton) give(s *student, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
 	s.host.when, s.host.read, s.host.drawn = when, false, 0
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		s.give(in, a.texts)
-	}()
-	select {
-	case <-finished:
-		if s.host.ranOut {
-			return nil, errTokens
-		}
-		return s.process.Notices(), s.process.Err()
-	case <-time.After(patience):
-		a.live = nil // it cannot be ended
-		return nil, errNoEnd
+	s.give(in, a.texts)
+	if s.host.ranOut {
+		return nil, errTokens
 	}
+	return s.process.Notices(), s.process.Err()
 }
 
 func (s *student) give(in input, texts *texts) {
