@@ -17,8 +17,8 @@ import (
 // under way and the lock remembers the same.
 
 const (
-	mostClients = 5 // one of them comes when the others have ended
-	mostSlots   = 3 // tasks of a client at a time
+	mostClients = 5               // one of them comes when the others have ended
+	mostSlots   = mostServers + 1 // tasks of a client at a time: its own, and a renewal on each server
 )
 
 // base is what a right clock shows when an exploration begins.
@@ -42,7 +42,7 @@ type input struct {
 	arg  uint32
 }
 
-func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<5 }
+func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<6 }
 
 // circumstances are what a lock can ask for in the middle of a step.
 type circumstances struct {
@@ -65,6 +65,7 @@ type node struct {
 	by     input
 	when   circumstances
 	slots  [mostSlots]slot
+	tasks  int  // the slots from here on are empty
 	idle   bool // no operation is under way
 	tokens tokens
 	waits  [mostSlots]int // which wait of the process each slot is at
@@ -165,11 +166,6 @@ func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge,
 	return e, nil
 }
 
-// readsClock says whether a step that has been learned may read the clock.
-func (a *automaton) readsClock(at uint32, in input) bool {
-	return a.lessons.of(at, in).reads
-}
-
 // learn runs the lock's own code.
 func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*edge, error) {
 	s, err := a.studentAt(at)
@@ -251,6 +247,7 @@ func (a *automaton) describe(s *student) (n node, err error) {
 			return n, a.impure(errors.New("it waits in a way that the explorer does not know"))
 		}
 		n.slots[w.Task], n.waits[w.Task] = sl, w.Seq
+		n.tasks = max(n.tasks, w.Task+1)
 		n.tokens |= a.texts.requests[sl.request].tokens
 	}
 	n.idle = !s.process.Busy()

@@ -12,31 +12,41 @@ type form [mostClients + 2*mostServers + 1]uint32
 type parts struct {
 	clients store[client]
 	commons store[common]
-	// by number:
-	shapes      []uint64   // of clients; 0: not known yet
-	clientTwins [][]uint32 // by order: its twin's number plus 1
-	commonTwins [][]uint32
+	known   []known // about clients, by number
+}
+
+// known is what has been found out about a client's part.
+type known struct {
+	shape uint64 // see explorer.shape; 0: not known yet
+	private
 }
 
 func newParts(orders int) parts {
-	return parts{
-		clients: newStore[client](), commons: newStore[common](),
-		clientTwins: make([][]uint32, orders), commonTwins: make([][]uint32, orders),
-	}
+	return parts{clients: newStore[client](orders), commons: newStore[common](orders)}
 }
 
-// bytes is the memory that the parts take.
-func (p *parts) bytes() int { return p.clients.bytes(128) + p.commons.bytes(128) }
+// of is what has been found out about a client's part.
+func (p *parts) of(n uint32) *known {
+	for int(n) >= len(p.known) {
+		p.known = append(p.known, known{})
+	}
+	return &p.known[n]
+}
+
+// bytes is about the memory that the parts take.
+func (p *parts) bytes() int { return 160*cap(p.clients.values) + 100*cap(p.commons.values) }
 
 // store numbers values: equal ones alike.
 type store[T comparable] struct {
 	values []T
-	slots  []uint32 // number plus 1; 0: free
+	orders int
+	twins  []uint32 // by number and order: what the value becomes when clients change places, plus 1; 0: not known yet
+	slots  []uint32 // by hash: number plus 1; 0: free
 	seed   maphash.Seed
 }
 
-func newStore[T comparable]() store[T] {
-	return store[T]{slots: make([]uint32, 1<<10), seed: maphash.MakeSeed()}
+func newStore[T comparable](orders int) store[T] {
+	return store[T]{orders: orders, slots: make([]uint32, 1<<10), seed: maphash.MakeSeed()}
 }
 
 func (s *store[T]) number(value *T) uint32 {
@@ -44,14 +54,19 @@ func (s *store[T]) number(value *T) uint32 {
 	if s.slots[i] != 0 {
 		return s.slots[i] - 1
 	}
-	s.values = append(s.values, *value)
-	s.slots[i] = uint32(len(s.values))
-	n := s.slots[i] - 1
+	n := uint32(len(s.values))
+	s.values, s.slots[i] = append(s.values, *value), n+1
+	for range s.orders {
+		s.twins = append(s.twins, 0)
+	}
 	if len(s.values)*2 > len(s.slots) {
 		s.grow()
 	}
 	return n
 }
+
+// twin is the place for a value's twin.
+func (s *store[T]) twin(order int, n uint32) *uint32 { return &s.twins[int(n)*s.orders+order] }
 
 // find is where a value is, or would be.
 func (s *store[T]) find(value *T) uint64 {
@@ -68,16 +83,6 @@ func (s *store[T]) grow() {
 	for n := range s.values {
 		s.slots[s.find(&s.values[n])] = uint32(n) + 1
 	}
-}
-
-func (s *store[T]) bytes(each int) int { return each*cap(s.values) + 4*len(s.slots) }
-
-// noted is the place for what is known of a number.
-func noted[T any](list *[]T, n uint32) *T {
-	for int(n) >= len(*list) {
-		*list = append(*list, *new(T))
-	}
-	return &(*list)[n]
 }
 
 // pack numbers the parts of a state. Where it came from one that has a form, most are still the same; from may be nil.

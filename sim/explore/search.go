@@ -12,6 +12,7 @@ import (
 // queue holds the states that have been found at one number of faults and not been looked at, by steps.
 type queue struct {
 	levels []level // by steps; those that have been looked at are empty
+	spare  []uint32
 }
 
 // level is states, one after another: the number of each, and its form.
@@ -25,8 +26,17 @@ func (q *queue) add(steps int, number uint32, written []uint32) {
 		q.levels = append(q.levels, level{})
 	}
 	l := &q.levels[steps]
+	if l.words == nil {
+		l.words, q.spare = q.spare[:0], nil
+	}
 	l.words = append(append(l.words, number), written...)
 	l.count++
+}
+
+// clear forgets a level, and keeps its room for the next.
+func (q *queue) clear(steps int) {
+	q.spare = q.levels[steps].words
+	q.levels[steps] = level{}
 }
 
 // each visits the states of a level, whose forms have so many words.
@@ -55,7 +65,7 @@ var errEnough = errors.New("enough")
 
 func (x *explorer) search(ctx context.Context) error {
 	defer x.automaton.dismiss()
-	if err := x.reach(x.initial(), nil, nil, 0, 0, 0); err != nil {
+	if err := x.reach(x.pack(x.initial(), nil, nil), 0, 0, 0, 0); err != nil {
 		return err
 	}
 	for faults := range x.queues {
@@ -67,7 +77,7 @@ func (x *explorer) search(ctx context.Context) error {
 			if err := x.look(ctx, l, faults, steps); err != nil {
 				return x.finish(err)
 			}
-			*l = level{}
+			x.queues[faults].clear(steps)
 		}
 		if done, err := x.conclude(faults, math.MaxInt); done || err != nil {
 			return x.finish(err)
@@ -116,10 +126,13 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 			}
 		}
 		x.unpack(&s, f)
-		var err error
-		if moves, err = x.moves(moves[:0], &s); err != nil {
-			return err
+		if m, after, found, err := x.privately(&s, f); found || err != nil {
+			if err != nil {
+				return err
+			}
+			return x.reach(after, faults, number, m.packed(), steps+1)
 		}
+		moves = x.moves(moves[:0], &s)
 		for _, m := range moves {
 			next = s
 			x.judge.found = 0
@@ -138,7 +151,7 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 				x.note(at, finding{found: found, steps: steps + 1, parent: number, move: m.packed()})
 				continue
 			}
-			if err := x.reach(&next, &s, f, number, m.packed(), steps+1); err != nil {
+			if err := x.reach(x.pack(&next, &s, f), at, number, m.packed(), steps+1); err != nil {
 				return err
 			}
 		}
@@ -162,10 +175,9 @@ func (x *explorer) note(faults int, f finding) {
 	}
 }
 
-// reach puts a state into the queue, unless it, or one that is the same but for the order of the clients, has been found before. It
-// comes from a state whose form is was.
-func (x *explorer) reach(s, from *state, was *form, parent, move uint32, steps int) error {
-	f := x.pack(s, from, was)
+// reach puts a state into the queue of those with so many faults, unless it, or one that is the same but for the order of the clients,
+// has been found before.
+func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) error {
 	f, _, err := x.normal(&f)
 	if err != nil {
 		return err
@@ -175,11 +187,11 @@ func (x *explorer) reach(s, from *state, was *form, parent, move uint32, steps i
 		return nil
 	}
 	if x.visited != nil {
-		x.visited(s)
+		x.visited(&f)
 	}
 	number := uint32(len(x.parents))
 	x.parents, x.steps = append(x.parents, parent), append(x.steps, move)
-	x.queues[s.faults()].add(steps, number, written)
+	x.queues[faults].add(steps, number, written)
 	x.longest = max(x.longest, steps)
 	return nil
 }
@@ -231,6 +243,7 @@ func (x *explorer) progress(faults, steps int) Progress {
 	p := Progress{States: len(x.parents), Steps: steps, Faults: faults, Took: time.Since(x.began)}
 	p.Memory = x.seen.bytes() + 4*cap(x.parents) + 4*cap(x.steps) + x.parts.bytes()
 	for i := range x.queues {
+		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {
 			p.Frontier += x.queues[i].levels[j].count
 			p.Memory += 4 * cap(x.queues[i].levels[j].words)

@@ -1,5 +1,7 @@
 package explore
 
+import "slices"
+
 const (
 	mostServers = 5
 	mostTravel  = 2 // requests of a client that nobody waits for any more
@@ -42,16 +44,15 @@ type client struct {
 	replies [mostSlots]uint32 // to the requests that have been served
 	due     [mostSlots]ms
 	travel  [mostTravel]uint32 // see surely
+	ends    ms                 // when its hold ends by what the lock has declared
+	claims  ms                 // when the lease of its challenge ends
+	since   ms                 // how long ago its operation's latest command or, before that, its call was
+	from    ms                 // how long ago the latest command was that got or prolonged the lease, until its reply is acted on
+	flags   uint16
 	phase   phase
 	round   uint8
-	skew    int8 // 1: its clock is ahead; -1: behind
-	flags   uint16
-	ends    ms    // when its hold ends by what the lock has declared
-	claims  ms    // when the lease of its challenge ends
-	since   ms    // how long ago its operation's latest command or, before that, its call was
-	from    ms    // how long ago the latest command was that got or prolonged the lease, until its reply is acted on
+	skew    int8  // 1: its clock is ahead; -1: behind
 	after   uint8 // the clients that took the lock after it did, while it had not been told
-	read    uint8 // what its work has read
 	before  uint8 // the highest update that had been acknowledged when it was called
 	fence   uint8 // the highest fence when its acquire was called
 }
@@ -69,6 +70,11 @@ const (
 func (c *client) has(flag uint16) bool { return c.flags&flag != 0 }
 func (c *client) set(flag uint16)      { c.flags |= flag }
 func (c *client) clear(flag uint16)    { c.flags &^= flag }
+
+// repliedBeside says whether a reply lies there for something that runs beside the operations.
+func (c *client) repliedBeside() bool {
+	return slices.ContainsFunc(c.replies[1:], func(r uint32) bool { return r != 0 })
+}
 
 // standing is what is known about the acquire that a claim rests on; see checker.
 type standing uint8

@@ -14,15 +14,22 @@ func (x *explorer) normal(f *form) (form, int, error) {
 	}
 	var shapes [mostClients]uint64
 	for i := range x.clients {
-		shape, err := x.shape(f[i])
-		if err != nil {
+		shapes[i] = x.parts.of(f[i]).shape
+		if shapes[i] != 0 {
+			continue
+		}
+		var err error
+		if shapes[i], err = x.shape(f[i]); err != nil {
 			return form{}, 0, err
 		}
-		shapes[i] = shape
 	}
-	var best form
-	found := -1
-	for o := range x.texts.orders {
+	first, alike := x.sorting(&shapes)
+	best, err := x.reorder(first, f)
+	if !alike || err != nil {
+		return best, first, err
+	}
+	found := first
+	for o := first + 1; o < len(x.texts.orders); o++ {
 		if !sorted(&x.texts.orders[o], &shapes, x.clients) {
 			continue
 		}
@@ -30,11 +37,49 @@ func (x *explorer) normal(f *form) (form, int, error) {
 		if err != nil {
 			return form{}, 0, err
 		}
-		if found < 0 || slices.Compare(twin[:], best[:]) < 0 {
+		if slices.Compare(twin[:], best[:]) < 0 {
 			best, found = twin, o
 		}
 	}
 	return best, found, nil
+}
+
+// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more.
+func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) {
+	places := 0
+	for i := range x.clients {
+		place := 0
+		for k := range x.clients {
+			if shapes[k] < shapes[i] {
+				place++
+			}
+			alike = alike || k < i && shapes[k] == shapes[i]
+		}
+		places |= place << (placeBits * i)
+	}
+	if !alike {
+		return int(x.sortings[places]), false
+	}
+	for !sorted(&x.texts.orders[first], shapes, x.clients) {
+		first++
+	}
+	return first, true
+}
+
+// placeBits is how many bits the place of a client takes.
+const placeBits = 3
+
+// sortings are the orders by the places of the clients in them.
+func sortings(all []order, clients int) []uint8 {
+	list := make([]uint8, 1<<(placeBits*clients))
+	for n, o := range all {
+		places := 0
+		for i := range clients {
+			places |= int(o[i]) << (placeBits * i)
+		}
+		list[places] = uint8(n)
+	}
+	return list
 }
 
 // sorted says whether the shapes stand in order once the clients have changed places.
@@ -51,25 +96,25 @@ func sorted(o *order, shapes *[mostClients]uint64, clients int) bool {
 	return true
 }
 
+// usualSlots are looked at in any shape: it makes no difference, but shapes decide which of several smallest counterexamples is found.
+const usualSlots = 3
+
 // shape is what of a client does not depend on who it is. Different shapes need not be different numbers.
 func (x *explorer) shape(n uint32) (uint64, error) {
-	if shape := *noted(&x.parts.shapes, n); shape != 0 {
-		return shape, nil
-	}
 	c := &x.parts.clients.values[n]
 	orbit, err := x.orbit(c.node)
 	if err != nil {
 		return 0, err
 	}
 	h := uint64(orbit)<<16 ^ uint64(c.phase)<<60 ^ uint64(c.round)<<56 ^ uint64(c.flags)<<40 ^ uint64(uint8(c.skew))<<54
-	for k := range mostSlots {
+	for k := range max(usualSlots, x.automaton.nodes[c.node].tasks) {
 		if c.replies[k] != 0 {
 			h += 0x9e3779b97f4a7c15 << k
 		}
 		h = h*31 + uint64(uint32(c.due[k]))
 	}
 	h = max(h*31+uint64(uint32(c.ends)), 1)
-	*noted(&x.parts.shapes, n) = h
+	x.parts.of(n).shape = h
 	return h, nil
 }
 
@@ -97,9 +142,13 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	}
 	to := &x.texts.orders[o]
 	for i := range x.clients {
-		if twin[to[i]], err = x.clientTwin(o, f[i]); err != nil {
-			return form{}, err
+		known := *x.parts.clients.twin(o, f[i])
+		if known == 0 {
+			if known, err = x.clientTwin(o, f[i]); err != nil {
+				return form{}, err
+			}
 		}
+		twin[to[i]] = known - 1
 	}
 	at := x.clients
 	for range x.serverCount {
@@ -118,11 +167,8 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	return twin, nil
 }
 
-// clientTwin is what becomes of a client in the place of another.
+// clientTwin is what becomes of a client in the place of another, plus 1.
 func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
-	if twin := *noted(&x.parts.clientTwins[o], n); twin != 0 {
-		return twin - 1, nil
-	}
 	to := &x.texts.orders[o]
 	c := x.parts.clients.values[n]
 	twin := c
@@ -141,13 +187,13 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 	}
 	twin.sortTravel()
 	twin.after = to.set(c.after)
-	number := x.parts.clients.number(&twin)
-	*noted(&x.parts.clientTwins[o], n) = number + 1
+	number := x.parts.clients.number(&twin) + 1
+	*x.parts.clients.twin(o, n) = number
 	return number, nil
 }
 
 func (x *explorer) commonTwin(o int, n uint32) uint32 {
-	if twin := *noted(&x.parts.commonTwins[o], n); twin != 0 {
+	if twin := *x.parts.commons.twin(o, n); twin != 0 {
 		return twin - 1
 	}
 	to := &x.texts.orders[o]
@@ -168,7 +214,7 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 		}
 	}
 	number := x.parts.commons.number(&twin)
-	*noted(&x.parts.commonTwins[o], n) = number + 1
+	*x.parts.commons.twin(o, n) = number + 1
 	return number
 }
 
