@@ -42,7 +42,7 @@ func walk(t *testing.T, spec impls.Spec, seed uint64) {
 		config.Budget[f] = 2
 	}
 	x := newExplorer(config, false, true)
-	defer x.automaton.dismiss()
+	defer x.automaton.class.dismiss()
 	x.horizon = 10 * x.lease
 	r := &recorder{x: x, trace: &Trace{}}
 	x.watcher = r

@@ -68,7 +68,6 @@ type node struct {
 	tasks  int  // the slots from here on are empty
 	idle   bool // no operation is under way
 	tokens tokens
-	waits  [mostSlots]int // which wait of the process each slot is at
 	// renamed is the node by order, plus 1.
 	renamed []uint32
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
@@ -111,10 +110,11 @@ type automaton struct {
 	special  map[particular]*edge
 	said     [][]process.Notice // what came out of a step
 	saidBy   map[string]uint32
-	live     *student // the process that was taught last
-	steps    int      // that the lock's own code has made
-	reads    bool     // some step has read a clock
-	unmerged bool     // every history is a node of its own; for tests
+	class    class
+	taught   int  // how often a process was asked what comes next
+	steps    int  // that the lock's own code has made
+	reads    bool // some step has read a clock
+	unmerged bool // every history is a node of its own; for tests
 }
 
 type particular struct {
@@ -125,7 +125,7 @@ type particular struct {
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{},
+		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{}, class: newClass(),
 	}
 	a.say(nil)
 	for client := range clients {
@@ -172,14 +172,16 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 	if err != nil {
 		return nil, err
 	}
+	before := s.waits
 	notices, err := a.give(s, in, when)
 	if err != nil {
-		a.dismiss()
+		s.process.Close()
 		return nil, a.impure(err)
 	}
 	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0
 	n, err := a.describe(s)
 	if err != nil {
+		s.process.Close()
 		return nil, err
 	}
 	n.before, n.by, n.when = at, in, when
@@ -190,7 +192,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 	e := &edge{said: a.say(notices)}
 	for i, now := range n.slots {
 		old := a.nodes[at].slots[i]
-		same := now.kind != 0 && old.kind != 0 && n.waits[i] == a.nodes[at].waits[i]
+		same := now.kind != 0 && old.kind != 0 && s.waits[i] == before[i]
 		if now.kind != 0 && !same {
 			e.fresh |= 1 << i
 		}
@@ -199,7 +201,9 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 			e.dropped |= 1 << i
 		}
 	}
-	e.to = a.place(n, s)
+	s.at = a.place(n, s)
+	e.to = s.at
+	a.class.keep(s)
 	return e, nil
 }
 
@@ -209,23 +213,22 @@ func (a *automaton) place(n node, s *student) uint32 {
 	if memory, ok := s.process.Memory(); ok && n.idle && !a.unmerged {
 		what = string(rune(n.client)) + string(memory)
 		if known, ok := a.byWhat[what]; ok {
-			a.dismiss() // it has come here on another way than the node's own, on which it is taught
 			return known
 		}
 		n.tokens = mentioned(what)
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)
-	s.at = uint32(len(a.nodes) - 1)
+	at := uint32(len(a.nodes) - 1)
 	if what != "" {
-		a.byWhat[what] = s.at
+		a.byWhat[what] = at
 	}
-	return s.at
+	return at
 }
 
 // describe says what a process waits for.
 func (a *automaton) describe(s *student) (n node, err error) {
-	n.client, n.idle = uint8(s.host.client), true
+	n.client, n.idle, s.waits = uint8(s.host.client), true, [mostSlots]int{}
 	for _, w := range s.process.Waits() {
 		if w.Task >= mostSlots {
 			return n, a.impure(fmt.Errorf("it runs more than %d tasks at a time", mostSlots))
@@ -246,7 +249,7 @@ func (a *automaton) describe(s *student) (n node, err error) {
 		default:
 			return n, a.impure(errors.New("it waits in a way that the explorer does not know"))
 		}
-		n.slots[w.Task], n.waits[w.Task] = sl, w.Seq
+		n.slots[w.Task], s.waits[w.Task] = sl, w.Seq
 		n.tasks = max(n.tasks, w.Task+1)
 		n.tokens |= a.texts.requests[sl.request].tokens
 	}
