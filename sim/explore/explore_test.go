@@ -181,9 +181,9 @@ func views(config Config, timed, unmerged, when bool) ([]string, error) {
 	x := newExplorer(config, !config.NoSymmetry, timed)
 	x.automaton.unmerged = unmerged
 	seen, which := map[string]bool{}, regexp.MustCompile("#[a-l]")
-	x.visited = func(f *form) {
+	x.visited = func(f form) {
 		var s state
-		x.unpack(&s, f)
+		x.unpack(&s, &f)
 		for o := range orders(config.Clients) {
 			var b strings.Builder
 			place := orders(config.Clients)[o]

@@ -101,11 +101,10 @@ type explorer struct {
 	automaton *automaton
 	judge     judge
 	watcher   watcher
-	visited   func(*form) // is shown every state that is found; nil: nobody is
+	visited   func(form) // is shown every state that is found; nil: nobody is
 
 	seen     *table
-	parents  []uint32
-	steps    []uint32    // the packed move from the parent
+	ways     []way       // by number
 	queues   []queue     // by faults spent
 	findings [][]finding // by faults spent
 	longest  int

@@ -51,6 +51,9 @@ func (l *level) each(width int, visit func(number uint32, f *form) error) error 
 	return nil
 }
 
+// way is how a state was found: by a packed move from its parent.
+type way struct{ parent, move uint32 }
+
 // finding is the first step at some number of faults that shows an anomaly.
 type finding struct {
 	found  anomalies
@@ -103,7 +106,7 @@ func (x *explorer) finish(err error) error {
 	if x.beyond {
 		x.result.Horizon = duration(x.horizon)
 	}
-	n := float64(len(x.parents))
+	n := float64(len(x.ways))
 	x.result.Collision = n * n / 2 / math.Pow(2, 64)
 	if x.judge.full {
 		x.cut = errCharges
@@ -187,10 +190,13 @@ func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) err
 		return nil
 	}
 	if x.visited != nil {
-		x.visited(&f)
+		x.visited(f)
 	}
-	number := uint32(len(x.parents))
-	x.parents, x.steps = append(x.parents, parent), append(x.steps, move)
+	number := uint32(len(x.ways))
+	if len(x.ways) == cap(x.ways) {
+		x.ways = slices.Grow(x.ways, len(x.ways)+1<<12)
+	}
+	x.ways = append(x.ways, way{parent, move})
 	x.queues[faults].add(steps, number, written)
 	x.longest = max(x.longest, steps)
 	return nil
@@ -231,7 +237,7 @@ func (x *explorer) pause(ctx context.Context, faults, steps int) error {
 		x.result.Limit = fmt.Sprintf("%d MiB", c.Memory>>20)
 	case c.Time > 0 && p.Took >= c.Time:
 		x.result.Limit = c.Time.String()
-	case len(x.parents) >= math.MaxUint32-1<<16:
+	case len(x.ways) >= math.MaxUint32-1<<16:
 		x.result.Limit = "as many states as can be numbered"
 	default:
 		return nil
@@ -240,8 +246,8 @@ func (x *explorer) pause(ctx context.Context, faults, steps int) error {
 }
 
 func (x *explorer) progress(faults, steps int) Progress {
-	p := Progress{States: len(x.parents), Steps: steps, Faults: faults, Took: time.Since(x.began)}
-	p.Memory = x.seen.bytes() + 4*cap(x.parents) + 4*cap(x.steps) + x.parts.bytes()
+	p := Progress{States: len(x.ways), Steps: steps, Faults: faults, Took: time.Since(x.began)}
+	p.Memory = x.seen.bytes() + 8*cap(x.ways) + x.parts.bytes()
 	for i := range x.queues {
 		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {

@@ -2,7 +2,7 @@ package explore
 
 import "math/bits"
 
-// table is a set of fingerprints. It grows by doubling, and does not forget.
+// table is a set of fingerprints. It does not forget.
 type table struct {
 	slots []uint64 // 0: free
 	count int
@@ -32,8 +32,11 @@ func (t *table) add(fp uint64) bool {
 }
 
 func (t *table) grow() {
-	old := t.slots
-	t.slots = make([]uint64, 2*len(old))
+	old, factor := t.slots, 2
+	if len(old) < 1<<22 { // what is small is soon too small again
+		factor = 4
+	}
+	t.slots = make([]uint64, factor*len(old))
 	mask := uint64(len(t.slots) - 1)
 	for _, fp := range old {
 		if fp == 0 {

@@ -74,8 +74,8 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 	if !f.end {
 		way = append(way, f.move)
 	}
-	for n := f.parent; n != 0; n = x.parents[n] {
-		way = append(way, x.steps[n])
+	for n := f.parent; n != 0; n = x.ways[n].parent {
+		way = append(way, x.ways[n].move)
 	}
 	slices.Reverse(way)
 	r := &recorder{x: x, trace: &Trace{
