@@ -4,7 +4,7 @@ package explore
 // from the beginning. Which of those at a node answers makes no difference, or the lock is no function of what it is given.
 
 // mostSeats is how many processes are kept; each may have a coroutine for every task.
-const mostSeats = 512
+const mostSeats = 1024
 
 // class are processes that wait to be asked, by node.
 type class struct {

@@ -55,7 +55,7 @@ func (a *automaton) newStudent(client int) *student {
 
 // recital is how many things are learned until one is learned all the way from the beginning, so that it is noticed if a lock does
 // not do the same each time.
-const recital = 8
+const recital = 32
 
 // studentAt is a process at a node. It goes there on the node's own way, from where there is one already, and if it finds another
 // node, the lock is not a function of what it is given.
