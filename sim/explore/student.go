@@ -16,8 +16,9 @@ type student struct {
 	process *process.Process
 	host    *host
 	at      uint32
-	waits   [mostSlots]int // which wait of the process each slot is at
-	seat    int            // in its class
+	slots   [mostSlots]slot // what it waited for when it was last described
+	waits   [mostSlots]int  // which waits of the process these were
+	seat    int             // in its class
 }
 
 // host answers what a lock asks in the middle of a step.
