@@ -1,5 +1,7 @@
 package explore
 
+import "slices"
+
 // Processes that stand at a node are kept until somebody asks what comes next there: it takes one step then, and not the whole way
 // from the beginning. Which of those at a node answers makes no difference, or the lock is no function of what it is given.
 
@@ -32,19 +34,12 @@ func (c *class) keep(s *student) {
 // leave takes a student from its seat.
 func (c *class) leave(s *student) {
 	c.seats[s.seat] = nil
-	list := c.at[s.at]
-	for i, other := range list {
-		if other == s {
-			list[i] = list[len(list)-1]
-			list = list[:len(list)-1]
-			break
-		}
-	}
-	if len(list) == 0 {
+	others := slices.DeleteFunc(c.at[s.at], func(other *student) bool { return other == s })
+	if len(others) == 0 {
 		delete(c.at, s.at)
 		return
 	}
-	c.at[s.at] = list
+	c.at[s.at] = others
 }
 
 // call finds a student at a node; nil: there is none.
