@@ -233,15 +233,15 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 
 // life plays a client until it crashes, or the storm is over.
 func (t *tempest) life(ctx context.Context, cl *client) (crash *storm.Strike, err error) {
-	var all household
+	all := household{got: make(chan struct{})}
 	used := make(chan error, len(cl.members))
 	for _, m := range cl.members {
-		u := &user{storm: t, cl: m, died: make(chan struct{}), turns: t.plan.Turns(m.name)}
-		all = append(all, u)
+		u := &user{storm: t, cl: m, died: make(chan struct{}), got: all.got, turns: t.plan.Turns(m.name)}
+		all.users = append(all.users, u)
 		go func() { used <- u.use(ctx) }()
 	}
 	crash, err = t.fate(ctx, cl, all)
-	for range all {
+	for range all.users {
 		err = errors.Join(err, <-used)
 	}
 	return crash, err

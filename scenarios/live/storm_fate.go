@@ -27,6 +27,9 @@ func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *s
 		if s.Kind == storm.Crash {
 			return &s, t.crash(ctx, cl, all, s)
 		}
+		if s.Holding && !t.untilHeld(ctx, all) {
+			continue
+		}
 		if err := t.strike(ctx, cl, s); err != nil {
 			return nil, err
 		}
@@ -36,6 +39,19 @@ func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *s
 	case <-ctx.Done():
 	}
 	return nil, nil
+}
+
+// untilHeld waits until one of the users has just got the lock. It returns false if none does while the strike has patience.
+func (t *tempest) untilHeld(ctx context.Context, all household) bool {
+	waiting, enough := context.WithTimeout(ctx, t.plan.Patience())
+	defer enough()
+	select {
+	case <-all.got:
+		return true
+	case <-t.over:
+	case <-waiting.Done():
+	}
+	return false
 }
 
 // strike lets a fault begin, last and end.
@@ -68,14 +84,14 @@ func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error 
 	return spoilt(cl.reconnect(ctx, broken))
 }
 
-// hit names the servers whose links a strike disturbs: each of several with even odds, by the bits of its moment; nil: all.
+// hit names the servers whose links a strike disturbs; nil: all there are.
 func (t *tempest) hit(s storm.Strike) (names []string) {
-	if len(t.cell.servers) == 1 {
+	servers := t.cell.servers
+	if len(servers) == 1 {
 		return nil
 	}
-	bits := s.At / time.Microsecond
-	for i, server := range t.cell.servers {
-		if bits>>i&1 == 1 {
+	for i, server := range servers {
+		if s.Hits(i, len(servers)) {
 			names = append(names, server.name)
 		}
 	}

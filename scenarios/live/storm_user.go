@@ -19,6 +19,7 @@ type user struct {
 	turns *storm.Turns
 	mu    sync.Mutex
 	died  chan struct{} // closed when the client is going to be killed
+	got   chan struct{} // whoever waits for this client to have the lock receives from it
 }
 
 // die lets the user begin nothing more. An operation is called before the end of its client is on record, or never.
@@ -30,10 +31,13 @@ func (u *user) die() {
 }
 
 // household are the users of the locks of one process.
-type household []*user
+type household struct {
+	users []*user
+	got   chan struct{}
+}
 
 func (h household) die() {
-	for _, u := range h {
+	for _, u := range h.users {
 		u.die()
 	}
 }
@@ -98,6 +102,10 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 		return got, err
 	}
 	got = true
+	select {
+	case u.got <- struct{}{}:
+	default: // nobody waits for it
+	}
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
 		if u.cl.Lost.Load() {

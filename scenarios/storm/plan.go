@@ -38,18 +38,21 @@ type Strike struct {
 	Kind   Kind
 
 	Side  scenarios.Side // of a partition
+	Links uint8          // where there are several servers, those whose links are disturbed: a bit for each; none: all
 	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
 	Rate  float64        // of a clock
 	Each  time.Duration  // of a delay, each way
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
 	Traps []scenarios.Trap
+	// Holding: it waits, at most for Patience, until the client has been told that it has the lock.
+	Holding bool
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
 	Late bool
 	// Down is the time from a crash to the next client in its place.
 	Down time.Duration
 }
 
-// Patience is how long a breakpoint waits for its request.
+// Patience is how long a strike waits for its moment: a breakpoint for its request, and what is meant for a holder for a hold.
 func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
 
 // New makes the plan.
@@ -150,7 +153,7 @@ func (p *Plan) strikeClient(i int) {
 		s := p.draw(d, weighted[d.IntN(len(weighted))])
 		s.At, s.Client = at, nameOf(i, life)
 		took := s.For + s.Down
-		if len(s.Traps) > 0 {
+		if s.waits() {
 			took += p.Patience()
 		}
 		if at+took > p.For {
@@ -164,22 +167,28 @@ func (p *Plan) strikeClient(i int) {
 	}
 }
 
+// waits says whether a strike waits for its moment.
+func (s Strike) waits() bool { return s.Holding || len(s.Traps) > 0 }
+
 func (p *Plan) draw(d dice, kind Kind) Strike {
 	s := Strike{Kind: kind}
 	switch kind {
 	case Pause:
 		s.For = d.either(p.Lease, 0.5)
+		s.Holding = s.For > p.Lease && d.IntN(3) > 0
 	case Crash:
 		p.drawCrash(d, &s)
 	case Partition:
-		s.For = d.either(p.Lease, 0.5)
+		s.For, s.Links = d.either(p.Lease, 0.5), d.links()
 		s.Side = []scenarios.Side{scenarios.BothWays, scenarios.Requests, scenarios.Replies}[d.IntN(3)]
 	case Refuse:
-		s.For = d.either(p.Lease, 0.2)
+		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
+		p.perhapsRenewal(d, &s)
 	case Delay:
-		s.For, s.Each = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15)
+		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case ReplyLost:
-		s.For = d.between(p.Lease, 0.1, 0.45)
+		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
+		p.perhapsRenewal(d, &s)
 	case Hold:
 		s.For = d.either(p.Lease, 0.7)
 		s.Traps = d.traps([]scenarios.Action{scenarios.HoldRequest, scenarios.HoldRequest, scenarios.HoldReply}[d.IntN(3)])
@@ -197,6 +206,22 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		}
 	}
 	return s
+}
+
+// perhapsRenewal aims a strike, with even odds, at the first renewal of a hold: a third of the lease after its beginning.
+func (p *Plan) perhapsRenewal(d dice, s *Strike) {
+	if d.IntN(2) == 0 {
+		s.Holding, s.For = true, d.between(p.Lease, 0.36, 0.45)
+	}
+}
+
+// links draws, with even odds, all links or some of them.
+func (d dice) links() uint8 {
+	some := uint8(d.IntN(1 << 8))
+	if d.IntN(2) == 0 {
+		return 0
+	}
+	return some
 }
 
 // drawCrash lets a client die at any time, or just when it has sent something: then its last request is late, or does not arrive at
@@ -272,11 +297,17 @@ func (s Strike) String() string {
 	}
 	words := []string{fmt.Sprintf("%-6s %s", who, s.Kind)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	if s.Holding {
+		add("in a hold")
+	}
 	for _, trap := range s.Traps {
 		add("%s", trap)
 	}
 	if s.Side != scenarios.BothWays {
 		add("%s", s.Side)
+	}
+	if s.Links != 0 {
+		add("of several servers %s", s.links())
 	}
 	switch {
 	case s.Each > 0:
@@ -295,4 +326,21 @@ func (s Strike) String() string {
 		add("down %v", s.Down)
 	}
 	return strings.Join(words, ", ")
+}
+
+// links lists the numbers of the servers whose links are disturbed.
+func (s Strike) links() string {
+	var numbers []string
+	for i := range 8 {
+		if s.Hits(i, 8) {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+	}
+	return strings.Join(numbers, " ")
+}
+
+// Hits says whether a strike at a client's links disturbs that to the ith of so many servers.
+func (s Strike) Hits(i, servers int) bool {
+	among := s.Links & (1<<servers - 1)
+	return among == 0 || among>>i&1 == 1
 }

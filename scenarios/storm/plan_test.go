@@ -94,12 +94,11 @@ func TestSeedSeven(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
 # seed 7, 2 clients, for 8s, lease 1s, work up to 250ms
     0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
-    0.965s  C2     crash, down 594ms
-    2.441s  C2-2   refuse, for 320ms
-    3.420s  C1     partition, replies, for 377ms
-    3.596s  C2-2   refuse, for 352ms
-    4.649s  C1     hold, hold before first removal, for 1.627s
-    4.989s  C2-2   clock, behind 1.297s, for 2.043s
+    0.965s  C2     pause, for 394ms
+    2.241s  C2     refuse, in a hold, of several servers 2 3 4 5 6 7, for 438ms
+    3.420s  C1     crash, down 521ms
+    4.248s  C1-2   reply-lost, of several servers 2 3 4 6 7, for 353ms
+    5.220s  C2     clock, behind 1.297s, for 2.043s
 `, "\n"), p.String())
 }
 
@@ -110,6 +109,25 @@ func TestEveryKindStrikes(t *testing.T) {
 		require.True(t, slices.ContainsFunc(p.Strikes, func(s storm.Strike) bool { return s.Kind == kind }), kind)
 	}
 	require.Empty(t, storm.New(storm.Params{Seed: 1, Clients: 5, For: time.Minute, Lease: time.Second}).Strikes)
+}
+
+// TestLinks: whatever a strike draws disturbs the link to some server, however many there are, and now and then not to all.
+func TestLinks(t *testing.T) {
+	p := storm.New(storm.Params{Seed: 1, Clients: 5, For: 10 * time.Minute, Lease: time.Second, Faults: storm.Defaults()})
+	for servers := 1; servers <= 5; servers++ {
+		seen := map[int]bool{}
+		for _, s := range p.Strikes {
+			hit := 0
+			for i := range servers {
+				if s.Hits(i, servers) {
+					hit++
+				}
+			}
+			seen[hit] = true
+		}
+		require.Len(t, seen, servers, "of %d servers any number is hit, but never none: %v", servers, seen)
+		require.False(t, seen[0])
+	}
 }
 
 func TestParseKinds(t *testing.T) {
