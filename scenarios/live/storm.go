@@ -33,14 +33,15 @@ const (
 
 // tempest is a storm that rages in a cell. Each client has two goroutines: one that uses the lock, and one that is its fate.
 type tempest struct {
-	cell     *cell
-	plan     *storm.Plan
-	queues   bool            // the lock lets clients have it in the order of asking
-	cutShort <-chan struct{} // closed when the user has had enough
-	began    time.Duration
-	over     chan struct{} // closed when the storm is over: faults end, and clients come to rest
-	asked    atomic.Int64  // operations
-	goesOn   func(lasted time.Duration, operations int64)
+	cell      *cell
+	plan      *storm.Plan
+	queues    bool            // the lock lets clients have it in the order of asking
+	cutShort  <-chan struct{} // closed when the user has had enough
+	began     time.Duration
+	over      chan struct{}     // closed when the storm is over: faults end, and clients come to rest
+	asked     atomic.Int64      // operations
+	forHolder chan storm.Strike // whoever has just got the lock, and suffers from nothing else, may take one
+	goesOn    func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
 	alive []*client // at the end, by number
@@ -52,7 +53,7 @@ func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
 	if goesOn == nil {
 		goesOn = func(time.Duration, int64) {}
 	}
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn}
+	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn, forHolder: make(chan storm.Strike)}
 }
 
 // rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
@@ -79,6 +80,7 @@ func (t *tempest) rage(ctx context.Context) error {
 		try(func(ctx context.Context) error { return t.lives(ctx, i) })
 	}
 	try(t.strikeServer)
+	try(t.strikeHolders)
 	cut := t.wait(ctx)
 	close(t.over)
 	wg.Wait()

@@ -21,48 +21,69 @@ import (
 // when it returns.
 func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *storm.Strike, err error) {
 	for _, s := range t.plan.Of(cl.name) {
-		if !t.until(ctx, s.At) {
-			break
+		ready, err := t.await(ctx, cl, all, s.At)
+		if err != nil {
+			return nil, err
+		}
+		if !ready {
+			return nil, nil
 		}
 		if s.Kind == storm.Crash {
 			return &s, t.crash(ctx, cl, all, s)
-		}
-		if s.Holding && !t.untilHeld(ctx, all) {
-			continue
 		}
 		if err := t.strike(ctx, cl, s); err != nil {
 			return nil, err
 		}
 	}
-	select {
-	case <-t.over:
-	case <-ctx.Done():
-	}
-	return nil, nil
+	_, err = t.await(ctx, cl, all, t.plan.For)
+	return nil, err
 }
 
-// untilHeld waits until one of the users has just got the lock. It returns false if none does while the strike has patience.
-func (t *tempest) untilHeld(ctx context.Context, all household) bool {
-	waiting, enough := context.WithTimeout(ctx, t.plan.Patience())
-	defer enough()
-	select {
-	case <-all.got:
-		return true
-	case <-t.over:
-	case <-waiting.Done():
+// await waits for a time of the storm. Meanwhile the client may get the lock, and with it what is meant for its holder. It returns
+// false if the storm is over before.
+func (t *tempest) await(ctx context.Context, cl *client, all household, at time.Duration) (bool, error) {
+	timer := time.NewTimer(t.began + at - t.cell.world.since())
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true, nil
+		case <-t.over:
+			return false, nil
+		case <-ctx.Done():
+			return false, nil
+		case <-all.got:
+		}
+		select {
+		case s := <-t.forHolder:
+			if err := t.strike(ctx, cl, s); err != nil {
+				return false, err
+			}
+		default: // nothing is meant for it just now
+		}
 	}
-	return false
+}
+
+// strikeHolders offers the strikes at the holder, one after the other, to whoever gets the lock.
+func (t *tempest) strikeHolders(ctx context.Context) error {
+	for _, s := range t.plan.Of(storm.Holder) {
+		if !t.until(ctx, s.At) {
+			return nil
+		}
+		select {
+		case t.forHolder <- s:
+		case <-t.over:
+		case <-ctx.Done():
+		}
+	}
+	return nil
 }
 
 // strike lets a fault begin, last and end.
 func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error {
 	switch s.Kind {
 	case storm.Pause:
-		if err := cl.pause(ctx); err != nil {
-			return err
-		}
-		t.pause(ctx, s.For)
-		return cl.resume(ctx)
+		return t.freeze(ctx, cl, s)
 	case storm.Clock:
 		return t.skew(ctx, cl, s)
 	case storm.Hold, storm.Duplicate:
@@ -82,6 +103,25 @@ func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error 
 		return spoilt(err)
 	}
 	return spoilt(cl.reconnect(ctx, broken))
+}
+
+// freeze stops a client: at once, or when something of it is on the wire, which goes on.
+func (t *tempest) freeze(ctx context.Context, cl *client, s storm.Strike) error {
+	var trap *armed
+	if len(s.Traps) > 0 {
+		if trap = t.spring(ctx, caught(cl, s), s); trap == nil {
+			return nil
+		}
+	}
+	err := cl.pause(ctx)
+	if trap != nil {
+		t.letGo(caught(cl, s), trap)
+	}
+	if err != nil {
+		return err
+	}
+	t.pause(ctx, s.For)
+	return cl.resume(ctx)
 }
 
 // hit names the servers whose links a strike disturbs; nil: all there are.

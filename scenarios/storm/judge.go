@@ -132,7 +132,7 @@ func (c Creed) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) st
 	case checker.NoReturn:
 		return r.slowed(a)
 	case checker.StuckLock:
-		if what := r.beingReleased(a); what != "" || c.Broken {
+		if what := r.beingReleased(a); what != "" {
 			return what
 		}
 		return r.splitVotes(a)

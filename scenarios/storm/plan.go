@@ -34,7 +34,7 @@ type Plan struct {
 type Strike struct {
 	At     time.Duration // since the storm began
 	For    time.Duration // zero: it is over at once
-	Client string        // empty: it strikes the server
+	Client string        // empty: it strikes the server; Holder: whoever gets the lock next, and suffers from nothing else
 	Kind   Kind
 
 	Side  scenarios.Side // of a partition
@@ -44,15 +44,16 @@ type Strike struct {
 	Each  time.Duration  // of a delay, each way
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
 	Traps []scenarios.Trap
-	// Holding: it waits, at most for Patience, until the client has been told that it has the lock.
-	Holding bool
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
 	Late bool
 	// Down is the time from a crash to the next client in its place.
 	Down time.Duration
 }
 
-// Patience is how long a strike waits for its moment: a breakpoint for its request, and what is meant for a holder for a hold.
+// Holder stands for whoever gets the lock next.
+const Holder = "holder"
+
+// Patience is how long a breakpoint waits for its request.
 func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
 
 // New makes the plan.
@@ -64,6 +65,7 @@ func New(params Params) *Plan {
 	for i := range params.Clients {
 		p.strikeClient(i)
 	}
+	p.strikeHolder()
 	p.strikeServer()
 	slices.SortStableFunc(p.Strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return p
@@ -153,7 +155,7 @@ func (p *Plan) strikeClient(i int) {
 		s := p.draw(d, weighted[d.IntN(len(weighted))])
 		s.At, s.Client = at, nameOf(i, life)
 		took := s.For + s.Down
-		if s.waits() {
+		if len(s.Traps) > 0 {
 			took += p.Patience()
 		}
 		if at+took > p.For {
@@ -167,15 +169,12 @@ func (p *Plan) strikeClient(i int) {
 	}
 }
 
-// waits says whether a strike waits for its moment.
-func (s Strike) waits() bool { return s.Holding || len(s.Traps) > 0 }
-
 func (p *Plan) draw(d dice, kind Kind) Strike {
 	s := Strike{Kind: kind}
 	switch kind {
 	case Pause:
-		s.For = d.either(p.Lease, 0.5)
-		s.Holding = s.For > p.Lease && d.IntN(3) > 0
+		s.For = d.either(p.Lease, 0.6)
+		s.Traps = d.midst()
 	case Crash:
 		p.drawCrash(d, &s)
 	case Partition:
@@ -183,12 +182,10 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		s.Side = []scenarios.Side{scenarios.BothWays, scenarios.Requests, scenarios.Replies}[d.IntN(3)]
 	case Refuse:
 		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
-		p.perhapsRenewal(d, &s)
 	case Delay:
 		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case ReplyLost:
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
-		p.perhapsRenewal(d, &s)
 	case Hold:
 		s.For = d.either(p.Lease, 0.7)
 		s.Traps = d.traps([]scenarios.Action{scenarios.HoldRequest, scenarios.HoldRequest, scenarios.HoldReply}[d.IntN(3)])
@@ -206,13 +203,6 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		}
 	}
 	return s
-}
-
-// perhapsRenewal aims a strike, with even odds, at the first renewal of a hold: a third of the lease after its beginning.
-func (p *Plan) perhapsRenewal(d dice, s *Strike) {
-	if d.IntN(2) == 0 {
-		s.Holding, s.For = true, d.between(p.Lease, 0.36, 0.45)
-	}
 }
 
 // links draws, with even odds, all links or some of them.
@@ -239,6 +229,19 @@ func (p *Plan) drawCrash(d dice, s *Strike) {
 	}
 }
 
+// midst draws, with even odds, a moment in the midst of something: of anything, or of the acquire of a lock on several servers.
+func (d dice) midst() []scenarios.Trap {
+	at := scenarios.Trap{Do: scenarios.HoldRequest, Nth: 1 + d.IntN(5), What: scenarios.Match{Kind: scenarios.MatchAny}}
+	switch d.IntN(4) {
+	case 0:
+		return []scenarios.Trap{at}
+	case 1:
+		at.Nth, at.What = 2+d.IntN(3), scenarios.Match{Kind: scenarios.MatchCommand, Command: "SET"}
+		return []scenarios.Trap{at}
+	}
+	return nil
+}
+
 // traps draws breakpoints: for whatever removes the lock or may, for any request, or for some of the commands that locks are made of.
 func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 	switch d.IntN(6) {
@@ -253,6 +256,32 @@ func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 		traps = append(traps, scenarios.Trap{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: commands[i]}})
 	}
 	return traps
+}
+
+// strikeHolder draws faults for whoever has just got the lock. Holds are short, and seldom hit by chance: a pause for longer than the
+// lease, or a broken link at the time of the first renewal, a third of the lease after the hold began.
+func (p *Plan) strikeHolder() {
+	d := p.dice("holder")
+	var kinds []Kind
+	for _, kind := range []Kind{Pause, Refuse, ReplyLost} {
+		if slices.Contains(p.Faults, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return
+	}
+	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 1, 3) {
+		s := Strike{At: at, Client: Holder, Kind: kinds[d.IntN(len(kinds))], For: d.between(p.Lease, 0.36, 0.45)}
+		if s.Kind == Pause {
+			s.For = d.between(p.Lease, 1.3, 1.8)
+		}
+		if at+s.For > p.For {
+			return
+		}
+		p.Strikes = append(p.Strikes, s)
+		at += s.For
+	}
 }
 
 // strikeServer draws the faults of the server, which are rare: each spoils all that was going on.
@@ -297,9 +326,6 @@ func (s Strike) String() string {
 	}
 	words := []string{fmt.Sprintf("%-6s %s", who, s.Kind)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	if s.Holding {
-		add("in a hold")
-	}
 	for _, trap := range s.Traps {
 		add("%s", trap)
 	}

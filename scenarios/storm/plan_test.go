@@ -93,12 +93,15 @@ func TestSeedSeven(t *testing.T) {
 	p := storm.New(storm.Params{Seed: 7, Clients: 2, For: 8 * time.Second, Lease: time.Second, Faults: storm.Defaults()})
 	require.Equal(t, strings.TrimPrefix(`
 # seed 7, 2 clients, for 8s, lease 1s, work up to 250ms
-    0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
+    0.922s  C1     reply-lost, for 430ms
     0.965s  C2     pause, for 394ms
-    2.241s  C2     refuse, in a hold, of several servers 2 3 4 5 6 7, for 438ms
-    3.420s  C1     crash, down 521ms
-    4.248s  C1-2   reply-lost, of several servers 2 3 4 6 7, for 353ms
-    5.220s  C2     clock, behind 1.297s, for 2.043s
+    1.409s  holder reply-lost, for 415ms
+    1.706s  C1     partition, requests, of several servers 4 6 7, for 293ms
+    2.340s  C2     hold, hold before first removal, for 1.657s
+    2.429s  C1     crash, hold reply of first EXEC, hold reply of first EVAL, hold reply of first DEL, down 754ms
+    2.831s  holder pause, for 1.488s
+    5.448s  holder pause, for 1.507s
+    5.608s  C1-2   clock, behind 1.106s, for 1.833s
 `, "\n"), p.String())
 }
 
