@@ -9,8 +9,8 @@ import (
 
 // noReturn: a release, or an acquire that was to wait for so long and no longer, did not return in its user's time, though nothing held
 // it up but the lock itself: from the call on no fault was in effect on its process or on a server. The user gave a release up after
-// a time that was longer than the lease, so that the lock need not have waited for anything any more; and an acquire while it
-// still sent commands though twice its time was over. A wrong clock is no excuse for that: whoever waits need not look at it.
+// a time that was longer than the lease, so that the lock need not have waited for anything any more; and an acquire when it
+// had begun several more tries though twice its time was over. A wrong clock is no excuse for that: whoever waits need not look at it.
 type noReturn struct {
 	faults  []injury
 	pending []patience
@@ -21,13 +21,25 @@ type patience struct {
 	op      int64
 	client  int
 	acquire bool
-	late    int  // commands of an acquire when twice its time was over
-	excused bool // a fault may have held it up
+	first   string // what an acquire sent first, and with each further try again
+	late    int    // how often it did when twice its time was over
+	excused bool   // a fault may have held it up
 }
 
 // concerns says whether a fault may hold the operation up.
 func (p patience) concerns(f injury, client string) bool {
 	return f.concerns(client) && !(p.acquire && f.name == "skew")
+}
+
+// sends notes a command of the operation.
+func (p *patience) sends(f *fact) {
+	what := f.e.Detail.Command.Server + " " + word(f.e.Detail.Command)
+	if p.first == "" {
+		p.first = what
+	}
+	if what == p.first && f.e.At >= f.op.calledAt+2*f.op.bound {
+		p.late++
+	}
 }
 
 func (m *noReturn) step(f *fact, v *view) []Anomaly {
@@ -39,10 +51,10 @@ func (m *noReturn) step(f *fact, v *view) []Anomaly {
 		p := patience{op: f.op.id, client: f.client, acquire: f.op.kind == history.OpAcquire}
 		p.excused = slices.ContainsFunc(m.faults, func(i injury) bool { return p.concerns(i, v.clients.name(f.client)) })
 		m.pending = append(m.pending, p)
-	case f.e.Kind == history.KindCommand && f.e.At >= f.op.calledAt+2*f.op.bound:
+	case f.e.Kind == history.KindCommand:
 		for n := range m.pending {
 			if p := &m.pending[n]; p.op == f.op.id && p.client == f.client {
-				p.late++
+				p.sends(f)
 			}
 		}
 	case f.e.Kind == history.KindReturn:
@@ -82,7 +94,7 @@ func (m *noReturn) returned(f *fact, v *view) []Anomaly {
 	waited, why := f.e.At-f.op.calledAt, "though nothing held it up and every lease had ended"
 	what := fmt.Sprintf("release, called at %s,", told(f.op.calledAt))
 	switch {
-	case p.acquire && p.late < 2: // the last one may have been sent in time
+	case p.acquire && p.late < 3: // one try may be due when patience ends, and one under way
 		return nil
 	case p.acquire:
 		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", told(f.op.calledAt), told(f.op.bound))
