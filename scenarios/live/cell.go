@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // cell is one lock in one scenario, being run. The script is played by one goroutine.
@@ -221,9 +223,20 @@ func (c *cell) applicable() error {
 
 // witness records what a tap or a client has seen, as long as the script goes on.
 func (c *cell) witness(e history.Event) {
-	if !c.over.Load() {
-		c.rec.Add(e)
+	if c.over.Load() {
+		return
 	}
+	c.rec.Add(e)
+	if c.storm != nil && c.takes(e) {
+		c.clients[e.Client].notice(storm.Taker)
+	}
+}
+
+// takes says whether a command has made the lock another one.
+func (c *cell) takes(e history.Event) bool {
+	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Detail.Command.Changes, func(ch history.Change) bool {
+		return ch.Key == c.lockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
+	})
 }
 
 // setUp starts the servers, the taps and the clients, and lets every client open its lock.

@@ -33,15 +33,15 @@ const (
 
 // tempest is a storm that rages in a cell. Each client has two goroutines: one that uses the lock, and one that is its fate.
 type tempest struct {
-	cell      *cell
-	plan      *storm.Plan
-	queues    bool            // the lock lets clients have it in the order of asking
-	cutShort  <-chan struct{} // closed when the user has had enough
-	began     time.Duration
-	over      chan struct{}     // closed when the storm is over: faults end, and clients come to rest
-	asked     atomic.Int64      // operations
-	forHolder chan storm.Strike // whoever has just got the lock, and suffers from nothing else, may take one
-	goesOn    func(lasted time.Duration, operations int64)
+	cell     *cell
+	plan     *storm.Plan
+	queues   bool            // the lock lets clients have it in the order of asking
+	cutShort <-chan struct{} // closed when the user has had enough
+	began    time.Duration
+	over     chan struct{}                      // closed when the storm is over: faults end, and clients come to rest
+	asked    atomic.Int64                       // operations
+	offers   map[storm.Moment]chan storm.Strike // who comes to that moment, and suffers from nothing else, may take one
+	goesOn   func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
 	alive []*client // at the end, by number
@@ -53,7 +53,9 @@ func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
 	if goesOn == nil {
 		goesOn = func(time.Duration, int64) {}
 	}
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn, forHolder: make(chan storm.Strike)}
+	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn, offers: map[storm.Moment]chan storm.Strike{
+		storm.Holder: make(chan storm.Strike), storm.Taker: make(chan storm.Strike),
+	}}
 }
 
 // rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
@@ -80,7 +82,9 @@ func (t *tempest) rage(ctx context.Context) error {
 		try(func(ctx context.Context) error { return t.lives(ctx, i) })
 	}
 	try(t.strikeServer)
-	try(t.strikeHolders)
+	for moment := range t.offers {
+		try(func(ctx context.Context) error { return t.offer(ctx, moment) })
+	}
 	cut := t.wait(ctx)
 	close(t.over)
 	wg.Wait()
@@ -235,15 +239,15 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 
 // life plays a client until it crashes, or the storm is over.
 func (t *tempest) life(ctx context.Context, cl *client) (crash *storm.Strike, err error) {
-	all := household{got: make(chan struct{})}
+	var all household
 	used := make(chan error, len(cl.members))
 	for _, m := range cl.members {
-		u := &user{storm: t, cl: m, died: make(chan struct{}), got: all.got, turns: t.plan.Turns(m.name)}
-		all.users = append(all.users, u)
+		u := &user{storm: t, cl: m, died: make(chan struct{}), turns: t.plan.Turns(m.name)}
+		all = append(all, u)
 		go func() { used <- u.use(ctx) }()
 	}
 	crash, err = t.fate(ctx, cl, all)
-	for range all.users {
+	for range all {
 		err = errors.Join(err, <-used)
 	}
 	return crash, err

@@ -21,7 +21,7 @@ import (
 // when it returns.
 func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *storm.Strike, err error) {
 	for _, s := range t.plan.Of(cl.name) {
-		ready, err := t.await(ctx, cl, all, s.At)
+		ready, err := t.await(ctx, cl, s.At)
 		if err != nil {
 			return nil, err
 		}
@@ -35,16 +35,17 @@ func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *s
 			return nil, err
 		}
 	}
-	_, err = t.await(ctx, cl, all, t.plan.For)
+	_, err = t.await(ctx, cl, t.plan.For)
 	return nil, err
 }
 
-// await waits for a time of the storm. Meanwhile the client may get the lock, and with it what is meant for its holder. It returns
+// await waits for a time of the storm. Meanwhile the client may take the lock, and with it what is meant for whoever does. It returns
 // false if the storm is over before.
-func (t *tempest) await(ctx context.Context, cl *client, all household, at time.Duration) (bool, error) {
+func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool, error) {
 	timer := time.NewTimer(t.began + at - t.cell.world.since())
 	defer timer.Stop()
 	for {
+		var moment storm.Moment
 		select {
 		case <-timer.C:
 			return true, nil
@@ -52,10 +53,11 @@ func (t *tempest) await(ctx context.Context, cl *client, all household, at time.
 			return false, nil
 		case <-ctx.Done():
 			return false, nil
-		case <-all.got:
+		case moment = <-cl.moments:
 		}
 		select {
-		case s := <-t.forHolder:
+		case s := <-t.offers[moment]:
+			t.awaitMore(ctx, cl, s)
 			if err := t.strike(ctx, cl, s); err != nil {
 				return false, err
 			}
@@ -64,14 +66,30 @@ func (t *tempest) await(ctx context.Context, cl *client, all household, at time.
 	}
 }
 
-// strikeHolders offers the strikes at the holder, one after the other, to whoever gets the lock.
-func (t *tempest) strikeHolders(ctx context.Context) error {
-	for _, s := range t.plan.Of(storm.Holder) {
+// awaitMore waits until further servers, too, have given a taker the lock, as long as they do so at once.
+func (t *tempest) awaitMore(ctx context.Context, cl *client, s storm.Strike) {
+	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/8)
+	defer cancel()
+	for range s.Nth - 1 {
+		select {
+		case m := <-cl.moments:
+			if m == storm.Holder {
+				return
+			}
+		case <-atOnce.Done():
+			return
+		}
+	}
+}
+
+// offer offers the strikes for a moment, one after the other, to whoever comes to it.
+func (t *tempest) offer(ctx context.Context, moment storm.Moment) error {
+	for _, s := range t.plan.Of(string(moment)) {
 		if !t.until(ctx, s.At) {
 			return nil
 		}
 		select {
-		case t.forHolder <- s:
+		case t.offers[moment] <- s:
 		case <-t.over:
 		case <-ctx.Done():
 		}
@@ -83,7 +101,11 @@ func (t *tempest) strikeHolders(ctx context.Context) error {
 func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error {
 	switch s.Kind {
 	case storm.Pause:
-		return t.freeze(ctx, cl, s)
+		if err := cl.pause(ctx); err != nil {
+			return err
+		}
+		t.pause(ctx, s.For)
+		return cl.resume(ctx)
 	case storm.Clock:
 		return t.skew(ctx, cl, s)
 	case storm.Hold, storm.Duplicate:
@@ -103,25 +125,6 @@ func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error 
 		return spoilt(err)
 	}
 	return spoilt(cl.reconnect(ctx, broken))
-}
-
-// freeze stops a client: at once, or when something of it is on the wire, which goes on.
-func (t *tempest) freeze(ctx context.Context, cl *client, s storm.Strike) error {
-	var trap *armed
-	if len(s.Traps) > 0 {
-		if trap = t.spring(ctx, caught(cl, s), s); trap == nil {
-			return nil
-		}
-	}
-	err := cl.pause(ctx)
-	if trap != nil {
-		t.letGo(caught(cl, s), trap)
-	}
-	if err != nil {
-		return err
-	}
-	t.pause(ctx, s.For)
-	return cl.resume(ctx)
 }
 
 // hit names the servers whose links a strike disturbs; nil: all there are.

@@ -49,7 +49,7 @@ func TestStorm(t *testing.T) {
 	s := openStage(t, nil)
 	kinds, err := storm.ParseKinds(storm.Names())
 	require.NoError(t, err)
-	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 7, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: kinds})
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: kinds})
 	cell := s.Run(t.Context(), cs)
 	require.Empty(t, cell.Failure)
 	require.False(t, cell.Surprise(), "%v", cell.Verdict)

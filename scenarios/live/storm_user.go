@@ -19,7 +19,6 @@ type user struct {
 	turns *storm.Turns
 	mu    sync.Mutex
 	died  chan struct{} // closed when the client is going to be killed
-	got   chan struct{} // whoever waits for this client to have the lock receives from it
 }
 
 // die lets the user begin nothing more. An operation is called before the end of its client is on record, or never.
@@ -31,13 +30,10 @@ func (u *user) die() {
 }
 
 // household are the users of the locks of one process.
-type household struct {
-	users []*user
-	got   chan struct{}
-}
+type household []*user
 
 func (h household) die() {
-	for _, u := range h.users {
+	for _, u := range h {
 		u.die()
 	}
 }
@@ -102,10 +98,7 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 		return got, err
 	}
 	got = true
-	select {
-	case u.got <- struct{}{}:
-	default: // nobody waits for it
-	}
+	u.cl.notice(storm.Holder)
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
 		if u.cl.Lost.Load() {

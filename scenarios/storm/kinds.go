@@ -40,7 +40,7 @@ type Definition struct {
 // forgets its leases, or lets time leap, breaks every lock on it.
 func Definitions() []Definition {
 	return []Definition{
-		{Pause, "a client is stopped (SIGSTOP), for less than its lease or for longer", true, 4},
+		{Pause, "a client is stopped (SIGSTOP), for less than its lease or for longer", true, 2},
 		{Crash, "a client is killed, at once or while something of it is on the wire, and comes back as a new one", true, 3},
 		{Partition, "a client is cut off from the server, both ways or one way", true, 2},
 		{Refuse, "a client's connections break and are refused", true, 3},

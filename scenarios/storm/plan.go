@@ -34,7 +34,7 @@ type Plan struct {
 type Strike struct {
 	At     time.Duration // since the storm began
 	For    time.Duration // zero: it is over at once
-	Client string        // empty: it strikes the server; Holder: whoever gets the lock next, and suffers from nothing else
+	Client string        // empty: it strikes the server; a Moment: whoever comes to that next, and suffers from nothing else
 	Kind   Kind
 
 	Side  scenarios.Side // of a partition
@@ -42,6 +42,8 @@ type Strike struct {
 	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
 	Rate  float64        // of a clock
 	Each  time.Duration  // of a delay, each way
+	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, the last.
+	Nth int
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
 	Traps []scenarios.Trap
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
@@ -50,8 +52,14 @@ type Strike struct {
 	Down time.Duration
 }
 
-// Holder stands for whoever gets the lock next.
-const Holder = "holder"
+// Moment is when a strike hits that is for whoever comes to it next. It stands in the place of the client's name.
+type Moment string
+
+// The moments.
+const (
+	Holder Moment = "holder" // it has been told that it has the lock
+	Taker  Moment = "taker"  // a server has given it the lock, and it cannot know that yet
+)
 
 // Patience is how long a breakpoint waits for its request.
 func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
@@ -65,7 +73,8 @@ func New(params Params) *Plan {
 	for i := range params.Clients {
 		p.strikeClient(i)
 	}
-	p.strikeHolder()
+	p.strikeMoment(Holder)
+	p.strikeMoment(Taker)
 	p.strikeServer()
 	slices.SortStableFunc(p.Strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return p
@@ -173,8 +182,7 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 	s := Strike{Kind: kind}
 	switch kind {
 	case Pause:
-		s.For = d.either(p.Lease, 0.6)
-		s.Traps = d.midst()
+		s.For = d.either(p.Lease, 0.5)
 	case Crash:
 		p.drawCrash(d, &s)
 	case Partition:
@@ -229,19 +237,6 @@ func (p *Plan) drawCrash(d dice, s *Strike) {
 	}
 }
 
-// midst draws, with even odds, a moment in the midst of something: of anything, or of the acquire of a lock on several servers.
-func (d dice) midst() []scenarios.Trap {
-	at := scenarios.Trap{Do: scenarios.HoldRequest, Nth: 1 + d.IntN(5), What: scenarios.Match{Kind: scenarios.MatchAny}}
-	switch d.IntN(4) {
-	case 0:
-		return []scenarios.Trap{at}
-	case 1:
-		at.Nth, at.What = 2+d.IntN(3), scenarios.Match{Kind: scenarios.MatchCommand, Command: "SET"}
-		return []scenarios.Trap{at}
-	}
-	return nil
-}
-
 // traps draws breakpoints: for whatever removes the lock or may, for any request, or for some of the commands that locks are made of.
 func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 	switch d.IntN(6) {
@@ -258,23 +253,26 @@ func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 	return traps
 }
 
-// strikeHolder draws faults for whoever has just got the lock. Holds are short, and seldom hit by chance: a pause for longer than the
-// lease, or a broken link at the time of the first renewal, a third of the lease after the hold began.
-func (p *Plan) strikeHolder() {
-	d := p.dice("holder")
+// strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease
+// and, of a holder, a broken link at the time of the first renewal, a third of the lease after the hold began.
+func (p *Plan) strikeMoment(m Moment) {
+	d := p.dice(string(m))
 	var kinds []Kind
 	for _, kind := range []Kind{Pause, Refuse, ReplyLost} {
-		if slices.Contains(p.Faults, kind) {
+		if slices.Contains(p.Faults, kind) && (kind == Pause || m == Holder) {
 			kinds = append(kinds, kind)
 		}
 	}
 	if len(kinds) == 0 {
 		return
 	}
-	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 1, 3) {
-		s := Strike{At: at, Client: Holder, Kind: kinds[d.IntN(len(kinds))], For: d.between(p.Lease, 0.36, 0.45)}
+	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.5, 2) {
+		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))], For: d.between(p.Lease, 0.36, 0.45)}
 		if s.Kind == Pause {
 			s.For = d.between(p.Lease, 1.3, 1.8)
+		}
+		if m == Taker {
+			s.Nth = 1 + d.IntN(4)
 		}
 		if at+s.For > p.For {
 			return
@@ -328,6 +326,9 @@ func (s Strike) String() string {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, trap := range s.Traps {
 		add("%s", trap)
+	}
+	if s.Nth > 1 {
+		add("at %d of several servers", s.Nth)
 	}
 	if s.Side != scenarios.BothWays {
 		add("%s", s.Side)

@@ -93,15 +93,18 @@ func TestSeedSeven(t *testing.T) {
 	p := storm.New(storm.Params{Seed: 7, Clients: 2, For: 8 * time.Second, Lease: time.Second, Faults: storm.Defaults()})
 	require.Equal(t, strings.TrimPrefix(`
 # seed 7, 2 clients, for 8s, lease 1s, work up to 250ms
-    0.922s  C1     reply-lost, for 430ms
-    0.965s  C2     pause, for 394ms
+    0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
+    0.965s  C2     crash, down 594ms
+    0.979s  taker  pause, for 1.388s
     1.409s  holder reply-lost, for 415ms
-    1.706s  C1     partition, requests, of several servers 4 6 7, for 293ms
-    2.340s  C2     hold, hold before first removal, for 1.657s
-    2.429s  C1     crash, hold reply of first EXEC, hold reply of first EVAL, hold reply of first DEL, down 754ms
-    2.831s  holder pause, for 1.488s
-    5.448s  holder pause, for 1.507s
-    5.608s  C1-2   clock, behind 1.106s, for 1.833s
+    2.329s  holder pause, for 1.488s
+    2.441s  C2-2   refuse, of several servers 2 3 4 5 6 7, for 320ms
+    3.420s  C1     partition, replies, of several servers 1 2 3 5 6, for 377ms
+    3.422s  C2-2   refuse, of several servers 1 4 6 7 8, for 226ms
+    4.111s  taker  pause, at 4 of several servers, for 1.443s
+    4.167s  C2-2   clock, ahead 2.958s, for 2.562s
+    4.414s  holder pause, for 1.507s
+    4.568s  C1     hold, hold reply of first GETSET, hold reply of first GET, hold reply of first EXEC, for 255ms
 `, "\n"), p.String())
 }
 
@@ -112,6 +115,34 @@ func TestEveryKindStrikes(t *testing.T) {
 		require.True(t, slices.ContainsFunc(p.Strikes, func(s storm.Strike) bool { return s.Kind == kind }), kind)
 	}
 	require.Empty(t, storm.New(storm.Params{Seed: 1, Clients: 5, For: time.Minute, Lease: time.Second}).Strikes)
+}
+
+// TestMoments: what is for holders and takers comes with the kinds of faults that it is made of, and only with those.
+func TestMoments(t *testing.T) {
+	params := storm.Params{Seed: 1, Clients: 2, For: 10 * time.Minute, Lease: time.Second}
+	for _, test := range []struct {
+		faults         []storm.Kind
+		holders, taker []storm.Kind
+	}{
+		{storm.Defaults(), []storm.Kind{storm.Pause, storm.Refuse, storm.ReplyLost}, []storm.Kind{storm.Pause}},
+		{[]storm.Kind{storm.Pause}, []storm.Kind{storm.Pause}, []storm.Kind{storm.Pause}},
+		{[]storm.Kind{storm.Refuse, storm.Crash}, []storm.Kind{storm.Refuse}, nil},
+		{[]storm.Kind{storm.Crash}, nil, nil},
+	} {
+		params.Faults = test.faults
+		p := storm.New(params)
+		for moment, want := range map[storm.Moment][]storm.Kind{storm.Holder: test.holders, storm.Taker: test.taker} {
+			var got []storm.Kind
+			for _, s := range p.Of(string(moment)) {
+				if !slices.Contains(got, s.Kind) {
+					got = append(got, s.Kind)
+				}
+				require.Equal(t, moment == storm.Taker, s.Nth > 0, s)
+				require.Equal(t, s.Kind == storm.Pause, s.For > params.Lease, "a pause outlasts the lease: %s", s)
+			}
+			require.ElementsMatch(t, want, got, "%s of %v", moment, test.faults)
+		}
+	}
 }
 
 // TestLinks: whatever a strike draws disturbs the link to some server, however many there are, and now and then not to all.
