@@ -58,6 +58,7 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 		select {
 		case s := <-t.offers[moment]:
 			t.awaitMore(ctx, cl, s)
+			t.pause(ctx, s.After)
 			if err := t.strike(ctx, cl, s); err != nil {
 				return false, err
 			}
@@ -68,7 +69,7 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 
 // awaitMore waits until further servers, too, have given a taker the lock, as long as they do so at once.
 func (t *tempest) awaitMore(ctx context.Context, cl *client, s storm.Strike) {
-	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/8)
+	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/4)
 	defer cancel()
 	for range s.Nth - 1 {
 		select {

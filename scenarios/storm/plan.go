@@ -42,6 +42,8 @@ type Strike struct {
 	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
 	Rate  float64        // of a clock
 	Each  time.Duration  // of a delay, each way
+	// After its moment it waits for so long.
+	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, the last.
 	Nth int
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
@@ -254,7 +256,7 @@ func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 }
 
 // strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease
-// and, of a holder, a broken link at the time of the first renewal, a third of the lease after the hold began.
+// and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began.
 func (p *Plan) strikeMoment(m Moment) {
 	d := p.dice(string(m))
 	var kinds []Kind
@@ -267,18 +269,20 @@ func (p *Plan) strikeMoment(m Moment) {
 		return
 	}
 	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.5, 2) {
-		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))], For: d.between(p.Lease, 0.36, 0.45)}
+		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
 		if s.Kind == Pause {
 			s.For = d.between(p.Lease, 1.3, 1.8)
+		} else {
+			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
 		}
 		if m == Taker {
-			s.Nth = 1 + d.IntN(4)
+			s.Nth = []int{1, 3, 4, 5}[d.IntN(4)] // the first, or so many that the rest is no majority
 		}
-		if at+s.For > p.For {
+		if at+s.After+s.For > p.For {
 			return
 		}
 		p.Strikes = append(p.Strikes, s)
-		at += s.For
+		at += s.After + s.For
 	}
 }
 
@@ -326,6 +330,9 @@ func (s Strike) String() string {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, trap := range s.Traps {
 		add("%s", trap)
+	}
+	if s.After > 0 {
+		add("after %v", s.After)
 	}
 	if s.Nth > 1 {
 		add("at %d of several servers", s.Nth)
