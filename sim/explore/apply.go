@@ -193,7 +193,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 	}
 	before := &x.automaton.nodes[c.node]
 	// What a task has given up is still on its way, and arrives soon.
-	for k := range before.slots {
+	for k := range before.tasks {
 		if e.dropped&(1<<k) == 0 {
 			continue
 		}
@@ -207,20 +207,24 @@ func (x *explorer) give(s *state, i int, in input) error {
 		}
 		c.replies[k] = 0
 	}
-	c.node = e.to
-	after := &x.automaton.nodes[e.to]
-	for k := range after.slots {
-		switch {
-		case after.slots[k].kind == 0:
-			c.due[k] = never
-		case e.fresh&(1<<k) != 0 && after.slots[k].due != goesOn:
-			c.due[k] = after.slots[k].due
-		}
-	}
+	c.goes(e, &x.automaton.nodes[e.to])
 	for _, n := range x.automaton.said[e.said] {
 		x.hear(s, i, n)
 	}
 	return nil
+}
+
+// goes takes the client to the node that a step leads to, and begins the waits there.
+func (c *client) goes(e *edge, to *node) {
+	c.node = e.to
+	for k := range to.slots {
+		switch {
+		case to.slots[k].kind == 0:
+			c.due[k] = never
+		case e.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
+			c.due[k] = to.slots[k].due
+		}
+	}
 }
 
 // hear takes in what a lock said.

@@ -101,22 +101,21 @@ type explorer struct {
 	automaton *automaton
 	judge     judge
 	watcher   watcher
-	visited   func(*state) // is shown every state that is found; nil: nobody is
+	visited   func(form) // is shown every state that is found; nil: nobody is
 
 	seen     *table
-	parents  []uint32
-	steps    []uint32    // the packed move from the parent
+	ways     []way       // by number
 	queues   []queue     // by faults spent
 	findings [][]finding // by faults spent
 	longest  int
 	cut      error // why some way was not followed to its end; nil: all were
 	looked   int   // states that have been looked at
-	written  []byte
-	scratch  []byte
+	parts    parts
+	width    int     // of the forms of states, in words
+	sortings []uint8 // see there
 
-	reordered state
-	result    Result
-	began     time.Time
+	result Result
+	began  time.Time
 }
 
 // errReads: the search has to begin again, because a lock has turned out to read clocks.
@@ -124,7 +123,7 @@ var errReads = errors.New("the lock reads clocks")
 
 // Explore searches. The error is of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, config Config) (*Result, error) {
-	x := newExplorer(config, !config.NoSymmetry, config.Lock.Renews)
+	x := newExplorer(config, !config.NoSymmetry, config.endless())
 	for {
 		err := x.search(ctx)
 		switch {
@@ -139,6 +138,10 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		}
 	}
 }
+
+// endless says whether a lock may be renewed for ever while its holder works: every renewal is one more of its history, so only the
+// horizon ends that. Otherwise who reads no clock cannot tell one time from another, and neither does the search.
+func (c Config) endless() bool { return c.Lock.Renews && c.Budget[Overwork] > 0 }
 
 func newExplorer(config Config, symmetric, timed bool) *explorer {
 	x := &explorer{
@@ -163,7 +166,12 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	if x.only == 0 {
 		x.only = ^anomalies(0)
 	}
-	x.texts = newTexts(all)
+	x.texts, x.parts = newTexts(all), newParts(len(all))
+	x.sortings = sortings(all, config.Clients)
+	x.width = x.clients + x.serverCount + 1
+	if config.Budget[FailOver] > 0 {
+		x.width += x.serverCount
+	}
 	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
 	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{

@@ -17,8 +17,8 @@ import (
 // under way and the lock remembers the same.
 
 const (
-	mostClients = 5 // one of them comes when the others have ended
-	mostSlots   = 3 // tasks of a client at a time
+	mostClients = 5               // one of them comes when the others have ended
+	mostSlots   = mostServers + 1 // tasks of a client at a time: its own, and a renewal on each server
 )
 
 // base is what a right clock shows when an exploration begins.
@@ -42,7 +42,7 @@ type input struct {
 	arg  uint32
 }
 
-func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<5 }
+func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<6 }
 
 // circumstances are what a lock can ask for in the middle of a step.
 type circumstances struct {
@@ -65,9 +65,9 @@ type node struct {
 	by     input
 	when   circumstances
 	slots  [mostSlots]slot
+	tasks  int  // the slots from here on are empty
 	idle   bool // no operation is under way
 	tokens tokens
-	waits  [mostSlots]int // which wait of the process each slot is at
 	// renamed is the node by order, plus 1.
 	renamed []uint32
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
@@ -110,10 +110,11 @@ type automaton struct {
 	special  map[particular]*edge
 	said     [][]process.Notice // what came out of a step
 	saidBy   map[string]uint32
-	live     *student // the process that was taught last
-	steps    int      // that the lock's own code has made
-	reads    bool     // some step has read a clock
-	unmerged bool     // every history is a node of its own; for tests
+	class    class
+	taught   int  // how often a process was asked what comes next
+	steps    int  // that the lock's own code has made
+	reads    bool // some step has read a clock
+	unmerged bool // every history is a node of its own; for tests
 }
 
 type particular struct {
@@ -124,7 +125,7 @@ type particular struct {
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{},
+		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{}, class: newClass(),
 	}
 	a.say(nil)
 	for client := range clients {
@@ -148,7 +149,11 @@ func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge,
 	if e := a.special[particular{at, in.packed(), l.exact(now)}]; e != nil {
 		return e, nil
 	}
-	e, err := a.learn(at, in, now, l)
+	var e *edge
+	err := a.patiently(func() (err error) {
+		e, err = a.learn(at, in, now, l)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -161,24 +166,22 @@ func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge,
 	return e, nil
 }
 
-// readsClock says whether a step that has been learned may read the clock.
-func (a *automaton) readsClock(at uint32, in input) bool {
-	return a.lessons.of(at, in).reads
-}
-
 // learn runs the lock's own code.
 func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*edge, error) {
 	s, err := a.studentAt(at)
 	if err != nil {
 		return nil, err
 	}
+	before := s.waits
 	notices, err := a.give(s, in, when)
 	if err != nil {
+		s.process.Close()
 		return nil, a.impure(err)
 	}
 	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0
 	n, err := a.describe(s)
 	if err != nil {
+		s.process.Close()
 		return nil, err
 	}
 	n.before, n.by, n.when = at, in, when
@@ -189,7 +192,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 	e := &edge{said: a.say(notices)}
 	for i, now := range n.slots {
 		old := a.nodes[at].slots[i]
-		same := now.kind != 0 && old.kind != 0 && n.waits[i] == a.nodes[at].waits[i]
+		same := now.kind != 0 && old.kind != 0 && s.waits[i] == before[i]
 		if now.kind != 0 && !same {
 			e.fresh |= 1 << i
 		}
@@ -198,7 +201,9 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*
 			e.dropped |= 1 << i
 		}
 	}
-	e.to = a.place(n, s)
+	s.at = a.place(n, s)
+	e.to = s.at
+	a.class.keep(s)
 	return e, nil
 }
 
@@ -208,23 +213,22 @@ func (a *automaton) place(n node, s *student) uint32 {
 	if memory, ok := s.process.Memory(); ok && n.idle && !a.unmerged {
 		what = string(rune(n.client)) + string(memory)
 		if known, ok := a.byWhat[what]; ok {
-			a.dismiss() // it has come here on another way than the node's own, on which it is taught
 			return known
 		}
 		n.tokens = mentioned(what)
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)
-	s.at = uint32(len(a.nodes) - 1)
+	at := uint32(len(a.nodes) - 1)
 	if what != "" {
-		a.byWhat[what] = s.at
+		a.byWhat[what] = at
 	}
-	return s.at
+	return at
 }
 
 // describe says what a process waits for.
 func (a *automaton) describe(s *student) (n node, err error) {
-	n.client, n.idle = uint8(s.host.client), true
+	n.client, n.idle, s.waits = uint8(s.host.client), true, [mostSlots]int{}
 	for _, w := range s.process.Waits() {
 		if w.Task >= mostSlots {
 			return n, a.impure(fmt.Errorf("it runs more than %d tasks at a time", mostSlots))
@@ -245,7 +249,8 @@ func (a *automaton) describe(s *student) (n node, err error) {
 		default:
 			return n, a.impure(errors.New("it waits in a way that the explorer does not know"))
 		}
-		n.slots[w.Task], n.waits[w.Task] = sl, w.Seq
+		n.slots[w.Task], s.waits[w.Task] = sl, w.Seq
+		n.tasks = max(n.tasks, w.Task+1)
 		n.tokens |= a.texts.requests[sl.request].tokens
 	}
 	n.idle = !s.process.Busy()

@@ -1,8 +1,6 @@
 package explore
 
 import (
-	"errors"
-
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 )
@@ -75,55 +73,13 @@ func (c *client) next() (history.Op, bool) {
 	return history.OpNone, false
 }
 
-// moves appends all that can happen in a state.
-func (x *explorer) moves(list []move, s *state) ([]move, error) {
-	if m, ok, err := x.private(s); ok || err != nil {
-		return append(list, m), err
-	}
+// moves appends all that can happen in a state in which there is no private step to make first.
+func (x *explorer) moves(list []move, s *state) []move {
 	for i := range x.clients {
 		list = x.movesOf(list, s, i)
 	}
 	list = x.timeMoves(list, s)
-	return x.faultMoves(list, s), nil
-}
-
-// private finds a step that nobody but its client can notice, and that no fault can prevent: in which order it comes with those of
-// others makes no difference, so it comes first.
-func (x *explorer) private(s *state) (move, bool, error) {
-	if x.canSpend(s, LostReply) || x.config.Plain {
-		return move{}, false, nil
-	}
-	for i := range x.clients {
-		c := &s.clients[i]
-		if c.phase == finished || c.phase == crashed || c.has(asleep|busy) {
-			continue
-		}
-		n := &x.automaton.nodes[c.node]
-		for k := range n.slots {
-			if n.slots[k].kind != process.Request || c.replies[k] == 0 || c.due[k] != never {
-				continue
-			}
-			in := input{inputReply, uint8(k), c.replies[k]}
-			e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
-			if errors.Is(err, errTokens) {
-				continue
-			}
-			if err != nil {
-				return move{}, false, err
-			}
-			if e.said != 0 || e.dropped != 0 || x.automaton.readsClock(c.node, in) {
-				continue
-			}
-			after, quiet := &x.automaton.nodes[e.to], true
-			for k := range after.slots {
-				quiet = quiet && (e.fresh&(1<<k) == 0 || after.slots[k].due == never)
-			}
-			if quiet {
-				return move{kind: moveTake, client: uint8(i), slot: uint8(k)}, true, nil
-			}
-		}
-	}
-	return move{}, false, nil
+	return x.faultMoves(list, s)
 }
 
 func (x *explorer) movesOf(list []move, s *state, i int) []move {
@@ -135,7 +91,7 @@ func (x *explorer) movesOf(list []move, s *state, i int) []move {
 	if _, calls := c.next(); calls && n.idle {
 		list = append(list, move{kind: moveCall, client: uint8(i)})
 	}
-	for k := range n.slots {
+	for k := range n.tasks {
 		m := move{client: uint8(i), slot: uint8(k)}
 		switch {
 		case n.slots[k].kind == process.Sleep && c.due[k] <= 0:
@@ -178,7 +134,7 @@ func (x *explorer) ready(s *state, i int) (main, beside bool) {
 	n := &x.automaton.nodes[c.node]
 	_, calls := c.next()
 	main = calls && n.idle
-	for k, sl := range n.slots {
+	for k, sl := range n.slots[:n.tasks] {
 		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0
 		if k == 0 && !n.idle {
 			main = main || steps
@@ -252,7 +208,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 // mayOverwork says whether a client is in a hold with something running beside it: without that, it is as good as paused.
 func (x *explorer) mayOverwork(c *client) bool {
 	n := &x.automaton.nodes[c.node]
-	return n.idle && (c.phase == holding || c.phase == worked) && (n.slots[1].kind != 0 || n.slots[2].kind != 0 || n.slots[0].kind != 0)
+	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0
 }
 
 // deadlines are the next moments at which a client's wait ends, and at which a lease or a hold does. Clients wake when they meant
@@ -306,7 +262,7 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 		if x.canSpend(s, Crash) && !(c.phase == waiting && n.idle) {
 			list = append(list, move{kind: moveCrash, client: uint8(i)})
 		}
-		for k, sl := range n.slots {
+		for k, sl := range n.slots[:n.tasks] {
 			if sl.kind != process.Request {
 				continue
 			}

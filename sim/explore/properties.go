@@ -356,7 +356,7 @@ func (j *judge) pass(d ms) {
 		if c.phase == acquiring || c.phase == working || c.phase == releasing {
 			c.since = min(c.since+d, j.lease)
 		}
-		if c.phase == acquiring || c.replies[1]|c.replies[2] != 0 {
+		if c.phase == acquiring || c.repliedBeside() {
 			c.from = min(c.from+d, j.lease)
 		}
 	}

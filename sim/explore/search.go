@@ -12,36 +12,47 @@ import (
 // queue holds the states that have been found at one number of faults and not been looked at, by steps.
 type queue struct {
 	levels []level // by steps; those that have been looked at are empty
+	spare  []uint32
 }
 
-// level is states, one after another: length, number, bytes.
+// level is states, one after another: the number of each, and its form.
 type level struct {
-	bytes []byte
+	words []uint32
 	count int
 }
 
-func (q *queue) add(steps int, number uint32, written []byte) {
+func (q *queue) add(steps int, number uint32, written []uint32) {
 	for len(q.levels) <= steps {
 		q.levels = append(q.levels, level{})
 	}
 	l := &q.levels[steps]
-	l.bytes = append(l.bytes, byte(len(written)), byte(len(written)>>8),
-		byte(number), byte(number>>8), byte(number>>16), byte(number>>24))
-	l.bytes = append(l.bytes, written...)
+	if l.words == nil {
+		l.words, q.spare = q.spare[:0], nil
+	}
+	l.words = append(append(l.words, number), written...)
 	l.count++
 }
 
-func (l *level) each(visit func(number uint32, written []byte) error) error {
-	for b := l.bytes; len(b) > 0; {
-		n := int(b[0]) | int(b[1])<<8
-		number := uint32(b[2]) | uint32(b[3])<<8 | uint32(b[4])<<16 | uint32(b[5])<<24
-		if err := visit(number, b[6:6+n]); err != nil {
+// clear forgets a level, and keeps its room for the next.
+func (q *queue) clear(steps int) {
+	q.spare = q.levels[steps].words
+	q.levels[steps] = level{}
+}
+
+// each visits the states of a level, whose forms have so many words.
+func (l *level) each(width int, visit func(number uint32, f *form) error) error {
+	var f form
+	for w := l.words; len(w) > 0; w = w[1+width:] {
+		copy(f[:width], w[1:])
+		if err := visit(w[0], &f); err != nil {
 			return err
 		}
-		b = b[6+n:]
 	}
 	return nil
 }
+
+// way is how a state was found: by a packed move from its parent.
+type way struct{ parent, move uint32 }
 
 // finding is the first step at some number of faults that shows an anomaly.
 type finding struct {
@@ -56,8 +67,8 @@ type finding struct {
 var errEnough = errors.New("enough")
 
 func (x *explorer) search(ctx context.Context) error {
-	defer x.automaton.dismiss()
-	if _, _, err := x.reach(x.initial(), 0, 0, 0); err != nil {
+	defer x.automaton.class.dismiss()
+	if err := x.reach(x.pack(x.initial(), nil, nil), 0, 0, 0, 0); err != nil {
 		return err
 	}
 	for faults := range x.queues {
@@ -69,7 +80,7 @@ func (x *explorer) search(ctx context.Context) error {
 			if err := x.look(ctx, l, faults, steps); err != nil {
 				return x.finish(err)
 			}
-			*l = level{}
+			x.queues[faults].clear(steps)
 		}
 		if done, err := x.conclude(faults, math.MaxInt); done || err != nil {
 			return x.finish(err)
@@ -95,7 +106,7 @@ func (x *explorer) finish(err error) error {
 	if x.beyond {
 		x.result.Horizon = duration(x.horizon)
 	}
-	n := float64(len(x.parents))
+	n := float64(len(x.ways))
 	x.result.Collision = n * n / 2 / math.Pow(2, 64)
 	if x.judge.full {
 		x.cut = errCharges
@@ -111,17 +122,20 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 	var s, next state
 	var moves []move
 	x.result.Faults, x.result.Steps = faults, steps
-	return l.each(func(number uint32, written []byte) error {
+	return l.each(x.width, func(number uint32, f *form) error {
 		if x.looked++; x.looked%1024 == 0 {
 			if err := x.pause(ctx, faults, steps); err != nil {
 				return err
 			}
 		}
-		s.read(written, x.clients, x.serverCount)
-		var err error
-		if moves, err = x.moves(moves[:0], &s); err != nil {
-			return err
+		x.unpack(&s, f)
+		if m, after, found, err := x.privately(&s, f); found || err != nil {
+			if err != nil {
+				return err
+			}
+			return x.reach(after, faults, number, m.packed(), steps+1)
 		}
+		moves = x.moves(moves[:0], &s)
 		for _, m := range moves {
 			next = s
 			x.judge.found = 0
@@ -140,7 +154,7 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 				x.note(at, finding{found: found, steps: steps + 1, parent: number, move: m.packed()})
 				continue
 			}
-			if _, _, err := x.reach(&next, number, m.packed(), steps+1); err != nil {
+			if err := x.reach(x.pack(&next, &s, f), at, number, m.packed(), steps+1); err != nil {
 				return err
 			}
 		}
@@ -164,23 +178,28 @@ func (x *explorer) note(faults int, f finding) {
 	}
 }
 
-// reach puts a state into the queue, unless it, or one that is the same but for the order of the clients, has been found before.
-func (x *explorer) reach(s *state, parent, move uint32, steps int) (uint32, bool, error) {
-	var err error
-	if x.written, _, err = x.normal(x.written[:0], s); err != nil {
-		return 0, false, err
+// reach puts a state into the queue of those with so many faults, unless it, or one that is the same but for the order of the clients,
+// has been found before.
+func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) error {
+	f, _, err := x.normal(&f)
+	if err != nil {
+		return err
 	}
-	if !x.seen.add(fingerprint(x.written)) {
-		return 0, false, nil
+	written := f[:x.width]
+	if !x.seen.add(fingerprint(written)) {
+		return nil
 	}
 	if x.visited != nil {
-		x.visited(s)
+		x.visited(f)
 	}
-	number := uint32(len(x.parents))
-	x.parents, x.steps = append(x.parents, parent), append(x.steps, move)
-	x.queues[s.faults()].add(steps, number, x.written)
+	number := uint32(len(x.ways))
+	if len(x.ways) == cap(x.ways) {
+		x.ways = slices.Grow(x.ways, len(x.ways)+1<<12)
+	}
+	x.ways = append(x.ways, way{parent, move})
+	x.queues[faults].add(steps, number, written)
 	x.longest = max(x.longest, steps)
-	return number, true, nil
+	return nil
 }
 
 // conclude turns the first finding that is due into a trace. One that the checker does not confirm is kept for what it is, and the
@@ -218,7 +237,7 @@ func (x *explorer) pause(ctx context.Context, faults, steps int) error {
 		x.result.Limit = fmt.Sprintf("%d MiB", c.Memory>>20)
 	case c.Time > 0 && p.Took >= c.Time:
 		x.result.Limit = c.Time.String()
-	case len(x.parents) >= math.MaxUint32-1<<16:
+	case len(x.ways) >= math.MaxUint32-1<<16:
 		x.result.Limit = "as many states as can be numbered"
 	default:
 		return nil
@@ -227,12 +246,13 @@ func (x *explorer) pause(ctx context.Context, faults, steps int) error {
 }
 
 func (x *explorer) progress(faults, steps int) Progress {
-	p := Progress{States: len(x.parents), Steps: steps, Faults: faults, Took: time.Since(x.began)}
-	p.Memory = x.seen.bytes() + 4*cap(x.parents) + 4*cap(x.steps)
+	p := Progress{States: len(x.ways), Steps: steps, Faults: faults, Took: time.Since(x.began)}
+	p.Memory = x.seen.bytes() + 8*cap(x.ways) + x.parts.bytes()
 	for i := range x.queues {
+		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {
 			p.Frontier += x.queues[i].levels[j].count
-			p.Memory += cap(x.queues[i].levels[j].bytes)
+			p.Memory += 4 * cap(x.queues[i].levels[j].words)
 		}
 	}
 	return p

@@ -16,6 +16,8 @@ type student struct {
 	process *process.Process
 	host    *host
 	at      uint32
+	waits   [mostSlots]int // which wait of the process each slot is at
+	seat    int            // in its class
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -51,43 +53,46 @@ func (a *automaton) newStudent(client int) *student {
 	return &student{process: p, host: h, at: uint32(client)}
 }
 
-// studentAt is a process at a node. It goes there on the node's own way, and if it finds another one, the lock is not a function
-// of what it is given.
+// recital is how many things are learned until one is learned all the way from the beginning, so that it is noticed if a lock does
+// not do the same each time.
+const recital = 8
+
+// studentAt is a process at a node. It goes there on the node's own way, from where there is one already, and if it finds another
+// node, the lock is not a function of what it is given.
 func (a *automaton) studentAt(at uint32) (*student, error) {
-	if a.live != nil && a.live.at == at {
-		return a.live, nil
-	}
-	a.dismiss()
+	a.taught++
+	whole := a.taught%recital == 0
+	var s *student
 	var way []uint32
-	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
-		way = append(way, n)
+	for n := at; s == nil; n = a.nodes[n].before {
+		if !whole {
+			s = a.class.call(n)
+		}
+		if s == nil && a.nodes[n].before == n {
+			s = a.newStudent(int(a.nodes[at].client))
+		}
+		if s == nil {
+			way = append(way, n)
+		}
 	}
-	slices.Reverse(way)
-	s := a.newStudent(int(a.nodes[at].client))
-	a.live = s
-	for _, n := range way {
+	for _, n := range slices.Backward(way) {
 		want := &a.nodes[n]
 		if _, err := a.give(s, want.by, want.when); err != nil {
+			s.process.Close()
 			return nil, a.impure(err)
 		}
 		met, err := a.describe(s)
 		if err != nil {
+			s.process.Close()
 			return nil, err
 		}
 		if met.slots != want.slots || met.idle != want.idle {
+			s.process.Close()
 			return nil, a.impure(fmt.Errorf("given the same twice, it did not do the same twice"))
 		}
-		s.at = n
 	}
+	s.at = at
 	return s, nil
-}
-
-// dismiss ends the process that was taught last.
-func (a *automaton) dismiss() {
-	if a.live != nil {
-		a.live.process.Close()
-		a.live = nil
-	}
 }
 
 var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
@@ -95,28 +100,32 @@ var errNoEnd = errors.New("it does not come back: it waits for what is not its E
 // errTokens: where this happens the search goes no further, and is not complete.
 var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
 
-// patience is how long one step of a lock may take in real time. A step only computes.
+// patience is how long it may take, in real time, to learn one thing. A lock only computes.
 const patience = 5 * time.Second
+
+// patiently does something that runs a lock's code, and waits no longer than that for it.
+func (a *automaton) patiently(do func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- do() }()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-timeout.C:
+		return a.impure(errNoEnd)
+	}
+}
 
 // give hands an input to a process and returns what came out of it.
 func (a *automaton) give(s *student, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
 	s.host.when, s.host.read, s.host.drawn = when, false, 0
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		s.give(in, a.texts)
-	}()
-	select {
-	case <-finished:
-		if s.host.ranOut {
-			return nil, errTokens
-		}
-		return s.process.Notices(), s.process.Err()
-	case <-time.After(patience):
-		a.live = nil // it cannot be ended
-		return nil, errNoEnd
+	s.give(in, a.texts)
+	if s.host.ranOut {
+		return nil, errTokens
 	}
+	return s.process.Notices(), s.process.Err()
 }
 
 func (s *student) give(in input, texts *texts) {

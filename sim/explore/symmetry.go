@@ -1,43 +1,85 @@
 package explore
 
-import "bytes"
+import "slices"
 
 // Clients that run the same lock can change places: what is true of a state is true of every state that differs only in who is
-// who. So of all those states only the one is kept that is written down first by its bytes.
+// who. So of all those states only the one is kept whose clients stand in the order of their shapes and, where these leave a choice,
+// whose numbers come first.
 
-// normal writes down the state that stands for s and for all that are the same but for the order of the clients. It also says
-// which order leads there.
-func (x *explorer) normal(b []byte, s *state) ([]byte, int, error) {
+// normal is the form that stands for f and for all that are the same but for the order of the clients. It also says which order
+// leads there.
+func (x *explorer) normal(f *form) (form, int, error) {
 	if len(x.texts.orders) == 1 {
-		return s.append(b, x.clients, x.serverCount), 0, nil
+		return *f, 0, nil
 	}
 	var shapes [mostClients]uint64
 	for i := range x.clients {
-		shape, err := x.shape(&s.clients[i])
-		if err != nil {
-			return nil, 0, err
+		shapes[i] = x.parts.of(f[i]).shape
+		if shapes[i] != 0 {
+			continue
 		}
-		shapes[i] = shape
+		var err error
+		if shapes[i], err = x.shape(f[i]); err != nil {
+			return form{}, 0, err
+		}
 	}
-	best, bestOrder := b[len(b):], -1
-	for o := range x.texts.orders {
+	first, alike := x.sorting(&shapes)
+	best, err := x.reorder(first, f)
+	if !alike || err != nil {
+		return best, first, err
+	}
+	found := first
+	for o := first + 1; o < len(x.texts.orders); o++ {
 		if !sorted(&x.texts.orders[o], &shapes, x.clients) {
 			continue
 		}
-		twin := s
-		if o != 0 {
-			var err error
-			if twin, err = x.reorder(o, s); err != nil {
-				return nil, 0, err
-			}
+		twin, err := x.reorder(o, f)
+		if err != nil {
+			return form{}, 0, err
 		}
-		written := twin.append(x.scratch[:0], x.clients, x.serverCount)
-		if bestOrder < 0 || bytes.Compare(written, best) < 0 {
-			best, bestOrder = append(best[:0], written...), o
+		if slices.Compare(twin[:], best[:]) < 0 {
+			best, found = twin, o
 		}
-		x.scratch = written
 	}
-	return append(b, best...), bestOrder, nil
+	return best, found, nil
+}
+
+// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more.
+func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) {
+	places := 0
+	for i := range x.clients {
+		place := 0
+		for k := range x.clients {
+			if shapes[k] < shapes[i] {
+				place++
+			}
+			alike = alike || k < i && shapes[k] == shapes[i]
+		}
+		places |= place << (placeBits * i)
+	}
+	if !alike {
+		return int(x.sortings[places]), false
+	}
+	for !sorted(&x.texts.orders[first], shapes, x.clients) {
+		first++
+	}
+	return first, true
+}
+
+// placeBits is how many bits the place of a client takes.
+const placeBits = 3
+
+// sortings are the orders by the places of the clients in them.
+func sortings(all []order, clients int) []uint8 {
+	list := make([]uint8, 1<<(placeBits*clients))
+	for n, o := range all {
+		places := 0
+		for i := range clients {
+			places |= int(o[i]) << (placeBits * i)
+		}
+		list[places] = uint8(n)
+	}
+	return list
 }
 
 // sorted says whether the shapes stand in order once the clients have changed places.
@@ -54,20 +96,26 @@ func sorted(o *order, shapes *[mostClients]uint64, clients int) bool {
 	return true
 }
 
+// usualSlots are looked at in any shape: it makes no difference, but shapes decide which of several smallest counterexamples is found.
+const usualSlots = 3
+
 // shape is what of a client does not depend on who it is. Different shapes need not be different numbers.
-func (x *explorer) shape(c *client) (uint64, error) {
+func (x *explorer) shape(n uint32) (uint64, error) {
+	c := &x.parts.clients.values[n]
 	orbit, err := x.orbit(c.node)
 	if err != nil {
 		return 0, err
 	}
 	h := uint64(orbit)<<16 ^ uint64(c.phase)<<60 ^ uint64(c.round)<<56 ^ uint64(c.flags)<<40 ^ uint64(uint8(c.skew))<<54
-	for k := range mostSlots {
+	for k := range max(usualSlots, x.automaton.nodes[c.node].tasks) {
 		if c.replies[k] != 0 {
 			h += 0x9e3779b97f4a7c15 << k
 		}
 		h = h*31 + uint64(uint32(c.due[k]))
 	}
-	return h*31 + uint64(uint32(c.ends)), nil
+	h = max(h*31+uint64(uint32(c.ends)), 1)
+	x.parts.of(n).shape = h
+	return h, nil
 }
 
 // orbit is the smallest number among the nodes that a node becomes when clients change places.
@@ -87,57 +135,87 @@ func (x *explorer) orbit(n uint32) (uint32, error) {
 	return least, nil
 }
 
-// reorder is the state after the clients have changed places. It is overwritten by the next.
-func (x *explorer) reorder(o int, s *state) (*state, error) {
+// reorder is the form of the state after the clients have changed places.
+func (x *explorer) reorder(o int, f *form) (twin form, err error) {
+	if o == 0 {
+		return *f, nil
+	}
 	to := &x.texts.orders[o]
-	t := &x.reordered
-	*t = *s
 	for i := range x.clients {
-		c := &s.clients[i]
-		twin := &t.clients[to[i]]
-		*twin = *c
-		if c.phase == crashed {
-			twin.node = uint32(to[i])
-		} else {
-			node, err := x.automaton.rename(o, c.node)
-			if err != nil {
-				return nil, err
-			}
-			twin.node = node
-		}
-		for k, r := range c.replies {
-			twin.replies[k] = x.texts.renameReply(o, r)
-		}
-		for k, r := range c.travel {
-			if r != 0 {
-				twin.travel[k] = x.renameTravel(o, r)
+		known := *x.parts.clients.twin(o, f[i])
+		if known == 0 {
+			if known, err = x.clientTwin(o, f[i]); err != nil {
+				return form{}, err
 			}
 		}
-		twin.sortTravel()
-		twin.after = to.set(c.after)
+		twin[to[i]] = known - 1
 	}
-	for i := range x.serverCount {
-		t.servers[i] = x.servers.rename(o, s.servers[i])
-		if s.former[i] != 0 {
-			t.former[i] = x.servers.rename(o, s.former[i]-1) + 1
+	at := x.clients
+	for range x.serverCount {
+		twin[at] = x.servers.rename(o, f[at])
+		at++
+	}
+	if x.config.Budget[FailOver] > 0 {
+		for range x.serverCount {
+			if f[at] != 0 {
+				twin[at] = x.servers.rename(o, f[at]-1) + 1
+			}
+			at++
 		}
 	}
-	if s.owner.client != 0 {
-		t.owner.client = to[s.owner.client-1] + 1
+	twin[at] = x.commonTwin(o, f[at])
+	return twin, nil
+}
+
+// clientTwin is what becomes of a client in the place of another, plus 1.
+func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
+	to := &x.texts.orders[o]
+	c := x.parts.clients.values[n]
+	twin := c
+	node, err := x.automaton.rename(o, c.node)
+	if err != nil {
+		return 0, err
 	}
-	t.owner.early = to.set(s.owner.early)
-	if s.tally.client != 0 {
-		t.tally.client = to[s.tally.client-1] + 1
+	twin.node = node
+	for k, r := range c.replies {
+		twin.replies[k] = x.texts.renameReply(o, r)
 	}
-	if s.turn != 0 {
-		t.turn = to[s.turn-1] + 1
+	for k, r := range c.travel {
+		if r != 0 {
+			twin.travel[k] = x.renameTravel(o, r)
+		}
 	}
-	for i, c := range s.charges {
+	twin.sortTravel()
+	twin.after = to.set(c.after)
+	number := x.parts.clients.number(&twin) + 1
+	*x.parts.clients.twin(o, n) = number
+	return number, nil
+}
+
+func (x *explorer) commonTwin(o int, n uint32) uint32 {
+	if twin := *x.parts.commons.twin(o, n); twin != 0 {
+		return twin - 1
+	}
+	to := &x.texts.orders[o]
+	twin := x.parts.commons.values[n]
+	if twin.owner.client != 0 {
+		twin.owner.client = to[twin.owner.client-1] + 1
+	}
+	twin.owner.early = to.set(twin.owner.early)
+	if twin.tally.client != 0 {
+		twin.tally.client = to[twin.tally.client-1] + 1
+	}
+	if twin.turn != 0 {
+		twin.turn = to[twin.turn-1] + 1
+	}
+	for i, c := range twin.charges {
 		if c.anomaly != 0 {
-			t.charges[i].culprit, t.charges[i].victim = to[c.culprit], to[c.victim]
+			twin.charges[i].culprit, twin.charges[i].victim = to[c.culprit], to[c.victim]
 		}
 	}
-	return t, nil
+	number := x.parts.commons.number(&twin)
+	*x.parts.commons.twin(o, n) = number + 1
+	return number
 }
 
 func (x *explorer) renameTravel(o int, r uint32) uint32 {

@@ -1,11 +1,8 @@
 package explore
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
-// table is a set of fingerprints. It grows by doubling, and does not forget.
+// table is a set of fingerprints. It does not forget.
 type table struct {
 	slots []uint64 // 0: free
 	count int
@@ -35,8 +32,11 @@ func (t *table) add(fp uint64) bool {
 }
 
 func (t *table) grow() {
-	old := t.slots
-	t.slots = make([]uint64, 2*len(old))
+	old, factor := t.slots, 2
+	if len(old) < 1<<22 { // what is small is soon too small again
+		factor = 4
+	}
+	t.slots = make([]uint64, factor*len(old))
 	mask := uint64(len(t.slots) - 1)
 	for _, fp := range old {
 		if fp == 0 {
@@ -53,17 +53,16 @@ func (t *table) grow() {
 // bytes is the memory that the table takes.
 func (t *table) bytes() int { return 8 * len(t.slots) }
 
-// fingerprint mixes the bytes of a state into 64 bits: two multiplications for each eight bytes, as in the public wyhash.
-func fingerprint(b []byte) uint64 {
+// fingerprint mixes the words of a state into 64 bits: a wide multiplication for each four words, as in the public wyhash.
+func fingerprint(words []uint32) uint64 {
 	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
-	h := uint64(len(b)) ^ k0
-	for len(b) >= 16 {
-		h = mix(word64(b)^k1, word64(b[8:])^h)
-		b = b[16:]
+	h := uint64(len(words)) ^ k0
+	for ; len(words) >= 4; words = words[4:] {
+		h = mix(twoWords(words)^k1, twoWords(words[2:])^h)
 	}
-	var tail [16]byte
-	copy(tail[:], b)
-	h = mix(word64(tail[:])^k1, word64(tail[8:])^h)
+	var tail [4]uint32
+	copy(tail[:], words)
+	h = mix(twoWords(tail[:])^k1, twoWords(tail[2:])^h)
 	return mix(h^k0, k1)
 }
 
@@ -72,4 +71,4 @@ func mix(a, b uint64) uint64 {
 	return high ^ low
 }
 
-func word64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+func twoWords(words []uint32) uint64 { return uint64(words[0]) | uint64(words[1])<<32 }

@@ -74,8 +74,8 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 	if !f.end {
 		way = append(way, f.move)
 	}
-	for n := f.parent; n != 0; n = x.parents[n] {
-		way = append(way, x.steps[n])
+	for n := f.parent; n != 0; n = x.ways[n].parent {
+		way = append(way, x.ways[n].move)
 	}
 	slices.Reverse(way)
 	r := &recorder{x: x, trace: &Trace{
@@ -109,9 +109,9 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 
 // actual is the move as it is in s, which differs from the state that the move was found in by the order of the clients.
 func (x *explorer) actual(s *state, m move) (move, error) {
-	var err error
-	var o int
-	if x.written, o, err = x.normal(x.written[:0], s); err != nil {
+	f := x.pack(s, nil, nil)
+	_, o, err := x.normal(&f)
+	if err != nil {
 		return m, err
 	}
 	to := &x.texts.orders[o]

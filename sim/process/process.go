@@ -39,6 +39,7 @@ type Process struct {
 	running *task // who is asking the Env right now
 	conns   map[int]bool
 	born    map[uintptr]uintptr // see memory
+	root    uintptr             // see root
 	timers  map[int]*scope      // that a Timekeeper, or a user of Fork, will end
 	hooks   []*hook
 	scopes  int

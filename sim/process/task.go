@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"iter"
 	"runtime"
 	"time"
@@ -69,19 +68,18 @@ type Notice struct {
 
 // task is one coroutine.
 type task struct {
-	process   *Process
-	number    int
-	next      func() (struct{}, bool)
-	stop      func()
-	yield     func(struct{}) bool
-	wait      Wait
-	input     Input
-	blocked   *scope // the nearest context of the wait that can end; nil: none can
-	scope     *scope // of an operation
-	ended     bool
-	joiners   []*task
-	goroutine string // that it runs on
-	timer     int    // of its last wait
+	process *Process
+	number  int
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	wait    Wait
+	input   Input
+	blocked *scope // the nearest context of the wait that can end; nil: none can
+	scope   *scope // of an operation
+	ended   bool
+	joiners []*task
+	timer   int // of its last wait
 }
 
 // stopped unwinds a task that is not to go on.
@@ -98,7 +96,7 @@ func (p *Process) spawn(run func()) *task {
 				}
 			}
 		}()
-		t.yield, t.goroutine = yield, goroutine()
+		t.yield, p.root = yield, root()
 		run()
 	})
 	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
@@ -136,7 +134,7 @@ func (p *Process) settle() {
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	t := p.running
-	if t == nil || goroutine() != t.goroutine {
+	if t == nil || root() != p.root {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
 	}
@@ -181,11 +179,14 @@ func (p *Process) join(other *task) {
 	_, _ = p.block(Context{}, Wait{Kind: Join})
 }
 
-// goroutine names the goroutine that asks. Go does not tell otherwise; and whoever asks from another than the task's own does what
-// nobody has told it to do.
-func goroutine() string {
-	var buffer [32]byte
-	n := runtime.Stack(buffer[:], false)
-	name, _, _ := bytes.Cut(buffer[:n], []byte(" ["))
-	return string(name)
+// root is the function that the coroutine of whoever asks has begun with: the outermost that is not the runtime's. Whoever asks from a
+// goroutine of its own has another one, and does what nobody has told it to do; of the coroutines, only the task's own can be running.
+func root() uintptr {
+	const runtimes = 3 // the functions around it
+	var frames [128]uintptr
+	n := runtime.Callers(0, frames[:])
+	if n <= runtimes {
+		return 0
+	}
+	return runtime.FuncForPC(frames[n-1-runtimes]).Entry()
 }
