@@ -99,6 +99,7 @@ const (
 	VerbAwait                       // await: wait for the operation in the background
 	VerbContinue                    // continue: let the held request or reply go, then wait for the operation or its next trap
 	VerbArrives                     // arrives late: let go what its operation waits for no more: a request that was given up, or a copy
+	VerbTimesOut                    // times out: the client takes what is held for lost, by a time-out of its own, and its operation goes on
 	VerbGiveUp                      // give up: the client cancels its operation, and the lab waits for its answer
 	VerbRenews                      // renews hold reply of first write: wait until its lock renews itself in the background, and stop that
 	VerbPause                       // pause, resume: SIGSTOP, SIGCONT

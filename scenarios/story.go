@@ -86,7 +86,7 @@ func possibleResults(step Step) []Result {
 			return []Result{ResultHeldUp}
 		}
 		return []Result{ResultOK, ResultNo, ResultUnknown}
-	case VerbAwait:
+	case VerbAwait, VerbTimesOut:
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp}
 	case VerbContinue:
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp, ResultDone}

@@ -25,6 +25,7 @@ func phrases() []phrase {
 		{"await", VerbAwait, 0},
 		{"continue", VerbContinue, 0},
 		{"arrives late", VerbArrives, 0},
+		{"times out", VerbTimesOut, 0},
 		{"give up", VerbGiveUp, 0},
 		{"renews", VerbRenews, 0},
 		{"pause", VerbPause, 0},

@@ -153,7 +153,7 @@ func (r *reader) read(step *explore.Step) *beat {
 	case explore.StepNotice:
 		b.events = r.take(history.KindLost, history.KindValid)
 	case explore.StepExpire:
-		b.deed = r.open[step.Client]
+		r.timedOut(b)
 	default:
 		return nil
 	}
@@ -169,6 +169,19 @@ func (r *reader) served(b *beat) {
 	b.deed, b.request = d, len(d.requests)
 	d.requests = append(d.requests, b.step)
 	d.changed = d.changed || b.changes
+}
+
+// timedOut notes what an operation has stopped waiting for.
+func (r *reader) timedOut(b *beat) {
+	b.server = nowhere
+	if b.step.Beside || r.deaf[b.step.Client] {
+		return
+	}
+	b.deed = r.open[b.step.Client]
+	if b.step.Request != nil {
+		b.deed.requests = append(b.deed.requests, b.step)
+	}
+	b.request = len(b.deed.requests) - 1
 }
 
 func (r *reader) struck(b *beat) {
@@ -208,6 +221,15 @@ func counts(step *explore.Step) bool {
 
 func namesKey(command []string) bool {
 	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
+}
+
+// change is what a command has done to the lock.
+func (b *beat) change() (history.Change, bool) {
+	changes := b.events[0].Detail.Command.Changes
+	if len(changes) == 0 {
+		return history.Change{}, false
+	}
+	return changes[0], true
 }
 
 // changes says whether a command may have changed what is on its server. A script with several keys may change those that are not

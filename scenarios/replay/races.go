@@ -30,8 +30,11 @@ func (r Race) Parsed() (*scenarios.Script, error) {
 	return scenarios.Parse(r.Name()+".lab", []byte(text))
 }
 
-// bounds are tried in this order; the first in which a lock breaks will do.
-func bounds() []explore.Config {
+// bounds are tried in this order; the first in which a lock breaks will do. Three servers are the fewest of which a majority is not all.
+func bounds(lock impls.Spec) []explore.Config {
+	if lock.Servers > 1 {
+		return []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+	}
 	return []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 2, Rounds: 2}, {Clients: 3, Rounds: 1}}
 }
 
@@ -83,7 +86,7 @@ func playable() []explore.Fault {
 
 // first explores within growing bounds until the lock breaks.
 func first(ctx context.Context, lock impls.Spec, budget explore.Budget, most int, limit explore.Config) (*explore.Trace, error) {
-	for _, config := range bounds() {
+	for _, config := range bounds(lock) {
 		config.Lock, config.Budget, config.MostFaults = lock, budget, most
 		config.States, config.Time, config.Memory, config.Only = limit.States, limit.Time, limit.Memory, limit.Only
 		found, err := explore.Explore(ctx, config)

@@ -2,20 +2,24 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
 )
 
-// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows.
+// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows. By
+// its lease a lock on several servers measures how long it waits for one of them.
 const (
-	longLease  = 30 * time.Second
-	shortLease = 2 * time.Second
+	longLease   = 30 * time.Second
+	middleLease = 10 * time.Second
+	shortLease  = 2 * time.Second
 )
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
@@ -26,7 +30,7 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	w := &writer{tale: told, lock: lock, out: &scenarios.Script{
 		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}}
+	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, touched: map[int]time.Duration{}}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
@@ -76,10 +80,9 @@ type writer struct {
 	open    map[int]*telling
 	paused  map[int]bool
 	dead    map[int]bool
-	late    map[int]bool // something of the client is held that it has given up, or a copy
-	touched time.Duration
-	locked  bool // there is a lock whose lease has not been waited for
-	short   bool // a lease has to end
+	late    map[int]bool          // something of the client is held that it has given up, or a copy
+	touched map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
+	short   bool                  // a lease has to end
 }
 
 func (w *writer) write() error {
@@ -92,11 +95,18 @@ func (w *writer) write() error {
 	for who := range w.trace.Clients {
 		w.close(who)
 	}
-	w.out.Lease = longLease
-	if w.short {
-		w.out.Lease = shortLease
-	}
+	w.out.Lease = w.lease()
 	return nil
+}
+
+func (w *writer) lease() time.Duration {
+	switch {
+	case !w.short:
+		return longLease
+	case w.out.Servers > 0:
+		return middleLease
+	}
+	return shortLease
 }
 
 func (w *writer) tell(i int, b *beat) error {
@@ -109,7 +119,7 @@ func (w *writer) tell(i int, b *beat) error {
 	case explore.StepArrive:
 		return w.arrive(b)
 	case explore.StepExpire:
-		return fmt.Errorf("the client's own time-out ends a wait, which a script does not order")
+		return w.timeOut(i, b)
 	}
 	w.touch(b)
 	if b.deed == nil {
@@ -121,9 +131,12 @@ func (w *writer) tell(i int, b *beat) error {
 
 // touch notes when a lock got its lease.
 func (w *writer) touch(b *beat) {
-	if b.changes && b.server >= 0 {
-		w.touched = b.step.At
-		w.locked = slices.ContainsFunc(b.step.After, history.State.Exists)
+	if !b.changes || b.server < 0 {
+		return
+	}
+	delete(w.touched, b.server)
+	if b.step.After[b.server].Exists() {
+		w.touched[b.server] = b.step.At
 	}
 }
 
@@ -134,7 +147,9 @@ func (w *writer) act(i int, b *beat) error {
 	case t == nil || t.deed != b.deed:
 		w.begin(i, b)
 	case t.stop && interruptedBefore(w.beats, i):
-		w.resume(b.who)
+		if !w.tooLate(i) {
+			w.resume(b.who)
+		}
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
 		w.came(b.who, i)
 	}
@@ -169,7 +184,7 @@ func (w *writer) came(who, i int) {
 func (w *writer) stops(d *deed, i int) bool {
 	for k := i; k < len(w.beats); k++ {
 		b := w.beats[k]
-		if b.deed == d && (interrupted(w.beats, k) || strikes(b, explore.LostReply, explore.LateRequest)) {
+		if b.deed == d && (interrupted(w.beats, k) || b.kind == explore.StepExpire || strikes(b, explore.LostReply, explore.LateRequest)) {
 			return true
 		}
 	}
@@ -195,10 +210,12 @@ func (w *writer) pass(i int, b *beat) {
 	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
 		return // who tries in the end waits by itself; or more of it passes
 	}
-	if w.lock.Leaseless || !w.locked || b.step.At+b.step.Passed-w.touched < w.trace.Lease {
+	before := len(w.touched)
+	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
+	if w.lock.Leaseless || len(w.touched) == before {
 		return
 	}
-	w.locked, w.short = false, true
+	w.short = true
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
 }
 
@@ -221,7 +238,7 @@ func (w *writer) befall(i int, b *beat) error {
 	}
 	switch b.step.Fault {
 	case explore.Pause:
-		if w.open[who] == nil || w.lock.Renews {
+		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
 			w.paused[who] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
@@ -243,10 +260,10 @@ func (w *writer) befall(i int, b *beat) error {
 	case explore.ClockBehind:
 		w.clock(who, -1.5)
 	case explore.ServerJump:
-		w.locked = false
+		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
 	case explore.Restart:
-		w.locked = false
+		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case explore.FailOver:
 		return fmt.Errorf("a script cannot let a server fail over")
@@ -282,6 +299,33 @@ func (w *writer) lose(i int, b *beat) error {
 	return nil
 }
 
+// timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
+func (w *writer) timesOut(d *deed, i int) bool {
+	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == explore.StepExpire && b.deed == d })
+}
+
+// tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
+func (w *writer) tooLate(i int) bool {
+	for _, b := range w.beats[i+1:] {
+		if b.deed == w.beats[i].deed {
+			return b.kind == explore.StepExpire
+		}
+	}
+	return false
+}
+
+// timeOut lets a client go on that has waited too long.
+func (w *writer) timeOut(i int, b *beat) error {
+	if b.deed == nil {
+		return fmt.Errorf("what runs beside the operations waits for too long")
+	}
+	w.late[b.who] = w.missed(b) == scenarios.HoldRequest
+	w.resume(b.who)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
+	w.came(b.who, i+1)
+	return nil
+}
+
 // goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
 // also when it is given up.
 func (w *writer) goesOn(b *beat) bool {
@@ -303,9 +347,9 @@ func (w *writer) arrive(b *beat) error {
 	return nil
 }
 
-// tellTrial has a fresh client try for longer than any lease lasts.
+// tellTrial has a fresh client try for longer than any lease lasts, where it is to find the lock stuck.
 func (w *writer) tellTrial() {
-	if len(w.trial) == 0 {
+	if len(w.trial) == 0 || !slices.Contains(w.trace.Anomalies, checker.StuckLock) {
 		return
 	}
 	for who := range w.trace.Clients {
