@@ -108,10 +108,11 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 	p := &parser{script: &Script{Clients: []string{"C1", "C2"}, Handles: []string{"C1.b"}, Servers: 3}}
 	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
 	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
+	copies := saved{}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
 	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
-		if err != nil || checkStep(step, lease) != nil {
+		if err != nil || checkStep(step, lease) != nil || copies.act(step, 3) != nil {
 			continue
 		}
 		who := *cast[step.Client]
@@ -147,7 +148,7 @@ func drawStep(t *rapid.T) string {
 	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
 	if rapid.Bool().Draw(t, "lab") {
 		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "server clock jumps "+amount,
-			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "operator limits lock to "+amount)
+			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server saves", "server restarts as saved", "S1 saves => done", "S1 restarts as saved", "operator limits lock to "+amount)
 	}
 	nth := rapid.SampledFrom(ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{

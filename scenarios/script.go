@@ -118,6 +118,8 @@ const (
 	VerbWaitRenewed                 // wait until renewed: a command has prolonged the lease, within two leases
 	VerbServerJump                  // server clock jumps D, S2 clock jumps D
 	VerbOperator                    // operator limits lock to D: somebody sets its expiry by hand
+	VerbSave                        // server saves, S2 saves: it keeps a copy of its data
+	VerbRestartSaved                // server restarts as saved, S2 restarts as saved: what came after the copy is lost
 	VerbRestart                     // server restarts empty, S2 restarts empty
 )
 

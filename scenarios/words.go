@@ -51,6 +51,8 @@ func labPhrases() []phrase {
 		{"server clock jumps", VerbServerJump, 0},
 		{"operator limits lock to", VerbOperator, 0},
 		{"server restarts empty", VerbRestart, 0},
+		{"server saves", VerbSave, 0},
+		{"server restarts as saved", VerbRestartSaved, 0},
 	}
 }
 

@@ -235,6 +235,28 @@ func disturbances() map[string]Test {
 			"double-holder, early-grant", []string{"redis clock-jump: inject", "redis clock-jump: effective", "C2 acquire: no",
 				"redis clock-jump: inject", "redis clock-jump: effective", "C2 acquire: ok"}},
 
+		"server restarts as saved": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release => ok
+			server saves
+			C1 acquire => ok
+			server restarts as saved
+			C2 acquire => ok
+			C1 release => no`,
+			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: inject", "redis restart: effective", "C2 acquire: ok"}},
+
+		"what was saved is there again": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server saves => done
+			server restarts as saved => done
+			C2 acquire => no
+			C1 release => ok`,
+			"safe", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: no", "C1 release: ok"}},
+
 		"server restarts empty": {"setpx-lua", `
 			lease 60s
 			clients C1 C2

@@ -123,7 +123,11 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 	case scenarios.VerbOperator:
 		return scenarios.ResultDone, c.limitLock(ctx, step.Span.Of(c.script.Lease))
 	case scenarios.VerbRestart:
-		return scenarios.ResultDone, c.restart(ctx, step.Servers)
+		return scenarios.ResultDone, c.restart(ctx, step.Servers, c.restartEmpty)
+	case scenarios.VerbSave:
+		return scenarios.ResultDone, c.save(ctx, step.Servers)
+	case scenarios.VerbRestartSaved:
+		return scenarios.ResultDone, c.restart(ctx, step.Servers, c.restartSaved)
 	}
 	return scenarios.ResultDone, cl.suffer(ctx, step, c.script.Lease)
 }

@@ -75,11 +75,33 @@ func newTale(t *explore.Trace) *tale {
 			out.beats = append(out.beats, b)
 		}
 	}
-	out.beats = withoutEcho(out.beats)
+	out.beats = withSaves(withoutEcho(out.beats))
 	for who, d := range r.open {
 		d.ending = who < len(t.Ending) && t.Ending[who]
 	}
 	return out
+}
+
+// save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
+const save explore.StepKind = "save"
+
+// withSaves has each server that will fail over save its data, right before the write that is to be lost.
+func withSaves(beats []*beat) []*beat {
+	for i := len(beats) - 1; i >= 0; i-- {
+		if !strikes(beats[i], explore.FailOver) {
+			continue
+		}
+		server := beats[i].server
+		for k := i - 1; k >= 0; k-- {
+			if written := beats[k]; written.server == server && written.changes {
+				saved := &beat{kind: save, step: &explore.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
+				beats = slices.Insert(beats, k, saved)
+				i++
+				break
+			}
+		}
+	}
+	return beats
 }
 
 // isTrial says whether a fresh client begins to try.

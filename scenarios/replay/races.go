@@ -52,7 +52,7 @@ func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, 
 	if worst != nil {
 		races = append(races, *worst)
 	}
-	for _, f := range playable() {
+	for _, f := range explore.Faults() {
 		var alone explore.Budget
 		alone[f] = 1
 		trace, err := first(ctx, lock, alone, 1, limit)
@@ -69,7 +69,7 @@ func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, 
 // First is the first race of a lock when two faults of any kinds may strike; nil: there is none.
 func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, error) {
 	var budget explore.Budget
-	for _, f := range playable() {
+	for _, f := range explore.Faults() {
 		budget[f] = 1
 	}
 	trace, err := first(ctx, lock, budget, 2, limit)
@@ -77,11 +77,6 @@ func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, e
 		return nil, err
 	}
 	return &Race{Lock: lock, Faults: All, Trace: trace}, nil
-}
-
-// playable are the faults that a script can force.
-func playable() []explore.Fault {
-	return slices.DeleteFunc(explore.Faults(), func(f explore.Fault) bool { return f == explore.FailOver })
 }
 
 // first explores within growing bounds until the lock breaks.

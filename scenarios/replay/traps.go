@@ -55,7 +55,9 @@ func (w *writer) breaksOff(since, i int) bool {
 	if b.request == 0 || b.deed.requests[b.request-1].Server == b.server {
 		return false
 	}
-	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool { return strikes(fault, explore.Restart) && fault.server == b.server })
+	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool {
+		return strikes(fault, explore.Restart, explore.FailOver) && fault.server == b.server
+	})
 }
 
 // last is the request that the operation has sent last, at a beat that is none itself.

@@ -30,7 +30,7 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	w := &writer{tale: told, lock: lock, out: &scenarios.Script{
 		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, touched: map[int]time.Duration{}}
+	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
@@ -82,6 +82,7 @@ type writer struct {
 	dead    map[int]bool
 	late    map[int]bool          // something of the client is held that it has given up, or a copy
 	touched map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
+	saved   map[int]time.Duration // the same of what servers have saved
 	short   bool                  // a lease has to end
 }
 
@@ -120,6 +121,9 @@ func (w *writer) tell(i int, b *beat) error {
 		return w.arrive(b)
 	case explore.StepExpire:
 		return w.timeOut(i, b)
+	case save:
+		w.save(b)
+		return nil
 	}
 	w.touch(b)
 	if b.deed == nil {
@@ -231,11 +235,7 @@ func (w *writer) beside(b *beat) {
 
 // befall tells a fault.
 func (w *writer) befall(i int, b *beat) error {
-	who := b.who
-	var servers []string
-	if w.out.Servers > 0 && b.server >= 0 {
-		servers = scenarios.ServerNames(w.out.Servers)[b.server : b.server+1]
-	}
+	who, servers := b.who, w.serversOf(b)
 	switch b.step.Fault {
 	case explore.Pause:
 		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
@@ -266,9 +266,30 @@ func (w *writer) befall(i int, b *beat) error {
 		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case explore.FailOver:
-		return fmt.Errorf("a script cannot let a server fail over")
+		delete(w.touched, b.server)
+		if at, locked := w.saved[b.server]; locked {
+			w.touched[b.server] = at
+		}
+		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
 	return nil
+}
+
+// serversOf names the server of a beat, where there are several.
+func (w *writer) serversOf(b *beat) []string {
+	if w.out.Servers == 0 || b.server < 0 {
+		return nil
+	}
+	return scenarios.ServerNames(w.out.Servers)[b.server : b.server+1]
+}
+
+// save has a server keep a copy of its data.
+func (w *writer) save(b *beat) {
+	delete(w.saved, b.server)
+	if at, locked := w.touched[b.server]; locked {
+		w.saved[b.server] = at
+	}
+	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.serversOf(b)})
 }
 
 func (w *writer) clock(who int, leases float64) {
