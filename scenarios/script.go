@@ -114,6 +114,7 @@ const (
 	VerbLoseReplies                 // lose replies [from S5]: commands are applied, replies vanish
 	VerbHeal                        // heal [S5]: the client's links are whole again
 	VerbWaitExpired                 // wait until expired: the lease of the last grant has passed, on every server
+	VerbWaitHalf                    // wait until half over: half of the lease of the last grant has passed
 	VerbWaitFreed                   // wait until freed: the key is gone from a majority of the servers, within two leases
 	VerbWaitRenewed                 // wait until renewed: a command has prolonged the lease, within two leases
 	VerbServerJump                  // server clock jumps D, S2 clock jumps D

@@ -6,7 +6,7 @@ import "slices"
 // lock that somebody else has, or for a client library to send a command again.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:
+	case VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Traps, func(t Trap) bool { return t.Nth > 1 })

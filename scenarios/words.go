@@ -46,6 +46,7 @@ func phrases() []phrase {
 func labPhrases() []phrase {
 	return []phrase{
 		{"wait until expired", VerbWaitExpired, 0},
+		{"wait until half over", VerbWaitHalf, 0},
 		{"wait until freed", VerbWaitFreed, 0},
 		{"wait until renewed", VerbWaitRenewed, 0},
 		{"server clock jumps", VerbServerJump, 0},

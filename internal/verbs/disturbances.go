@@ -207,6 +207,16 @@ func disturbances() map[string]Test {
 			C1 release => ok`,
 			"safe", []string{"C1 acquire: ok", "C1 release: ok"}},
 
+		"wait until half over": {"setnx-expire", `
+			lease 2s
+			clients C1 C2
+			C2 acquire hold before first EXPIRE => held-up
+			C1 acquire hold before first EXPIRE => held-up
+			C2 continue => ok
+			wait until half over => done
+			C1 continue => no`,
+			"wrongful-renew", []string{"C2 acquire: ok", "C1 sends EXPIRE", "C1 acquire: no"}},
+
 		"wait until freed": {"setpx-lua", `
 			lease 1s
 			clients C1 C2

@@ -114,6 +114,8 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		return cl.awaitAsked(ctx)
 	case scenarios.VerbWaitExpired:
 		return c.waitExpired(ctx)
+	case scenarios.VerbWaitHalf:
+		return c.waitHalfOver(ctx)
 	case scenarios.VerbWaitFreed:
 		return c.waitFreed(ctx)
 	case scenarios.VerbWaitRenewed:

@@ -77,9 +77,23 @@ func newTale(t *explore.Trace) *tale {
 	}
 	out.beats = withSaves(withoutEcho(out.beats))
 	for who, d := range r.open {
-		d.ending = who < len(t.Ending) && t.Ending[who]
+		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
+}
+
+// goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
+// end is no reason to let it.
+func (t *tale) goesOnBeside(who int, d *deed) bool {
+	for _, b := range slices.Backward(t.beats) {
+		switch {
+		case b.deed == d:
+			return false
+		case b.who == who && b.deed == nil && b.kind == explore.StepServe:
+			return true
+		}
+	}
+	return false
 }
 
 // save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.

@@ -59,6 +59,8 @@ func articles() map[string]struct {
 		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
 
 		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
+		"late-expire":          {"setnx-expire", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
+		"blind-renewal":        {"watchdog-published/blind-renewal", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"time-out-over":        {"redlock-no-second-look", explore.Pause, 1, checker.DoubleHolder, several},
 		"majority-lost":        {"redlock", explore.Restart, 1, checker.StaleWrite, several},
 		"released-by-half":     {"redlock-endless", explore.Pause, 1, checker.DoubleHolder, several},

@@ -58,7 +58,7 @@ func title(t *explore.Trace) string {
 
 func about(t *explore.Trace) []string {
 	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
-	for _, name := range t.Faults {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(t.Faults))) {
 		if fault, ok := explore.FaultByName(name); ok {
 			lines = append(lines, fmt.Sprintf("%s: %s.", name, fault.Meaning()))
 		}
@@ -216,11 +216,26 @@ func (w *writer) pass(i int, b *beat) {
 	}
 	before := len(w.touched)
 	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
-	if w.lock.Leaseless || len(w.touched) == before {
+	switch {
+	case w.lock.Leaseless:
+		return
+	case len(w.touched) == before:
+		w.age(i, b)
 		return
 	}
 	w.short = true
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
+}
+
+// age lets a good part of a lease pass, where it matters that somebody adds to what is left.
+func (w *writer) age(i int, b *beat) {
+	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
+	next := w.beats[i+1]
+	if next.deed == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
+		return
+	}
+	w.short = true
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitHalf})
 }
 
 // beside tells what runs beside the operations: a lease is prolonged.

@@ -68,6 +68,8 @@ func (c *cell) perform(cl *client, step *scenarios.Step) (scenarios.Result, erro
 		return cl.giveUp()
 	case scenarios.VerbWaitExpired:
 		return c.waitExpired()
+	case scenarios.VerbWaitHalf:
+		return c.waitHalfOver()
 	case scenarios.VerbWaitFreed:
 		return c.waitFreed()
 	case scenarios.VerbWaitRenewed:
