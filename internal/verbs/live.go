@@ -34,5 +34,30 @@ func Live() map[string]Test {
 			C2 acquire => no`,
 			"ghost-lock", []string{"C1 hold: effective", "C1 hold: effective", "C1 hold: recover", "C1 sends SET", "C1 hold: recover",
 				"C1 sends SET", "C1 acquire: no", "C2 acquire: no"}},
+
+		"times out": {"redlock", `
+			lease 5s
+			clients C1 C2
+			servers 3
+			C1 acquire hold before first SET on S1, hold before first SET on S3 => held-up
+			C1 times out => held-up
+			C1 arrives late
+			C1 continue => ok
+			C2 acquire => no`,
+			"safe", []string{"C1 acquire", "C1 hold: effective", "C1 hold: effective", "C1 hold: recover", "C1 sends SET",
+				"C1 hold: recover", "C1 acquire: ok", "C2 acquire: no"}},
+
+		"times out while its client stands still": {"redlock", `
+			lease 5s
+			clients C1
+			servers 3
+			C1 acquire hold before first SET on S3, hold reply of first SET on S3 => held-up
+			C1 pause
+			C1 continue => held-up
+			C1 resume
+			C1 times out => ok
+			C1 release => ok`,
+			"safe", []string{"C1 hold: effective", "C1 pause: effective", "C1 hold: recover", "C1 sends SET", "C1 hold-reply: effective",
+				"C1 pause: recover", "C1 acquire: ok", "C1 release: ok"}},
 	}
 }

@@ -75,11 +75,47 @@ func newTale(t *explore.Trace) *tale {
 			out.beats = append(out.beats, b)
 		}
 	}
-	out.beats = withoutEcho(out.beats)
+	out.beats = withSaves(withoutEcho(out.beats))
 	for who, d := range r.open {
-		d.ending = who < len(t.Ending) && t.Ending[who]
+		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
+}
+
+// goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
+// end is no reason to let it.
+func (t *tale) goesOnBeside(who int, d *deed) bool {
+	for _, b := range slices.Backward(t.beats) {
+		switch {
+		case b.deed == d:
+			return false
+		case b.who == who && b.deed == nil && b.kind == explore.StepServe:
+			return true
+		}
+	}
+	return false
+}
+
+// save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
+const save explore.StepKind = "save"
+
+// withSaves has each server that will fail over save its data, right before the write that is to be lost.
+func withSaves(beats []*beat) []*beat {
+	for i := len(beats) - 1; i >= 0; i-- {
+		if !strikes(beats[i], explore.FailOver) {
+			continue
+		}
+		server := beats[i].server
+		for k := i - 1; k >= 0; k-- {
+			if written := beats[k]; written.server == server && written.changes {
+				saved := &beat{kind: save, step: &explore.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
+				beats = slices.Insert(beats, k, saved)
+				i++
+				break
+			}
+		}
+	}
+	return beats
 }
 
 // isTrial says whether a fresh client begins to try.
@@ -153,7 +189,7 @@ func (r *reader) read(step *explore.Step) *beat {
 	case explore.StepNotice:
 		b.events = r.take(history.KindLost, history.KindValid)
 	case explore.StepExpire:
-		b.deed = r.open[step.Client]
+		r.timedOut(b)
 	default:
 		return nil
 	}
@@ -169,6 +205,19 @@ func (r *reader) served(b *beat) {
 	b.deed, b.request = d, len(d.requests)
 	d.requests = append(d.requests, b.step)
 	d.changed = d.changed || b.changes
+}
+
+// timedOut notes what an operation has stopped waiting for.
+func (r *reader) timedOut(b *beat) {
+	b.server = nowhere
+	if b.step.Beside || r.deaf[b.step.Client] {
+		return
+	}
+	b.deed = r.open[b.step.Client]
+	if b.step.Request != nil {
+		b.deed.requests = append(b.deed.requests, b.step)
+	}
+	b.request = len(b.deed.requests) - 1
 }
 
 func (r *reader) struck(b *beat) {
@@ -208,6 +257,15 @@ func counts(step *explore.Step) bool {
 
 func namesKey(command []string) bool {
 	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
+}
+
+// change is what a command has done to the lock.
+func (b *beat) change() (history.Change, bool) {
+	changes := b.events[0].Detail.Command.Changes
+	if len(changes) == 0 {
+		return history.Change{}, false
+	}
+	return changes[0], true
 }
 
 // changes says whether a command may have changed what is on its server. A script with several keys may change those that are not

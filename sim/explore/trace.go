@@ -56,7 +56,7 @@ type Step struct {
 	Answer  process.Answer // of a return
 	Passed  time.Duration  // of time
 	Fault   Fault          // of a fault
-	Request [][]string
+	Request [][]string     // of a time-out: what has not reached its server by then
 	Reply   string
 	Beside  bool // the request is not an operation's
 	Late    bool // nobody waits for its reply
@@ -296,7 +296,12 @@ func (r *recorder) before(s *state, m move) {
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
 		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
 	case moveExpire:
-		r.note(Step{Kind: StepExpire, Client: i, Beside: m.slot != 0})
+		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request]
+		expired := Step{Kind: StepExpire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
+		if s.clients[i].replies[m.slot] == 0 {
+			expired.Request = q.commands
+		}
+		r.note(expired)
 	case moveWake:
 		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
 	}
