@@ -99,15 +99,19 @@ func (t *tale) goesOnBeside(who int, d *deed) bool {
 // save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
 const save explore.StepKind = "save"
 
-// withSaves has each server that will fail over save its data, right before the write that is to be lost.
+// withSaves has each server that will fail over save its data, right before the writes that are to be lost.
 func withSaves(beats []*beat) []*beat {
 	for i := len(beats) - 1; i >= 0; i-- {
 		if !strikes(beats[i], explore.FailOver) {
 			continue
 		}
-		server := beats[i].server
+		server, lost := beats[i].server, beats[i].step.Lost
 		for k := i - 1; k >= 0; k-- {
-			if written := beats[k]; written.server == server && written.changes {
+			written := beats[k]
+			if written.server != server || !written.changes {
+				continue
+			}
+			if lost--; lost == 0 {
 				saved := &beat{kind: save, step: &explore.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
 				beats = slices.Insert(beats, k, saved)
 				i++

@@ -108,21 +108,10 @@ func TestNoScript(t *testing.T) {
 	assert.ErrorContains(t, err, "beside the operations")
 }
 
-// notReplayed are the locks without a race to be replayed here.
-func notReplayed() map[string]string {
-	return map[string]string{
-		"redisson-multilock": "cannot be explored: it runs more than 3 tasks at a time",
-		"redisson-redlock":   "cannot be explored: it runs more than 3 tasks at a time",
-	}
-}
-
 // TestEveryRaceIsLive replays the races of the articles, and the first counterexample of every lock, on real servers.
 func TestEveryRaceIsLive(t *testing.T) {
 	races := told(t)
 	for _, lock := range impls.All() {
-		if notReplayed()[lock.Name] != "" {
-			continue
-		}
 		found, err := replay.First(t.Context(), lock, explore.Config{})
 		require.NoError(t, err, lock.Name)
 		require.NotNil(t, found, lock.Name)

@@ -167,9 +167,7 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 	}
 	for i := range x.serverCount {
 		used |= x.servers.states[s.servers[i]].tokens
-		if s.former[i] != 0 {
-			used |= x.servers.states[s.former[i]-1].tokens
-		}
+		used |= x.replicas.tokens(s.replicas[i])
 	}
 	return used
 }
@@ -267,7 +265,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	if done.next != before {
 		x.stir(s)
 		if x.config.Budget[FailOver] > 0 {
-			s.former[server] = before + 1
+			s.replicas[server] = x.replicas.wrote(s.replicas[server], before)
 		}
 	}
 	if done.named {
@@ -332,9 +330,7 @@ func (x *explorer) pass(s *state, m move) {
 		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
 			x.judge.facts |= wasExpired
 		}
-		if s.former[i] != 0 {
-			s.former[i] = x.servers.tick(s.former[i]-1, m.d) + 1
-		}
+		s.replicas[i] = x.replicas.tick(s.replicas[i], m.d)
 	}
 	x.judge.pass(m.d)
 	if x.timed {
@@ -355,7 +351,7 @@ func (x *explorer) hit(s *state, m move) {
 		s.servers[i] = x.servers.restart(s.servers[i])
 	case moveFail:
 		s.spent[FailOver]++
-		s.servers[i], s.former[i] = s.former[i]-1, 0
+		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
 	s.owner.stale = true
 	x.stir(s)

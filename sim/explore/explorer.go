@@ -21,6 +21,8 @@ type Config struct {
 	Rounds  int // acquire, work, release: how often each client goes through it
 	Servers int // 0: as many as the lock wants
 	Budget  Budget
+	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
+	Lag int
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
 	// Only these anomalies are looked for; none: all.
@@ -97,6 +99,7 @@ type explorer struct {
 
 	texts     *texts
 	servers   *servers
+	replicas  replicas
 	resource  *servers
 	automaton *automaton
 	judge     judge
@@ -173,6 +176,7 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 		x.width += x.serverCount
 	}
 	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
+	x.replicas = newReplicas(x.servers, max(config.Lag, 1))
 	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),

@@ -114,9 +114,9 @@ type charge struct {
 
 // state is all that the future depends on, and what the properties have to remember.
 type state struct {
-	clients [mostClients]client
-	servers [mostServers]uint32
-	former  [mostServers]uint32 // before the last write, for a fail-over
+	clients  [mostClients]client
+	servers  [mostServers]uint32
+	replicas [mostServers]uint32 // counted only if servers fail over
 	common
 }
 

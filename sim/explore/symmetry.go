@@ -157,9 +157,7 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	}
 	if x.config.Budget[FailOver] > 0 {
 		for range x.serverCount {
-			if f[at] != 0 {
-				twin[at] = x.servers.rename(o, f[at]-1) + 1
-			}
+			twin[at] = x.replicas.rename(o, f[at])
 			at++
 		}
 	}

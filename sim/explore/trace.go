@@ -56,6 +56,7 @@ type Step struct {
 	Answer  process.Answer // of a return
 	Passed  time.Duration  // of time
 	Fault   Fault          // of a fault
+	Lost    int            // of a fail-over: how many writes
 	Request [][]string     // of a time-out: what has not reached its server by then
 	Reply   string
 	Beside  bool // the request is not an operation's
@@ -292,6 +293,7 @@ func (r *recorder) before(s *state, m move) {
 		r.fault(Restart, -1, i, "restart")
 	case moveFail:
 		r.fault(FailOver, -1, i, "restart")
+		r.trace.Steps[len(r.trace.Steps)-1].Lost = int(m.slot) + 1
 	case moveTake:
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
 		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
