@@ -39,6 +39,7 @@ type deed struct {
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
 	spoilt   bool // a fault struck one of its requests
+	endless  bool // a release that its user gave up, though nothing held it up
 }
 
 // tale is a trace, taken apart.
@@ -61,7 +62,9 @@ func newTale(t *explore.Trace) *tale {
 		case history.KindFinal, history.KindEnd:
 			out.epilogue = append(out.epilogue, e)
 		default:
-			rest = append(rest, e)
+			if !resumes(e) {
+				rest = append(rest, e)
+			}
 		}
 	}
 	r := &reader{rest: rest, deeds: map[int64]*deed{}, open: map[int]*deed{}, deaf: map[int]bool{}}
@@ -80,6 +83,11 @@ func newTale(t *explore.Trace) *tale {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
+}
+
+// resumes says whether an event is that a client goes on which stood still: its next step says as much.
+func resumes(e history.Event) bool {
+	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover
 }
 
 // goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
@@ -124,7 +132,7 @@ func withSaves(beats []*beat) []*beat {
 
 // isTrial says whether a fresh client begins to try.
 func isTrial(b *beat) bool {
-	return b.kind == explore.StepCall && b.events[0].Detail != nil && b.events[0].Detail.Bound > 0
+	return b.kind == explore.StepCall && b.step.Op == history.OpAcquire && b.events[0].Detail != nil && b.events[0].Detail.Bound > 0
 }
 
 // withoutEcho takes out the reply that comes with an operation's return: they are one.
@@ -170,6 +178,7 @@ func (r *reader) read(step *explore.Step) *beat {
 		b.events = r.take(history.KindReturn)
 		b.deed = r.open[step.Client]
 		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome
+		b.deed.endless = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case explore.StepServe, explore.StepArrive:
 		b.events = r.take(history.KindCommand)

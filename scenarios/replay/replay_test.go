@@ -58,6 +58,7 @@ func articles() map[string]struct {
 		"paused-while-asked": {"watchdog", explore.Pause, 1, checker.StaleWrite, twoOnce},
 		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
 
+		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.NoReturn, twoOnce},
 		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"late-expire":          {"setnx-expire", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"blind-renewal":        {"watchdog-published/blind-renewal", explore.Pause, 2, checker.WrongfulRenew, twoOnce},

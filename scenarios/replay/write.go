@@ -165,9 +165,14 @@ func (w *writer) act(i int, b *beat) error {
 
 func (w *writer) begin(i int, b *beat) {
 	w.resume(b.who)
-	traps := w.traps(b.deed)
 	w.open[b.who] = &telling{deed: b.deed}
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: traps})
+	if b.deed.endless { // by itself
+		w.step(b.who, scenarios.Step{
+			Verb: scenarios.VerbOp, Op: b.deed.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
+		})
+		return
+	}
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: w.traps(b.deed)})
 	w.came(b.who, i)
 }
 

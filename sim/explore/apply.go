@@ -17,6 +17,8 @@ type watcher interface {
 	sent(q sending, reply uint32, before, after history.State)
 	// passed is time.
 	passed(d ms)
+	// gaveUp: the user of a client has had enough of its release.
+	gaveUp(client int)
 }
 
 // sending is a request that arrives at a server.
@@ -56,6 +58,7 @@ func (x *explorer) apply(s *state, m move) error {
 		op := x.operationOf(c, int(m.slot))
 		if m.kind == moveTwice {
 			s.spent[Duplicate]++
+			x.judge.strikes(c)
 			c.travel[c.room()] = r | uint32(op)<<travelOp | current
 			c.sortTravel()
 		}
@@ -80,10 +83,12 @@ func (x *explorer) apply(s *state, m move) error {
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
 		s.spent[LostReply]++
+		x.judge.strikes(c)
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
 		s.spent[LateRequest]++
+		x.judge.strikes(c)
 		r := x.automaton.nodes[c.node].slots[m.slot].request
 		c.travel[c.room()] = r | uint32(x.operationOf(c, int(m.slot)))<<travelOp | current
 		c.sortTravel()
@@ -93,9 +98,11 @@ func (x *explorer) apply(s *state, m move) error {
 		x.crash(s, int(m.client))
 	case moveAhead:
 		s.spent[ClockAhead]++
+		x.judge.strikes(c)
 		c.skew = 1
 	case moveBehind:
 		s.spent[ClockBehind]++
+		x.judge.strikes(c)
 		c.skew = -1
 	}
 	return nil
@@ -314,6 +321,7 @@ func (x *explorer) pass(s *state, m move) {
 		c := &s.clients[i]
 		if m.paused&(1<<i) != 0 {
 			c.set(asleep)
+			x.judge.holdsUp(c)
 		}
 		if m.busy&(1<<i) != 0 {
 			c.set(busy)
@@ -333,6 +341,11 @@ func (x *explorer) pass(s *state, m move) {
 		s.replicas[i] = x.replicas.tick(s.replicas[i], m.d)
 	}
 	x.judge.pass(m.d)
+	for i := range x.clients {
+		if x.judge.waited(&s.clients[i], m.d) && x.watcher != nil {
+			x.watcher.gaveUp(i)
+		}
+	}
 	if x.timed {
 		s.now += m.d
 	}
@@ -354,6 +367,9 @@ func (x *explorer) hit(s *state, m move) {
 		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
 	s.owner.stale = true
+	for i := range x.clients {
+		x.judge.holdsUp(&s.clients[i])
+	}
 	x.stir(s)
 }
 

@@ -106,6 +106,7 @@ func (j *judge) called(n int, op history.Op) {
 		c.phase, c.before = working, j.s.highest
 	case history.OpRelease:
 		c.phase = releasing
+		j.beginsRelease(c)
 		c.clear(tenure | changed | removed | looked)
 		if j.active(n) && j.rightful(n, j.s.owner.ends) {
 			c.set(tenure)
@@ -303,7 +304,7 @@ func (j *judge) released(n int, a process.Answer) {
 		}
 	}
 	c.clear(tenure | changed | removed | looked)
-	c.phase = waiting
+	c.phase, c.waits = waiting, 0
 	c.round++
 }
 

@@ -252,6 +252,7 @@ func (r *recorder) opens(i int) {
 
 func (r *recorder) step(s *state, m move) error {
 	from := len(r.trace.Steps)
+	r.resumes(s, m)
 	r.before(s, m)
 	err := r.x.apply(s, m)
 	r.complete(s, from)
@@ -309,6 +310,24 @@ func (r *recorder) before(s *state, m move) {
 	}
 }
 
+// resumes writes down that a client which stood still makes its next step.
+func (r *recorder) resumes(s *state, m move) {
+	switch m.kind {
+	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash:
+		return
+	}
+	if s.clients[m.client].has(asleep) {
+		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+			Fault: &history.Fault{Name: "pause", Target: clientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
+		}})
+	}
+}
+
+// gaveUp ends the release of a client whose user has had enough.
+func (r *recorder) gaveUp(i int) {
+	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
+}
+
 // fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
 func (r *recorder) fault(f Fault, client, server int, name string) {
 	r.trace.Faults = append(r.trace.Faults, f.String())
@@ -344,8 +363,11 @@ func (r *recorder) called(i int, op history.Op) {
 	r.ids++
 	r.open[i], r.ops[i] = r.ids, op
 	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
-	if i == r.trying && r.trying > 0 {
+	switch {
+	case i == r.trying && r.trying > 0:
 		e.Detail = &history.Detail{Bound: duration(r.x.patience())}
+	case op == history.OpRelease:
+		e.Detail = &history.Detail{Bound: duration(r.x.judge.patience())}
 	}
 	r.event(e)
 	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids})
@@ -359,7 +381,7 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.Over)
 	}
-	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: op == history.OpAcquire && a.Outcome == history.Unknown}
+	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&noReturn != 0)}
 	if a.Err != nil {
 		detail.Error = a.Err.Error()
 	}
