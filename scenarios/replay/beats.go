@@ -39,6 +39,7 @@ type deed struct {
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
 	spoilt   bool // a fault struck one of its requests
+	waits    bool // an acquire that was refused, and tried again
 	endless  bool // a release that its user gave up, though nothing held it up
 }
 
@@ -131,9 +132,7 @@ func withSaves(beats []*beat) []*beat {
 }
 
 // isTrial says whether a fresh client begins to try.
-func isTrial(b *beat) bool {
-	return b.kind == explore.StepCall && b.step.Op == history.OpAcquire && b.events[0].Detail != nil && b.events[0].Detail.Bound > 0
-}
+func isTrial(b *beat) bool { return b.kind == explore.StepCall && b.step.Fresh }
 
 // withoutEcho takes out the reply that comes with an operation's return: they are one.
 func withoutEcho(beats []*beat) []*beat {
@@ -175,6 +174,10 @@ func (r *reader) read(step *explore.Step) *beat {
 		b.deed = &deed{op: step.Op}
 		r.deeds[step.ID], r.open[step.Client] = b.deed, b.deed
 	case explore.StepReturn:
+		if step.Retries {
+			r.open[step.Client].waits = true
+			return nil
+		}
 		b.events = r.take(history.KindReturn)
 		b.deed = r.open[step.Client]
 		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome

@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -149,6 +151,9 @@ func (w *writer) act(i int, b *beat) error {
 	t := w.open[b.who]
 	switch {
 	case t == nil || t.deed != b.deed:
+		if b.deed.waits && slices.Contains(w.trace.Anomalies, checker.Unfair) && len(w.traps(b.deed)) > 0 {
+			return errors.New("who is held on the wire while it waits for its turn does not count as overtaken")
+		}
 		w.begin(i, b)
 	case t.stop && interruptedBefore(w.beats, i):
 		if !w.tooLate(i) {
@@ -172,7 +177,11 @@ func (w *writer) begin(i int, b *beat) {
 		})
 		return
 	}
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: w.traps(b.deed)})
+	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: w.traps(b.deed)}
+	if b.deed.waits {
+		step.Within = scenarios.Span{Fixed: time.Minute} // longer than anything takes here
+	}
+	w.step(b.who, step)
 	w.came(b.who, i)
 }
 
@@ -276,9 +285,9 @@ func (w *writer) befall(i int, b *beat) error {
 		w.late[who] = true
 		return w.act(i, b)
 	case explore.ClockAhead:
-		w.clock(who, 1.5)
+		w.clock(who, w.skew())
 	case explore.ClockBehind:
-		w.clock(who, -1.5)
+		w.clock(who, -w.skew())
 	case explore.ServerJump:
 		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
@@ -310,6 +319,11 @@ func (w *writer) save(b *beat) {
 		w.saved[b.server] = at
 	}
 	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.serversOf(b)})
+}
+
+// skew is by how many leases a wrong clock is wrong.
+func (w *writer) skew() float64 {
+	return math.Round(10*float64(w.trace.Skew)/float64(w.trace.Lease)) / 10
 }
 
 func (w *writer) clock(who int, leases float64) {

@@ -98,11 +98,11 @@ func (x *explorer) apply(s *state, m move) error {
 		x.crash(s, int(m.client))
 	case moveAhead:
 		s.spent[ClockAhead]++
-		x.judge.strikes(c)
+		c.set(struck)
 		c.skew = 1
 	case moveBehind:
 		s.spent[ClockBehind]++
-		x.judge.strikes(c)
+		c.set(struck)
 		c.skew = -1
 	}
 	return nil
@@ -276,7 +276,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		}
 	}
 	if done.named {
-		x.judge.command(deed{sending: q, effect: done.effect, before: was.Exists(), after: is})
+		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		x.judge.command(d)
+		x.judge.queued(d)
 	}
 	if q.op != history.OpNone && !q.ended {
 		s.clients[q.client].since = 0
@@ -377,6 +379,7 @@ func (x *explorer) hit(s *state, m move) {
 func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleCharges(i, false)
+	x.judge.quits(i)
 	travel := c.travel
 	*c = freshClient(i)
 	c.phase, c.travel = crashed, travel

@@ -251,3 +251,33 @@ func TestMergingLosesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestUnfair: a queue keeps its order, whatever becomes of clients, but not if a clock is ahead by more than a client may be silent.
+func TestUnfair(t *testing.T) {
+	tests := []struct {
+		fault  Fault
+		skew   time.Duration
+		unfair bool
+	}{
+		{Pause, 0, false},
+		{Crash, 0, false},
+		{ClockAhead, 0, false},
+		{ClockAhead, 20 * time.Second, true}, // A10: computed with the clients' clocks
+		{ClockBehind, 20 * time.Second, true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
+			t.Parallel()
+			result := explored(t, Config{
+				Lock: lock(t, "redisson-fair"), Clients: 3, Rounds: 1, Budget: spend(test.fault), MostFaults: 1, Skew: test.skew,
+				Only: []checker.Name{checker.Unfair},
+			})
+			require.Equal(t, test.unfair, result.Found != nil)
+			if test.unfair {
+				require.Contains(t, result.Found.Verdict.Names(), checker.Unfair)
+				return
+			}
+			require.Empty(t, result.Limit)
+		})
+	}
+}

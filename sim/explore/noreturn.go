@@ -26,6 +26,7 @@ func (j *judge) strikes(c *client) {
 
 // holdsUp takes in that something may hold up what a client is at.
 func (j *judge) holdsUp(c *client) {
+	c.line.served = c.line.served || c.line.asking
 	if c.phase == releasing {
 		c.waits = heldUp
 	}

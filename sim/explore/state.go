@@ -57,6 +57,7 @@ type client struct {
 	after   uint8 // the clients that took the lock after it did, while it had not been told
 	before  uint8 // the highest update that had been acknowledged when it was called
 	fence   uint8 // the highest fence when its acquire was called
+	line    line  // where clients wait
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.

@@ -17,7 +17,8 @@ type Trace struct {
 	Clients int // with the one that comes at the end, if one does
 	Servers int
 	Lease   time.Duration
-	Faults  []string // in the order in which they strike
+	Skew    time.Duration // by which a wrong clock is wrong
+	Faults  []string      // in the order in which they strike
 	Steps   []Step
 	// Events are the trace as a history, and Verdict is what the checker makes of it.
 	Events  []history.Event
@@ -54,7 +55,9 @@ type Step struct {
 	Op      history.Op     // of a call, a return and a request
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
+	Retries bool           // a return is only that of a try: the operation goes on
 	Passed  time.Duration  // of time
+	Fresh   bool           // a call is that of the client that comes at the end
 	Fault   Fault          // of a fault
 	Lost    int            // of a fail-over: how many writes
 	Request [][]string     // of a time-out: what has not reached its server by then
@@ -80,7 +83,7 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 	}
 	slices.Reverse(way)
 	r := &recorder{x: x, trace: &Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Anomalies: f.found.names(),
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Skew: duration(x.skew), Anomalies: f.found.names(),
 	}}
 	wasTimed, wasFacts := x.timed, x.judge.facts
 	x.watcher = r
@@ -239,7 +242,7 @@ func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
 		Lease: leaseLength, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
-		Reentrant: slices.Contains(card.Promises, impls.Reentrance),
+		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {
 		detail.Servers = r.x.serverCount
@@ -356,25 +359,35 @@ func serverName(servers, i int) string {
 	return fmt.Sprintf("S%d", i+1)
 }
 
+// longWait is how long clients wait that wait until they have the lock.
+const longWait = time.Hour
+
 func (r *recorder) called(i int, op history.Op) {
-	if i == r.trying && r.trying > 0 && r.open[i] != 0 {
+	waits := op == history.OpAcquire && (i == r.trying && r.trying > 0 || r.x.judge.queues)
+	if waits && r.open[i] != 0 {
 		return // one acquire with many tries
 	}
 	r.ids++
 	r.open[i], r.ops[i] = r.ids, op
 	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
 	switch {
-	case i == r.trying && r.trying > 0:
+	case waits && r.x.judge.queues:
+		e.Detail = &history.Detail{Bound: longWait}
+	case waits:
 		e.Detail = &history.Detail{Bound: duration(r.x.patience())}
 	case op == history.OpRelease:
 		e.Detail = &history.Detail{Bound: duration(r.x.judge.patience())}
 	}
 	r.event(e)
-	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids})
+	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
+		return
+	}
+	if r.x.judge.queues && op == history.OpAcquire && a.Outcome == history.No {
+		r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
 		return
 	}
 	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
