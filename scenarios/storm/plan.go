@@ -282,7 +282,9 @@ func (p *Plan) strikeMoment(m Moment) {
 			return
 		}
 		p.Strikes = append(p.Strikes, s)
-		at += s.After + s.For
+		if m == Holder { // one at a time; of takers, few can be hit so that it matters
+			at += s.After + s.For
+		}
 	}
 }
 
