@@ -7,29 +7,56 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// noReturn: a release did not return in its user's time, though nothing held it up but the lock itself. Its user gave it up after a
-// time that was longer than the lease, so that the lock need not have waited for anything any more; and from the call on no fault
-// was in effect on its process or on a server.
+// noReturn: a release, or an acquire that was to wait for so long and no longer, did not return in its user's time, though nothing held
+// it up but the lock itself: from the call on no fault was in effect on its process or on a server. The user gave a release up after
+// a time that was longer than the lease, so that the lock need not have waited for anything any more; and an acquire when it
+// had begun several more tries though twice its time was over. A wrong clock is no excuse for that: whoever waits need not look at it.
 type noReturn struct {
-	faults   []injury
-	releases []patientRelease
+	faults  []injury
+	pending []patience
 }
 
-// patientRelease is a pending release that its user waits for, for so long and no longer.
-type patientRelease struct {
+// patience is for a pending operation that its user waits for, for so long and no longer.
+type patience struct {
 	op      int64
 	client  int
-	excused bool // a fault may have held it up
+	acquire bool
+	first   string // what an acquire sent first, and with each further try again
+	late    int    // how often it did when twice its time was over
+	excused bool   // a fault may have held it up
+}
+
+// concerns says whether a fault may hold the operation up.
+func (p patience) concerns(f injury, client string) bool {
+	return f.concerns(client) && !(p.acquire && f.name == "skew")
+}
+
+// sends notes a command of the operation.
+func (p *patience) sends(f *fact) {
+	what := f.e.Detail.Command.Server + " " + word(f.e.Detail.Command)
+	if p.first == "" {
+		p.first = what
+	}
+	if what == p.first && f.e.At >= f.op.calledAt+2*f.op.bound {
+		p.late++
+	}
 }
 
 func (m *noReturn) step(f *fact, v *view) []Anomaly {
 	switch {
 	case f.e.Kind == history.KindFault:
 		m.fault(f.e, v)
-	case f.op.kind != history.OpRelease || f.op.bound == 0:
+	case f.op.kind != history.OpRelease && f.op.kind != history.OpAcquire || f.op.bound == 0:
 	case f.e.Kind == history.KindCall:
-		excused := slices.ContainsFunc(m.faults, func(i injury) bool { return i.concerns(v.clients.name(f.client)) })
-		m.releases = append(m.releases, patientRelease{op: f.op.id, client: f.client, excused: excused})
+		p := patience{op: f.op.id, client: f.client, acquire: f.op.kind == history.OpAcquire}
+		p.excused = slices.ContainsFunc(m.faults, func(i injury) bool { return p.concerns(i, v.clients.name(f.client)) })
+		m.pending = append(m.pending, p)
+	case f.e.Kind == history.KindCommand:
+		for n := range m.pending {
+			if p := &m.pending[n]; p.op == f.op.id && p.client == f.client {
+				p.sends(f)
+			}
+		}
 	case f.e.Kind == history.KindReturn:
 		return m.returned(f, v)
 	}
@@ -47,9 +74,9 @@ func (m *noReturn) fault(e *history.Event, v *view) {
 		return
 	}
 	m.faults = append(m.faults, what)
-	for n := range m.releases {
-		r := &m.releases[n]
-		r.excused = r.excused || what.concerns(v.clients.name(r.client))
+	for n := range m.pending {
+		p := &m.pending[n]
+		p.excused = p.excused || p.concerns(what, v.clients.name(p.client))
 	}
 }
 
@@ -59,17 +86,26 @@ func (f injury) concerns(client string) bool {
 }
 
 func (m *noReturn) returned(f *fact, v *view) []Anomaly {
-	r := takeWaiting(&m.releases, func(r patientRelease) bool { return r.op == f.op.id && r.client == f.client })
-	waited := f.e.At - f.op.calledAt
+	p := takeWaiting(&m.pending, func(p patience) bool { return p.op == f.op.id && p.client == f.client })
 	gaveUp := f.op.outcome == history.Unknown && f.op.gaveUp
-	if r.op == 0 || r.excused || !gaveUp || waited < f.op.bound || f.e.At < v.keys[f.lock].freedBy(f.op.calledAt) {
+	if p.op == 0 || p.excused || !gaveUp {
+		return nil
+	}
+	waited, why := f.e.At-f.op.calledAt, "though nothing held it up and every lease had ended"
+	what := fmt.Sprintf("release, called at %s,", told(f.op.calledAt))
+	switch {
+	case p.acquire && p.late < 3: // one try may be due when patience ends, and one under way
+		return nil
+	case p.acquire:
+		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", told(f.op.calledAt), told(f.op.bound))
+		why = "though nothing held it up, and it went on asking"
+	case waited < f.op.bound || f.e.At < v.keys[f.lock].freedBy(f.op.calledAt):
 		return nil
 	}
 	client := v.clients.name(f.client)
 	return []Anomaly{{
 		Name: NoReturn, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At,
-		Why: fmt.Sprintf("%s's release, called at %s, had not returned when %s gave it up at %s, though nothing held it up and every lease had ended.",
-			client, told(f.op.calledAt), client, told(f.e.At)),
+		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, told(f.e.At), why),
 		Events: inOrder(f.op.called, f.i),
 	}}
 }

@@ -50,7 +50,7 @@ func Definitions() []Definition {
 		{StuckLock, "nobody alive holds it, yet nobody can get it within the bound"},
 		{GhostLock, "the service holds the lock for a client that was told, or concluded, that it did not get it"},
 		{Unreleasable, "the rightful holder's release leaves its own lock in place"},
-		{NoReturn, "a release did not return in its user's time, though nothing held it up but the lock itself"},
+		{NoReturn, "an operation did not return in its user's time, though nothing held it up but the lock itself"},
 		{FalseAlarm, "the lock told its holder that it was lost, or not held, and that was untrue"},
 		{FenceRegression, "a later grant got a smaller fence"},
 		{Unfair, "a lock that promises order granted out of order"},

@@ -64,6 +64,12 @@ type Patient interface {
 	Leave(ctx context.Context, held bool)
 }
 
+// SelfTimed is a lock that decides itself when its user has waited for long enough.
+type SelfTimed interface {
+	// WaitedEnough is asked after each refused try of an acquire that began at a time of the client's clock, and is to wait for so long.
+	WaitedEnough(began time.Time, within time.Duration) bool
+}
+
 // Env is all that a lock may touch. One Env belongs to one Lock.
 type Env interface {
 	// Server is the lock service, or the first of several.

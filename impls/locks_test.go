@@ -149,6 +149,11 @@ func TestWhatLocksSend(t *testing.T) {
 		{"release without end", "setpx-lua-published/endless-release", ok, unknown, append([]exchange{set},
 			append(slices.Repeat([]exchange{{want: "EVAL delete k t1", reply: zero}}, 50), exchange{err: errLost})...)},
 
+		{"turn", "setex-lua-published", ok, ok, []exchange{{want: "SET k t1 NX EX 1", reply: "OK"}, {want: "EVAL delete k t1", reply: one}}},
+		{"taken", "setex-lua-published", no, 0, []exchange{{want: "SET k t1 NX EX 1"}}},
+		{"error swallowed", "setex-lua-published", ok, no, []exchange{{reply: "OK"}, {want: "EVAL delete k t1", err: errLost}}},
+		{"error told", "setex-lua-published/wall-clock", ok, unknown, []exchange{{reply: "OK"}, {want: "EVAL delete k t1", err: errLost}}},
+
 		{"turn", "redisson-watchdog", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
 		{"taken", "redisson-watchdog", no, 0, []exchange{{want: "SET k t1 NX PX 900"}}},
 

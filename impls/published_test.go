@@ -206,3 +206,17 @@ func TestFenceGrowsWithTheGrant(t *testing.T) {
 		assert.Equal(t, int64(7), l.(impls.Fencer).Fence())
 	}
 }
+
+func TestTheWallClockSaysWhenToStopWaiting(t *testing.T) {
+	env := newFake(t)
+	l := lock(t, "setex-lua-published", env).(impls.SelfTimed)
+	began := env.Now()
+	for _, test := range []struct {
+		passed time.Duration // by the wall clock
+		enough bool
+	}{{0, false}, {999 * time.Millisecond, false}, {time.Second, true}, {-time.Hour, false}, {time.Hour, true}} {
+		assert.Equal(t, test.enough, l.WaitedEnough(began.Add(-test.passed), time.Second), test.passed)
+	}
+	_, measures := lock(t, "setex-lua-published/swallowed-error", env).(impls.SelfTimed)
+	assert.False(t, measures)
+}

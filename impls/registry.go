@@ -19,6 +19,7 @@ func All() []Spec {
 		setpxGetdel(),
 		setpxLua(),
 		setpxLuaPublished(),
+		setexLuaPublished(),
 		watchdogPublished(),
 		redissonWatchdog(),
 		watchdog(),

@@ -108,9 +108,10 @@ func (l *setnxExpireLock) Release(ctx context.Context) (bool, error) {
 	return l.remove(ctx, l.env.Server(), l.opts.Key, l.token)
 }
 
-// expire counts in seconds, as EXPIRE does; part of one counts as a whole.
 func (l *setnxExpireLock) expire(ctx context.Context) error {
-	seconds := int64((l.opts.Lease + time.Second - 1) / time.Second)
-	_, err := l.env.Server().Do(ctx, "EXPIRE", l.opts.Key, seconds)
+	_, err := l.env.Server().Do(ctx, "EXPIRE", l.opts.Key, wholeSeconds(l.opts.Lease))
 	return err
 }
+
+// wholeSeconds is a lease for commands that count in seconds; part of one counts as a whole.
+func wholeSeconds(lease time.Duration) int64 { return int64((lease + time.Second - 1) / time.Second) }

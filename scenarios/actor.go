@@ -20,10 +20,10 @@ type actor struct {
 	traps []Trap
 	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
 	unseen bool
-	held   bool   // a request or reply is held on the wire
-	catch  Action // what it was held by
-	late   bool   // something is held that no operation waits for: a request that was given up, or a copy
-	breaks int    // how often its process had lost its connections when the pending operation began
+	held   bool // a request or reply is held on the wire
+	catch  Trap // what it was held by
+	late   bool // something is held that no operation waits for: a request that was given up, or a copy
+	breaks int  // how often its process had lost its connections when the pending operation began
 }
 
 // host is the process of one or several actors.
@@ -63,7 +63,7 @@ func (a *actor) act(step Step) error {
 		}
 		return h.act(step)
 	}
-	if h.paused > 0 {
+	if h.paused > 0 && !(step.Verb == VerbContinue && a.replyIsHeldToo()) {
 		return fmt.Errorf("%s has been paused since line %d and can do nothing; put '%s resume' before", h.name, h.paused, h.name)
 	}
 	if a.died > 0 {
@@ -81,6 +81,8 @@ func (a *actor) act(step Step) error {
 			return fmt.Errorf("nothing of %s is late; a request that was held and then given up is, or a copy", a.name)
 		}
 		a.late = false
+	case VerbTimesOut:
+		return a.timeOut()
 	case VerbGiveUp:
 		return a.giveUp()
 	case VerbWaits:
@@ -207,8 +209,11 @@ func (a *actor) start(step Step) error {
 	if !a.acquired {
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
-	if (a.held || a.late) && len(step.Traps) > 0 {
+	if a.held && len(step.Traps) > 0 {
 		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
+	}
+	if a.late && slices.ContainsFunc(step.Traps, func(t Trap) bool { return t.Do == HoldCopy }) {
+		return a.lateAlready()
 	}
 	a.pending, a.traps, a.unseen, a.breaks = &step, step.Traps, step.Async, a.host.breaks
 	if !a.unseen {
@@ -224,7 +229,7 @@ func (a *actor) run() {
 		trap := a.traps[0]
 		a.traps = a.traps[1:]
 		if trap.Do == HoldRequest || trap.Do == HoldReply {
-			a.held, a.catch = true, trap.Do
+			a.held, a.catch = true, trap
 			return
 		}
 		a.late = a.late || trap.Do == HoldCopy
@@ -243,16 +248,36 @@ func (a *actor) await() error {
 		a.unseen = false
 		a.run()
 	case a.held && a.host.breaks > a.breaks:
-		// The operation goes on by itself. A request that is held may still arrive.
-		a.late = a.late || a.catch == HoldRequest
-		a.held, a.breaks = false, a.host.breaks
-		a.run()
+		a.breaks = a.host.breaks
+		return a.goOnWithout()
 	case a.held:
 		return fmt.Errorf("%s's operation of line %d is held up and will not end by itself; write '%s continue'", a.name, a.pending.Line, a.name)
 	default:
 		a.pending = nil
 	}
 	return nil
+}
+
+func (a *actor) timeOut() error {
+	if a.pending == nil || !a.held {
+		return fmt.Errorf("%s waits for nothing that is held; a breakpoint such as 'hold before first SET' comes first", a.name)
+	}
+	return a.goOnWithout()
+}
+
+// goOnWithout: the operation goes on by itself. A request that is held may still arrive.
+func (a *actor) goOnWithout() error {
+	if a.catch.Do == HoldRequest && a.late {
+		return a.lateAlready()
+	}
+	a.late = a.late || a.catch.Do == HoldRequest
+	a.held = false
+	a.run()
+	return nil
+}
+
+func (a *actor) lateAlready() error {
+	return fmt.Errorf("something of %s is late already, and only one thing can be; '%s arrives late' comes first", a.name, a.name)
 }
 
 func (a *actor) goOn(inBackground bool) error {
@@ -279,12 +304,25 @@ func (a *actor) goOn(inBackground bool) error {
 	return nil
 }
 
+// replyIsHeldToo says whether the server may carry out the request that is held without anybody noticing.
+func (a *actor) replyIsHeldToo() bool {
+	if !a.held || a.catch.Do != HoldRequest || len(a.traps) == 0 {
+		return false
+	}
+	reply := a.catch
+	reply.Do = HoldReply
+	return a.traps[0] == reply
+}
+
 func (a *actor) giveUp() error {
 	if a.pending == nil {
 		return fmt.Errorf("%s has nothing under way to give up", a.name)
 	}
 	for _, trap := range a.traps {
 		a.held = a.held || trap.Do != DropReply && trap.Do != Duplicate
+	}
+	if a.held && a.late {
+		return a.lateAlready()
 	}
 	a.late = a.late || a.held
 	a.pending, a.traps, a.unseen, a.held = nil, nil, false, false

@@ -82,6 +82,7 @@ func order() []string {
 		"clock-behind-waiting",
 		"dead-holder-clock-ahead",
 		"clock-set-back-while-renewing",
+		"waiting-clock-set-back",
 		"server-clock-jumps",
 		"both-clear-expired",
 		"both-judge-expired",

@@ -108,10 +108,11 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 	p := &parser{script: &Script{Clients: []string{"C1", "C2"}, Handles: []string{"C1.b"}, Servers: 3}}
 	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
 	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
+	copies := saved{}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
 	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
-		if err != nil || checkStep(step, lease) != nil {
+		if err != nil || checkStep(step, lease) != nil || copies.act(step, 3) != nil {
 			continue
 		}
 		who := *cast[step.Client]
@@ -146,8 +147,8 @@ func drawStep(t *rapid.T) string {
 	one := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
 	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
 	if rapid.Bool().Draw(t, "lab") {
-		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "server clock jumps "+amount,
-			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "operator limits lock to "+amount)
+		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "wait until half over", "server clock jumps "+amount,
+			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server saves", "server restarts as saved", "S1 saves => done", "S1 restarts as saved", "operator limits lock to "+amount)
 	}
 	nth := rapid.SampledFrom(ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -156,7 +157,7 @@ func drawStep(t *rapid.T) string {
 		"hold before " + nth + "write on S2",
 	}), 0, 3).Draw(t, "options")
 	op := one("op", "acquire", "release", "renew", "check", "work") + " " + strings.Join(options, " ")
-	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "waits", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
+	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "times out", "waits", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
 		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal",
 		"cut off from S1 S3", "cut off requests from S2", "refuse S3", "delay "+amount+" to S2", "lose replies from S1", "heal S1", "heal S2 S3")
 	return one("client", "C1", "C1.b", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
@@ -171,6 +172,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("lease 1s\nclients C1 C1.b C2\nother-key C1.b\nC1.b acquire hold before first SET\nC1.b continue in background\nC1.b await\nC1.b thread dies\nC1 release within 1.5 leases"))
 	f.Add([]byte("lease 1s\nclients C1\nservers 5\nC1 cut off replies from S4 S5\nC1 acquire hold before first write on S3 => held-up\n" +
 		"S2 restarts empty\nS3 clock jumps 3s\nC1 delay 20ms to S1\nC1 heal S5\nC1 continue\nC1 heal"))
+	f.Add([]byte("lease 1s\nclients C1\nservers 3\nC1 acquire hold before first SET on S3, hold reply of first SET on S3 => held-up\n" +
+		"C1 pause\nC1 continue => held-up\nC1 resume\nC1 times out => ok"))
 	f.Add([]byte("lease 1s\nclients C1\nC1 acquire drop reply of second removal, hold before ninth DEL => ok | no"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		script, err := Parse("x.lab", src)

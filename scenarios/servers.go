@@ -30,7 +30,38 @@ func serverPhrases() []phrase {
 	return []phrase{
 		{"clock jumps", VerbServerJump, 0},
 		{"restarts empty", VerbRestart, 0},
+		{"saves", VerbSave, 0},
+		{"restarts as saved", VerbRestartSaved, 0},
 	}
+}
+
+// saved are the servers that have a copy of their data; "" is the one that a script does not name.
+type saved map[string]bool
+
+// act follows what the servers do at a step.
+func (s saved) act(step Step, servers int) error {
+	names := step.Servers
+	if len(names) == 0 {
+		names = append(ServerNames(servers), "")
+	}
+	for _, name := range names {
+		if step.Verb == VerbRestartSaved && !s[name] {
+			who := "server"
+			if len(step.Servers) > 0 {
+				who = name
+			}
+			return fmt.Errorf("nothing is saved here; '%s saves' comes first", who)
+		}
+	}
+	for _, name := range names {
+		switch step.Verb {
+		case VerbSave:
+			s[name] = true
+		case VerbRestart, VerbRestartSaved:
+			delete(s, name)
+		}
+	}
+	return nil
 }
 
 // servers reads the header that says how many lock servers there are.

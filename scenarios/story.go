@@ -27,8 +27,9 @@ func checkStory(s *Script, wrong *complaints) {
 			cast[name] = &actor{name: name, host: shared}
 		}
 	}
+	copies := saved{}
 	for _, step := range s.Steps {
-		err := checkStep(step, s.Lease)
+		err := cmp.Or(checkStep(step, s.Lease), copies.act(step, s.Servers))
 		if who := cast[step.Client]; who != nil {
 			err = cmp.Or(err, who.act(step))
 		}
@@ -86,7 +87,7 @@ func possibleResults(step Step) []Result {
 			return []Result{ResultHeldUp}
 		}
 		return []Result{ResultOK, ResultNo, ResultUnknown}
-	case VerbAwait:
+	case VerbAwait, VerbTimesOut:
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp}
 	case VerbContinue:
 		return []Result{ResultOK, ResultNo, ResultUnknown, ResultHeldUp, ResultDone}

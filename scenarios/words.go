@@ -25,6 +25,7 @@ func phrases() []phrase {
 		{"await", VerbAwait, 0},
 		{"continue", VerbContinue, 0},
 		{"arrives late", VerbArrives, 0},
+		{"times out", VerbTimesOut, 0},
 		{"give up", VerbGiveUp, 0},
 		{"renews", VerbRenews, 0},
 		{"pause", VerbPause, 0},
@@ -45,11 +46,14 @@ func phrases() []phrase {
 func labPhrases() []phrase {
 	return []phrase{
 		{"wait until expired", VerbWaitExpired, 0},
+		{"wait until half over", VerbWaitHalf, 0},
 		{"wait until freed", VerbWaitFreed, 0},
 		{"wait until renewed", VerbWaitRenewed, 0},
 		{"server clock jumps", VerbServerJump, 0},
 		{"operator limits lock to", VerbOperator, 0},
 		{"server restarts empty", VerbRestart, 0},
+		{"server saves", VerbSave, 0},
+		{"server restarts as saved", VerbRestartSaved, 0},
 	}
 }
 

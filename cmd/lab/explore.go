@@ -20,6 +20,8 @@ import (
 // exploreFlags are the flags of lab explore as given.
 type exploreFlags struct {
 	clients, rounds, servers, faults int
+	lag                              int
+	skew                             time.Duration
 	budget                           explore.Budget
 	anomalies                        []string
 	limits                           []string
@@ -89,6 +91,8 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
 
 	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
+	faults.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: one and a half leases of 1.2s)")
+	faults.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	for _, fault := range explore.Faults() {
 		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times, "+fault.Meaning())
 	}
@@ -202,7 +206,7 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 	if !ok {
 		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
-	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, MostFaults: f.faults}
+	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, MostFaults: f.faults, Lag: f.lag, Skew: f.skew}
 	if err := f.checkBounds(); err != nil {
 		return config, err
 	}
@@ -229,6 +233,7 @@ func (f *exploreFlags) checkBounds() error {
 	}{
 		{"clients", f.clients, 1, explore.MostClients}, {"rounds", f.rounds, 1, explore.MostRounds},
 		{"servers", f.servers, 0, explore.MostServers}, {"max-faults", f.faults, 0, explore.MostFaults},
+		{"lag", f.lag, 1, explore.MostLag},
 	} {
 		if bound.value < bound.least || bound.value > bound.most {
 			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)

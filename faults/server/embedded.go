@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 )
 
 // Embedded is a miniredis inside this process. Its methods may be called by several goroutines at once.
@@ -19,6 +20,7 @@ type Embedded struct {
 
 	mu    sync.Mutex
 	redis *miniredis.Miniredis // nil once closed
+	saved bool                 // there is a copy of the data in database copies
 }
 
 // StartEmbedded starts one on a free loopback port.
@@ -34,12 +36,18 @@ func StartEmbedded() (*Embedded, error) {
 	return e, nil
 }
 
-func (e *Embedded) start() (taken bool, err error) {
+func (e *Embedded) start() (taken bool, err error) { return e.listen(newMiniredis()) }
+
+func newMiniredis() *miniredis.Miniredis {
 	redis := miniredis.NewMiniRedis()
+	redis.ClockTTL(true) // otherwise no key ever expires by itself
+	return redis
+}
+
+func (e *Embedded) listen(redis *miniredis.Miniredis) (taken bool, err error) {
 	if err := redis.StartAddr(e.addr); err != nil {
 		return errors.Is(err, syscall.EADDRINUSE), err
 	}
-	redis.ClockTTL(true) // otherwise no key ever expires by itself
 	e.redis = redis
 	return false, nil
 }
@@ -67,12 +75,59 @@ func miniredisVersion() string {
 func (e *Embedded) RestartEmpty(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.saved = false
+	return e.restart(ctx, func(*miniredis.Miniredis) *miniredis.Miniredis { return newMiniredis() })
+}
+
+// copies is the database in which a copy of database 0 is kept: where locks lie.
+const copies = 15
+
+// Save keeps a copy of database 0. What expires does so in the copy, too.
+func (e *Embedded) Save(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.redis == nil {
+		return fmt.Errorf("save %s: it is closed", e.Describe())
+	}
+	e.redis.DB(copies).FlushDB()
+	for _, key := range e.redis.DB(0).Keys() {
+		if err := e.redis.Copy(0, key, copies, key); err != nil && e.redis.DB(0).Exists(key) {
+			return fmt.Errorf("save %s: %w", e.Describe(), err)
+		}
+	}
+	e.saved = true
+	return nil
+}
+
+// RestartSaved breaks all connections and starts again at the same address, with the data that was saved.
+func (e *Embedded) RestartSaved(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.saved {
+		return fmt.Errorf("restart %s: nothing is saved", e.Describe())
+	}
+	e.saved = false
+	err := e.restart(ctx, func(before *miniredis.Miniredis) *miniredis.Miniredis {
+		before.SwapDB(0, copies)
+		before.DB(copies).FlushDB()
+		before.Ctx, before.CtxCancel = context.WithCancel(context.Background()) // it ends with Close, and with it all that waits
+		return before
+	})
+	if err != nil {
+		return err
+	}
+	return patiently(ctx, e.addr, func(client *redis.Client) error { return client.ScriptFlush(ctx).Err() })
+}
+
+// restart ends the server and lets another, or the same, listen in its place.
+func (e *Embedded) restart(ctx context.Context, next func(before *miniredis.Miniredis) *miniredis.Miniredis) error {
 	if e.redis == nil {
 		return fmt.Errorf("restart %s: it is closed", e.Describe())
 	}
 	e.redis.Close()
+	after := next(e.redis)
 	e.redis = nil
-	if err := onSamePort(ctx, e.start); err != nil {
+	if err := onSamePort(ctx, func() (bool, error) { return e.listen(after) }); err != nil {
 		return fmt.Errorf("restart %s: %w", e.Describe(), err)
 	}
 	return nil

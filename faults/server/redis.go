@@ -7,11 +7,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/locklab/locklab/faults/process"
 )
@@ -57,8 +60,8 @@ type Redis struct {
 	closed  bool
 }
 
-// StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without persistence, and
-// returns once it answers. The context bounds the start only.
+// StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without persistence of its own
+// accord, and returns once it answers. The context bounds the start only.
 func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Redis, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
@@ -151,14 +154,53 @@ func (r *Redis) Describe() string {
 	return fmt.Sprintf("%s %s (started by the lab)", binary, r.version)
 }
 
+// dump is the file in which a redis-server saves its data, and from which it reads them when it starts.
+const dump = "dump.rdb"
+
+// Save has the process write its data into its directory.
+func (r *Redis) Save(ctx context.Context) error {
+	err := patiently(ctx, r.addr, func(client *redis.Client) error { return client.Save(ctx).Err() })
+	if err != nil {
+		return fmt.Errorf("save %s: %w", binary, err)
+	}
+	return nil
+}
+
 // RestartEmpty kills the process and starts another at the same address, without data.
 func (r *Redis) RestartEmpty(ctx context.Context) error {
+	return r.restart(ctx, func() error { return remove(filepath.Join(r.dir, dump)) })
+}
+
+// RestartSaved kills the process and starts another at the same address, with the data that was saved.
+func (r *Redis) RestartSaved(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(r.dir, dump)); err != nil {
+		return fmt.Errorf("restart %s: nothing is saved: %w", binary, err)
+	}
+	if err := r.restart(ctx, func() error { return nil }); err != nil {
+		return err
+	}
+	return remove(filepath.Join(r.dir, dump))
+}
+
+// remove removes a file that need not be there.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// restart kills the process and starts another at the same address; something is done in between.
+func (r *Redis) restart(ctx context.Context, between func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return fmt.Errorf("restart %s: it is closed", binary)
 	}
 	if err := r.process.Kill(ctx); err != nil {
+		return fmt.Errorf("restart %s: %w", binary, err)
+	}
+	if err := between(); err != nil {
 		return fmt.Errorf("restart %s: %w", binary, err)
 	}
 	if err := onSamePort(ctx, func() (bool, error) { return r.start(ctx) }); err != nil {

@@ -28,6 +28,14 @@ type Restarter interface {
 	RestartEmpty(ctx context.Context) error
 }
 
+// Saver is a server that can be restarted as it has been before.
+type Saver interface {
+	// Save keeps a copy of the data as it is now, until the next restart.
+	Save(ctx context.Context) error
+	// RestartSaved ends the server and starts it at the same address with the data that was saved. Connections to it break.
+	RestartSaved(ctx context.Context) error
+}
+
 // Servers listen on ports below those that systems give to outgoing connections and to listeners that do not care: a server
 // that is restarted must find its port free.
 const (

@@ -82,6 +82,37 @@ func TestRestartEmpty(t *testing.T) {
 	})
 }
 
+func TestRestartSaved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s Server) {
+		saver := s.(Saver)
+		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
+		do(t, s, 0, "SET", "lock", "before", "PX", 60_000)
+		do(t, s, 0, "HSET", "counts", "C1", 2)
+		do(t, s, 0, "SET", "short", "x", "PX", 50)
+		sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
+		require.NoError(t, saver.Save(bounded(t)))
+		do(t, s, 0, "SET", "lock", "after")
+		do(t, s, 0, "SET", "other", "after")
+		do(t, s, 0, "DEL", "counts")
+		require.Eventually(t, func() bool { return do(t, s, 0, "GET", "short") == nil }, 10*time.Second, 2*time.Millisecond)
+
+		require.NoError(t, saver.RestartSaved(bounded(t)))
+		require.Equal(t, "before", do(t, s, 0, "GET", "lock"))
+		require.Equal(t, "2", do(t, s, 0, "HGET", "counts", "C1"))
+		require.Nil(t, do(t, s, 0, "GET", "other"))
+		require.Nil(t, do(t, s, 0, "GET", "short"), "time went on for what was saved")
+		left := do(t, s, 0, "PTTL", "lock").(int64)
+		require.True(t, left > 40_000 && left < 60_000, left)
+		require.Equal(t, []any{int64(0)}, do(t, s, 0, "SCRIPT", "EXISTS", sha))
+
+		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
+		require.NoError(t, saver.Save(bounded(t)))
+		require.NoError(t, s.(Restarter).RestartEmpty(bounded(t)))
+		require.Nil(t, do(t, s, 0, "GET", "lock"))
+		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
+	})
+}
+
 func TestManyAtOnce(t *testing.T) {
 	needRedis(t)
 	guard := startGuard(t)

@@ -34,14 +34,15 @@ func Acquire(ctx, patience context.Context, env impls.Env, lock impls.Lock, way 
 	}
 	waiter := way(env, lock)
 	defer waiter.End()
-	for {
-		last := patience.Err() != nil
+	for last := false; ; {
 		held, err := lock.TryAcquire(ctx)
 		if held || err != nil || last {
 			return held, err
 		}
-		if err := waiter.Wait(patience); err != nil && ctx.Err() != nil {
+		err = waiter.Wait(patience)
+		if err != nil && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
+		last = err != nil || patience.Err() != nil
 	}
 }

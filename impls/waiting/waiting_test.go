@@ -69,7 +69,10 @@ func (s *story) TryAcquire(context.Context) (bool, error) {
 func (s *story) Release(context.Context) (bool, error) { return true, nil }
 func (s *story) Enter(context.Context) error           { s.say("enter"); return nil }
 func (s *story) Leave(_ context.Context, held bool)    { s.say(fmt.Sprint("leave ", held)) }
-func (s *story) RetryAfter() time.Duration             { return s.left }
+func (s *story) WaitedEnough(began time.Time, within time.Duration) bool {
+	return s.Now().Sub(began) >= within
+}
+func (s *story) RetryAfter() time.Duration { return s.left }
 func (s *story) Wakeups(context.Context) (impls.Subscription, error) {
 	s.say("subscribe")
 	return s, s.refuse
@@ -174,6 +177,18 @@ func TestWake(t *testing.T) {
 			assert.True(t, acquire(t, s, "wake"), "it sleeps between tries")
 			assert.Less(t, s.clock, 60*ms)
 		})
+	}
+}
+
+// TestLocksThatMeasure: what the lock says counts, and then it is tried a last time.
+func TestLocksThatMeasure(t *testing.T) {
+	for within, tries := range map[time.Duration]int{time.Second: 6, 5 * time.Second: 26} {
+		s := newStory(t, time.Hour, time.Hour)
+		way := waiting.ByLock(waiting.Sleep(200*time.Millisecond), s, within)
+		held, err := waiting.Acquire(t.Context(), t.Context(), s, s, way)
+		assert.NoError(t, err)
+		assert.False(t, held)
+		assert.InDelta(t, tries, s.tries, 1, within)
 	}
 }
 

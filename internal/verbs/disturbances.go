@@ -207,6 +207,16 @@ func disturbances() map[string]Test {
 			C1 release => ok`,
 			"safe", []string{"C1 acquire: ok", "C1 release: ok"}},
 
+		"wait until half over": {"setnx-expire", `
+			lease 2s
+			clients C1 C2
+			C2 acquire hold before first EXPIRE => held-up
+			C1 acquire hold before first EXPIRE => held-up
+			C2 continue => ok
+			wait until half over => done
+			C1 continue => no`,
+			"wrongful-renew", []string{"C2 acquire: ok", "C1 sends EXPIRE", "C1 acquire: no"}},
+
 		"wait until freed": {"setpx-lua", `
 			lease 1s
 			clients C1 C2
@@ -234,6 +244,28 @@ func disturbances() map[string]Test {
 			C2 acquire => ok`,
 			"double-holder, early-grant", []string{"redis clock-jump: inject", "redis clock-jump: effective", "C2 acquire: no",
 				"redis clock-jump: inject", "redis clock-jump: effective", "C2 acquire: ok"}},
+
+		"server restarts as saved": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release => ok
+			server saves
+			C1 acquire => ok
+			server restarts as saved
+			C2 acquire => ok
+			C1 release => no`,
+			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: inject", "redis restart: effective", "C2 acquire: ok"}},
+
+		"what was saved is there again": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server saves => done
+			server restarts as saved => done
+			C2 acquire => no
+			C1 release => ok`,
+			"safe", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: no", "C1 release: ok"}},
 
 		"server restarts empty": {"setpx-lua", `
 			lease 60s

@@ -28,7 +28,7 @@ func (b *Belief) Skips(step *scenarios.Step) bool {
 		b.skipped = step.Op != history.OpAcquire && (!b.holds || begins && b.Lost.Load()) &&
 			!(step.Op == history.OpRelease && b.unsure)
 		return b.skipped
-	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbGiveUp:
+	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbTimesOut, scenarios.VerbGiveUp:
 		return b.skipped
 	}
 	return false

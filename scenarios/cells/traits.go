@@ -102,7 +102,11 @@ func (t Traits) Lack(script *scenarios.Script) string {
 
 // onServer says whether a verb does something to what lies on the server.
 func onServer(verb scenarios.Verb) bool {
-	return verb == scenarios.VerbServerJump || verb == scenarios.VerbRestart || verb == scenarios.VerbOperator
+	switch verb {
+	case scenarios.VerbServerJump, scenarios.VerbOperator, scenarios.VerbSave, scenarios.VerbRestartSaved, scenarios.VerbRestart:
+		return true
+	}
+	return false
 }
 
 // unsent is what a step waits for an operation to send, if it never does, or "".
@@ -161,7 +165,7 @@ func neededVerb(step scenarios.Step) string {
 	switch step.Verb {
 	case scenarios.VerbClock:
 		return protocol.Skew
-	case scenarios.VerbRestart, scenarios.VerbRefuse, scenarios.VerbLoseReplies:
+	case scenarios.VerbRestart, scenarios.VerbRestartSaved, scenarios.VerbRefuse, scenarios.VerbLoseReplies:
 		return protocol.Reconnect // connections break, and the client must have noticed before the script goes on
 	}
 	switch step.Op {

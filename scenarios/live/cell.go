@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // cell is one lock in one scenario, being run. The script is played by one goroutine.
@@ -41,6 +43,7 @@ type cell struct {
 	otherKey string // of the lock that some are on instead; empty: none is
 
 	clients map[string]*client // by name, the further handles too; complete from the start, and never changed: the taps read it
+	hosts   []*client          // one for each process, those too that a storm starts later
 	ids     atomic.Int64
 	busy    time.Duration // spent in steps that do not wait
 	over    atomic.Bool   // the script has ended: what the clients still do is no part of it
@@ -117,7 +120,9 @@ func (w *World) record(ctx context.Context, cs cells.Case, dir string) (events [
 		clients: map[string]*client{},
 	}
 	for _, name := range cs.Clients() {
-		for _, m := range newClient(c, name, cs.Script.HandlesOf(name)).members {
+		host := newClient(c, name, cs.Script.HandlesOf(name))
+		c.hosts = append(c.hosts, host)
+		for _, m := range host.members {
 			c.clients[m.name] = m
 		}
 	}
@@ -200,9 +205,9 @@ func (c *cell) carryOut(ctx context.Context) (err error) {
 
 // earlyEnd is what a client did wrong that nobody had noticed by the end of the script.
 func (c *cell) earlyEnd() error {
-	for _, name := range c.script.Clients {
-		if err := c.clients[name].early; err != nil {
-			return err
+	for _, host := range c.hosts {
+		if host.early != nil {
+			return host.early
 		}
 	}
 	return nil
@@ -218,9 +223,20 @@ func (c *cell) applicable() error {
 
 // witness records what a tap or a client has seen, as long as the script goes on.
 func (c *cell) witness(e history.Event) {
-	if !c.over.Load() {
-		c.rec.Add(e)
+	if c.over.Load() {
+		return
 	}
+	c.rec.Add(e)
+	if c.storm != nil && c.takes(e) {
+		c.clients[e.Client].notice(storm.Taker)
+	}
+}
+
+// takes says whether a command has made the lock another one.
+func (c *cell) takes(e history.Event) bool {
+	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Detail.Command.Changes, func(ch history.Change) bool {
+		return ch.Key == c.lockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
+	})
 }
 
 // setUp starts the servers, the taps and the clients, and lets every client open its lock.
@@ -350,8 +366,8 @@ func (c *cell) opened(client string) {
 // stopClients ends every client.
 func (c *cell) stopClients() {
 	var wg sync.WaitGroup
-	for _, name := range c.script.Clients {
-		wg.Go(c.clients[name].stop)
+	for _, host := range c.hosts {
+		wg.Go(host.stop)
 	}
 	wg.Wait()
 }
@@ -376,8 +392,8 @@ func (c *cell) readStore(ctx context.Context, lock string, s store) error {
 // close takes down what the cell has set up. The clients are gone by now.
 func (c *cell) close() error {
 	var errs []error
-	for _, name := range c.script.Clients {
-		errs = append(errs, c.clients[name].close())
+	for _, host := range c.hosts {
+		errs = append(errs, host.close())
 	}
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())

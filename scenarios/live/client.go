@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/storm"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -59,6 +60,8 @@ type peer struct {
 	mu    sync.Mutex
 	asked map[int64]*operation // operations sent, by number
 
+	moments chan storm.Moment // a storm that waits for this client's receives them
+
 	watched sync.WaitGroup
 	early   error // it had ended before it was told to, or had broken the protocol
 	killed  error // what went wrong when the process was ended
@@ -84,12 +87,20 @@ type armed struct {
 
 // newClient is a client with its process and the further handles in it.
 func newClient(c *cell, name string, handles []string) *client {
-	p := &peer{asked: map[int64]*operation{}}
+	p := &peer{asked: map[int64]*operation{}, moments: make(chan storm.Moment)}
 	p.members = append(p.members, &client{name: name, cell: c, peer: p, handle: mainHandle})
 	for _, handle := range handles {
 		p.members = append(p.members, &client{name: handle, cell: c, peer: p, handle: handle})
 	}
 	return p.members[0]
+}
+
+// notice tells a storm that waits for it that the client has come to a moment.
+func (p *peer) notice(m storm.Moment) {
+	select {
+	case p.moments <- m:
+	default:
+	}
 }
 
 // start starts the process and brings it to the point where it has opened its locks.

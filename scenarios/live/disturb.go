@@ -142,10 +142,10 @@ func (c *cell) jump(ctx context.Context, s *lockServer, d time.Duration) error {
 	})
 }
 
-// restart restarts the named servers, or all, without their data, and lets every client that can notice it.
-func (c *cell) restart(ctx context.Context, names []string) error {
+// restart restarts the named servers, or all, and lets every client that can notice it.
+func (c *cell) restart(ctx context.Context, names []string, one func(context.Context, *lockServer) error) error {
 	for _, s := range c.named(names) {
-		if err := c.restartEmpty(ctx, s); err != nil {
+		if err := one(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -157,17 +157,45 @@ func (c *cell) restart(ctx context.Context, names []string) error {
 	return nil
 }
 
-// restartEmpty restarts a server without its data while no command is in flight there.
+// restartEmpty restarts a server without its data.
 func (c *cell) restartEmpty(ctx context.Context, s *lockServer) error {
 	restarter, ok := s.Server.(server.Restarter)
 	if !ok {
 		return cells.NotApplicable("%s cannot be restarted", s.Describe())
 	}
-	c.fault(cells.FaultRestart, s.name, history.PhaseInject, "without its data")
-	if err := s.tap.Exclusively(ctx, func() error { return restarter.RestartEmpty(ctx) }); err != nil {
+	return c.restarted(ctx, s, restarter.RestartEmpty, "without its data", "the server answers again, and is empty")
+}
+
+// restartSaved restarts a server with the data that it has saved.
+func (c *cell) restartSaved(ctx context.Context, s *lockServer) error {
+	saver, ok := s.Server.(server.Saver)
+	if !ok {
+		return cells.NotApplicable("%s cannot save its data", s.Describe())
+	}
+	return c.restarted(ctx, s, saver.RestartSaved, "with what it has saved", "the server answers again, with what it had saved")
+}
+
+// restarted restarts a server while no command is in flight there.
+func (c *cell) restarted(ctx context.Context, s *lockServer, restart func(context.Context) error, how, evidence string) error {
+	c.fault(cells.FaultRestart, s.name, history.PhaseInject, how)
+	if err := s.tap.Exclusively(ctx, func() error { return restart(ctx) }); err != nil {
 		return fmt.Errorf("restarting the server: %w", err)
 	}
-	c.fault(cells.FaultRestart, s.name, history.PhaseEffective, "the server answers again, and is empty")
+	c.fault(cells.FaultRestart, s.name, history.PhaseEffective, evidence)
+	return nil
+}
+
+// save has the named servers, or all, keep a copy of their data.
+func (c *cell) save(ctx context.Context, names []string) error {
+	for _, s := range c.named(names) {
+		saver, ok := s.Server.(server.Saver)
+		if !ok {
+			return cells.NotApplicable("%s cannot save its data", s.Describe())
+		}
+		if err := s.tap.Exclusively(ctx, func() error { return saver.Save(ctx) }); err != nil {
+			return fmt.Errorf("saving the server's data: %w", err)
+		}
+	}
 	return nil
 }
 

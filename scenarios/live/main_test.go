@@ -29,6 +29,9 @@ import (
 // role makes the test binary another program: see TestMain.
 const role = "LOCKLAB_TEST_ROLE"
 
+// pids names the directory in which workers leave their process ids.
+const pids = "LOCKLAB_TEST_PIDS"
+
 // TestMain lets one goroutine of toxiproxy be left behind: when a toxic that loses replies is removed from a connection on which a
 // reply is just coming in, toxiproxy waits for ever to hand that reply on.
 func TestMain(m *testing.M) {
@@ -36,6 +39,9 @@ func TestMain(m *testing.M) {
 	case "guard":
 		exitWith(live.GuardMain(os.Stdin, os.Stdout))
 	case "worker":
+		if dir := os.Getenv(pids); dir != "" {
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
+		}
 		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
 	case "odd":
 		exitWith(oddClient(how))

@@ -221,6 +221,19 @@ func (cl *client) letGo(ctx context.Context, inBackground bool) (scenarios.Resul
 	return cl.delivered(ctx, held)
 }
 
+// timeOut waits until the client takes what is held for lost, for a lease at most, and its operation comes to something without.
+func (cl *client) timeOut(ctx context.Context) (scenarios.Result, error) {
+	cl.forget()
+	bound := cl.cell.script.Lease
+	patience, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	result, err := cl.settle(patience)
+	if err != nil && patience.Err() != nil && ctx.Err() == nil {
+		return "", cells.NotApplicable("%s waits for more than %v for what is held", cl.name, bound)
+	}
+	return result, err
+}
+
 // arrives lets go what no operation waits for, and waits until the server has carried it out.
 func (cl *client) arrives(ctx context.Context) (scenarios.Result, error) {
 	held := cl.late

@@ -30,7 +30,7 @@ func (c *cell) step(ctx context.Context, step *scenarios.Step) error {
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
 		return nil
 	}
-	if c.busy > c.script.Lease/4 { // a lease may have ended that should not have
+	if c.busy > c.script.Lease/c.slices() { // a lease may have ended that should not have, or a time-out
 		return cells.Stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
 	}
 	return cells.PremiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
@@ -51,6 +51,14 @@ func (c *cell) inTime(step *scenarios.Step, took time.Duration) error {
 		return cells.Stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
 	}
 	return nil
+}
+
+// slices is into how many parts of its lease a lock may cut it: where there are several servers, it waits a tenth for each.
+func (c *cell) slices() time.Duration {
+	if len(c.servers) > 1 {
+		return 10
+	}
+	return 4
 }
 
 func (c *cell) note(step *scenarios.Step, text string) {
@@ -89,6 +97,11 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 			return "", cells.Undecided("line %d: nothing of %s is held up", step.Line, cl.name)
 		}
 		return cl.letGo(ctx, step.Async)
+	case scenarios.VerbTimesOut:
+		if cl.pending == nil || cl.heldUp == nil {
+			return "", cells.Undecided("line %d: %s waits for nothing that is held", step.Line, cl.name)
+		}
+		return cl.timeOut(ctx)
 	case scenarios.VerbGiveUp:
 		if cl.pending == nil {
 			return "", cells.Undecided("line %d: %s has nothing to give up", step.Line, cl.name)
@@ -101,6 +114,8 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 		return cl.awaitAsked(ctx)
 	case scenarios.VerbWaitExpired:
 		return c.waitExpired(ctx)
+	case scenarios.VerbWaitHalf:
+		return c.waitHalfOver(ctx)
 	case scenarios.VerbWaitFreed:
 		return c.waitFreed(ctx)
 	case scenarios.VerbWaitRenewed:
@@ -110,7 +125,11 @@ func (c *cell) perform(ctx context.Context, cl *client, step *scenarios.Step) (s
 	case scenarios.VerbOperator:
 		return scenarios.ResultDone, c.limitLock(ctx, step.Span.Of(c.script.Lease))
 	case scenarios.VerbRestart:
-		return scenarios.ResultDone, c.restart(ctx, step.Servers)
+		return scenarios.ResultDone, c.restart(ctx, step.Servers, c.restartEmpty)
+	case scenarios.VerbSave:
+		return scenarios.ResultDone, c.save(ctx, step.Servers)
+	case scenarios.VerbRestartSaved:
+		return scenarios.ResultDone, c.restart(ctx, step.Servers, c.restartSaved)
 	}
 	return scenarios.ResultDone, cl.suffer(ctx, step, c.script.Lease)
 }

@@ -38,8 +38,9 @@ type tempest struct {
 	queues   bool            // the lock lets clients have it in the order of asking
 	cutShort <-chan struct{} // closed when the user has had enough
 	began    time.Duration
-	over     chan struct{} // closed when the storm is over: faults end, and clients come to rest
-	asked    atomic.Int64  // operations
+	over     chan struct{}                      // closed when the storm is over: faults end, and clients come to rest
+	asked    atomic.Int64                       // operations
+	offers   map[storm.Moment]chan storm.Strike // who comes to that moment, and suffers from nothing else, may take one
 	goesOn   func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
@@ -52,7 +53,9 @@ func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
 	if goesOn == nil {
 		goesOn = func(time.Duration, int64) {}
 	}
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn}
+	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn, offers: map[storm.Moment]chan storm.Strike{
+		storm.Holder: make(chan storm.Strike), storm.Taker: make(chan storm.Strike),
+	}}
 }
 
 // rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
@@ -79,6 +82,9 @@ func (t *tempest) rage(ctx context.Context) error {
 		try(func(ctx context.Context) error { return t.lives(ctx, i) })
 	}
 	try(t.strikeServer)
+	for moment := range t.offers {
+		try(func(ctx context.Context) error { return t.offer(ctx, moment) })
+	}
 	cut := t.wait(ctx)
 	close(t.over)
 	wg.Wait()

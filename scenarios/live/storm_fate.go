@@ -21,8 +21,12 @@ import (
 // when it returns.
 func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *storm.Strike, err error) {
 	for _, s := range t.plan.Of(cl.name) {
-		if !t.until(ctx, s.At) {
-			break
+		ready, err := t.await(ctx, cl, s.At)
+		if err != nil {
+			return nil, err
+		}
+		if !ready {
+			return nil, nil
 		}
 		if s.Kind == storm.Crash {
 			return &s, t.crash(ctx, cl, all, s)
@@ -31,11 +35,67 @@ func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *s
 			return nil, err
 		}
 	}
-	select {
-	case <-t.over:
-	case <-ctx.Done():
+	_, err = t.await(ctx, cl, t.plan.For)
+	return nil, err
+}
+
+// await waits for a time of the storm. Meanwhile the client may take the lock, and with it what is meant for whoever does. It returns
+// false if the storm is over before.
+func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool, error) {
+	timer := time.NewTimer(t.began + at - t.cell.world.since())
+	defer timer.Stop()
+	for {
+		var moment storm.Moment
+		select {
+		case <-timer.C:
+			return true, nil
+		case <-t.over:
+			return false, nil
+		case <-ctx.Done():
+			return false, nil
+		case moment = <-cl.moments:
+		}
+		select {
+		case s := <-t.offers[moment]:
+			t.awaitMore(ctx, cl, s)
+			t.pause(ctx, s.After)
+			if err := t.strike(ctx, cl, s); err != nil {
+				return false, err
+			}
+		default: // nothing is meant for it just now
+		}
 	}
-	return nil, nil
+}
+
+// awaitMore waits until further servers, too, have given a taker the lock, as long as they do so at once.
+func (t *tempest) awaitMore(ctx context.Context, cl *client, s storm.Strike) {
+	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/4)
+	defer cancel()
+	for range s.Nth - 1 {
+		select {
+		case m := <-cl.moments:
+			if m == storm.Holder {
+				return
+			}
+		case <-atOnce.Done():
+			return
+		}
+	}
+}
+
+// offer offers the strikes for a moment, one after the other, to whoever comes to it.
+func (t *tempest) offer(ctx context.Context, moment storm.Moment) error {
+	for _, s := range t.plan.Of(string(moment)) {
+		if !t.until(ctx, s.At) {
+			return nil
+		}
+		select {
+		case t.offers[moment] <- s:
+		case <-t.over:
+		case <-ctx.Done():
+		}
+	}
+	return nil
 }
 
 // strike lets a fault begin, last and end.
@@ -68,14 +128,14 @@ func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error 
 	return spoilt(cl.reconnect(ctx, broken))
 }
 
-// hit names the servers whose links a strike disturbs: each of several with even odds, by the bits of its moment; nil: all.
+// hit names the servers whose links a strike disturbs; nil: all there are.
 func (t *tempest) hit(s storm.Strike) (names []string) {
-	if len(t.cell.servers) == 1 {
+	servers := t.cell.servers
+	if len(servers) == 1 {
 		return nil
 	}
-	bits := s.At / time.Microsecond
-	for i, server := range t.cell.servers {
-		if bits>>i&1 == 1 {
+	for i, server := range servers {
+		if s.Hits(i, len(servers)) {
 			names = append(names, server.name)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,6 +121,23 @@ func TestAStuckLockIsCaught(t *testing.T) {
 	require.Empty(t, cell.Failure)
 	require.NotNil(t, cell.Storm.First, "%v", cell.Verdict)
 	assert.Equal(t, checker.StuckLock, cell.Storm.First.Name)
+}
+
+// TestAStormLeavesNoProcess: those end with it, too, that came in the place of others.
+func TestAStormLeavesNoProcess(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(pids, dir)
+	s := openStage(t, nil)
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []storm.Kind{storm.Crash}})
+	require.Empty(t, s.Run(t.Context(), cs).Failure)
+	started, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Greater(t, len(started), 2, "somebody has crashed")
+	for _, entry := range started {
+		pid, err := strconv.Atoi(entry.Name())
+		require.NoError(t, err)
+		assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "process %d is still there", pid)
+	}
 }
 
 // TestAStormIsCutShort: what it showed counts; that it showed nothing does not. Nothing is left behind.

@@ -98,6 +98,7 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 		return got, err
 	}
 	got = true
+	u.cl.notice(storm.Holder)
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
 		if u.cl.Lost.Load() {

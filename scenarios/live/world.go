@@ -200,7 +200,9 @@ func (w *World) counter(prefix string) (addr, key string) {
 
 // lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
 func (w *World) lacks(script *scenarios.Script, traits cells.Traits) string {
-	restarts := func(step scenarios.Step) bool { return step.Verb == scenarios.VerbRestart }
+	restarts := func(step scenarios.Step) bool {
+		return step.Verb == scenarios.VerbRestart || step.Verb == scenarios.VerbRestartSaved || step.Verb == scenarios.VerbSave
+	}
 	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
 		return "a server at an address is never restarted"
 	}

@@ -39,6 +39,8 @@ type deed struct {
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
 	spoilt   bool // a fault struck one of its requests
+	waits    bool // an acquire that was refused, and tried again
+	endless  bool // a release that its user gave up, though nothing held it up
 }
 
 // tale is a trace, taken apart.
@@ -61,7 +63,9 @@ func newTale(t *explore.Trace) *tale {
 		case history.KindFinal, history.KindEnd:
 			out.epilogue = append(out.epilogue, e)
 		default:
-			rest = append(rest, e)
+			if !resumes(e) {
+				rest = append(rest, e)
+			}
 		}
 	}
 	r := &reader{rest: rest, deeds: map[int64]*deed{}, open: map[int]*deed{}, deaf: map[int]bool{}}
@@ -75,17 +79,60 @@ func newTale(t *explore.Trace) *tale {
 			out.beats = append(out.beats, b)
 		}
 	}
-	out.beats = withoutEcho(out.beats)
+	out.beats = withSaves(withoutEcho(out.beats))
 	for who, d := range r.open {
-		d.ending = who < len(t.Ending) && t.Ending[who]
+		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
 }
 
-// isTrial says whether a fresh client begins to try.
-func isTrial(b *beat) bool {
-	return b.kind == explore.StepCall && b.events[0].Detail != nil && b.events[0].Detail.Bound > 0
+// resumes says whether an event is that a client goes on which stood still: its next step says as much.
+func resumes(e history.Event) bool {
+	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover
 }
+
+// goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
+// end is no reason to let it.
+func (t *tale) goesOnBeside(who int, d *deed) bool {
+	for _, b := range slices.Backward(t.beats) {
+		switch {
+		case b.deed == d:
+			return false
+		case b.who == who && b.deed == nil && b.kind == explore.StepServe:
+			return true
+		}
+	}
+	return false
+}
+
+// save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
+const save explore.StepKind = "save"
+
+// withSaves has each server that will fail over save its data, right before the writes that are to be lost.
+func withSaves(beats []*beat) []*beat {
+	for i := len(beats) - 1; i >= 0; i-- {
+		if !strikes(beats[i], explore.FailOver) {
+			continue
+		}
+		server, lost := beats[i].server, beats[i].step.Lost
+		for k := i - 1; k >= 0; k-- {
+			written := beats[k]
+			if written.server != server || !written.changes {
+				continue
+			}
+			if lost--; lost == 0 {
+				saved := &beat{kind: save, step: &explore.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
+				beats = slices.Insert(beats, k, saved)
+				i++
+				break
+			}
+		}
+	}
+	return beats
+}
+
+// isTrial says whether a fresh client begins to try.
+func isTrial(b *beat) bool { return b.kind == explore.StepCall && b.step.Fresh }
 
 // withoutEcho takes out the reply that comes with an operation's return: they are one.
 func withoutEcho(beats []*beat) []*beat {
@@ -127,9 +174,14 @@ func (r *reader) read(step *explore.Step) *beat {
 		b.deed = &deed{op: step.Op}
 		r.deeds[step.ID], r.open[step.Client] = b.deed, b.deed
 	case explore.StepReturn:
+		if step.Retries {
+			r.open[step.Client].waits = true
+			return nil
+		}
 		b.events = r.take(history.KindReturn)
 		b.deed = r.open[step.Client]
 		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome
+		b.deed.endless = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case explore.StepServe, explore.StepArrive:
 		b.events = r.take(history.KindCommand)
@@ -153,7 +205,7 @@ func (r *reader) read(step *explore.Step) *beat {
 	case explore.StepNotice:
 		b.events = r.take(history.KindLost, history.KindValid)
 	case explore.StepExpire:
-		b.deed = r.open[step.Client]
+		r.timedOut(b)
 	default:
 		return nil
 	}
@@ -169,6 +221,19 @@ func (r *reader) served(b *beat) {
 	b.deed, b.request = d, len(d.requests)
 	d.requests = append(d.requests, b.step)
 	d.changed = d.changed || b.changes
+}
+
+// timedOut notes what an operation has stopped waiting for.
+func (r *reader) timedOut(b *beat) {
+	b.server = nowhere
+	if b.step.Beside || r.deaf[b.step.Client] {
+		return
+	}
+	b.deed = r.open[b.step.Client]
+	if b.step.Request != nil {
+		b.deed.requests = append(b.deed.requests, b.step)
+	}
+	b.request = len(b.deed.requests) - 1
 }
 
 func (r *reader) struck(b *beat) {
@@ -208,6 +273,15 @@ func counts(step *explore.Step) bool {
 
 func namesKey(command []string) bool {
 	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
+}
+
+// change is what a command has done to the lock.
+func (b *beat) change() (history.Change, bool) {
+	changes := b.events[0].Detail.Command.Changes
+	if len(changes) == 0 {
+		return history.Change{}, false
+	}
+	return changes[0], true
 }
 
 // changes says whether a command may have changed what is on its server. A script with several keys may change those that are not

@@ -31,11 +31,34 @@ func (t *tale) prune() {
 	}
 	for _, b := range slices.Backward(t.beats) {
 		d := b.deed
-		if b.kind != explore.StepCall || d.changed || d.spoilt || d.returned && d.outcome != history.No {
+		if b.kind != explore.StepCall || d.spoilt || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
 			continue
 		}
 		t.without(func(b *beat) bool { return b.deed == d })
 	}
+}
+
+// unnoticed says whether an operation took back all that it did, before anybody could meet it.
+func (t *tale) unnoticed(d *deed) bool {
+	first, last := map[int]int{}, map[int]int{} // of what it did to each server
+	for i, b := range t.beats {
+		if b.deed != d || !b.changes {
+			continue
+		}
+		if _, known := first[b.server]; !known {
+			first[b.server] = i
+		}
+		last[b.server] = i
+	}
+	for server, from := range first {
+		met := func(b *beat) bool { return b.kind == explore.StepTime || b.server == server && b.deed != d }
+		took, tookKnown := t.beats[from].change()
+		gave, gaveKnown := t.beats[last[server]].change()
+		if !tookKnown || !gaveKnown || took.Before.Exists() || gave.After.Exists() || slices.ContainsFunc(t.beats[from:last[server]], met) {
+			return false
+		}
+	}
+	return d.returned
 }
 
 func isOfData(name checker.Name) bool {

@@ -30,8 +30,11 @@ func (r Race) Parsed() (*scenarios.Script, error) {
 	return scenarios.Parse(r.Name()+".lab", []byte(text))
 }
 
-// bounds are tried in this order; the first in which a lock breaks will do.
-func bounds() []explore.Config {
+// bounds are tried in this order; the first in which a lock breaks will do. Three servers are the fewest of which a majority is not all.
+func bounds(lock impls.Spec) []explore.Config {
+	if lock.Servers > 1 {
+		return []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+	}
 	return []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 2, Rounds: 2}, {Clients: 3, Rounds: 1}}
 }
 
@@ -49,7 +52,7 @@ func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, 
 	if worst != nil {
 		races = append(races, *worst)
 	}
-	for _, f := range playable() {
+	for _, f := range explore.Faults() {
 		var alone explore.Budget
 		alone[f] = 1
 		trace, err := first(ctx, lock, alone, 1, limit)
@@ -66,7 +69,7 @@ func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, 
 // First is the first race of a lock when two faults of any kinds may strike; nil: there is none.
 func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, error) {
 	var budget explore.Budget
-	for _, f := range playable() {
+	for _, f := range explore.Faults() {
 		budget[f] = 1
 	}
 	trace, err := first(ctx, lock, budget, 2, limit)
@@ -76,14 +79,9 @@ func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, e
 	return &Race{Lock: lock, Faults: All, Trace: trace}, nil
 }
 
-// playable are the faults that a script can force.
-func playable() []explore.Fault {
-	return slices.DeleteFunc(explore.Faults(), func(f explore.Fault) bool { return f == explore.FailOver })
-}
-
 // first explores within growing bounds until the lock breaks.
 func first(ctx context.Context, lock impls.Spec, budget explore.Budget, most int, limit explore.Config) (*explore.Trace, error) {
-	for _, config := range bounds() {
+	for _, config := range bounds(lock) {
 		config.Lock, config.Budget, config.MostFaults = lock, budget, most
 		config.States, config.Time, config.Memory, config.Only = limit.States, limit.Time, limit.Memory, limit.Only
 		found, err := explore.Explore(ctx, config)

@@ -14,6 +14,7 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 		traps = append(traps, w.trap(do, request, before))
 	}
 	var held *beat // the beat after which it has been stopped
+	var since int  // its place
 	for i, b := range w.beats {
 		if b.deed != d {
 			continue
@@ -23,6 +24,10 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
 		case strikes(b, explore.LostReply):
 			traps = append(traps, w.lostReply(b))
+		case b.kind == explore.StepExpire:
+			add(w.missed(b), d.requests[b.request], d.requests[:b.request])
+		case held != nil && b.kind == explore.StepServe && w.breaksOff(since, i):
+			add(scenarios.HoldReply, d.requests[b.request-1], d.requests[:b.request-1])
 		case held != nil && b.kind == explore.StepServe:
 			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
 		case held != nil && len(d.requests) > 0 && b.kind != explore.StepFault:
@@ -34,13 +39,25 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 		}
 		held = nil
 		if interrupted(w.beats, i) && (!strikes(b, explore.LostReply, explore.LateRequest) || w.goesOn(b)) {
-			held = b
+			held, since = b, i
 		}
 	}
 	if held != nil {
 		traps = append(traps, w.unfinished(d, held))
 	}
 	return traps
+}
+
+// breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
+// request before, to another server.
+func (w *writer) breaksOff(since, i int) bool {
+	b := w.beats[i]
+	if b.request == 0 || b.deed.requests[b.request-1].Server == b.server {
+		return false
+	}
+	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool {
+		return strikes(fault, explore.Restart, explore.FailOver) && fault.server == b.server
+	})
 }
 
 // last is the request that the operation has sent last, at a beat that is none itself.
@@ -58,6 +75,17 @@ func (w *writer) lostReply(b *beat) scenarios.Trap {
 		do = scenarios.HoldReply
 	}
 	return w.trap(do, b.deed.requests[b.request], b.deed.requests[:b.request])
+}
+
+// missed is how a request is stopped that its client will wait for too long.
+func (w *writer) missed(b *beat) scenarios.Action {
+	answered := slices.ContainsFunc(w.beats, func(served *beat) bool {
+		return served.kind == explore.StepServe && served.deed == b.deed && served.request == b.request
+	})
+	if answered {
+		return scenarios.HoldReply
+	}
+	return scenarios.HoldRequest
 }
 
 // copied says whether the request at a beat is sent twice.

@@ -1,21 +1,27 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
 )
 
-// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows.
+// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows. By
+// its lease a lock on several servers measures how long it waits for one of them.
 const (
-	longLease  = 30 * time.Second
-	shortLease = 2 * time.Second
+	longLease   = 30 * time.Second
+	middleLease = 10 * time.Second
+	shortLease  = 2 * time.Second
 )
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
@@ -26,7 +32,7 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	w := &writer{tale: told, lock: lock, out: &scenarios.Script{
 		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}}
+	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
@@ -54,7 +60,7 @@ func title(t *explore.Trace) string {
 
 func about(t *explore.Trace) []string {
 	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
-	for _, name := range t.Faults {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(t.Faults))) {
 		if fault, ok := explore.FaultByName(name); ok {
 			lines = append(lines, fmt.Sprintf("%s: %s.", name, fault.Meaning()))
 		}
@@ -76,10 +82,10 @@ type writer struct {
 	open    map[int]*telling
 	paused  map[int]bool
 	dead    map[int]bool
-	late    map[int]bool // something of the client is held that it has given up, or a copy
-	touched time.Duration
-	locked  bool // there is a lock whose lease has not been waited for
-	short   bool // a lease has to end
+	late    map[int]bool          // something of the client is held that it has given up, or a copy
+	touched map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
+	saved   map[int]time.Duration // the same of what servers have saved
+	short   bool                  // a lease has to end
 }
 
 func (w *writer) write() error {
@@ -92,11 +98,18 @@ func (w *writer) write() error {
 	for who := range w.trace.Clients {
 		w.close(who)
 	}
-	w.out.Lease = longLease
-	if w.short {
-		w.out.Lease = shortLease
-	}
+	w.out.Lease = w.lease()
 	return nil
+}
+
+func (w *writer) lease() time.Duration {
+	switch {
+	case !w.short:
+		return longLease
+	case w.out.Servers > 0:
+		return middleLease
+	}
+	return shortLease
 }
 
 func (w *writer) tell(i int, b *beat) error {
@@ -109,7 +122,10 @@ func (w *writer) tell(i int, b *beat) error {
 	case explore.StepArrive:
 		return w.arrive(b)
 	case explore.StepExpire:
-		return fmt.Errorf("the client's own time-out ends a wait, which a script does not order")
+		return w.timeOut(i, b)
+	case save:
+		w.save(b)
+		return nil
 	}
 	w.touch(b)
 	if b.deed == nil {
@@ -121,9 +137,12 @@ func (w *writer) tell(i int, b *beat) error {
 
 // touch notes when a lock got its lease.
 func (w *writer) touch(b *beat) {
-	if b.changes && b.server >= 0 {
-		w.touched = b.step.At
-		w.locked = slices.ContainsFunc(b.step.After, history.State.Exists)
+	if !b.changes || b.server < 0 {
+		return
+	}
+	delete(w.touched, b.server)
+	if b.step.After[b.server].Exists() {
+		w.touched[b.server] = b.step.At
 	}
 }
 
@@ -132,9 +151,14 @@ func (w *writer) act(i int, b *beat) error {
 	t := w.open[b.who]
 	switch {
 	case t == nil || t.deed != b.deed:
+		if b.deed.waits && slices.Contains(w.trace.Anomalies, checker.Unfair) && len(w.traps(b.deed)) > 0 {
+			return errors.New("who is held on the wire while it waits for its turn does not count as overtaken")
+		}
 		w.begin(i, b)
 	case t.stop && interruptedBefore(w.beats, i):
-		w.resume(b.who)
+		if !w.tooLate(i) {
+			w.resume(b.who)
+		}
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
 		w.came(b.who, i)
 	}
@@ -146,9 +170,18 @@ func (w *writer) act(i int, b *beat) error {
 
 func (w *writer) begin(i int, b *beat) {
 	w.resume(b.who)
-	traps := w.traps(b.deed)
 	w.open[b.who] = &telling{deed: b.deed}
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: traps})
+	if b.deed.endless { // by itself
+		w.step(b.who, scenarios.Step{
+			Verb: scenarios.VerbOp, Op: b.deed.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
+		})
+		return
+	}
+	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: w.traps(b.deed)}
+	if b.deed.waits {
+		step.Within = scenarios.Span{Fixed: time.Minute} // longer than anything takes here
+	}
+	w.step(b.who, step)
 	w.came(b.who, i)
 }
 
@@ -169,7 +202,7 @@ func (w *writer) came(who, i int) {
 func (w *writer) stops(d *deed, i int) bool {
 	for k := i; k < len(w.beats); k++ {
 		b := w.beats[k]
-		if b.deed == d && (interrupted(w.beats, k) || strikes(b, explore.LostReply, explore.LateRequest)) {
+		if b.deed == d && (interrupted(w.beats, k) || b.kind == explore.StepExpire || strikes(b, explore.LostReply, explore.LateRequest)) {
 			return true
 		}
 	}
@@ -195,11 +228,28 @@ func (w *writer) pass(i int, b *beat) {
 	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
 		return // who tries in the end waits by itself; or more of it passes
 	}
-	if w.lock.Leaseless || !w.locked || b.step.At+b.step.Passed-w.touched < w.trace.Lease {
+	before := len(w.touched)
+	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
+	switch {
+	case w.lock.Leaseless:
+		return
+	case len(w.touched) == before:
+		w.age(i, b)
 		return
 	}
-	w.locked, w.short = false, true
+	w.short = true
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
+}
+
+// age lets a good part of a lease pass, where it matters that somebody adds to what is left.
+func (w *writer) age(i int, b *beat) {
+	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
+	next := w.beats[i+1]
+	if next.deed == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
+		return
+	}
+	w.short = true
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitHalf})
 }
 
 // beside tells what runs beside the operations: a lease is prolonged.
@@ -214,14 +264,10 @@ func (w *writer) beside(b *beat) {
 
 // befall tells a fault.
 func (w *writer) befall(i int, b *beat) error {
-	who := b.who
-	var servers []string
-	if w.out.Servers > 0 && b.server >= 0 {
-		servers = scenarios.ServerNames(w.out.Servers)[b.server : b.server+1]
-	}
+	who, servers := b.who, w.serversOf(b)
 	switch b.step.Fault {
 	case explore.Pause:
-		if w.open[who] == nil || w.lock.Renews {
+		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
 			w.paused[who] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
@@ -239,19 +285,45 @@ func (w *writer) befall(i int, b *beat) error {
 		w.late[who] = true
 		return w.act(i, b)
 	case explore.ClockAhead:
-		w.clock(who, 1.5)
+		w.clock(who, w.skew())
 	case explore.ClockBehind:
-		w.clock(who, -1.5)
+		w.clock(who, -w.skew())
 	case explore.ServerJump:
-		w.locked = false
+		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
 	case explore.Restart:
-		w.locked = false
+		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case explore.FailOver:
-		return fmt.Errorf("a script cannot let a server fail over")
+		delete(w.touched, b.server)
+		if at, locked := w.saved[b.server]; locked {
+			w.touched[b.server] = at
+		}
+		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
 	return nil
+}
+
+// serversOf names the server of a beat, where there are several.
+func (w *writer) serversOf(b *beat) []string {
+	if w.out.Servers == 0 || b.server < 0 {
+		return nil
+	}
+	return scenarios.ServerNames(w.out.Servers)[b.server : b.server+1]
+}
+
+// save has a server keep a copy of its data.
+func (w *writer) save(b *beat) {
+	delete(w.saved, b.server)
+	if at, locked := w.touched[b.server]; locked {
+		w.saved[b.server] = at
+	}
+	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.serversOf(b)})
+}
+
+// skew is by how many leases a wrong clock is wrong.
+func (w *writer) skew() float64 {
+	return math.Round(10*float64(w.trace.Skew)/float64(w.trace.Lease)) / 10
 }
 
 func (w *writer) clock(who int, leases float64) {
@@ -282,6 +354,33 @@ func (w *writer) lose(i int, b *beat) error {
 	return nil
 }
 
+// timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
+func (w *writer) timesOut(d *deed, i int) bool {
+	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == explore.StepExpire && b.deed == d })
+}
+
+// tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
+func (w *writer) tooLate(i int) bool {
+	for _, b := range w.beats[i+1:] {
+		if b.deed == w.beats[i].deed {
+			return b.kind == explore.StepExpire
+		}
+	}
+	return false
+}
+
+// timeOut lets a client go on that has waited too long.
+func (w *writer) timeOut(i int, b *beat) error {
+	if b.deed == nil {
+		return fmt.Errorf("what runs beside the operations waits for too long")
+	}
+	w.late[b.who] = w.missed(b) == scenarios.HoldRequest
+	w.resume(b.who)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
+	w.came(b.who, i+1)
+	return nil
+}
+
 // goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
 // also when it is given up.
 func (w *writer) goesOn(b *beat) bool {
@@ -303,9 +402,9 @@ func (w *writer) arrive(b *beat) error {
 	return nil
 }
 
-// tellTrial has a fresh client try for longer than any lease lasts.
+// tellTrial has a fresh client try for longer than any lease lasts, where it is to find the lock stuck.
 func (w *writer) tellTrial() {
-	if len(w.trial) == 0 {
+	if len(w.trial) == 0 || !slices.Contains(w.trace.Anomalies, checker.StuckLock) {
 		return
 	}
 	for who := range w.trace.Clients {

@@ -233,7 +233,7 @@ func (c *cell) fault(name, target string, phase history.Phase, what string) {
 // holdsCopies says whether a script does what only the live world knows.
 func holdsCopies(script *scenarios.Script) bool {
 	return slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
-		return step.Verb == scenarios.VerbArrives ||
+		return step.Verb == scenarios.VerbArrives || step.Verb == scenarios.VerbTimesOut ||
 			slices.ContainsFunc(step.Traps, func(t scenarios.Trap) bool { return t.Do == scenarios.HoldCopy })
 	})
 }

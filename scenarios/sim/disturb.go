@@ -127,17 +127,17 @@ func (c *cell) jumpClock(names []string, d time.Duration) error {
 	return nil
 }
 
-// restart restarts the named servers, or all, without their data. All connections to them break.
-func (c *cell) restart(names []string) {
+// restart restarts the named servers, or all. All connections to them break.
+func (c *cell) restart(names []string, restart func(*server), how, evidence string) {
 	for _, s := range c.named(names) {
-		c.fault(cells.FaultRestart, s.name, history.PhaseInject, "without its data")
-		s.restart()
+		c.fault(cells.FaultRestart, s.name, history.PhaseInject, how)
+		restart(s)
 		for _, p := range c.peers {
 			for _, l := range p.linksTo(s) {
 				l.breakAll(c)
 			}
 		}
-		c.fault(cells.FaultRestart, s.name, history.PhaseEffective, "the server answers again, and is empty")
+		c.fault(cells.FaultRestart, s.name, history.PhaseEffective, evidence)
 	}
 }
 

@@ -72,7 +72,8 @@ func (cl *client) carryOut(ctx process.Context, lock impls.Lock, op *operation, 
 	return worked(task.Under(lock).Do(ctx.Ctx(), cl.data.Work))
 }
 
-// acquire tries for some time, which is real: a client whose clock is wrong is to wait no longer and no shorter for it.
+// acquire tries for some time, which is real unless the lock measures it: a client whose clock is wrong is to wait no longer and no shorter
+// for it.
 func (cl *client) acquire(ctx process.Context, lock impls.Lock, op *operation, within time.Duration) (bool, error) {
 	way, why := waiting.For(cl.cell.world.cfg.Wait, lock)
 	if why != "" {
@@ -82,6 +83,9 @@ func (cl *client) acquire(ctx process.Context, lock impls.Lock, op *operation, w
 	env := cl.proc.Env(cl.name)
 	if within == 0 {
 		return waiting.Acquire(ctx.Ctx(), ended(), env, lock, way)
+	}
+	if timed, ok := lock.(impls.SelfTimed); ok {
+		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, cl.paced(waiting.ByLock(way, timed, within)))
 	}
 	patience, timer := ctx.Fork()
 	cl.cell.after(within, func() { cl.expire(timer) })

@@ -20,6 +20,7 @@ const labConn = 0
 type server struct {
 	name   string // "redis", or S1 and so on where there are several; "resource"
 	model  *redis.Server
+	saved  *redis.Server // a copy of it; nil: there is none
 	ahead  time.Duration // how far its clock has jumped
 	watch  func(key string) bool
 	queued map[int]*queue // by connection, between MULTI and EXEC
@@ -56,6 +57,15 @@ func (s *server) restart() {
 	s.model.Restart(false)
 	s.starts++
 	s.queued, s.subs = map[int]*queue{}, nil
+}
+
+// restartSaved starts the server anew, with the data that it has saved. For these time has gone on, too.
+func (s *server) restartSaved() {
+	now := s.model.Now()
+	s.restart()
+	s.model, s.saved = s.saved, nil
+	s.model.Restart(true)
+	s.model.Advance(now - s.model.Now())
 }
 
 // hangUp ends a connection, after what is under way on it.

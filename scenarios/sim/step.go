@@ -68,6 +68,8 @@ func (c *cell) perform(cl *client, step *scenarios.Step) (scenarios.Result, erro
 		return cl.giveUp()
 	case scenarios.VerbWaitExpired:
 		return c.waitExpired()
+	case scenarios.VerbWaitHalf:
+		return c.waitHalfOver()
 	case scenarios.VerbWaitFreed:
 		return c.waitFreed()
 	case scenarios.VerbWaitRenewed:
@@ -77,7 +79,15 @@ func (c *cell) perform(cl *client, step *scenarios.Step) (scenarios.Result, erro
 	case scenarios.VerbOperator:
 		return scenarios.ResultDone, c.limitLock(step.Span.Of(lease))
 	case scenarios.VerbRestart:
-		c.restart(step.Servers)
+		c.restart(step.Servers, (*server).restart, "without its data", "the server answers again, and is empty")
+		return scenarios.ResultDone, nil
+	case scenarios.VerbSave:
+		for _, s := range c.named(step.Servers) {
+			s.saved = s.model.Clone()
+		}
+		return scenarios.ResultDone, nil
+	case scenarios.VerbRestartSaved:
+		c.restart(step.Servers, (*server).restartSaved, "with what it has saved", "the server answers again, with what it had saved")
 		return scenarios.ResultDone, nil
 	}
 	return scenarios.ResultDone, cl.suffer(step)

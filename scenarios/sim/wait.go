@@ -24,7 +24,7 @@ func (c *cell) waitExpired() (scenarios.Result, error) {
 		states := c.states(c.servers)
 		granted, ok := c.rec.LastTouch(c.lockKey)
 		if !ok {
-			return "", cells.Undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
+			return "", c.untouched()
 		}
 		if states.Locked() == 0 {
 			return scenarios.ResultExpired, nil
@@ -45,6 +45,19 @@ func (c *cell) waitExpired() (scenarios.Result, error) {
 			return "", err
 		}
 	}
+}
+
+// waitHalfOver waits until half the lease of the last grant has passed: whoever prolongs it then adds to it.
+func (c *cell) waitHalfOver() (scenarios.Result, error) {
+	granted, ok := c.rec.LastTouch(c.lockKey)
+	if !ok {
+		return "", c.untouched()
+	}
+	return scenarios.ResultDone, c.pass(max(0, granted+c.script.Lease/2-c.now))
+}
+
+func (c *cell) untouched() error {
+	return cells.Undecided("nothing that anybody did has reached the lock's key %s", c.lockKey)
 }
 
 // waitFreed waits until the key is gone from a majority of the servers, for two leases at most.

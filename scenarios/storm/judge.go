@@ -132,7 +132,7 @@ func (c Creed) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) st
 	case checker.NoReturn:
 		return r.slowed(a)
 	case checker.StuckLock:
-		if what := r.beingReleased(a); what != "" || c.Broken {
+		if what := r.beingReleased(a); what != "" {
 			return what
 		}
 		return r.splitVotes(a)
@@ -229,11 +229,11 @@ func (r *record) late(a checker.Anomaly) string {
 	return fmt.Sprintf("it came late, and %s had given up the acquire that sent it", client)
 }
 
-// slowed excuses a release that did not return while the machine stood still for much of its time: faults the checker has excluded.
+// slowed excuses an operation that did not return while the machine stood still for much of its time: faults the checker has excluded.
 func (r *record) slowed(a checker.Anomaly) string {
 	called := r.events[a.Events[0]].At
 	if hindered, what := r.hindered(a.Clients[0], called, a.At); hindered >= (a.At-called)/4 {
-		return fmt.Sprintf("%s's release was hindered for %v (%s)", a.Clients[0], hindered.Round(time.Millisecond), what)
+		return fmt.Sprintf("%s's %v was hindered for %v (%s)", a.Clients[0], r.events[a.Events[0]].Op, hindered.Round(time.Millisecond), what)
 	}
 	return ""
 }

@@ -34,13 +34,18 @@ type Plan struct {
 type Strike struct {
 	At     time.Duration // since the storm began
 	For    time.Duration // zero: it is over at once
-	Client string        // empty: it strikes the server
+	Client string        // empty: it strikes the server; a Moment: whoever comes to that next, and suffers from nothing else
 	Kind   Kind
 
 	Side  scenarios.Side // of a partition
+	Links uint8          // where there are several servers, those whose links are disturbed: a bit for each; none: all
 	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
 	Rate  float64        // of a clock
 	Each  time.Duration  // of a delay, each way
+	// After its moment it waits for so long.
+	After time.Duration
+	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, the last.
+	Nth int
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
 	Traps []scenarios.Trap
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
@@ -48,6 +53,15 @@ type Strike struct {
 	// Down is the time from a crash to the next client in its place.
 	Down time.Duration
 }
+
+// Moment is when a strike hits that is for whoever comes to it next. It stands in the place of the client's name.
+type Moment string
+
+// The moments.
+const (
+	Holder Moment = "holder" // it has been told that it has the lock
+	Taker  Moment = "taker"  // a server has given it the lock, and it cannot know that yet
+)
 
 // Patience is how long a breakpoint waits for its request.
 func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
@@ -61,6 +75,8 @@ func New(params Params) *Plan {
 	for i := range params.Clients {
 		p.strikeClient(i)
 	}
+	p.strikeMoment(Holder)
+	p.strikeMoment(Taker)
 	p.strikeServer()
 	slices.SortStableFunc(p.Strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return p
@@ -172,14 +188,14 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 	case Crash:
 		p.drawCrash(d, &s)
 	case Partition:
-		s.For = d.either(p.Lease, 0.5)
+		s.For, s.Links = d.either(p.Lease, 0.5), d.links()
 		s.Side = []scenarios.Side{scenarios.BothWays, scenarios.Requests, scenarios.Replies}[d.IntN(3)]
 	case Refuse:
-		s.For = d.either(p.Lease, 0.2)
+		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
 	case Delay:
-		s.For, s.Each = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15)
+		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case ReplyLost:
-		s.For = d.between(p.Lease, 0.1, 0.45)
+		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
 	case Hold:
 		s.For = d.either(p.Lease, 0.7)
 		s.Traps = d.traps([]scenarios.Action{scenarios.HoldRequest, scenarios.HoldRequest, scenarios.HoldReply}[d.IntN(3)])
@@ -197,6 +213,15 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		}
 	}
 	return s
+}
+
+// links draws, with even odds, all links or some of them.
+func (d dice) links() uint8 {
+	some := uint8(d.IntN(1 << 8))
+	if d.IntN(2) == 0 {
+		return 0
+	}
+	return some
 }
 
 // drawCrash lets a client die at any time, or just when it has sent something: then its last request is late, or does not arrive at
@@ -228,6 +253,39 @@ func (d dice) traps(do scenarios.Action) []scenarios.Trap {
 		traps = append(traps, scenarios.Trap{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: commands[i]}})
 	}
 	return traps
+}
+
+// strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease
+// and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began.
+func (p *Plan) strikeMoment(m Moment) {
+	d := p.dice(string(m))
+	var kinds []Kind
+	for _, kind := range []Kind{Pause, Refuse, ReplyLost} {
+		if slices.Contains(p.Faults, kind) && (kind == Pause || m == Holder) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return
+	}
+	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.5, 2) {
+		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
+		if s.Kind == Pause {
+			s.For = d.between(p.Lease, 1.3, 1.8)
+		} else {
+			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
+		}
+		if m == Taker {
+			s.Nth = []int{1, 3, 4, 5}[d.IntN(4)] // the first, or so many that the rest is no majority
+		}
+		if at+s.After+s.For > p.For {
+			return
+		}
+		p.Strikes = append(p.Strikes, s)
+		if m == Holder { // one at a time; of takers, few can be hit so that it matters
+			at += s.After + s.For
+		}
+	}
 }
 
 // strikeServer draws the faults of the server, which are rare: each spoils all that was going on.
@@ -275,8 +333,17 @@ func (s Strike) String() string {
 	for _, trap := range s.Traps {
 		add("%s", trap)
 	}
+	if s.After > 0 {
+		add("after %v", s.After)
+	}
+	if s.Nth > 1 {
+		add("at %d of several servers", s.Nth)
+	}
 	if s.Side != scenarios.BothWays {
 		add("%s", s.Side)
+	}
+	if s.Links != 0 {
+		add("of several servers %s", s.links())
 	}
 	switch {
 	case s.Each > 0:
@@ -295,4 +362,21 @@ func (s Strike) String() string {
 		add("down %v", s.Down)
 	}
 	return strings.Join(words, ", ")
+}
+
+// links lists the numbers of the servers whose links are disturbed.
+func (s Strike) links() string {
+	var numbers []string
+	for i := range 8 {
+		if s.Hits(i, 8) {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+	}
+	return strings.Join(numbers, " ")
+}
+
+// Hits says whether a strike at a client's links disturbs that to the ith of so many servers.
+func (s Strike) Hits(i, servers int) bool {
+	among := s.Links & (1<<servers - 1)
+	return among == 0 || among>>i&1 == 1
 }

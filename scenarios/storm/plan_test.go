@@ -95,11 +95,21 @@ func TestSeedSeven(t *testing.T) {
 # seed 7, 2 clients, for 8s, lease 1s, work up to 250ms
     0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
     0.965s  C2     crash, down 594ms
-    2.441s  C2-2   refuse, for 320ms
-    3.420s  C1     partition, replies, for 377ms
-    3.596s  C2-2   refuse, for 352ms
-    4.649s  C1     hold, hold before first removal, for 1.627s
-    4.989s  C2-2   clock, behind 1.297s, for 2.043s
+    0.979s  taker  pause, at 4 of several servers, for 1.457s
+    1.409s  holder reply-lost, after 230ms, for 150ms
+    1.826s  taker  pause, at 4 of several servers, for 1.36s
+    2.441s  C2-2   refuse, of several servers 2 3 4 5 6 7, for 320ms
+    2.756s  taker  pause, at 4 of several servers, for 1.514s
+    3.296s  taker  pause, at 3 of several servers, for 1.519s
+    3.313s  holder reply-lost, after 219ms, for 153ms
+    3.420s  C1     partition, replies, of several servers 1 2 3 5 6, for 377ms
+    3.422s  C2-2   refuse, of several servers 1 4 6 7 8, for 226ms
+    4.167s  C2-2   clock, ahead 2.958s, for 2.562s
+    4.568s  C1     hold, hold reply of first GETSET, hold reply of first GET, hold reply of first EXEC, for 255ms
+    5.002s  taker  pause, at 4 of several servers, for 1.747s
+    5.237s  holder reply-lost, after 221ms, for 150ms
+    6.071s  taker  pause, at 4 of several servers, for 1.423s
+    6.824s  holder reply-lost, after 231ms, for 155ms
 `, "\n"), p.String())
 }
 
@@ -110,6 +120,53 @@ func TestEveryKindStrikes(t *testing.T) {
 		require.True(t, slices.ContainsFunc(p.Strikes, func(s storm.Strike) bool { return s.Kind == kind }), kind)
 	}
 	require.Empty(t, storm.New(storm.Params{Seed: 1, Clients: 5, For: time.Minute, Lease: time.Second}).Strikes)
+}
+
+// TestMoments: what is for holders and takers comes with the kinds of faults that it is made of, and only with those.
+func TestMoments(t *testing.T) {
+	params := storm.Params{Seed: 1, Clients: 2, For: 10 * time.Minute, Lease: time.Second}
+	for _, test := range []struct {
+		faults         []storm.Kind
+		holders, taker []storm.Kind
+	}{
+		{storm.Defaults(), []storm.Kind{storm.Pause, storm.Refuse, storm.ReplyLost}, []storm.Kind{storm.Pause}},
+		{[]storm.Kind{storm.Pause}, []storm.Kind{storm.Pause}, []storm.Kind{storm.Pause}},
+		{[]storm.Kind{storm.Refuse, storm.Crash}, []storm.Kind{storm.Refuse}, nil},
+		{[]storm.Kind{storm.Crash}, nil, nil},
+	} {
+		params.Faults = test.faults
+		p := storm.New(params)
+		for moment, want := range map[storm.Moment][]storm.Kind{storm.Holder: test.holders, storm.Taker: test.taker} {
+			var got []storm.Kind
+			for _, s := range p.Of(string(moment)) {
+				if !slices.Contains(got, s.Kind) {
+					got = append(got, s.Kind)
+				}
+				require.Equal(t, moment == storm.Taker, s.Nth > 0, s)
+				require.Equal(t, s.Kind == storm.Pause, s.For > params.Lease, "a pause outlasts the lease: %s", s)
+			}
+			require.ElementsMatch(t, want, got, "%s of %v", moment, test.faults)
+		}
+	}
+}
+
+// TestLinks: whatever a strike draws disturbs the link to some server, however many there are, and now and then not to all.
+func TestLinks(t *testing.T) {
+	p := storm.New(storm.Params{Seed: 1, Clients: 5, For: 10 * time.Minute, Lease: time.Second, Faults: storm.Defaults()})
+	for servers := 1; servers <= 5; servers++ {
+		seen := map[int]bool{}
+		for _, s := range p.Strikes {
+			hit := 0
+			for i := range servers {
+				if s.Hits(i, servers) {
+					hit++
+				}
+			}
+			seen[hit] = true
+		}
+		require.Len(t, seen, servers, "of %d servers any number is hit, but never none: %v", servers, seen)
+		require.False(t, seen[0])
+	}
 }
 
 func TestParseKinds(t *testing.T) {

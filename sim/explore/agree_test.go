@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,31 +14,42 @@ import (
 	"github.com/locklab/locklab/internal/racing"
 )
 
-// notWatched are anomalies that the explorer does not look for: they need what its clients never do.
-func notWatched() []checker.Name { return []checker.Name{checker.NoReturn, checker.Unfair} }
-
 // The explorer's properties and the checker's monitors are written apart. On ways taken at random, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
 	walks := 40
 	if racing.Enabled {
 		walks = 5
 	}
-	for _, spec := range impls.All() {
+	endless, ok := impls.Find("setpx-lua-published/endless-release")
+	require.True(t, ok)
+	for _, spec := range append(impls.All(), endless) {
 		if spec.Needs == impls.EveryServer || spec.Needs == impls.MostServers {
 			continue
 		}
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range walks {
-				walk(t, spec, uint64(seed))
+				walk(t, Config{Lock: spec}, uint64(seed), func(n checker.Name) bool { return n != checker.Unfair })
 			}
 		})
 	}
+	t.Run("waiting in line", func(t *testing.T) {
+		t.Parallel()
+		fair, ok := impls.Find("redisson-fair")
+		require.True(t, ok)
+		config := Config{Lock: fair, Skew: 20 * time.Second, Only: []checker.Name{checker.Unfair}}
+		unfairly := 0
+		for seed := range 10 * walks {
+			unfairly += walk(t, config, uint64(seed), func(n checker.Name) bool { return n == checker.Unfair })
+		}
+		require.True(t, unfairly > 0 || racing.Enabled, "nobody was overtaken")
+	})
 }
 
-func walk(t *testing.T, spec impls.Spec, seed uint64) {
+// walk takes a way at random and says how many of the anomalies that are watched it showed.
+func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) bool) int {
 	t.Helper()
-	config := Config{Lock: spec, Clients: 3, Rounds: 2, MostFaults: 3}
+	config.Clients, config.Rounds, config.MostFaults = 3, 2, 3
 	for f := range config.Budget {
 		config.Budget[f] = 2
 	}
@@ -63,13 +75,16 @@ func walk(t *testing.T, spec impls.Spec, seed uint64) {
 			break
 		}
 		require.NoError(t, err)
-		found |= x.judge.found
+		if found |= x.judge.found; found&noReturn != 0 {
+			break // its user asks no more
+		}
 	}
 	verdict := checker.Judge(r.trace.Events, checker.Options{})
 	require.False(t, verdict.CheckerFault, verdict.Reason)
-	seen := slices.DeleteFunc(verdict.Names(), func(n checker.Name) bool { return slices.Contains(notWatched(), n) })
-	if !slices.Equal(found.names(), seen) {
-		t.Errorf("seed %d: the explorer saw %v, the checker %v", seed, found.names(), seen)
+	unwatched := func(n checker.Name) bool { return !watched(n) }
+	seen, mine := slices.DeleteFunc(verdict.Names(), unwatched), slices.DeleteFunc(found.names(), unwatched)
+	if !slices.Equal(mine, seen) {
+		t.Errorf("seed %d: the explorer saw %v, the checker %v", seed, mine, seen)
 		for i, step := range r.trace.Steps {
 			t.Logf("%3d %6v %-7s C%d S%d %v %v %v %v %s | %v %v", i+1, step.At, step.Kind, step.Client+1, step.Server, step.Op,
 				step.Answer.Outcome, step.Passed, step.Request, step.Reply, step.After, step.Held)
@@ -79,4 +94,5 @@ func walk(t *testing.T, spec impls.Spec, seed uint64) {
 		}
 		t.FailNow()
 	}
+	return len(seen)
 }

@@ -17,6 +17,8 @@ type watcher interface {
 	sent(q sending, reply uint32, before, after history.State)
 	// passed is time.
 	passed(d ms)
+	// gaveUp: the user of a client has had enough of its release.
+	gaveUp(client int)
 }
 
 // sending is a request that arrives at a server.
@@ -56,6 +58,7 @@ func (x *explorer) apply(s *state, m move) error {
 		op := x.operationOf(c, int(m.slot))
 		if m.kind == moveTwice {
 			s.spent[Duplicate]++
+			x.judge.strikes(c)
 			c.travel[c.room()] = r | uint32(op)<<travelOp | current
 			c.sortTravel()
 		}
@@ -80,10 +83,12 @@ func (x *explorer) apply(s *state, m move) error {
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
 		s.spent[LostReply]++
+		x.judge.strikes(c)
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
 		s.spent[LateRequest]++
+		x.judge.strikes(c)
 		r := x.automaton.nodes[c.node].slots[m.slot].request
 		c.travel[c.room()] = r | uint32(x.operationOf(c, int(m.slot)))<<travelOp | current
 		c.sortTravel()
@@ -93,9 +98,11 @@ func (x *explorer) apply(s *state, m move) error {
 		x.crash(s, int(m.client))
 	case moveAhead:
 		s.spent[ClockAhead]++
+		c.set(struck)
 		c.skew = 1
 	case moveBehind:
 		s.spent[ClockBehind]++
+		c.set(struck)
 		c.skew = -1
 	}
 	return nil
@@ -167,9 +174,7 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 	}
 	for i := range x.serverCount {
 		used |= x.servers.states[s.servers[i]].tokens
-		if s.former[i] != 0 {
-			used |= x.servers.states[s.former[i]-1].tokens
-		}
+		used |= x.replicas.tokens(s.replicas[i])
 	}
 	return used
 }
@@ -267,11 +272,13 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	if done.next != before {
 		x.stir(s)
 		if x.config.Budget[FailOver] > 0 {
-			s.former[server] = before + 1
+			s.replicas[server] = x.replicas.wrote(s.replicas[server], before)
 		}
 	}
 	if done.named {
-		x.judge.command(deed{sending: q, effect: done.effect, before: was.Exists(), after: is})
+		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		x.judge.command(d)
+		x.judge.queued(d)
 	}
 	if q.op != history.OpNone && !q.ended {
 		s.clients[q.client].since = 0
@@ -316,6 +323,7 @@ func (x *explorer) pass(s *state, m move) {
 		c := &s.clients[i]
 		if m.paused&(1<<i) != 0 {
 			c.set(asleep)
+			x.judge.holdsUp(c)
 		}
 		if m.busy&(1<<i) != 0 {
 			c.set(busy)
@@ -332,11 +340,14 @@ func (x *explorer) pass(s *state, m move) {
 		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
 			x.judge.facts |= wasExpired
 		}
-		if s.former[i] != 0 {
-			s.former[i] = x.servers.tick(s.former[i]-1, m.d) + 1
-		}
+		s.replicas[i] = x.replicas.tick(s.replicas[i], m.d)
 	}
 	x.judge.pass(m.d)
+	for i := range x.clients {
+		if x.judge.waited(&s.clients[i], m.d) && x.watcher != nil {
+			x.watcher.gaveUp(i)
+		}
+	}
 	if x.timed {
 		s.now += m.d
 	}
@@ -355,9 +366,12 @@ func (x *explorer) hit(s *state, m move) {
 		s.servers[i] = x.servers.restart(s.servers[i])
 	case moveFail:
 		s.spent[FailOver]++
-		s.servers[i], s.former[i] = s.former[i]-1, 0
+		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
 	s.owner.stale = true
+	for i := range x.clients {
+		x.judge.holdsUp(&s.clients[i])
+	}
 	x.stir(s)
 }
 
@@ -365,6 +379,7 @@ func (x *explorer) hit(s *state, m move) {
 func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleCharges(i, false)
+	x.judge.quits(i)
 	travel := c.travel
 	*c = freshClient(i)
 	c.phase, c.travel = crashed, travel

@@ -21,7 +21,7 @@ const (
 // Expect says what the reviewed breaking points, or else the lock's card, make of an exploration.
 func Expect(lines []Line, c Config) Expectation {
 	i := slices.IndexFunc(lines, func(l Line) bool { return l.Lock == c.Lock.Name })
-	if i >= 0 && lines[i].Why == "" {
+	if i >= 0 && lines[i].Why == "" && !c.unlikeTable() {
 		switch {
 		case lines[i].breaks(c):
 			return MustBreak
@@ -34,6 +34,9 @@ func Expect(lines []Line, c Config) Expectation {
 	}
 	return PerCard
 }
+
+// unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
+func (c Config) unlikeTable() bool { return c.Skew != 0 || c.Lag > 1 || c.Queues() }
 
 // wanted says whether one of the anomalies is looked for.
 func (c Config) wanted(names []checker.Name) bool {

@@ -64,6 +64,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 		{"setnx-expire-published", 2, 1, nil, checker.Unreleasable},                              // A5: aborted EXEC
 		{"watchdog-published/blind-renewal", 2, 1, []Fault{Pause, Pause}, checker.WrongfulRenew}, // A7: blind renewal
 		{"redisson-watchdog", 2, 1, []Fault{Overwork, LostReply}, checker.DoubleHolder},          // A8: one failed renewal is the last
+		{"setpx-lua-published/endless-release", 2, 1, []Fault{Pause}, checker.NoReturn},          // A4: a release after the lease
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.only), func(t *testing.T) {
@@ -247,6 +248,36 @@ func TestMergingLosesNothing(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, plain, merged)
 			assert.NotEmpty(t, merged)
+		})
+	}
+}
+
+// TestUnfair: a queue keeps its order, whatever becomes of clients, but not if a clock is ahead by more than a client may be silent.
+func TestUnfair(t *testing.T) {
+	tests := []struct {
+		fault  Fault
+		skew   time.Duration
+		unfair bool
+	}{
+		{Pause, 0, false},
+		{Crash, 0, false},
+		{ClockAhead, 0, false},
+		{ClockAhead, 20 * time.Second, true}, // A10: computed with the clients' clocks
+		{ClockBehind, 20 * time.Second, true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
+			t.Parallel()
+			result := explored(t, Config{
+				Lock: lock(t, "redisson-fair"), Clients: 3, Rounds: 1, Budget: spend(test.fault), MostFaults: 1, Skew: test.skew,
+				Only: []checker.Name{checker.Unfair},
+			})
+			require.Equal(t, test.unfair, result.Found != nil)
+			if test.unfair {
+				require.Contains(t, result.Found.Verdict.Names(), checker.Unfair)
+				return
+			}
+			require.Empty(t, result.Limit)
 		})
 	}
 }

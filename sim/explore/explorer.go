@@ -21,6 +21,10 @@ type Config struct {
 	Rounds  int // acquire, work, release: how often each client goes through it
 	Servers int // 0: as many as the lock wants
 	Budget  Budget
+	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
+	Lag int
+	// Skew is by how much a wrong clock is wrong; 0: one and a half leases.
+	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
 	// Only these anomalies are looked for; none: all.
@@ -97,6 +101,7 @@ type explorer struct {
 
 	texts     *texts
 	servers   *servers
+	replicas  replicas
 	resource  *servers
 	automaton *automaton
 	judge     judge
@@ -151,7 +156,10 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	if x.serverCount == 0 {
 		x.serverCount = max(config.Lock.Servers, 1)
 	}
-	x.skew, x.horizon = x.lease*3/2, x.lease*horizon
+	if x.skew = ms(config.Skew / time.Millisecond); x.skew == 0 {
+		x.skew = x.lease * 3 / 2
+	}
+	x.horizon = x.lease * horizon
 	all := orders(1)
 	if symmetric {
 		all = orders(config.Clients)
@@ -173,10 +181,15 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 		x.width += x.serverCount
 	}
 	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
-	x.automaton = newAutomaton(config.Lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
+	x.replicas = newReplicas(x.servers, max(config.Lag, 1))
+	lock := config.Lock
+	if config.Queues() {
+		lock.New = untilHeld(lock.New)
+	}
+	x.automaton = newAutomaton(lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),
-		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only,
+		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}
 	x.seen, x.queues, x.findings = newTable(), make([]queue, config.MostFaults+1), make([][]finding, config.MostFaults+1)

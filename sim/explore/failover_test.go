@@ -5,15 +5,39 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 )
 
-// What a server would go back to is numbered from one, so that none is told from the first; the newest state there is must be found.
-func TestFailOverKeepsTheTokensOfTheFormerState(t *testing.T) {
-	spec, ok := impls.Find("setnx-del")
-	require.True(t, ok)
-	result, err := Explore(t.Context(), Config{Lock: spec, Clients: 2, Rounds: 1, Budget: Budget{FailOver: 1}, MostFaults: 1})
-	require.NoError(t, err)
-	require.NotNil(t, result.Found, "the key that was written last is lost")
-	require.Equal(t, []string{"fail-over"}, result.Found.Faults)
+// TestFailOver: a replica that lacks only the last write has lost the lock of whoever took it, whatever that one wrote. For a lock that
+// was released to be there again, in the place of the next one's, it must lack two.
+func TestFailOver(t *testing.T) {
+	for _, test := range []struct {
+		lock      string
+		looksFor  checker.Name
+		lag, lost int // lost: by the smallest counterexample; 0: there is none
+	}{
+		{"setnx-del", checker.DoubleHolder, 0, 1},
+		{"setnx-del", checker.DoubleHolder, 3, 1},
+		{"getset", checker.Overwrite, 1, 0},
+		{"getset", checker.Overwrite, 2, 2},
+		{"getset", checker.Overwrite, 3, 2},
+	} {
+		spec, ok := impls.Find(test.lock)
+		require.True(t, ok)
+		result, err := Explore(t.Context(), Config{
+			Lock: spec, Clients: 2, Rounds: 2, Budget: Budget{FailOver: 1}, MostFaults: 1, Lag: test.lag, Only: []checker.Name{test.looksFor},
+		})
+		require.NoError(t, err)
+		require.Empty(t, result.Limit)
+		require.Empty(t, result.Disputed, "%+v: the checker sees another thing", test)
+		lost := 0
+		if result.Found != nil {
+			require.Equal(t, []string{"fail-over"}, result.Found.Faults)
+			for _, s := range result.Found.Steps {
+				lost = max(lost, s.Lost)
+			}
+		}
+		require.Equal(t, test.lost, lost, "%+v", test)
+	}
 }

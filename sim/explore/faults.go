@@ -20,7 +20,7 @@ const (
 	ClockBehind              // or behind
 	ServerJump               // a server's clock jumps forward by two leases
 	Restart                  // a server loses its data
-	FailOver                 // a server loses the last write that it has answered
+	FailOver                 // a replica takes over that lacks the last writes which the server has answered; see Config.Lag
 	faultKinds
 )
 

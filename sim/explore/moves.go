@@ -24,7 +24,7 @@ const (
 	moveBehind
 	moveJump    // of server
 	moveRestart // of server
-	moveFail    // of server
+	moveFail    // of server; slot is how many writes are lost, less 1
 )
 
 // move is one step of the whole. The client and the server are those of the state that it starts from.
@@ -297,9 +297,13 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 			m.kind = moveRestart
 			list = append(list, m)
 		}
-		if x.canSpend(s, FailOver) && s.former[i] != 0 {
+		if x.canSpend(s, FailOver) {
 			m.kind = moveFail
-			list = append(list, m)
+			for lost, state := range x.replicas.known[s.replicas[i]] {
+				if m.slot = uint8(lost); state != 0 {
+					list = append(list, m)
+				}
+			}
 		}
 	}
 	return list

@@ -5,7 +5,7 @@ import "hash/maphash"
 // A state is kept by the numbers of its parts: of what each client is, of each server's state and of what they have in common. There
 // are millions of states, but only thousands of parts, so what is true of a part is found out once.
 
-// form is a state by the numbers of its parts: of the clients, the servers, what they would fall back to, and what is common.
+// form is a state by the numbers of its parts: of the clients, the servers, their replicas, and what is common.
 type form [mostClients + 2*mostServers + 1]uint32
 
 // parts are all parts of states that have been met, and what is known of them.
@@ -97,7 +97,7 @@ func (x *explorer) pack(s, from *state, was *form) (f form) {
 	at := x.clients
 	at += copy(f[at:], s.servers[:x.serverCount])
 	if x.config.Budget[FailOver] > 0 {
-		at += copy(f[at:], s.former[:x.serverCount])
+		at += copy(f[at:], s.replicas[:x.serverCount])
 	}
 	if from != nil && s.common == from.common {
 		f[at] = was[at]
@@ -115,7 +115,7 @@ func (x *explorer) unpack(s *state, f *form) {
 	at := x.clients
 	at += copy(s.servers[:x.serverCount], f[at:])
 	if x.config.Budget[FailOver] > 0 {
-		at += copy(s.former[:x.serverCount], f[at:])
+		at += copy(s.replicas[:x.serverCount], f[at:])
 	}
 	s.common = x.parts.commons.values[f[at]]
 }

@@ -50,6 +50,7 @@ type judge struct {
 	margin    ms // of a lease that must be left before it counts; the checker's
 	leaseless bool
 	counts    bool      // its holder can take it again
+	queues    bool      // clients wait in a line
 	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
 	only      anomalies // that are looked for
 	found     anomalies
@@ -94,6 +95,7 @@ func (j *judge) called(n int, op history.Op) {
 	c.since = 0
 	switch op {
 	case history.OpAcquire:
+		j.joins(n)
 		c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
 		c.clear(metGhost | late | took)
 		j.s.owner.early &^= 1 << n
@@ -106,6 +108,7 @@ func (j *judge) called(n int, op history.Op) {
 		c.phase, c.before = working, j.s.highest
 	case history.OpRelease:
 		c.phase = releasing
+		j.beginsRelease(c)
 		c.clear(tenure | changed | removed | looked)
 		if j.active(n) && j.rightful(n, j.s.owner.ends) {
 			c.set(tenure)
@@ -142,6 +145,7 @@ func (j *judge) returned(n int, op history.Op, a process.Answer) {
 
 func (j *judge) acquired(n int, a process.Answer) {
 	c, ok := &j.s.clients[n], a.Outcome == history.OK
+	j.leaves(n, a.Outcome)
 	j.settleOwner(n, ok)
 	j.settleCharges(n, ok)
 	if !ok {
@@ -303,7 +307,7 @@ func (j *judge) released(n int, a process.Answer) {
 		}
 	}
 	c.clear(tenure | changed | removed | looked)
-	c.phase = waiting
+	c.phase, c.waits = waiting, 0
 	c.round++
 }
 

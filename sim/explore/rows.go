@@ -130,9 +130,17 @@ func (t *Trace) words(s Step) string {
 	case StepNotice:
 		return s.Text
 	case StepFault:
-		return "⚡ " + s.Fault.String() + after(": ", commands(s.Request))
+		return "⚡ " + s.Fault.String() + after(": ", commands(s.Request)) + lost(s)
 	}
 	return ""
+}
+
+// lost says how much a fail-over has lost, if more than the last write.
+func lost(s Step) string {
+	if s.Lost <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %d writes lost", s.Lost)
 }
 
 func answered(s Step) string {

@@ -39,12 +39,13 @@ type serverState struct {
 	renamed []uint32 // by order; the number of the state plus 1
 }
 
-// cause is what leads from one state of a server to the next: a request of a client, or else time, a jump or a restart.
+// cause is what leads from one state of a server to the next: a request of a client, or else time, a jump, a restart or a fail-over.
 type cause struct {
 	request uint32
 	client  uint8
 	passed  ms
 	restart bool
+	promote bool
 }
 
 // service is what came of a request.
@@ -145,6 +146,11 @@ func (s *servers) restart(state uint32) uint32 {
 	return s.number(server, state, cause{restart: true})
 }
 
+// promote is the state of a replica that takes over, having received what the server had in a state.
+func (s *servers) promote(state uint32) uint32 {
+	return s.number(s.states[state].server.Promoted(), state, cause{promote: true})
+}
+
 // rename is the state that a server would be in if the clients had changed places from the start.
 func (s *servers) rename(o int, state uint32) uint32 {
 	if !s.states[state].personal || o == 0 {
@@ -160,6 +166,8 @@ func (s *servers) rename(o int, state uint32) uint32 {
 		renamed = s.serve(before, s.texts.renameRequest(o, by.request), int(s.texts.orders[o][by.client])).next
 	case by.restart:
 		renamed = s.restart(before)
+	case by.promote:
+		renamed = s.promote(before)
 	default:
 		renamed = s.tick(before, by.passed)
 	}

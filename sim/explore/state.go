@@ -36,6 +36,7 @@ const (
 	metGhost                     // its acquire met a ghost
 	challenge                    // it has replaced the value of a live owner
 	took                         // its acquire has taken the lock on the server
+	struck                       // something was done to it that nothing takes back, and that may hold it up
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.
@@ -48,6 +49,7 @@ type client struct {
 	claims  ms                 // when the lease of its challenge ends
 	since   ms                 // how long ago its operation's latest command or, before that, its call was
 	from    ms                 // how long ago the latest command was that got or prolonged the lease, until its reply is acted on
+	waits   ms                 // how long ago its release was called; negative: something may have held that up
 	flags   uint16
 	phase   phase
 	round   uint8
@@ -55,6 +57,7 @@ type client struct {
 	after   uint8 // the clients that took the lock after it did, while it had not been told
 	before  uint8 // the highest update that had been acknowledged when it was called
 	fence   uint8 // the highest fence when its acquire was called
+	line    line  // where clients wait
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.
@@ -114,9 +117,9 @@ type charge struct {
 
 // state is all that the future depends on, and what the properties have to remember.
 type state struct {
-	clients [mostClients]client
-	servers [mostServers]uint32
-	former  [mostServers]uint32 // before the last write, for a fail-over
+	clients  [mostClients]client
+	servers  [mostServers]uint32
+	replicas [mostServers]uint32 // counted only if servers fail over
 	common
 }
 

@@ -157,9 +157,7 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	}
 	if x.config.Budget[FailOver] > 0 {
 		for range x.serverCount {
-			if f[at] != 0 {
-				twin[at] = x.servers.rename(o, f[at]-1) + 1
-			}
+			twin[at] = x.replicas.rename(o, f[at])
 			at++
 		}
 	}
@@ -187,6 +185,7 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 	}
 	twin.sortTravel()
 	twin.after = to.set(c.after)
+	twin.line.ahead, twin.line.before, twin.line.told = to.set(c.line.ahead), to.set(c.line.before), to.set(c.line.told)
 	number := x.parts.clients.number(&twin) + 1
 	*x.parts.clients.twin(o, n) = number
 	return number, nil

@@ -17,7 +17,8 @@ type Trace struct {
 	Clients int // with the one that comes at the end, if one does
 	Servers int
 	Lease   time.Duration
-	Faults  []string // in the order in which they strike
+	Skew    time.Duration // by which a wrong clock is wrong
+	Faults  []string      // in the order in which they strike
 	Steps   []Step
 	// Events are the trace as a history, and Verdict is what the checker makes of it.
 	Events  []history.Event
@@ -54,9 +55,12 @@ type Step struct {
 	Op      history.Op     // of a call, a return and a request
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
+	Retries bool           // a return is only that of a try: the operation goes on
 	Passed  time.Duration  // of time
+	Fresh   bool           // a call is that of the client that comes at the end
 	Fault   Fault          // of a fault
-	Request [][]string
+	Lost    int            // of a fail-over: how many writes
+	Request [][]string     // of a time-out: what has not reached its server by then
 	Reply   string
 	Beside  bool // the request is not an operation's
 	Late    bool // nobody waits for its reply
@@ -79,7 +83,7 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 	}
 	slices.Reverse(way)
 	r := &recorder{x: x, trace: &Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Anomalies: f.found.names(),
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Skew: duration(x.skew), Anomalies: f.found.names(),
 	}}
 	wasTimed, wasFacts := x.timed, x.judge.facts
 	x.watcher = r
@@ -238,7 +242,7 @@ func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
 		Lease: leaseLength, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
-		Reentrant: slices.Contains(card.Promises, impls.Reentrance),
+		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {
 		detail.Servers = r.x.serverCount
@@ -251,6 +255,7 @@ func (r *recorder) opens(i int) {
 
 func (r *recorder) step(s *state, m move) error {
 	from := len(r.trace.Steps)
+	r.resumes(s, m)
 	r.before(s, m)
 	err := r.x.apply(s, m)
 	r.complete(s, from)
@@ -292,14 +297,38 @@ func (r *recorder) before(s *state, m move) {
 		r.fault(Restart, -1, i, "restart")
 	case moveFail:
 		r.fault(FailOver, -1, i, "restart")
+		r.trace.Steps[len(r.trace.Steps)-1].Lost = int(m.slot) + 1
 	case moveTake:
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
 		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
 	case moveExpire:
-		r.note(Step{Kind: StepExpire, Client: i, Beside: m.slot != 0})
+		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request]
+		expired := Step{Kind: StepExpire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
+		if s.clients[i].replies[m.slot] == 0 {
+			expired.Request = q.commands
+		}
+		r.note(expired)
 	case moveWake:
 		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
 	}
+}
+
+// resumes writes down that a client which stood still makes its next step.
+func (r *recorder) resumes(s *state, m move) {
+	switch m.kind {
+	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash:
+		return
+	}
+	if s.clients[m.client].has(asleep) {
+		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+			Fault: &history.Fault{Name: "pause", Target: clientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
+		}})
+	}
+}
+
+// gaveUp ends the release of a client whose user has had enough.
+func (r *recorder) gaveUp(i int) {
+	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
 }
 
 // fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
@@ -330,29 +359,42 @@ func serverName(servers, i int) string {
 	return fmt.Sprintf("S%d", i+1)
 }
 
+// longWait is how long clients wait that wait until they have the lock.
+const longWait = time.Hour
+
 func (r *recorder) called(i int, op history.Op) {
-	if i == r.trying && r.trying > 0 && r.open[i] != 0 {
+	waits := op == history.OpAcquire && (i == r.trying && r.trying > 0 || r.x.judge.queues)
+	if waits && r.open[i] != 0 {
 		return // one acquire with many tries
 	}
 	r.ids++
 	r.open[i], r.ops[i] = r.ids, op
 	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
-	if i == r.trying && r.trying > 0 {
+	switch {
+	case waits && r.x.judge.queues:
+		e.Detail = &history.Detail{Bound: longWait}
+	case waits:
 		e.Detail = &history.Detail{Bound: duration(r.x.patience())}
+	case op == history.OpRelease:
+		e.Detail = &history.Detail{Bound: duration(r.x.judge.patience())}
 	}
 	r.event(e)
-	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids})
+	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
 		return
 	}
+	if r.x.judge.queues && op == history.OpAcquire && a.Outcome == history.No {
+		r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
+		return
+	}
 	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.Over)
 	}
-	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: op == history.OpAcquire && a.Outcome == history.Unknown}
+	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&noReturn != 0)}
 	if a.Err != nil {
 		detail.Error = a.Err.Error()
 	}

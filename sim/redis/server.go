@@ -57,6 +57,15 @@ func (s *Server) Restart(keepData bool) {
 	}
 }
 
+// Promoted is a replica that has received all that made this state, and no more, when it takes over. It has the data, which end when they
+// would have ended here, but no connections and no scripts. Replication is asynchronous: what a replica lacks when it takes over
+// is what had been answered and had not reached it yet.
+func (s *Server) Promoted() *Server {
+	replica := s.Clone()
+	replica.Restart(true)
+	return replica
+}
+
 // Close ends a connection, with its subscriptions and an unfinished transaction.
 func (s *Server) Close(connection int) { delete(s.conns, connection) }
 

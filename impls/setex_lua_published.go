@@ -1,0 +1,70 @@
+package impls
+
+import (
+	"context"
+	"time"
+)
+
+// The bugs of the code published with article 001.
+const (
+	bugWallClock = "wall-clock"
+	bugSwallowed = "swallowed-error"
+)
+
+func setexLuaPublished() Spec {
+	all := []Bug{
+		{Name: bugWallClock, What: "how long a client waits is measured by its wall clock: set back, it waits on; set ahead, it gives up"},
+		{Name: bugSwallowed, What: "a release that fails says no: its user cannot know that the lock may be there still"},
+	}
+	return Spec{
+		Card: Card{
+			Name:     "setex-lua-published",
+			Idea:     "SET NX EX with a token; a script compares and deletes in one step; as published in C#",
+			Source:   "article 001, A4, published code",
+			Bug:      "the time that a client waits is measured by its wall clock; an error of the release is swallowed",
+			Bugs:     all,
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
+		},
+		New: func(env Env, opts Options) Lock {
+			l := &setexLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			if l.bugs.has(bugWallClock) {
+				return &wallClockLock{l}
+			}
+			return l
+		},
+	}
+}
+
+type setexLuaPublishedLock struct {
+	env   Env
+	opts  Options
+	bugs  bugs
+	token string // of our last hold
+}
+
+func (l *setexLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
+	token := l.env.Token()
+	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "EX", wholeSeconds(l.opts.Lease)))
+	if held {
+		l.token = token
+	}
+	return held, err
+}
+
+func (l *setexLuaPublishedLock) Release(ctx context.Context) (bool, error) {
+	removed, err := applied(l.env.Server().Eval(ctx, &Script{Source: compareAndDelete}, []string{l.opts.Key}, l.token))
+	if l.bugs.has(bugSwallowed) {
+		return removed, nil // the bug
+	}
+	return removed, err
+}
+
+// wallClockLock measures by the client's clock for how long its user waits.
+type wallClockLock struct{ *setexLuaPublishedLock }
+
+// WaitedEnough is the bug: nobody says that this clock goes forward only, or at what rate.
+func (l *wallClockLock) WaitedEnough(began time.Time, within time.Duration) bool {
+	return l.env.Now().Sub(began) >= within
+}
