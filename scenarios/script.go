@@ -95,33 +95,33 @@ type Verb uint8
 
 // The verbs.
 const (
-	VerbOp          Verb = iota + 1 // acquire, release, renew, check, work
-	VerbAwait                       // await: wait for the operation in the background
-	VerbContinue                    // continue: let the held request or reply go, then wait for the operation or its next trap
-	VerbArrives                     // arrives late: let go what its operation waits for no more: a request that was given up, or a copy
-	VerbTimesOut                    // times out: the client takes what is held for lost, by a time-out of its own, and its operation goes on
-	VerbGiveUp                      // give up: the client cancels its operation, and the lab waits for its answer
-	VerbRenews                      // renews hold reply of first write: wait until its lock renews itself in the background, and stop that
-	VerbPause                       // pause, resume: SIGSTOP, SIGCONT
-	VerbResume                      //
-	VerbCrash                       // crash: SIGKILL
-	VerbThreadDies                  // thread dies: nobody in the process uses this lock any more; what runs beside it goes on
-	VerbWaits                       // waits: its acquire in the background has reached the server and was not granted
-	VerbClock                       // clock ahead D, clock behind D, clock rate R, clock right
-	VerbCutOff                      // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
-	VerbRefuse                      // refuse [S5]: connections are broken and refused until heal
-	VerbDelay                       // delay D [to S5]: each way
-	VerbLoseReplies                 // lose replies [from S5]: commands are applied, replies vanish
-	VerbHeal                        // heal [S5]: the client's links are whole again
-	VerbWaitExpired                 // wait until expired: the lease of the last grant has passed, on every server
-	VerbWaitHalf                    // wait until half over: half of the lease of the last grant has passed
-	VerbWaitFreed                   // wait until freed: the key is gone from a majority of the servers, within two leases
-	VerbWaitRenewed                 // wait until renewed: a command has prolonged the lease, within two leases
-	VerbServerJump                  // server clock jumps D, S2 clock jumps D
-	VerbOperator                    // operator limits lock to D: somebody sets its expiry by hand
-	VerbSave                        // server saves, S2 saves: it keeps a copy of its data
-	VerbRestartSaved                // server restarts as saved, S2 restarts as saved: what came after the copy is lost
-	VerbRestart                     // server restarts empty, S2 restarts empty
+	VerbOp           Verb = iota + 1 // acquire, release, renew, check, work
+	VerbAwait                        // await: wait for the operation in the background
+	VerbContinue                     // continue: let the held request or reply go, then wait for the operation or its next trap
+	VerbArrives                      // arrives late: let go what its operation waits for no more: a request that was given up, or a copy
+	VerbTimesOut                     // times out: the client takes what is held for lost, by a time-out of its own, and its operation goes on
+	VerbGiveUp                       // give up: the client cancels its operation, and the lab waits for its answer
+	VerbRenews                       // renews hold reply of first write: wait until its lock renews itself in the background, and stop that
+	VerbPause                        // pause, resume: SIGSTOP, SIGCONT
+	VerbResume                       //
+	VerbCrash                        // crash: SIGKILL
+	VerbThreadDies                   // thread dies: nobody in the process uses this lock any more; what runs beside it goes on
+	VerbWaits                        // waits: its acquire in the background has reached the server and was not granted
+	VerbClock                        // clock ahead D, clock behind D, clock rate R, clock right
+	VerbCutOff                       // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
+	VerbRefuse                       // refuse [S5]: connections are broken and refused until heal
+	VerbDelay                        // delay D [to S5]: each way
+	VerbLoseReplies                  // lose replies [from S5]: commands are applied, replies vanish
+	VerbHeal                         // heal [S5]: the client's links are whole again
+	VerbWaitExpired                  // wait until expired: the lease of the last grant has passed, on every server
+	VerbWaitHalf                     // wait until half over: half of the lease of the last grant has passed
+	VerbWaitFreed                    // wait until freed: the key is gone from a majority of the servers, within two leases
+	VerbWaitRenewed                  // wait until renewed: a command has prolonged the lease, within two leases
+	VerbServerJump                   // server clock jumps D, S2 clock jumps D
+	VerbOperator                     // operator limits lock to D: somebody sets its expiry by hand
+	VerbSave                         // server saves, S2 saves: it keeps a copy of its data
+	VerbRestartSaved                 // server restarts as saved, S2 restarts as saved: what came after the copy is lost
+	VerbRestart                      // server restarts empty, S2 restarts empty
 )
 
 // Side is a direction on a link.

@@ -68,8 +68,9 @@ func about(t *explore.Trace) []string {
 
 // telling is an operation that has begun in the script.
 type telling struct {
-	deed *deed
-	stop bool // it is held up
+	deed   *deed
+	stop   bool // it is held up
+	unread bool // its reply has come, to a process that stands still
 }
 
 type writer struct {
@@ -154,7 +155,7 @@ func (w *writer) act(i int, b *beat) error {
 		if !w.tooLate(i) {
 			w.resume(b.who)
 		}
-		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+		w.goOn(b.who)
 		w.came(b.who, i)
 	}
 	if b.kind == explore.StepReturn {
@@ -279,12 +280,14 @@ func (w *writer) befall(i int, b *beat) error {
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
 	case explore.Restart:
 		delete(w.touched, b.server)
+		w.outlast(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case explore.FailOver:
 		delete(w.touched, b.server)
 		if at, locked := w.saved[b.server]; locked {
 			w.touched[b.server] = at
 		}
+		w.outlast(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
 	return nil
@@ -402,9 +405,46 @@ func (w *writer) tellTrial() {
 func (w *writer) close(who int) {
 	w.resume(who)
 	if t := w.open[who]; t != nil && t.stop {
-		w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
+		w.goOn(who)
 	}
 	delete(w.open, who)
+}
+
+// goOn lets an operation go on that is held up, or awaits it where its client can read the reply only now.
+func (w *writer) goOn(who int) {
+	verb := scenarios.VerbContinue
+	if w.open[who].unread {
+		verb, w.open[who].unread = scenarios.VerbAwait, false
+	}
+	w.step(who, scenarios.Step{Verb: verb})
+}
+
+// outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have
+// reached them, and they must not act upon it. So they stand still.
+func (w *writer) outlast(i int) {
+	server := w.beats[i].server
+	for who := range w.trace.Clients {
+		t := w.open[who]
+		if t == nil || !t.stop || !w.betweenTwo(t.deed, i, server) {
+			continue
+		}
+		if !w.paused[who] {
+			w.paused[who] = true
+			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
+		}
+		t.unread = true
+		w.step(who, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
+	}
+}
+
+// betweenTwo says whether at the ith beat an operation is between two requests to a server.
+func (w *writer) betweenTwo(d *deed, i, server int) bool {
+	for _, b := range w.beats[i+1:] {
+		if b.deed == d && b.kind == explore.StepServe {
+			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
+		}
+	}
+	return false
 }
 
 // resume lets a client go on that stands still.
