@@ -132,7 +132,7 @@ func (w *writer) goesOn(b *beat) bool {
 	if b.deed.outcome == history.Unknown {
 		return false
 	}
-	return len(b.deed.requests) > b.request+1
+	return b.deed.returned || len(b.deed.requests) > b.request+1
 }
 
 // arrive lets go what is late, or a copy.

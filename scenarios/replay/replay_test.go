@@ -58,6 +58,8 @@ func articles() map[string]struct {
 		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
 
 		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
+		"restart-amid-work":    {"setnx-del", explore.Restart, 1, checker.StaleWrite, twoOnce},
+		"release-unheard":      {"getset-published", explore.LostReply, 1, checker.Unreleasable, twoOnce},
 		"lost-amid-acquire":    {"setnx-expire", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"late-expire":          {"setnx-expire", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"blind-renewal":        {"watchdog-published/blind-renewal", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
