@@ -11,7 +11,8 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// BenchmarkComplete explores a lock to the end: how many distinct states a second, on one thread.
+// BenchmarkComplete explores a lock to the end: how many distinct states a second, on one thread. What the lock's own code takes for
+// the steps that are learned is in it, and so is what it takes to begin; BenchmarkBeginning shows that by itself.
 func BenchmarkComplete(b *testing.B) {
 	for _, test := range []struct {
 		lock            string
@@ -25,7 +26,7 @@ func BenchmarkComplete(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%s/%dx%d/%v", test.lock, test.clients, test.rounds, test.faults), func(b *testing.B) {
 			spec, _ := impls.Find(test.lock)
-			states := 0
+			states, learned := 0, 0
 			for b.Loop() {
 				result, err := Explore(context.Background(), Config{
 					Lock: spec, Clients: test.clients, Rounds: test.rounds, Budget: spend(test.faults...), MostFaults: len(test.faults),
@@ -33,11 +34,21 @@ func BenchmarkComplete(b *testing.B) {
 				})
 				require.NoError(b, err)
 				require.True(b, result.Complete(), result.Limit)
-				states += result.States
+				states, learned = states+result.States, result.Learned
 			}
 			b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
 			b.ReportMetric(float64(states)/float64(b.N), "states")
+			b.ReportMetric(float64(learned), "learned")
 		})
+	}
+}
+
+// BenchmarkBeginning explores one client that goes through one round: hardly anything but beginning.
+func BenchmarkBeginning(b *testing.B) {
+	spec, _ := impls.Find("getset")
+	for b.Loop() {
+		_, err := Explore(context.Background(), Config{Lock: spec, Clients: 1, Rounds: 1})
+		require.NoError(b, err)
 	}
 }
 

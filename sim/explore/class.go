@@ -1,10 +1,12 @@
 package explore
 
+import "slices"
+
 // Processes that stand at a node are kept until somebody asks what comes next there: it takes one step then, and not the whole way
 // from the beginning. Which of those at a node answers makes no difference, or the lock is no function of what it is given.
 
 // mostSeats is how many processes are kept; each may have a coroutine for every task.
-const mostSeats = 512
+const mostSeats = 1024
 
 // class are processes that wait to be asked, by node.
 type class struct {
@@ -32,19 +34,12 @@ func (c *class) keep(s *student) {
 // leave takes a student from its seat.
 func (c *class) leave(s *student) {
 	c.seats[s.seat] = nil
-	list := c.at[s.at]
-	for i, other := range list {
-		if other == s {
-			list[i] = list[len(list)-1]
-			list = list[:len(list)-1]
-			break
-		}
-	}
-	if len(list) == 0 {
+	others := slices.DeleteFunc(c.at[s.at], func(other *student) bool { return other == s })
+	if len(others) == 0 {
 		delete(c.at, s.at)
 		return
 	}
-	c.at[s.at] = list
+	c.at[s.at] = others
 }
 
 // call finds a student at a node; nil: there is none.

@@ -228,33 +228,46 @@ func (a *automaton) place(n node, s *student) uint32 {
 
 // describe says what a process waits for.
 func (a *automaton) describe(s *student) (n node, err error) {
-	n.client, n.idle, s.waits = uint8(s.host.client), true, [mostSlots]int{}
+	n.client, n.idle = uint8(s.host.client), !s.process.Busy()
+	known, waits := s.slots, s.waits
+	s.waits = [mostSlots]int{}
 	for _, w := range s.process.Waits() {
 		if w.Task >= mostSlots {
 			return n, a.impure(fmt.Errorf("it runs more than %d tasks at a time", mostSlots))
 		}
-		sl := slot{kind: w.Kind, due: never}
-		switch {
-		case w.Kind == process.Request:
-			sl.request, sl.server = a.texts.request(w), int8(w.Server)
-			if w.Timer != 0 {
-				sl.due = wholeMS(w.Limit)
+		sl := known[w.Task]
+		if waits[w.Task] != w.Seq {
+			if sl, err = a.slot(w); err != nil {
+				return n, err
 			}
-			if w.Timer != 0 && !w.Begun {
-				sl.due = goesOn
-			}
-		case w.Kind == process.Sleep && w.Timer == 0:
-			sl.due = wholeMS(w.Length)
-		case w.Kind == process.Join:
-		default:
-			return n, a.impure(errors.New("it waits in a way that the explorer does not know"))
 		}
 		n.slots[w.Task], s.waits[w.Task] = sl, w.Seq
 		n.tasks = max(n.tasks, w.Task+1)
 		n.tokens |= a.texts.requests[sl.request].tokens
 	}
-	n.idle = !s.process.Busy()
+	s.slots = n.slots
 	return n, nil
+}
+
+// slot is what one task waits for.
+func (a *automaton) slot(w process.Wait) (slot, error) {
+	sl := slot{kind: w.Kind, due: never}
+	switch {
+	case w.Kind == process.Request:
+		sl.request, sl.server = a.texts.request(w), int8(w.Server)
+		if w.Timer != 0 {
+			sl.due = wholeMS(w.Limit)
+		}
+		if w.Timer != 0 && !w.Begun {
+			sl.due = goesOn
+		}
+	case w.Kind == process.Sleep && w.Timer == 0:
+		sl.due = wholeMS(w.Length)
+	case w.Kind == process.Join:
+	default:
+		return slot{}, a.impure(errors.New("it waits in a way that the explorer does not know"))
+	}
+	return sl, nil
 }
 
 // goesOn is the time-out of a wait that was begun by an earlier one.

@@ -159,7 +159,7 @@ func parseBreak(text string) (Break, error) {
 }
 
 // ReviewedStates is how many states each search for the reviewed table may find.
-const ReviewedStates = 150_000
+const ReviewedStates = 200_000
 
 // Differences says where lines are not as reviewed.
 func Differences(lines, reviewed []Line) []string {

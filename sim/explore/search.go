@@ -11,8 +11,8 @@ import (
 
 // queue holds the states that have been found at one number of faults and not been looked at, by steps.
 type queue struct {
-	levels []level // by steps; those that have been looked at are empty
-	spare  []uint32
+	levels []level  // by steps; those that have been looked at are empty
+	spare  []uint32 // the room of the level that was cleared last
 }
 
 // level is states, one after another: the number of each, and its form.

@@ -16,8 +16,9 @@ type student struct {
 	process *process.Process
 	host    *host
 	at      uint32
-	waits   [mostSlots]int // which wait of the process each slot is at
-	seat    int            // in its class
+	slots   [mostSlots]slot // what it waited for when it was last described
+	waits   [mostSlots]int  // which waits of the process these were
+	seat    int             // in its class
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -55,7 +56,7 @@ func (a *automaton) newStudent(client int) *student {
 
 // recital is how many things are learned until one is learned all the way from the beginning, so that it is noticed if a lock does
 // not do the same each time.
-const recital = 8
+const recital = 32
 
 // studentAt is a process at a node. It goes there on the node's own way, from where there is one already, and if it finds another
 // node, the lock is not a function of what it is given.
