@@ -63,7 +63,7 @@ func (a *actor) act(step Step) error {
 		}
 		return h.act(step)
 	}
-	if h.paused > 0 && !(step.Verb == VerbContinue && a.replyIsHeldToo()) {
+	if h.paused > 0 && !(step.Verb == VerbContinue && (a.replyIsHeldToo() || a.held && step.Async)) {
 		return fmt.Errorf("%s has been paused since line %d and can do nothing; put '%s resume' before", h.name, h.paused, h.name)
 	}
 	if a.died > 0 {

@@ -48,14 +48,19 @@ with some, only these. The lease is 1.2 s of the model's time.
 With --all it finds the fewest faults of each kind that break each lock: the
 table in docs/breaking-points.md.
 
-Exit codes: 0 as expected, a broken lock that should break among it; 1 a surprise;
-2 a limit stopped the search; 3 the lab is at fault, or the lock cannot be
-explored.`,
+With --replay the counterexample is forced on a real server, with real processes,
+by a script that --out shows; with --all --replay, all those of the table are.
+
+Exit codes: 0 as expected, a broken lock that should break among it; 1 a surprise,
+or a replay that showed something else; 2 a limit stopped the search, or the
+machine stood still for too long during a replay; 3 the lab is at fault, or the
+lock cannot be explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
   lab explore watchdog-published --overworks 1 --anomaly wrongful-renew --limit time=30s
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
-  lab explore --all`,
+  lab explore --all
+  lab explore --all --replay --server redis-server --count 20`,
 		ValidArgsFunction: completeExplored,
 		RunE:              flags.run,
 	}
@@ -98,7 +103,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	}
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
-	shown.BoolVar(&f.replay, "replay", false, "play the counterexample on a real server, with real processes and faults; with --all those of every lock")
+	shown.BoolVar(&f.replay, "replay", false, "play the counterexample on a real server, with real processes and faults; with --all those of the table")
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")

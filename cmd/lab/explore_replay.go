@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
@@ -46,32 +46,71 @@ func (f *exploreFlags) replayOne(cmd *cobra.Command, lock impls.Spec, trace *exp
 	return f.play(cmd, []replay.Race{{Lock: lock, Faults: replay.All, Trace: trace}})
 }
 
-// replayAll plays what each kind of fault alone, and any two together, lead to first, for every lock.
+// replayAll plays every counterexample that the table of breaking points names. Each is found anew.
 func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
-	locks := impls.All()
-	found := make([][]replay.Race, len(locks))
-	errs := make([]error, len(locks))
+	lines, err := explore.Reviewed()
+	if err != nil {
+		return codeFailed, err
+	}
+	hunts := make([]hunt, len(lines))
 	places := make(chan struct{}, runtime.NumCPU())
+	found := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
+	began, done := time.Now(), 0
 	var wg sync.WaitGroup
-	for i, lock := range locks {
+	var telling sync.Mutex
+	for i, line := range lines {
 		wg.Go(func() {
 			places <- struct{}{}
-			defer func() { <-places }()
-			found[i], errs[i] = replay.Races(cmd.Context(), lock, explore.Config{States: explore.ReviewedStates})
+			hunts[i].search(cmd.Context(), line)
+			<-places
+			telling.Lock()
+			defer telling.Unlock()
+			done++
+			found.Show(time.Since(began), fmt.Sprintf("found the counterexamples of %d/%d locks, %v", done, len(lines), time.Since(began).Round(time.Second)))
 		})
 	}
 	wg.Wait()
+	found.Clear()
 	if context.Cause(cmd.Context()) != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lab: not complete: nothing was replayed yet")
 		return codeUnknown, nil // the signal's code comes before it
 	}
+	code := codeExpected
 	var races []replay.Race
-	for i, lock := range locks {
-		if errs[i] != nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%-28s not replayed: %v\n", lock.Name, errs[i])
+	for i, line := range lines {
+		if line.Why != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%-24s not replayed: %s\n", line.Lock, line.Why)
 		}
-		races = append(races, found[i]...)
+		for _, err := range hunts[i].missed {
+			fmt.Fprintf(cmd.OutOrStdout(), "%-24s not replayed: %v\n", line.Lock, err)
+			code = codeSurprise
+		}
+		races = append(races, hunts[i].races...)
 	}
-	return f.play(cmd, races)
+	played, err := f.play(cmd, races)
+	return worse(code, played), err
+}
+
+// hunt is the search for the counterexamples of one line of the table.
+type hunt struct {
+	races  []replay.Race
+	missed []error
+}
+
+func (h *hunt) search(ctx context.Context, line explore.Line) {
+	lock, known := impls.Find(line.Lock)
+	if !known {
+		h.missed = append(h.missed, fmt.Errorf("%s is in the table of breaking points, and no lock", line.Lock))
+		return
+	}
+	for _, point := range replay.Points(line) {
+		race, err := point.Find(ctx, lock, explore.Config{States: explore.ReviewedStates})
+		if err != nil {
+			h.missed = append(h.missed, err)
+			continue
+		}
+		h.races = append(h.races, race)
+	}
 }
 
 // play writes races as scripts and plays them. It says of each whether it showed live what the model had shown.
@@ -95,52 +134,27 @@ func (f *exploreFlags) play(cmd *cobra.Command, races []replay.Race) (code int, 
 	if err != nil {
 		return codeFailed, err
 	}
-	byName := map[string]replay.Race{}
+	stage := &stage{
+		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), server: f.server, count: f.count, byName: map[string]*playing{},
+		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
+	}
 	var cases []cells.Case
 	for _, race := range races {
 		script, err := race.Parsed()
 		if err != nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%-28s %-14s not replayed: %v\n", race.Lock.Name, race.Faults, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-14s not replayed: %v\n", race.Lock.Name, race.Faults, err)
+			code = codeSurprise
 			continue
 		}
 		script.Name = race.Name()
-		byName[script.Name] = race
+		stage.add(script.Name, race)
 		subject := cells.SubjectOf(race.Lock, []string{self, "worker"})
 		cases = append(cases, cells.Plan([]*scenarios.Script{script}, []cells.Subject{subject}, f.count, cells.Expect(nothing, impls.All()))...)
 	}
-	ended, err := cells.RunAll(cmd.Context(), cases, cells.Order{Parallel: replaysAtATime * runtime.NumCPU()}, silent{}, world.Run)
+	_, err = cells.RunAll(cmd.Context(), cases, cells.Order{Parallel: replaysAtATime * runtime.NumCPU()}, stage, world.Run)
+	stage.meter.Clear()
 	if err != nil {
 		return codeFailed, err
 	}
-	return f.tellReplays(cmd, ended, byName), nil
-}
-
-// tellReplays writes one line for each race, with how often it showed what it should.
-func (f *exploreFlags) tellReplays(cmd *cobra.Command, ended []checker.Cell, races map[string]replay.Race) int {
-	code, all := codeExpected, 0
-	for start := 0; start < len(ended); {
-		name, shown, of, why := ended[start].Scenario, 0, 0, ""
-		for ; start < len(ended) && ended[start].Scenario == name; start++ {
-			of++
-			reason, ok := races[name].Shown(ended[start])
-			if ok {
-				shown++
-			} else {
-				why = ": " + reason
-			}
-		}
-		race := races[name]
-		fmt.Fprintf(cmd.OutOrStdout(), "%-28s %-14s %d/%d on %s show %v%s\n",
-			race.Lock.Name, race.Faults, shown, of, f.server, race.Trace.Anomalies, why)
-		if shown < of {
-			code = codeSurprise
-		}
-		all++
-	}
-	what := "counterexamples"
-	if all == 1 {
-		what = "counterexample"
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d %s replayed\n", all, what)
-	return code
+	return worse(code, stage.close(context.Cause(cmd.Context()) != nil)), nil
 }

@@ -257,6 +257,21 @@ func disturbances() map[string]Test {
 			C1 release => no`,
 			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: inject", "redis restart: effective", "C2 acquire: ok"}},
 
+		"a reply to a process that stands still": {"setpx-getdel", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server saves
+			C1 release hold reply of first GET => held-up
+			C1 pause
+			C1 continue in background
+			server restarts as saved
+			C1 resume
+			C1 await => ok
+			C2 acquire => ok`,
+			"safe", []string{"C1 hold-reply: effective", "C1 pause: effective", "C1 hold-reply: recover", "redis restart: effective",
+				"C1 sends DEL", "C1 release: ok", "C2 acquire: ok"}},
+
 		"what was saved is there again": {"setpx-lua", `
 			lease 60s
 			clients C1 C2

@@ -35,6 +35,18 @@ func Live() map[string]Test {
 			"ghost-lock", []string{"C1 hold: effective", "C1 hold: effective", "C1 hold: recover", "C1 sends SET", "C1 hold: recover",
 				"C1 sends SET", "C1 acquire: no", "C2 acquire: no"}},
 
+		"late to one of several servers": {"redlock", `
+			lease 60s
+			clients C1 C2
+			servers 3
+			C1 acquire hold before first SET on S3 => held-up
+			C1 lose replies from S3
+			C1 heal S3
+			C1 await => ok
+			C1 arrives late
+			C2 acquire => no`,
+			"safe", []string{"C1 hold: effective", "C1 acquire: ok", "C1 hold: recover", "C1 sends SET late", "C2 acquire: no"}},
+
 		"times out": {"redlock", `
 			lease 5s
 			clients C1 C2

@@ -57,7 +57,9 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 		}
 		select {
 		case s := <-t.offers[moment]:
-			t.awaitMore(ctx, cl, s)
+			if !t.reaches(ctx, cl, s) {
+				continue
+			}
 			t.pause(ctx, s.After)
 			if err := t.strike(ctx, cl, s); err != nil {
 				return false, err
@@ -67,20 +69,21 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 	}
 }
 
-// awaitMore waits until further servers, too, have given a taker the lock, as long as they do so at once.
-func (t *tempest) awaitMore(ctx context.Context, cl *client, s storm.Strike) {
+// reaches waits until as many servers have given a taker the lock as the strike is for. It returns false if they do not do so at once.
+func (t *tempest) reaches(ctx context.Context, cl *client, s storm.Strike) bool {
 	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/4)
 	defer cancel()
 	for range s.Nth - 1 {
 		select {
 		case m := <-cl.moments:
-			if m == storm.Holder {
-				return
+			if m != storm.Taker {
+				return false
 			}
 		case <-atOnce.Done():
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // offer offers the strikes for a moment, one after the other, to whoever comes to it.

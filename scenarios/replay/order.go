@@ -83,7 +83,7 @@ func (t *tale) arrange() {
 	}
 	lanes := t.lanes()
 	var all []candidate
-	for _, pinned := range [][]explore.StepKind{nil, {explore.StepCall}, {explore.StepReturn}, {explore.StepCall, explore.StepReturn}} {
+	for _, pinned := range []pins{{}, {calls: true}, {returns: true}, {returns: true, amidCalls: true}, {calls: true, returns: true}} {
 		needs := t.needs(pinned)
 		permute(len(lanes), func(ranks []int) {
 			beats := line(lanes, needs, ranks)
@@ -117,14 +117,27 @@ func (t *tale) lanes() [][]*beat {
 	return lanes
 }
 
-// needs lists what must have come before each beat. Beats of a kind that is pinned keep their place among all that is on record.
-func (t *tale) needs(pinned []explore.StepKind) map[*beat][]*beat {
+// pins say which beats keep their place among all that is on record: calls, and returns, these also among calls.
+type pins struct{ calls, returns, amidCalls bool }
+
+func (p pins) hold(a, b *beat) bool {
+	is := func(kind explore.StepKind) bool { return a.kind == kind || b.kind == kind }
+	switch {
+	case len(a.events) == 0 || len(b.events) == 0:
+		return false
+	case is(explore.StepCall):
+		return p.calls || p.amidCalls && is(explore.StepReturn)
+	}
+	return p.returns && is(explore.StepReturn)
+}
+
+// needs lists what must have come before each beat.
+func (t *tale) needs(pinned pins) map[*beat][]*beat {
 	needs := map[*beat][]*beat{}
 	for i, b := range t.beats {
 		for _, a := range t.beats[:i] {
 			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
-			pin := len(a.events) > 0 && len(b.events) > 0 && (slices.Contains(pinned, a.kind) || slices.Contains(pinned, b.kind))
-			if a.who == b.who || sameServer || pin || a.kind == explore.StepTime || b.kind == explore.StepTime {
+			if a.who == b.who || sameServer || pinned.hold(a, b) || a.kind == explore.StepTime || b.kind == explore.StepTime {
 				needs[b] = append(needs[b], a)
 			}
 		}

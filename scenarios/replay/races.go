@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,12 +15,20 @@ import (
 // Race is a counterexample.
 type Race struct {
 	Lock   impls.Spec
-	Faults string // what was allowed: the name of one kind, or "all"
+	Faults string // what was allowed: the name of one kind, "none", or "all"
 	Trace  *explore.Trace
 }
 
+// All and None as the faults of a race are all kinds together, and none.
+const (
+	All  = "all"
+	None = "none"
+)
+
 // Name is the race in one word.
-func (r Race) Name() string { return r.Lock.Name + "-" + r.Faults }
+func (r Race) Name() string {
+	return strings.Join([]string{strings.ReplaceAll(r.Lock.Name, "/", "-"), r.Faults, string(r.Trace.Anomalies[0])}, "-")
+}
 
 // Parsed is the script of the race, ready to be played.
 func (r Race) Parsed() (*scenarios.Script, error) {
@@ -30,69 +39,79 @@ func (r Race) Parsed() (*scenarios.Script, error) {
 	return scenarios.Parse(r.Name()+".lab", []byte(text))
 }
 
-// bounds are tried in this order; the first in which a lock breaks will do. Three servers are the fewest of which a majority is not all.
-func bounds(lock impls.Spec) []explore.Config {
-	if lock.Servers > 1 {
+// Point is an entry of the table of breaking points: so many faults lead a lock to an anomaly.
+type Point struct {
+	faults    string
+	budget    explore.Budget
+	most      int
+	anomalies []checker.Name
+	twice     bool // it takes two rounds
+}
+
+// String is the point in words: "2 × pause: wrongful-renew".
+func (p Point) String() string {
+	if p.most == 0 {
+		return fmt.Sprint(p.anomalies)
+	}
+	return fmt.Sprintf("%d × %s: %v", p.most, p.faults, p.anomalies)
+}
+
+// Points lists the entries of a line of the table: what the lock shows without a fault, and for each kind of fault what the fewest of
+// them lead to first, and when two clients hold the lock at the same time.
+func Points(line explore.Line) []Point {
+	var points []Point
+	for _, anomaly := range line.None {
+		points = append(points, Point{faults: None, anomalies: []checker.Name{anomaly}})
+	}
+	for f, cell := range line.Cells {
+		add := func(b explore.Break) {
+			if b.Faults == 0 || slices.ContainsFunc(points, func(p Point) bool { return p.budget[f] > 0 && slices.Equal(p.anomalies, b.Anomalies) }) {
+				return
+			}
+			p := Point{faults: explore.Fault(f).String(), most: b.Faults, anomalies: b.Anomalies, twice: b.Twice}
+			p.budget[f] = uint8(b.Faults)
+			points = append(points, p)
+		}
+		add(cell.Any)
+		add(cell.Double)
+	}
+	if len(line.Mixture) > 0 {
+		p := Point{faults: strings.Join(line.Mixture, "+"), most: len(line.Mixture), anomalies: []checker.Name{checker.DoubleHolder}}
+		for _, name := range line.Mixture {
+			if f, known := explore.FaultByName(name); known {
+				p.budget[f] = 1
+			}
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// Find finds the race of a point. limit bounds each exploration.
+func (p Point) Find(ctx context.Context, lock impls.Spec, limit explore.Config) (Race, error) {
+	for _, config := range p.bounds(lock) {
+		config.Lock, config.Budget, config.MostFaults, config.Only = lock, p.budget, p.most, p.anomalies
+		config.States, config.Time, config.Memory = limit.States, limit.Time, limit.Memory
+		result, err := explore.Explore(ctx, config)
+		if err != nil {
+			return Race{}, err
+		}
+		if result.Found != nil {
+			return Race{Lock: lock, Faults: p.faults, Trace: result.Found}, nil
+		}
+	}
+	return Race{}, fmt.Errorf("by the table of breaking points, %s; it was not found again", p)
+}
+
+// bounds are tried in this order: the fewer clients, the shorter the script. Three servers are the fewest of which a majority is not all.
+func (p Point) bounds(lock impls.Spec) []explore.Config {
+	switch {
+	case lock.Servers > 1:
 		return []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+	case p.twice:
+		return []explore.Config{{Clients: 2, Rounds: 2}}
 	}
-	return []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 2, Rounds: 2}, {Clients: 3, Rounds: 1}}
-}
-
-// All as the faults of a race are all kinds together.
-const All = "all"
-
-// Races explores a lock with each kind of fault alone, and with two faults of any kinds, and returns what breaks it. limit bounds each
-// exploration; one that it stops has found nothing.
-func Races(ctx context.Context, lock impls.Spec, limit explore.Config) ([]Race, error) {
-	var races []Race
-	worst, err := First(ctx, lock, limit)
-	if err != nil {
-		return nil, err
-	}
-	if worst != nil {
-		races = append(races, *worst)
-	}
-	for _, f := range explore.Faults() {
-		var alone explore.Budget
-		alone[f] = 1
-		trace, err := first(ctx, lock, alone, 1, limit)
-		if err != nil {
-			return nil, err
-		}
-		if trace != nil && len(trace.Faults) > 0 {
-			races = append(races, Race{Lock: lock, Faults: f.String(), Trace: trace})
-		}
-	}
-	return races, nil
-}
-
-// First is the first race of a lock when two faults of any kinds may strike; nil: there is none.
-func First(ctx context.Context, lock impls.Spec, limit explore.Config) (*Race, error) {
-	var budget explore.Budget
-	for _, f := range explore.Faults() {
-		budget[f] = 1
-	}
-	trace, err := first(ctx, lock, budget, 2, limit)
-	if trace == nil || err != nil {
-		return nil, err
-	}
-	return &Race{Lock: lock, Faults: All, Trace: trace}, nil
-}
-
-// first explores within growing bounds until the lock breaks.
-func first(ctx context.Context, lock impls.Spec, budget explore.Budget, most int, limit explore.Config) (*explore.Trace, error) {
-	for _, config := range bounds(lock) {
-		config.Lock, config.Budget, config.MostFaults = lock, budget, most
-		config.States, config.Time, config.Memory, config.Only = limit.States, limit.Time, limit.Memory, limit.Only
-		found, err := explore.Explore(ctx, config)
-		if err != nil {
-			return nil, err
-		}
-		if found.Found != nil {
-			return found.Found, nil
-		}
-	}
-	return nil, nil
+	return []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 }
 
 // Shown says whether a cell that played the script of a race shows what the trace does; if not, why.
@@ -100,7 +119,7 @@ func (r Race) Shown(cell checker.Cell) (why string, shown bool) {
 	seen := cell.Verdict.Names()
 	for _, name := range r.Trace.Anomalies {
 		if !slices.Contains(seen, name) {
-			return strings.TrimSpace(cell.Verdict.String() + " " + cell.Verdict.Reason), false
+			return cell.Verdict.String(), false
 		}
 	}
 	return "", true

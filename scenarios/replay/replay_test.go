@@ -3,7 +3,6 @@
 package replay_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -60,6 +59,9 @@ func articles() map[string]struct {
 
 		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.NoReturn, twoOnce},
 		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
+		"restart-amid-work":    {"setnx-del", explore.Restart, 1, checker.StaleWrite, twoOnce},
+		"release-unheard":      {"getset-published", explore.LostReply, 1, checker.Unreleasable, twoOnce},
+		"lost-amid-acquire":    {"setnx-expire", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"late-expire":          {"setnx-expire", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"blind-renewal":        {"watchdog-published/blind-renewal", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"time-out-over":        {"redlock-no-second-look", explore.Pause, 1, checker.DoubleHolder, several},
@@ -109,14 +111,20 @@ func TestNoScript(t *testing.T) {
 	assert.ErrorContains(t, err, "beside the operations")
 }
 
-// TestEveryRaceIsLive replays the races of the articles, and the first counterexample of every lock, on real servers.
+// TestEveryRaceIsLive replays the races of the articles, and for every lock what the table of breaking points names first, on real
+// servers.
 func TestEveryRaceIsLive(t *testing.T) {
 	races := told(t)
-	for _, lock := range impls.All() {
-		found, err := replay.First(t.Context(), lock, explore.Config{})
-		require.NoError(t, err, lock.Name)
-		require.NotNil(t, found, lock.Name)
-		races[found.Name()] = *found
+	_, lines := reviewed(t)
+	for _, line := range lines {
+		if line.Why != "" {
+			continue
+		}
+		lock, known := impls.Find(line.Lock)
+		require.True(t, known, line.Lock)
+		race, err := replay.Points(line)[0].Find(t.Context(), lock, explore.Config{})
+		require.NoError(t, err)
+		races[race.Name()] = race
 	}
 	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
@@ -185,17 +193,43 @@ func needRedis(t *testing.T) {
 	t.Skip(err)
 }
 
-// TestRacesOfOneLock: each kind of fault that breaks it alone, and what is first of all.
-func TestRacesOfOneLock(t *testing.T) {
-	lock, _ := impls.Find("setpx-del")
-	races, err := replay.Races(context.Background(), lock, explore.Config{})
-	require.NoError(t, err)
-	var names []string
-	for _, r := range races {
-		names = append(names, r.Name())
+// TestPoints: each entry of a line is found again, once.
+func TestPoints(t *testing.T) {
+	_, lines := reviewed(t)
+	tests := map[string][]string{
+		"setpx-del": {
+			"setpx-del-pause-double-holder", "setpx-del-lost-reply-ghost-lock", "setpx-del-late-request-ghost-lock",
+			"setpx-del-late-request-double-holder", "setpx-del-duplicate-stale-write", "setpx-del-duplicate-double-holder",
+			"setpx-del-server-jump-double-holder", "setpx-del-restart-double-holder", "setpx-del-fail-over-double-holder",
+		},
+		"local": {"local-none-double-holder", "local-none-stale-write", "local-none-lost-update"},
+		"redlock-no-second-look": {
+			"redlock-no-second-look-pause-double-holder", "redlock-no-second-look-late-request-stale-write",
+			"redlock-no-second-look-duplicate-stale-write", "redlock-no-second-look-server-jump-double-holder",
+			"redlock-no-second-look-restart-double-holder", "redlock-no-second-look-fail-over-double-holder",
+		},
 	}
-	assert.Equal(t, []string{
-		"setpx-del-all", "setpx-del-pause", "setpx-del-lost-reply", "setpx-del-late-request", "setpx-del-duplicate",
-		"setpx-del-server-jump", "setpx-del-restart", "setpx-del-fail-over",
-	}, names)
+	for name, want := range tests {
+		lock, _ := impls.Find(name)
+		line := lines[slices.IndexFunc(lines, func(l explore.Line) bool { return l.Lock == name })]
+		var found []string
+		for _, point := range replay.Points(line) {
+			race, err := point.Find(t.Context(), lock, explore.Config{})
+			require.NoError(t, err)
+			assert.LessOrEqual(t, len(race.Trace.Faults), 1)
+			found = append(found, race.Name())
+		}
+		assert.Equal(t, want, found)
+	}
+}
+
+// What the table names and nobody finds is an error that says so.
+func TestPointThatIsNotThere(t *testing.T) {
+	lock, _ := impls.Find("setpx-lua")
+	line := explore.Line{Lock: lock.Name, Mixture: []string{"crash", "duplicate"}}
+	points := replay.Points(line)
+	require.Len(t, points, 1)
+	assert.Equal(t, "2 × crash+duplicate: [double-holder]", points[0].String())
+	_, err := points[0].Find(t.Context(), lock, explore.Config{States: 1000})
+	assert.EqualError(t, err, "by the table of breaking points, 2 × crash+duplicate: [double-holder]; it was not found again")
 }

@@ -49,10 +49,10 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 }
 
 // breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
-// request before, to another server.
+// reply to the request before.
 func (w *writer) breaksOff(since, i int) bool {
 	b := w.beats[i]
-	if b.request == 0 || b.deed.requests[b.request-1].Server == b.server {
+	if b.request == 0 {
 		return false
 	}
 	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool {

@@ -3,8 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,14 +12,6 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
-)
-
-// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows. By
-// its lease a lock on several servers measures how long it waits for one of them.
-const (
-	longLease   = 30 * time.Second
-	middleLease = 10 * time.Second
-	shortLease  = 2 * time.Second
 )
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
@@ -70,8 +60,9 @@ func about(t *explore.Trace) []string {
 
 // telling is an operation that has begun in the script.
 type telling struct {
-	deed *deed
-	stop bool // it is held up
+	deed   *deed
+	stop   bool // it is held up
+	unread bool // its reply has come, to a process that stands still
 }
 
 type writer struct {
@@ -102,16 +93,6 @@ func (w *writer) write() error {
 	return nil
 }
 
-func (w *writer) lease() time.Duration {
-	switch {
-	case !w.short:
-		return longLease
-	case w.out.Servers > 0:
-		return middleLease
-	}
-	return shortLease
-}
-
 func (w *writer) tell(i int, b *beat) error {
 	switch b.kind {
 	case explore.StepTime:
@@ -135,17 +116,6 @@ func (w *writer) tell(i int, b *beat) error {
 	return w.act(i, b)
 }
 
-// touch notes when a lock got its lease.
-func (w *writer) touch(b *beat) {
-	if !b.changes || b.server < 0 {
-		return
-	}
-	delete(w.touched, b.server)
-	if b.step.After[b.server].Exists() {
-		w.touched[b.server] = b.step.At
-	}
-}
-
 // act begins an operation, or lets it go on after something has come between.
 func (w *writer) act(i int, b *beat) error {
 	t := w.open[b.who]
@@ -159,7 +129,7 @@ func (w *writer) act(i int, b *beat) error {
 		if !w.tooLate(i) {
 			w.resume(b.who)
 		}
-		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+		w.goOn(b.who)
 		w.came(b.who, i)
 	}
 	if b.kind == explore.StepReturn {
@@ -209,10 +179,6 @@ func (w *writer) stops(d *deed, i int) bool {
 	return false
 }
 
-func strikes(b *beat, faults ...explore.Fault) bool {
-	return b.kind == explore.StepFault && slices.Contains(faults, b.step.Fault)
-}
-
 // interruptedBefore says whether something has come between a beat and the one before of its operation.
 func interruptedBefore(beats []*beat, i int) bool {
 	for k := i - 1; k >= 0; k-- {
@@ -221,185 +187,6 @@ func interruptedBefore(beats []*beat, i int) bool {
 		}
 	}
 	return false
-}
-
-// pass waits for a lease to end. What else time brings comes by itself.
-func (w *writer) pass(i int, b *beat) {
-	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
-		return // who tries in the end waits by itself; or more of it passes
-	}
-	before := len(w.touched)
-	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
-	switch {
-	case w.lock.Leaseless:
-		return
-	case len(w.touched) == before:
-		w.age(i, b)
-		return
-	}
-	w.short = true
-	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
-}
-
-// age lets a good part of a lease pass, where it matters that somebody adds to what is left.
-func (w *writer) age(i int, b *beat) {
-	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
-	next := w.beats[i+1]
-	if next.deed == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
-		return
-	}
-	w.short = true
-	w.lab(scenarios.Step{Verb: scenarios.VerbWaitHalf})
-}
-
-// beside tells what runs beside the operations: a lease is prolonged.
-func (w *writer) beside(b *beat) {
-	if b.kind != explore.StepServe || !b.changes {
-		return
-	}
-	w.resume(b.who)
-	w.short = true
-	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed, Want: []scenarios.Result{scenarios.ResultOK}})
-}
-
-// befall tells a fault.
-func (w *writer) befall(i int, b *beat) error {
-	who, servers := b.who, w.serversOf(b)
-	switch b.step.Fault {
-	case explore.Pause:
-		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
-			w.paused[who] = true
-			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
-		}
-	case explore.Crash:
-		w.step(who, scenarios.Step{Verb: scenarios.VerbCrash})
-		w.dead[who] = true
-		delete(w.open, who)
-		delete(w.paused, who)
-	case explore.LostReply, explore.LateRequest:
-		return w.lose(i, b)
-	case explore.Duplicate:
-		if b.deed == nil {
-			return fmt.Errorf("what runs beside the operations is sent twice")
-		}
-		w.late[who] = true
-		return w.act(i, b)
-	case explore.ClockAhead:
-		w.clock(who, w.skew())
-	case explore.ClockBehind:
-		w.clock(who, -w.skew())
-	case explore.ServerJump:
-		delete(w.touched, b.server)
-		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
-	case explore.Restart:
-		delete(w.touched, b.server)
-		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
-	case explore.FailOver:
-		delete(w.touched, b.server)
-		if at, locked := w.saved[b.server]; locked {
-			w.touched[b.server] = at
-		}
-		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
-	}
-	return nil
-}
-
-// serversOf names the server of a beat, where there are several.
-func (w *writer) serversOf(b *beat) []string {
-	if w.out.Servers == 0 || b.server < 0 {
-		return nil
-	}
-	return scenarios.ServerNames(w.out.Servers)[b.server : b.server+1]
-}
-
-// save has a server keep a copy of its data.
-func (w *writer) save(b *beat) {
-	delete(w.saved, b.server)
-	if at, locked := w.touched[b.server]; locked {
-		w.saved[b.server] = at
-	}
-	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.serversOf(b)})
-}
-
-// skew is by how many leases a wrong clock is wrong.
-func (w *writer) skew() float64 {
-	return math.Round(10*float64(w.trace.Skew)/float64(w.trace.Lease)) / 10
-}
-
-func (w *writer) clock(who int, leases float64) {
-	w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Span: scenarios.Span{Leases: leases}, Rate: 1})
-}
-
-// lose has a client do without the reply to a request. If its operation goes on, it is the connection that breaks; if not, the client
-// gives up, which is shorter.
-func (w *writer) lose(i int, b *beat) error {
-	if b.deed == nil {
-		return fmt.Errorf("what runs beside the operations loses its request or its reply")
-	}
-	t := w.open[b.who]
-	if t == nil || t.deed != b.deed {
-		w.begin(i, b)
-		t = w.open[b.who]
-	}
-	w.late[b.who] = b.step.Fault == explore.LateRequest
-	if !w.goesOn(b) {
-		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
-		t.stop = false
-		return nil
-	}
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
-	w.came(b.who, i+1)
-	return nil
-}
-
-// timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
-func (w *writer) timesOut(d *deed, i int) bool {
-	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == explore.StepExpire && b.deed == d })
-}
-
-// tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
-func (w *writer) tooLate(i int) bool {
-	for _, b := range w.beats[i+1:] {
-		if b.deed == w.beats[i].deed {
-			return b.kind == explore.StepExpire
-		}
-	}
-	return false
-}
-
-// timeOut lets a client go on that has waited too long.
-func (w *writer) timeOut(i int, b *beat) error {
-	if b.deed == nil {
-		return fmt.Errorf("what runs beside the operations waits for too long")
-	}
-	w.late[b.who] = w.missed(b) == scenarios.HoldRequest
-	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
-	w.came(b.who, i+1)
-	return nil
-}
-
-// goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
-// also when it is given up.
-func (w *writer) goesOn(b *beat) bool {
-	if b.deed.outcome == history.Unknown {
-		return false
-	}
-	return len(b.deed.requests) > b.request+1
-}
-
-// arrive lets go what is late, or a copy.
-func (w *writer) arrive(b *beat) error {
-	if !w.late[b.who] {
-		return fmt.Errorf("a request arrives that no fault has delayed")
-	}
-	w.touch(b)
-	delete(w.late, b.who)
-	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
-	return nil
 }
 
 // tellTrial has a fresh client try for longer than any lease lasts, where it is to find the lock stuck.
@@ -421,9 +208,18 @@ func (w *writer) tellTrial() {
 func (w *writer) close(who int) {
 	w.resume(who)
 	if t := w.open[who]; t != nil && t.stop {
-		w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
+		w.goOn(who)
 	}
 	delete(w.open, who)
+}
+
+// goOn lets an operation go on that is held up, or awaits it where its client can read the reply only now.
+func (w *writer) goOn(who int) {
+	verb := scenarios.VerbContinue
+	if w.open[who].unread {
+		verb, w.open[who].unread = scenarios.VerbAwait, false
+	}
+	w.step(who, scenarios.Step{Verb: verb})
 }
 
 // resume lets a client go on that stands still.

@@ -44,7 +44,7 @@ type Strike struct {
 	Each  time.Duration  // of a delay, each way
 	// After its moment it waits for so long.
 	After time.Duration
-	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, the last.
+	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
 	Nth int
 	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
 	Traps []scenarios.Trap
@@ -268,7 +268,7 @@ func (p *Plan) strikeMoment(m Moment) {
 	if len(kinds) == 0 {
 		return
 	}
-	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.5, 2) {
+	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 1, 2.5) {
 		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
 		if s.Kind == Pause {
 			s.For = d.between(p.Lease, 1.3, 1.8)
@@ -282,7 +282,7 @@ func (p *Plan) strikeMoment(m Moment) {
 			return
 		}
 		p.Strikes = append(p.Strikes, s)
-		if m == Holder { // one at a time; of takers, few can be hit so that it matters
+		if m == Holder { // one at a time; many takers do not get as far as the strike is for
 			at += s.After + s.For
 		}
 	}

@@ -283,7 +283,8 @@ func (r *recorder) before(s *state, m move) {
 	case moveLate:
 		r.fly(s, m, false)
 		r.fault(LateRequest, i, -1, "hold")
-		r.trace.Steps[len(r.trace.Steps)-1].Request = x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request].commands
+		q, last := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request], &r.trace.Steps[len(r.trace.Steps)-1]
+		last.Request, last.Server = q.commands, int(q.server)
 	case moveTwice:
 		r.fly(s, m, true)
 		r.fault(Duplicate, i, -1, "duplicate")

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/replay"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// Whoever replays is told at once what went wrong, and in the end how often all went well.
+func TestStage(t *testing.T) {
+	lock, _ := impls.Find("getset")
+	shown := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}
+	tests := map[string]struct {
+		plays       []checker.Cell
+		interrupted bool
+		code        int
+		out, err    string
+	}{
+		"all shown": {
+			plays: []checker.Cell{{Verdict: shown}, {Verdict: shown}}, code: codeExpected,
+			out: "getset                   crash          2/2 on embedded show [overwrite]\n1 counterexample replayed, 1 shown every time\n",
+		},
+		"another verdict": {
+			plays: []checker.Cell{{Verdict: shown}, {Verdict: checker.Verdict{Kind: checker.Safe}}}, code: codeSurprise,
+			out: "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
+			err: "lab: getset after crash, play 2 of 2: safe\n",
+		},
+		"a machine that stood still": {
+			plays: []checker.Cell{{Verdict: checker.Verdict{Kind: checker.Undecided, Reason: "the machine stalled"}}, {Verdict: shown}},
+			code:  codeUnknown,
+			out:   "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
+			err:   "lab: getset after crash, play 1 of 2: unknown: the machine stalled\n",
+		},
+		"the lab failed": {
+			plays: []checker.Cell{{Failure: "no server", Verdict: checker.Verdict{Kind: checker.Undecided}}, {Verdict: shown}}, code: codeFailed,
+			out: "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
+			err: "lab: getset after crash, play 1 of 2: no server\n",
+		},
+		"interrupted": {
+			plays: []checker.Cell{{Verdict: shown}}, interrupted: true, code: codeUnknown,
+			out: "getset                   crash          1/1 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
+			err: "lab: not complete: 1 of 2 plays have ended\n",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			s := &stage{
+				out: &out, err: &err, server: "embedded", count: 2, byName: map[string]*playing{},
+				meter: report.NewMeter(&err, report.TerminalOptions{}, true),
+			}
+			s.add("race", replay.Race{Lock: lock, Faults: "crash", Trace: &explore.Trace{Anomalies: []checker.Name{checker.Overwrite}}})
+			for _, cell := range test.plays {
+				cell.Scenario = "race"
+				require.NoError(t, s.CellEnded(cell))
+			}
+			assert.Equal(t, test.code, s.close(test.interrupted))
+			assert.Equal(t, test.out, out.String())
+			assert.Equal(t, test.err, err.String())
+		})
+	}
+}

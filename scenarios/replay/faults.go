@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// befall tells a fault.
+func (w *writer) befall(i int, b *beat) error {
+	who, servers := b.who, w.named(b.server)
+	switch b.step.Fault {
+	case explore.Pause:
+		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
+			w.paused[who] = true
+			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
+		}
+	case explore.Crash:
+		w.step(who, scenarios.Step{Verb: scenarios.VerbCrash})
+		w.dead[who] = true
+		delete(w.open, who)
+		delete(w.paused, who)
+	case explore.LostReply, explore.LateRequest:
+		return w.lose(i, b)
+	case explore.Duplicate:
+		if b.deed == nil {
+			return fmt.Errorf("what runs beside the operations is sent twice")
+		}
+		w.late[who] = true
+		return w.act(i, b)
+	case explore.ClockAhead:
+		w.clock(who, w.skew())
+	case explore.ClockBehind:
+		w.clock(who, -w.skew())
+	case explore.ServerJump:
+		delete(w.touched, b.server)
+		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
+	case explore.Restart:
+		delete(w.touched, b.server)
+		w.outlast(i)
+		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
+	case explore.FailOver:
+		delete(w.touched, b.server)
+		if at, locked := w.saved[b.server]; locked {
+			w.touched[b.server] = at
+		}
+		w.outlast(i)
+		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
+	}
+	return nil
+}
+
+// named is a server by its name, where there are several.
+func (w *writer) named(server int) []string {
+	if w.out.Servers == 0 || server < 0 {
+		return nil
+	}
+	return scenarios.ServerNames(w.out.Servers)[server : server+1]
+}
+
+// save has a server keep a copy of its data.
+func (w *writer) save(b *beat) {
+	delete(w.saved, b.server)
+	if at, locked := w.touched[b.server]; locked {
+		w.saved[b.server] = at
+	}
+	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.named(b.server)})
+}
+
+// skew is by how many leases a wrong clock is wrong.
+func (w *writer) skew() float64 {
+	return math.Round(10*float64(w.trace.Skew)/float64(w.trace.Lease)) / 10
+}
+
+func (w *writer) clock(who int, leases float64) {
+	w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Span: scenarios.Span{Leases: leases}, Rate: 1})
+}
+
+// lose has a client do without the reply to a request. If its operation goes on, it is the connection that breaks; if not, the client
+// gives up, which is shorter.
+func (w *writer) lose(i int, b *beat) error {
+	if b.deed == nil {
+		return fmt.Errorf("what runs beside the operations loses its request or its reply")
+	}
+	t := w.open[b.who]
+	if t == nil || t.deed != b.deed {
+		w.begin(i, b)
+		t = w.open[b.who]
+	}
+	w.late[b.who] = b.step.Fault == explore.LateRequest
+	if !w.goesOn(b) {
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
+		t.stop = false
+		return nil
+	}
+	servers := w.named(b.deed.requests[b.request].Server)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
+	w.came(b.who, i+1)
+	return nil
+}
+
+// timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
+func (w *writer) timesOut(d *deed, i int) bool {
+	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == explore.StepExpire && b.deed == d })
+}
+
+// tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
+func (w *writer) tooLate(i int) bool {
+	for _, b := range w.beats[i+1:] {
+		if b.deed == w.beats[i].deed {
+			return b.kind == explore.StepExpire
+		}
+	}
+	return false
+}
+
+// timeOut lets a client go on that has waited too long.
+func (w *writer) timeOut(i int, b *beat) error {
+	if b.deed == nil {
+		return fmt.Errorf("what runs beside the operations waits for too long")
+	}
+	w.late[b.who] = w.missed(b) == scenarios.HoldRequest
+	w.resume(b.who)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
+	w.came(b.who, i+1)
+	return nil
+}
+
+// goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
+// also when it is given up.
+func (w *writer) goesOn(b *beat) bool {
+	if b.deed.outcome == history.Unknown {
+		return false
+	}
+	return b.deed.returned || len(b.deed.requests) > b.request+1
+}
+
+// arrive lets go what is late, or a copy.
+func (w *writer) arrive(b *beat) error {
+	if !w.late[b.who] {
+		return fmt.Errorf("a request arrives that no fault has delayed")
+	}
+	w.touch(b)
+	delete(w.late, b.who)
+	w.resume(b.who)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
+	return nil
+}
+
+// outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have
+// reached them, and they must not act upon it. So they stand still.
+func (w *writer) outlast(i int) {
+	server := w.beats[i].server
+	for who := range w.trace.Clients {
+		t := w.open[who]
+		if t == nil || !t.stop || !w.betweenTwo(t.deed, i, server) {
+			continue
+		}
+		if !w.paused[who] {
+			w.paused[who] = true
+			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
+		}
+		t.unread = true
+		w.step(who, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
+	}
+}
+
+// betweenTwo says whether at the ith beat an operation is between two requests to a server.
+func (w *writer) betweenTwo(d *deed, i, server int) bool {
+	for _, b := range w.beats[i+1:] {
+		if b.deed == d && b.kind == explore.StepServe {
+			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
+		}
+	}
+	return false
+}
+
+func strikes(b *beat, faults ...explore.Fault) bool {
+	return b.kind == explore.StepFault && slices.Contains(faults, b.step.Fault)
+}

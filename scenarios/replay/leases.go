@@ -1,0 +1,79 @@
+package replay
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/sim/explore"
+)
+
+// The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows. By
+// its lease a lock on several servers measures how long it waits for one of them.
+const (
+	longLease   = 30 * time.Second
+	middleLease = 10 * time.Second
+	shortLease  = 2 * time.Second
+)
+
+func (w *writer) lease() time.Duration {
+	switch {
+	case !w.short:
+		return longLease
+	case w.out.Servers > 0:
+		return middleLease
+	}
+	return shortLease
+}
+
+// touch notes when a lock got its lease.
+func (w *writer) touch(b *beat) {
+	if !b.changes || b.server < 0 {
+		return
+	}
+	delete(w.touched, b.server)
+	if b.step.After[b.server].Exists() {
+		w.touched[b.server] = b.step.At
+	}
+}
+
+// pass waits for a lease to end. What else time brings comes by itself.
+func (w *writer) pass(i int, b *beat) {
+	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
+		return // who tries in the end waits by itself; or more of it passes
+	}
+	before := len(w.touched)
+	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
+	switch {
+	case w.lock.Leaseless:
+		return
+	case len(w.touched) == before:
+		w.age(i, b)
+		return
+	}
+	w.short = true
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
+}
+
+// age lets a good part of a lease pass, where it matters that somebody adds to what is left.
+func (w *writer) age(i int, b *beat) {
+	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
+	next := w.beats[i+1]
+	if next.deed == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
+		return
+	}
+	w.short = true
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitHalf})
+}
+
+// beside tells what runs beside the operations: a lease is prolonged.
+func (w *writer) beside(b *beat) {
+	if b.kind != explore.StepServe || !b.changes {
+		return
+	}
+	w.resume(b.who)
+	w.short = true
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed, Want: []scenarios.Result{scenarios.ResultOK}})
+}
