@@ -48,7 +48,7 @@ func Live() map[string]Test {
 			"safe", []string{"C1 hold: effective", "C1 acquire: ok", "C1 hold: recover", "C1 sends SET late", "C2 acquire: no"}},
 
 		"times out": {"redlock", `
-			lease 5s
+			lease 20s
 			clients C1 C2
 			servers 3
 			C1 acquire hold before first SET on S1, hold before first SET on S3 => held-up
@@ -60,7 +60,7 @@ func Live() map[string]Test {
 				"C1 hold: recover", "C1 acquire: ok", "C2 acquire: no"}},
 
 		"times out while its client stands still": {"redlock", `
-			lease 5s
+			lease 20s
 			clients C1
 			servers 3
 			C1 acquire hold before first SET on S3, hold reply of first SET on S3 => held-up
@@ -70,6 +70,6 @@ func Live() map[string]Test {
 			C1 times out => ok
 			C1 release => ok`,
 			"safe", []string{"C1 hold: effective", "C1 pause: effective", "C1 hold: recover", "C1 sends SET", "C1 hold-reply: effective",
-				"C1 pause: recover", "C1 acquire: ok", "C1 release: ok"}},
+				"C1 acquire: ok", "C1 release: ok"}},
 	}
 }
