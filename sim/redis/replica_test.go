@@ -28,7 +28,7 @@ func TestPromotedAgainstRedis(t *testing.T) {
 			require.Equal(t, first.do(s.connection, s.args), mine.do(s.connection, s.args), s)
 		}
 		received(t, first)
-		require.NoError(t, replica.client.SlaveOf(t.Context(), "NO", "ONE").Err())
+		require.NoError(t, replica.client.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 		promoted := &model{mine.server.Promoted()}
 		for _, s := range drawn[15:] { // what the replica does not receive
 			first.do(s.connection, s.args)
@@ -62,7 +62,7 @@ func follow(t *testing.T, replica, first *wire) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(first.addr)
 	require.NoError(t, err)
-	require.NoError(t, replica.client.SlaveOf(t.Context(), host, port).Err())
+	require.NoError(t, replica.client.Do(t.Context(), "REPLICAOF", host, port).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.client.Info(t.Context(), "replication").Val(), "master_link_status:up")
 	}, 30*time.Second, 5*time.Millisecond)

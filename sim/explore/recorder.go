@@ -1,0 +1,338 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// recorder writes a trace down while it is followed.
+type recorder struct {
+	x      *explorer
+	trace  *Trace
+	now    time.Duration
+	ids    int64
+	open   [mostClients]int64 // operations under way
+	ops    [mostClients]history.Op
+	flying []flight // requests on their way that nobody waits for
+	trying int      // the client that comes at the end; 0: none
+	closed bool
+}
+
+// flight is a request on its way that nobody waits for.
+type flight struct {
+	client  int
+	request uint32
+	id      int64 // the operation that it belongs to
+	again   bool  // it is a copy
+}
+
+// fly remembers that a request of a client's task goes on its way.
+func (r *recorder) fly(s *state, m move, again bool) {
+	c := &s.clients[m.client]
+	f := flight{client: int(m.client), request: r.x.automaton.nodes[c.node].slots[m.slot].request, again: again}
+	if r.x.operationOf(c, int(m.slot)) != history.OpNone {
+		f.id = r.open[m.client]
+	}
+	r.flying = append(r.flying, f)
+}
+
+// land takes a request that has arrived from those on their way.
+func (r *recorder) land(s sending) flight {
+	i := slices.IndexFunc(r.flying, func(f flight) bool { return f.client == s.client && f.request == s.request })
+	if i < 0 {
+		return flight{id: r.open[s.client]}
+	}
+	f := r.flying[i]
+	r.flying = slices.Delete(r.flying, i, i+1)
+	return f
+}
+
+func (r *recorder) event(e history.Event) {
+	e.At = r.now
+	r.trace.Events = append(r.trace.Events, e)
+}
+
+// note adds a step.
+func (r *recorder) note(s Step) {
+	s.At = r.now - start
+	r.trace.Steps = append(r.trace.Steps, s)
+}
+
+// complete adds to the last steps what is so after them.
+func (r *recorder) complete(s *state, from int) {
+	x := r.x
+	for i := from; i < len(r.trace.Steps); i++ {
+		step := &r.trace.Steps[i]
+		for k := range x.serverCount {
+			step.After = append(step.After, x.servers.states[s.servers[k]].lock)
+		}
+		for k := range x.clients {
+			step.Held = append(step.Held, s.clients[k].has(on) && s.clients[k].ends > 0)
+		}
+		step.Counter = x.counter(s)
+	}
+}
+
+func clientName(i int) string { return fmt.Sprintf("C%d", i+1) }
+
+// start is when a trace begins in its history; at zero the checker would take some moments for none.
+const start = time.Second
+
+// begin writes down who takes part.
+func (r *recorder) begin(clients int) {
+	r.now = start
+	for i := range clients {
+		r.opens(i)
+	}
+}
+
+func (r *recorder) opens(i int) {
+	card := r.x.config.Lock.Card
+	detail := &history.Detail{
+		Lease: leaseLength, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
+		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
+	}
+	if r.x.serverCount > 1 {
+		detail.Servers = r.x.serverCount
+	}
+	if card.Leaseless {
+		detail.Lease = 0
+	}
+	r.event(history.Event{Kind: history.KindOpen, Client: clientName(i), Lock: lockKey, Detail: detail})
+}
+
+func (r *recorder) step(s *state, m move) error {
+	from := len(r.trace.Steps)
+	r.resumes(s, m)
+	r.before(s, m)
+	err := r.x.apply(s, m)
+	r.complete(s, from)
+	return err
+}
+
+// before writes down what a move is, as far as the watcher does not hear of it.
+func (r *recorder) before(s *state, m move) {
+	x, i := r.x, int(m.client)
+	switch m.kind {
+	case movePass:
+		for c := range x.clients {
+			if m.paused&(1<<c) != 0 {
+				r.fault(Pause, c, -1, "pause")
+			}
+			if m.busy&(1<<c) != 0 {
+				r.fault(Overwork, c, -1, "")
+			}
+		}
+	case moveCrash:
+		r.fault(Crash, i, -1, "crash")
+		r.event(history.Event{Kind: history.KindExit, Client: clientName(i), Detail: &history.Detail{Why: "killed"}})
+	case moveLose:
+		r.fault(LostReply, i, -1, "reply-lost")
+	case moveLate:
+		r.fly(s, m, false)
+		r.fault(LateRequest, i, -1, "hold")
+		q, last := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request], &r.trace.Steps[len(r.trace.Steps)-1]
+		last.Request, last.Server = q.commands, int(q.server)
+	case moveTwice:
+		r.fly(s, m, true)
+		r.fault(Duplicate, i, -1, "duplicate")
+	case moveAhead:
+		r.fault(ClockAhead, i, -1, "skew")
+	case moveBehind:
+		r.fault(ClockBehind, i, -1, "skew")
+	case moveJump:
+		r.fault(ServerJump, -1, i, "clock-jump")
+	case moveRestart:
+		r.fault(Restart, -1, i, "restart")
+	case moveFail:
+		r.fault(FailOver, -1, i, "restart")
+		r.trace.Steps[len(r.trace.Steps)-1].Lost = int(m.slot) + 1
+	case moveTake:
+		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
+		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
+	case moveExpire:
+		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request]
+		expired := Step{Kind: StepExpire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
+		if s.clients[i].replies[m.slot] == 0 {
+			expired.Request = q.commands
+		}
+		r.note(expired)
+	case moveWake:
+		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
+	}
+}
+
+// resumes writes down that a client which stood still makes its next step.
+func (r *recorder) resumes(s *state, m move) {
+	switch m.kind {
+	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash:
+		return
+	}
+	if s.clients[m.client].has(asleep) {
+		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+			Fault: &history.Fault{Name: "pause", Target: clientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
+		}})
+	}
+}
+
+// gaveUp ends the release of a client whose user has had enough.
+func (r *recorder) gaveUp(i int) {
+	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
+}
+
+// fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
+func (r *recorder) fault(f Fault, client, server int, name string) {
+	r.trace.Faults = append(r.trace.Faults, f.String())
+	r.note(Step{Kind: StepFault, Fault: f, Client: client, Server: server})
+	if name == "" {
+		return
+	}
+	target := r.serverName(server)
+	if client >= 0 {
+		target = clientName(client)
+	}
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		Fault: &history.Fault{Name: name, Target: target, Phase: history.PhaseEffective, What: f.Meaning()},
+	}})
+}
+
+func (r *recorder) serverName(i int) string { return serverName(r.x.serverCount, i) }
+
+func serverName(servers, i int) string {
+	switch {
+	case i < 0:
+		return "resource"
+	case servers == 1:
+		return "redis"
+	}
+	return fmt.Sprintf("S%d", i+1)
+}
+
+// longWait is how long clients wait that wait until they have the lock.
+const longWait = time.Hour
+
+func (r *recorder) called(i int, op history.Op) {
+	waits := op == history.OpAcquire && (i == r.trying && r.trying > 0 || r.x.judge.queues)
+	if waits && r.open[i] != 0 {
+		return // one acquire with many tries
+	}
+	r.ids++
+	r.open[i], r.ops[i] = r.ids, op
+	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
+	switch {
+	case waits && r.x.judge.queues:
+		e.Detail = &history.Detail{Bound: longWait}
+	case waits:
+		e.Detail = &history.Detail{Bound: duration(r.x.patience())}
+	case op == history.OpRelease:
+		e.Detail = &history.Detail{Bound: duration(r.x.judge.patience())}
+	}
+	r.event(e)
+	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
+}
+
+func (r *recorder) returned(i int, op history.Op, a process.Answer) {
+	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
+		return
+	}
+	if r.x.judge.queues && op == history.OpAcquire && a.Outcome == history.No {
+		r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
+		return
+	}
+	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	if a.Limited && a.Outcome == history.OK {
+		e.Valid = max(a.Valid, history.Over)
+	}
+	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&noReturn != 0)}
+	if a.Err != nil {
+		detail.Error = a.Err.Error()
+	}
+	e.Detail = &detail
+	r.event(e)
+	r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a})
+	r.open[i] = 0
+}
+
+func (r *recorder) notice(i int, n process.Notice) {
+	e := history.Event{Client: clientName(i), Lock: lockKey}
+	switch n.Kind {
+	case process.Lost:
+		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
+		r.note(Step{Kind: StepNotice, Client: i, Text: "lost: " + n.Why})
+	case process.Renewed:
+		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.Over)
+		r.note(Step{Kind: StepNotice, Client: i, Text: "renewed for " + n.Valid.String()})
+	default:
+		return
+	}
+	r.event(e)
+}
+
+// asked is the time between the state questions around a command; there are none in the model, and so no time.
+const asked = time.Microsecond
+
+func (r *recorder) passed(d ms) {
+	r.note(Step{Kind: StepTime, Client: -1, Passed: duration(d)})
+	r.now += duration(d)
+}
+
+func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
+	q, p := r.x.texts.requests[s.request], r.x.texts.replies[reply].replies
+	c := &history.Command{
+		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
+		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard, ReplyDropped: s.unheard,
+	}
+	if q.server >= 0 && names(q.commands, lockKey) {
+		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}
+	}
+	e := history.Event{Kind: history.KindCommand, Client: clientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	step := Step{
+		Kind: StepServe, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
+		Beside: s.op == history.OpNone, Late: s.unheard,
+	}
+	if s.op != history.OpNone {
+		e.ID, e.Op = r.open[s.client], s.op
+		if s.unheard {
+			f := r.land(s)
+			e.ID, c.Again = f.id, f.again
+		}
+		step.ID, step.Op = e.ID, e.Op
+	}
+	if s.unheard {
+		step.Kind = StepArrive
+	}
+	r.event(e)
+	r.note(step)
+}
+
+// end closes the history.
+func (r *recorder) end(counter int64) {
+	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+}
+
+// trial lets a fresh client try after an end, as stuck does.
+func (r *recorder) trial(s state) error {
+	x := r.x
+	value := x.counter(&s)
+	r.trying = x.clients
+	r.opens(r.trying)
+	r.trace.Clients++
+	from := len(r.trace.Steps)
+	_, err := x.stuck(s)
+	if err != nil {
+		return err
+	}
+	r.closed = true
+	if r.open[r.trying] != 0 {
+		r.returned(r.trying, history.OpAcquire, process.Answer{Outcome: history.No})
+	}
+	r.complete(&s, from)
+	r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: value}})
+	r.end(value)
+	return nil
+}
