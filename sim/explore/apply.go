@@ -174,7 +174,9 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 	}
 	for i := range x.serverCount {
 		used |= x.servers.states[s.servers[i]].tokens
-		used |= x.replicas.tokens(s.replicas[i])
+		if r := s.replicas[i]; r != 0 {
+			used |= x.replicas.tokens(r)
+		}
 	}
 	return used
 }

@@ -244,6 +244,9 @@ func sooner(d *ms, t ms) {
 }
 
 func (x *explorer) faultMoves(list []move, s *state) []move {
+	if s.faults() >= x.config.MostFaults {
+		return list
+	}
 	for i := range x.clients {
 		c := &s.clients[i]
 		if c.phase == crashed || c.phase == finished {
