@@ -114,6 +114,7 @@ type automaton struct {
 	taught   int  // how often a process was asked what comes next
 	steps    int  // that the lock's own code has made
 	reads    bool // some step has read a clock
+	lost     bool // a process did not come back
 	unmerged bool // every history is a node of its own; for tests
 }
 

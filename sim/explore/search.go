@@ -67,7 +67,7 @@ type finding struct {
 var errEnough = errors.New("enough")
 
 func (x *explorer) search(ctx context.Context) error {
-	defer x.automaton.class.dismiss()
+	defer x.automaton.dismiss()
 	if err := x.reach(x.pack(x.initial(), nil, nil), 0, 0, 0, 0); err != nil {
 		return err
 	}

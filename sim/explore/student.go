@@ -114,7 +114,16 @@ func (a *automaton) patiently(do func() error) error {
 	case err := <-result:
 		return err
 	case <-timeout.C:
+		a.lost = true
 		return a.impure(errNoEnd)
+	}
+}
+
+// dismiss ends all processes that wait to be asked. If one did not come back, nobody knows what it would still touch: they are left as
+// they are.
+func (a *automaton) dismiss() {
+	if !a.lost {
+		a.class.dismiss()
 	}
 }
 
