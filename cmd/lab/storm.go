@@ -77,7 +77,7 @@ func (f *stormFlags) groups() []flagGroup {
 	what.DurationVar(&f.lease, "lease", time.Second, "`TIME` of the lock's lease; faults are as long as it, or shorter, or longer")
 	what.DurationVar(&f.hold, "hold", 0, "a client keeps the lock for up to `TIME` (default: a quarter of the lease); one that renews itself sometimes longer")
 	what.IntVar(&f.count, "count", 1, "`N` storms for each lock, each with a seed of its own")
-	what.IntVar(&f.parallel, "parallel", 2*runtime.NumCPU(), "`N` storms at a time; they mostly wait")
+	what.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "`N` storms at a time; on several servers, one keeps a core busy")
 
 	shown.AddFlag(all[3].flags.Lookup("out"))
 	shown.AddFlag(all[3].flags.Lookup("junit"))
