@@ -268,7 +268,7 @@ func (p *Plan) strikeMoment(m Moment) {
 	if len(kinds) == 0 {
 		return
 	}
-	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 1, 2.5) {
+	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.6, 1.6) {
 		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
 		if s.Kind == Pause {
 			s.For = d.between(p.Lease, 1.3, 1.8)

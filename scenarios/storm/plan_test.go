@@ -97,16 +97,19 @@ func TestSeedSeven(t *testing.T) {
     0.965s  C2     crash, down 594ms
     0.979s  taker  pause, at 4 of several servers, for 1.457s
     1.409s  holder reply-lost, after 230ms, for 150ms
-    2.326s  taker  pause, at 4 of several servers, for 1.36s
+    1.810s  taker  pause, at 4 of several servers, for 1.36s
     2.441s  C2-2   refuse, of several servers 2 3 4 5 6 7, for 320ms
+    2.697s  taker  pause, at 4 of several servers, for 1.514s
+    3.072s  holder reply-lost, after 219ms, for 153ms
+    3.324s  taker  pause, at 3 of several servers, for 1.519s
     3.420s  C1     partition, replies, of several servers 1 2 3 5 6, for 377ms
     3.422s  C2-2   refuse, of several servers 1 4 6 7 8, for 226ms
-    3.756s  taker  pause, at 4 of several servers, for 1.514s
-    3.813s  holder reply-lost, after 219ms, for 153ms
     4.167s  C2-2   clock, ahead 2.958s, for 2.562s
     4.568s  C1     hold, hold reply of first GETSET, hold reply of first GET, hold reply of first EXEC, for 255ms
-    4.796s  taker  pause, at 3 of several servers, for 1.519s
-    6.237s  holder reply-lost, after 221ms, for 150ms
+    4.728s  taker  pause, at 4 of several servers, for 1.747s
+    4.746s  holder reply-lost, after 221ms, for 150ms
+    5.707s  taker  pause, at 4 of several servers, for 1.423s
+    6.194s  holder reply-lost, after 231ms, for 155ms
 `, "\n"), p.String())
 }
 

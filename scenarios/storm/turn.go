@@ -38,7 +38,7 @@ func (t *Turns) Next() Turn {
 	if t.d.IntN(6) == 0 {
 		turn.Patience = t.d.between(lease, 0.2, 0.6)
 	}
-	if t.d.IntN(2) == 0 {
+	if t.d.IntN(3) > 0 {
 		turn.Long = t.d.between(lease, 1.6, 2.6)
 	}
 	return turn
