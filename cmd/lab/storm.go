@@ -36,8 +36,8 @@ every client must get the lock once more. The whole history is judged by what
 the lock's card promises: a sound lock must keep it, a broken one must be caught.
 What a lock shows beyond its promises is named, and is no surprise.
 
-The same seed gives the same faults at the same times; the plan is saved with
-the results. With --count N there are N storms for each lock, with the seeds that
+The same seed gives the same faults at the same times, but for those that wait
+for whoever gets the lock next; the plan is saved with the results. With --count N there are N storms for each lock, with the seeds that
 follow.`,
 		Example: `  lab storm --lock setpx-del
   lab storm --lock redisson,watchdog --for 10m
