@@ -303,3 +303,30 @@ func TestCallsAreGivenUpWithTheContext(t *testing.T) {
 	require.ErrorContains(t, err, "toxiproxy is still busy: enough")
 	close(release)
 }
+
+// While a request of it is held, too, toxiproxy does not hear that a client has gone; nor that it cannot hand on the replies to it.
+func TestRepliesToADeadClientHoldNothingUp(t *testing.T) {
+	l, u := openLink(t)
+	ctx := bounded(t)
+	var dead []*user
+	for range 200 {
+		dead = append(dead, dial(t, l.Addr()))
+	}
+	require.NoError(t, l.slow(ctx, downstream, forever))
+	for n := range 4 {
+		for _, c := range dead {
+			c.say(t, "request")
+		}
+		u.await(ctx, t, (n+1)*len(dead))
+	}
+	require.NoError(t, l.slow(ctx, upstream, forever))
+	for _, c := range dead {
+		c.say(t, "last words")
+		require.NoError(t, c.Close())
+	}
+	require.NoError(t, l.unslow(ctx, downstream))
+	require.NoError(t, l.unslow(ctx, upstream))
+	u.await(ctx, t, 5*len(dead))
+	recoverFrom(t, inject(t, l, Partition(Both)))
+	whole(t, l)
+}

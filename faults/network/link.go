@@ -34,6 +34,7 @@ type Link struct {
 	unusable error      // why no fault can be injected any more
 	closed   bool
 	injected *Injected
+	gates    map[string]int // by stream: how many have been added
 }
 
 // portTries is how many ports are tried before a link is given up.
@@ -52,6 +53,7 @@ func (n *Network) Link(ctx context.Context, name, upstream string, canary Canary
 		name:    name,
 		canary:  canary,
 		turn:    make(chan struct{}, 1),
+		gates:   make(map[string]int),
 	}
 	l.proxy.Name, l.proxy.Upstream, l.proxy.Enabled = n.run+name, upstream, true
 	n.mu.Lock()
