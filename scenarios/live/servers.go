@@ -146,30 +146,66 @@ func (cl *client) linksTo(names []string) []*lockLink {
 	return links
 }
 
-// disturb injects a fault into the client's links to the lock servers that are named, and asserts that it has taken effect.
+// disturb injects a fault into the client's links to the lock servers that are named, into all at once, and asserts that it has taken
+// effect.
 func (cl *client) disturb(ctx context.Context, fault network.Fault, names []string) error {
-	for _, s := range cl.cell.named(names) {
-		cl.cell.fault(fault.Name(), cl.name, history.PhaseInject, cl.about(s, fault.String()))
-		var evidence []string
-		for _, l := range cl.linksTo([]string{s.name}) {
-			injected, err := l.Inject(ctx, fault)
-			if err != nil {
-				return fmt.Errorf("%s's link: %w", cl.name, err)
-			}
-			l.injected, l.fault = injected, fault
-			evidence = append(evidence, injected.Evidence())
+	links := cl.linksTo(names)
+	cl.cell.fault(fault.Name(), cl.name, history.PhaseInject, cl.about(links, fault.String()))
+	said, err := atOnce(links, func(l *lockLink) (string, error) {
+		injected, err := l.Inject(ctx, fault)
+		if err != nil {
+			return "", err
 		}
-		cl.cell.fault(fault.Name(), cl.name, history.PhaseEffective, cl.about(s, strings.Join(evidence, "; ")))
+		l.injected, l.fault = injected, fault
+		return injected.Evidence(), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s's link: %w", cl.name, err)
 	}
+	cl.tell(history.PhaseEffective, links, said)
 	return nil
 }
 
-// about says to which of several servers a link is that something is said of.
-func (cl *client) about(s *lockServer, what string) string {
+// atOnce does the same to several links, and returns what is to be said of each.
+func atOnce(links []*lockLink, do func(*lockLink) (string, error)) (said []string, _ error) {
+	said = make([]string, len(links))
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { said[i], errs[i] = do(l) })
+	}
+	wg.Wait()
+	return said, errors.Join(errs...)
+}
+
+// tell records what is to be said of the faults of several links: one event for each fault, whatever number of links it has.
+func (cl *client) tell(phase history.Phase, links []*lockLink, said []string) {
+	var faults []string
+	about := make(map[string][]string)
+	for i, l := range links {
+		name := l.fault.Name()
+		if about[name] == nil {
+			faults = append(faults, name)
+		}
+		about[name] = append(about[name], cl.about([]*lockLink{l}, said[i]))
+	}
+	for _, name := range faults {
+		cl.cell.fault(name, cl.name, phase, strings.Join(about[name], "; "))
+	}
+}
+
+// about says to which of several servers links are that something is said of.
+func (cl *client) about(links []*lockLink, what string) string {
 	if len(cl.cell.servers) == 1 {
 		return what
 	}
-	return "to " + s.name + ": " + what
+	var names []string
+	for _, l := range links {
+		if !slices.Contains(names, l.server.name) {
+			names = append(names, l.server.name)
+		}
+	}
+	return "to " + strings.Join(names, ", ") + ": " + what
 }
 
 // heal makes the client's links whole again. A fault that broke connections leaves the client to make new ones first.
@@ -188,30 +224,20 @@ func (cl *client) heal(ctx context.Context, names []string) error {
 
 // mend makes the client's links whole again, and returns those whose connections were broken.
 func (cl *client) mend(ctx context.Context, names []string) (broken []*lockLink, _ error) {
-	whole := true
-	for _, s := range cl.cell.named(names) {
-		var evidence []string
-		name := ""
-		for _, l := range cl.linksTo([]string{s.name}) {
-			if l.injected == nil {
-				continue
-			}
-			seen, err := l.injected.Recover(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("%s's link: %w", cl.name, err)
-			}
-			l.injected, name, whole = nil, l.fault.Name(), false
-			evidence = append(evidence, seen)
-			if l.fault.BreaksConnections() {
-				broken = append(broken, l)
-			}
-		}
-		if evidence != nil {
-			cl.cell.fault(name, cl.name, history.PhaseRecover, cl.about(s, strings.Join(evidence, "; ")))
-		}
-	}
-	if whole {
+	disturbed := slices.DeleteFunc(cl.linksTo(names), func(l *lockLink) bool { return l.injected == nil })
+	if len(disturbed) == 0 {
 		return nil, cells.Undecided("the link of %s is whole", cl.name)
+	}
+	said, err := atOnce(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
+	if err != nil {
+		return nil, fmt.Errorf("%s's link: %w", cl.name, err)
+	}
+	cl.tell(history.PhaseRecover, disturbed, said)
+	for _, l := range disturbed {
+		l.injected = nil
+		if l.fault.BreaksConnections() {
+			broken = append(broken, l)
+		}
 	}
 	return broken, nil
 }

@@ -32,7 +32,7 @@ func TestEveryVerbOnOneOfSeveralServers(t *testing.T) {
 			C1 heal
 			C2 acquire => ok
 			C2 release => ok`,
-			"safe", []string{"C1 refuse: inject", "C1 refuse: effective", "C1 refuse: inject", "C1 refuse: effective", "C1 acquire: ok",
+			"safe", []string{"C1 refuse: inject", "C1 refuse: effective", "C1 acquire: ok",
 				"C1 refuse: recover", "C1 release: ok", "C1 refuse: recover", "C2 acquire: ok"}},
 
 		"a minority cut off": {`
@@ -53,8 +53,7 @@ func TestEveryVerbOnOneOfSeveralServers(t *testing.T) {
 			C1 acquire => unknown
 			C1 heal
 			C1 acquire => ok`,
-			"safe", []string{"C1 refuse: effective", "C1 refuse: effective", "C1 refuse: effective", "C1 acquire: unknown",
-				"C1 refuse: recover", "C1 refuse: recover", "C1 refuse: recover", "C1 acquire: ok"}},
+			"safe", []string{"C1 refuse: effective", "C1 acquire: unknown", "C1 refuse: recover", "C1 acquire: ok"}},
 
 		"one clock jumps": {`
 			lease 60s

@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,28 +34,44 @@ func faultsAreEvident(t *testing.T, events []history.Event) {
 			continue
 		}
 		f := e.Detail.Fault
-		what := f.Target + " " + f.Name
-		if server, _, found := strings.Cut(f.What, ": "); found && strings.HasPrefix(server, "to S") {
-			what += " " + server // of several links each has its own
-		}
-		assert.NotEmpty(t, f.What, "%s: %s", what, f.Phase)
-		switch f.Phase {
-		case history.PhaseEffective:
-			// Replies are lost on a link, or at a breakpoint.
-			if !slices.Contains(traps, f.Name) && f.Name != "reply-lost" {
-				assert.Equal(t, history.PhaseInject, last[what], what)
+		assert.NotEmpty(t, f.What, "%s of %s: %s", f.Name, f.Target, f.Phase)
+		for _, server := range serversOf(f) {
+			what := f.Target + " " + f.Name + server
+			switch f.Phase {
+			case history.PhaseEffective:
+				// Replies are lost on a link, or at a breakpoint.
+				if !slices.Contains(traps, f.Name) && f.Name != "reply-lost" {
+					assert.Equal(t, history.PhaseInject, last[what], what)
+				}
+				held[what]++
+			case history.PhaseRecover:
+				if !slices.Contains(traps, f.Name) {
+					assert.Equal(t, history.PhaseEffective, last[what], what)
+				}
+				held[what]--
+				assert.GreaterOrEqual(t, held[what], 0, what)
 			}
-			held[what]++
-		case history.PhaseRecover:
-			if !slices.Contains(traps, f.Name) {
-				assert.Equal(t, history.PhaseEffective, last[what], what)
-			}
-			held[what]--
-			assert.GreaterOrEqual(t, held[what], 0, what)
+			last[what] = f.Phase
 		}
-		last[what] = f.Phase
 	}
 	for what, phase := range last {
 		assert.NotEqual(t, history.PhaseInject, phase, "%s was never seen to take effect", what)
 	}
+}
+
+var toServers = regexp.MustCompile(`\bto (S\d(?:, S\d)*): `)
+
+// serversOf names the servers, to which the links are that a fault befell; where there is only one, it is not named.
+func serversOf(f *history.Fault) (names []string) {
+	for _, some := range toServers.FindAllStringSubmatch(f.What, -1) {
+		for name := range strings.SplitSeq(some[1], ", ") {
+			if !slices.Contains(names, " to "+name) { // a process may have several links there
+				names = append(names, " to "+name)
+			}
+		}
+	}
+	if names == nil {
+		return []string{""}
+	}
+	return names
 }

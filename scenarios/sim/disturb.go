@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -74,43 +75,52 @@ func (cl *client) setClock(offset time.Duration, rate float64) {
 
 // disturb injects a fault into the links of the client's process to the lock servers that are named.
 func (cl *client) disturb(fault linkFault, names []string) {
+	what := cl.about(cl.cell.named(names), fault.what)
+	cl.cell.fault(fault.name, cl.name, history.PhaseInject, what)
 	for _, s := range cl.cell.named(names) {
-		cl.cell.fault(fault.name, cl.name, history.PhaseInject, cl.about(s, fault.what))
 		for _, l := range cl.linksTo(s) {
 			l.inject(cl.cell, fault)
 		}
-		cl.cell.fault(fault.name, cl.name, history.PhaseEffective, cl.about(s, fault.what))
 	}
+	cl.cell.fault(fault.name, cl.name, history.PhaseEffective, what)
 }
 
 // heal makes the links of the client's process whole again.
 func (cl *client) heal(names []string) error {
-	healed := false
+	var faults []string
+	healed := make(map[string][]*server) // by fault
 	for _, s := range cl.cell.named(names) {
-		name := ""
 		for _, l := range cl.linksTo(s) {
-			if l.fault != nil {
-				name = l.fault.name
-				l.heal(cl.cell)
+			if l.fault == nil {
+				continue
 			}
-		}
-		if name != "" {
-			healed = true
-			cl.cell.fault(name, cl.name, history.PhaseRecover, cl.about(s, "the link is whole"))
+			name := l.fault.name
+			if healed[name] == nil {
+				faults = append(faults, name)
+			}
+			healed[name] = append(healed[name], s)
+			l.heal(cl.cell)
 		}
 	}
-	if !healed {
+	if len(faults) == 0 {
 		return cells.Undecided("the link of %s is whole", cl.name)
+	}
+	for _, name := range faults {
+		cl.cell.fault(name, cl.name, history.PhaseRecover, cl.about(slices.Compact(healed[name]), "the link is whole"))
 	}
 	return nil
 }
 
-// about says to which of several servers a link is that something is said of.
-func (cl *client) about(s *server, what string) string {
+// about says to which of several servers the links are that something is said of.
+func (cl *client) about(servers []*server, what string) string {
 	if len(cl.cell.servers) == 1 {
 		return what
 	}
-	return "to " + s.name + ": " + what
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
+	}
+	return "to " + strings.Join(names, ", ") + ": " + what
 }
 
 // jumpClock lets time leap on the named servers, or on all, where there must be a lock.
