@@ -45,7 +45,6 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 	timer := time.NewTimer(t.began + at - t.cell.world.since())
 	defer timer.Stop()
 	for {
-		var moment storm.Moment
 		select {
 		case <-timer.C:
 			return true, nil
@@ -53,42 +52,55 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 			return false, nil
 		case <-ctx.Done():
 			return false, nil
-		case moment = <-cl.moments:
-		}
-		select {
-		case s := <-t.offers[moment]:
-			if !t.reaches(ctx, cl, s) {
-				continue
-			}
-			t.pause(ctx, s.After)
-			if err := t.strike(ctx, cl, s); err != nil {
+		case moment := <-cl.moments:
+			if err := t.meet(ctx, cl, moment); err != nil {
 				return false, err
 			}
-		default: // nothing is meant for it just now
 		}
 	}
 }
 
-// reaches waits until as many servers have given a taker the lock as the strike is for. It returns false if they do not do so at once.
-func (t *tempest) reaches(ctx context.Context, cl *client, s storm.Strike) bool {
+// meet strikes a client that has come to a moment, if something is meant for whoever does.
+func (t *tempest) meet(ctx context.Context, cl *client, moment storm.Moment) error {
+	for moment != "" {
+		select {
+		case s := <-t.offers[moment]:
+			var reached bool
+			if reached, moment = t.reaches(ctx, cl, s); reached {
+				t.pause(ctx, s.After)
+				return t.strike(ctx, cl, s)
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// reaches waits until as many servers have given a taker the lock as the strike is for. If they do not do so at once, it is to no avail;
+// the taker may have come to another moment instead.
+func (t *tempest) reaches(ctx context.Context, cl *client, s storm.Strike) (reached bool, other storm.Moment) {
 	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/4)
 	defer cancel()
 	for range s.Nth - 1 {
 		select {
 		case m := <-cl.moments:
 			if m != storm.Taker {
-				return false
+				return false, m
 			}
 		case <-atOnce.Done():
-			return false
+			return false, ""
 		}
 	}
-	return true
+	return true, ""
 }
 
-// offer offers the strikes for a moment, one after the other, to whoever comes to it.
+// offer offers the strikes for a moment, one after the other, to whoever comes to it. Those for more servers than there are are left out.
 func (t *tempest) offer(ctx context.Context, moment storm.Moment) error {
 	for _, s := range t.plan.Of(string(moment)) {
+		if s.Nth > len(t.cell.servers) {
+			continue
+		}
 		if !t.until(ctx, s.At) {
 			return nil
 		}
