@@ -104,16 +104,22 @@ func (t *tempest) wait(ctx context.Context) (cut bool) {
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	var told time.Duration
+	tell := func(lasted time.Duration) { // of every second, also of those for which the machine stood still
+		for ; told+time.Second <= lasted; told += time.Second {
+			t.goesOn(told+time.Second, t.asked.Load())
+		}
+	}
 	for {
 		select {
 		case <-end.C:
+			tell(t.plan.For)
 			return false
 		case <-tick.C:
-			asked := t.asked.Load()
-			if asked >= maxOperations {
+			tell(t.cell.world.since() - t.began)
+			if t.asked.Load() >= maxOperations {
 				return false
 			}
-			t.goesOn((t.cell.world.since() - t.began).Round(time.Second), asked)
 		case <-t.cutShort:
 			return true
 		case <-ctx.Done():
