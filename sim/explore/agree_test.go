@@ -49,7 +49,7 @@ func TestTheJudgesAgree(t *testing.T) {
 // walk takes a way at random and says how many of the anomalies that are watched it showed.
 func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) bool) int {
 	t.Helper()
-	config.Clients, config.Rounds, config.MostFaults = 3, 2, 3
+	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)
 	for f := range config.Budget {
 		config.Budget[f] = 2
 	}

@@ -279,6 +279,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	}
 	if done.named {
 		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		if x.config.Budget[FailOver] > 0 {
+			d.found, d.left = x.servers.value(before), x.servers.value(done.next)
+		}
 		x.judge.command(d)
 		x.judge.queued(d)
 	}

@@ -84,7 +84,7 @@ func (j *judge) live() bool {
 // rightful says whether the lock is certainly the client's, with lease left.
 func (j *judge) rightful(c int, ends ms) bool {
 	o := &j.s.owner
-	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !j.quorum && j.leased(ends)
+	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !o.foreign && !j.quorum && j.leased(ends)
 }
 
 func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
@@ -199,9 +199,7 @@ func (j *judge) settleOwner(n int, ok bool) {
 	}
 	c.clear(challenge)
 	if ok {
-		ends := c.claims
-		there := o.there
-		j.take(owner{client: uint8(n) + 1, standing: granted, ends: ends, sure: ends, there: there})
+		j.take(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, sure: c.claims, sighting: o.sighting})
 	}
 	c.claims = 0
 }

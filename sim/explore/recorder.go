@@ -29,6 +29,8 @@ type flight struct {
 	request uint32
 	id      int64 // the operation that it belongs to
 	again   bool  // it is a copy
+	ended   bool  // that operation has ended
+	ok      bool  // well
 }
 
 // fly remembers that a request of a client's task goes on its way.
@@ -43,7 +45,9 @@ func (r *recorder) fly(s *state, m move, again bool) {
 
 // land takes a request that has arrived from those on their way.
 func (r *recorder) land(s sending) flight {
-	i := slices.IndexFunc(r.flying, func(f flight) bool { return f.client == s.client && f.request == s.request })
+	i := slices.IndexFunc(r.flying, func(f flight) bool {
+		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok
+	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}
 	}
@@ -237,6 +241,11 @@ func (r *recorder) called(i int, op history.Op) {
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
+	for n := range r.flying {
+		if f := &r.flying[n]; f.client == i && !f.ended {
+			f.ended, f.ok = true, a.Outcome == history.OK
+		}
+	}
 	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
 		return
 	}

@@ -94,11 +94,18 @@ type owner struct {
 	client   uint8 // plus 1; 0: nobody's
 	standing standing
 	over     bool  // it has called release, or was told that the lock was lost
-	there    bool  // the key was there when it was last seen
-	stale    bool  // it may have changed since, unseen
 	early    uint8 // who had called the acquire that it is in before the owner's ended
 	ends     ms    // when the lease ends
 	sure     ms    // when it ends as far as the owner has been told
+	sighting
+}
+
+// sighting is what was under the lock's key when it was last seen.
+type sighting struct {
+	there   bool
+	stale   bool   // it may have changed since, unseen
+	foreign bool   // it is none of the owner's, but an older lock that a fail-over has brought back
+	value   uint32 // see deed.left
 }
 
 // tally is what the client that made a lock which counts was told of it since.
