@@ -19,6 +19,7 @@ import (
 
 // exploreFlags are the flags of lab explore as given.
 type exploreFlags struct {
+	find                             func(lock string) (impls.Spec, bool)
 	clients, rounds, servers, faults int
 	lag                              int
 	skew                             time.Duration
@@ -31,8 +32,8 @@ type exploreFlags struct {
 	json, quiet, verbose             bool
 }
 
-func newExplore() *cobra.Command {
-	flags := &exploreFlags{}
+func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
+	flags := &exploreFlags{find: find}
 	cmd := &cobra.Command{
 		Use:   "explore LOCK | --all",
 		Short: "Go every way through a lock, and tell the smallest set of faults that breaks it",
@@ -52,9 +53,10 @@ With --replay the counterexample is forced on a real server, with real processes
 by a script that --out shows; with --all --replay, all those of the table are.
 
 Exit codes: 0 as expected, a broken lock that should break among it; 1 a surprise,
-or a replay that showed something else; 2 a limit stopped the search, or the
-machine stood still for too long during a replay; 3 the lab is at fault, or the
-lock cannot be explored.`,
+or a replay that showed something else; 2 unknown: a limit stopped the search,
+the lock was never held, so that nothing could go wrong, or the machine stood
+still for too long during a replay; 3 the lab is at fault, or the lock cannot be
+explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
   lab explore watchdog-published --overworks 1 --anomaly wrongful-renew --limit time=30s
@@ -96,7 +98,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
 
 	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
-	faults.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: one and a half leases of 1.2s)")
+	faults.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, one and a half leases)")
 	faults.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	for _, fault := range explore.Faults() {
 		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times, "+fault.Meaning())
@@ -193,7 +195,7 @@ func exploredCode(result *explore.Result, expected explore.Expectation, config e
 	switch {
 	case len(result.Disputed) > 0:
 		return codeFailed
-	case result.Found == nil && !result.Complete():
+	case result.Found == nil && !result.Complete(), result.Vacuous():
 		return codeUnknown
 	case !result.Meets(expected, config):
 		return codeSurprise
@@ -207,7 +209,7 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 	if len(args) != 1 {
 		return config, usagef("explore takes one lock, or --all; %s", see("lab list locks"))
 	}
-	spec, ok := impls.Find(args[0])
+	spec, ok := f.find(args[0])
 	if !ok {
 		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
@@ -243,6 +245,9 @@ func (f *exploreFlags) checkBounds() error {
 		if bound.value < bound.least || bound.value > bound.most {
 			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)
 		}
+	}
+	if f.skew != 0 && (f.skew < explore.LeastSkew || f.skew > explore.MostSkew || f.skew%explore.LeastSkew != 0) {
+		return usagef("--skew must be whole milliseconds, up to %v, not %v", explore.MostSkew, f.skew)
 	}
 	if f.out != "" && !strings.HasSuffix(f.out, ".lab") {
 		return usagef("--out: a script's name ends in .lab, %q does not", f.out)

@@ -184,7 +184,6 @@ func (l *liner) mixture() error {
 
 // probe looks for the fewest faults within a budget that make one of the anomalies.
 func (l *liner) probe(budget Budget, most int, only []checker.Name) (Break, []string, error) {
-	clear := most
 	for i, c := range bounds(l.lock) {
 		c.Lock, c.Budget, c.MostFaults, c.Only, c.States = l.lock, budget, most, only, l.states
 		r, err := Explore(l.ctx, c)
@@ -195,12 +194,14 @@ func (l *liner) probe(budget Budget, most int, only []checker.Name) (Break, []st
 		if r.Found != nil {
 			return Break{Faults: len(r.Found.Faults), Anomalies: r.Found.Anomalies, Clear: len(r.Found.Faults) - 1, Twice: i > 0}, r.Found.Faults, nil
 		}
-		if !r.Complete() {
-			clear = min(clear, r.Faults-1)
-			break
+		switch {
+		case !r.Complete():
+			return Break{Clear: min(most, r.Faults-1)}, nil, nil
+		case r.Vacuous():
+			return Break{Clear: -1}, nil, nil
 		}
 	}
-	return Break{Clear: clear}, nil, nil
+	return Break{Clear: most}, nil, nil
 }
 
 // String is the break as the reviewed table has it: "1 ghost-lock", "-", ">1", "?".
