@@ -21,7 +21,7 @@ import (
 type exploreFlags struct {
 	find                             func(lock string) (impls.Spec, bool)
 	clients, rounds, servers, faults int
-	lag                              int
+	lag, reenter                     int
 	skew                             time.Duration
 	budget                           explore.Budget
 	anomalies                        []string
@@ -60,6 +60,7 @@ explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
   lab explore watchdog-published --overworks 1 --anomaly wrongful-renew --limit time=30s
+  lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
   lab explore --all --replay --server redis-server --count 20`,
@@ -93,6 +94,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.IntVar(&f.clients, "clients", 3, "`N` clients, from 1 to 4")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
 	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants)")
+	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
 	what.StringSliceVar(&f.limits, "limit", nil, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB (default: that much memory)")
 	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
@@ -213,7 +215,10 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 	if !ok {
 		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
-	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, MostFaults: f.faults, Lag: f.lag, Skew: f.skew}
+	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, MostFaults: f.faults, Lag: f.lag, Skew: f.skew}
+	if f.reenter > 0 && !slices.Contains(spec.Promises, impls.Reentrance) {
+		return config, usagef("--reenter is for locks that promise re-entrance, which %s does not", spec.Name)
+	}
 	if err := f.checkBounds(); err != nil {
 		return config, err
 	}
@@ -240,7 +245,7 @@ func (f *exploreFlags) checkBounds() error {
 	}{
 		{"clients", f.clients, 1, explore.MostClients}, {"rounds", f.rounds, 1, explore.MostRounds},
 		{"servers", f.servers, 0, explore.MostServers}, {"max-faults", f.faults, 0, explore.MostFaults},
-		{"lag", f.lag, 1, explore.MostLag},
+		{"lag", f.lag, 1, explore.MostLag}, {"reenter", f.reenter, 0, explore.MostReenter},
 	} {
 		if bound.value < bound.least || bound.value > bound.most {
 			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)

@@ -33,6 +33,14 @@ func TestTheJudgesAgree(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range []string{"redisson", "redisson-fair"} {
+		t.Run(name+" re-entered", func(t *testing.T) {
+			t.Parallel()
+			for seed := range 4 * walks {
+				walk(t, Config{Lock: lock(t, name), Reenter: 2}, uint64(seed), func(n checker.Name) bool { return n != checker.Unfair })
+			}
+		})
+	}
 	t.Run("waiting in line", func(t *testing.T) {
 		t.Parallel()
 		fair, ok := impls.Find("redisson-fair")

@@ -183,7 +183,7 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 
 func (x *explorer) call(s *state, i int) error {
 	c := &s.clients[i]
-	op, _ := c.next()
+	op, _ := x.next(c)
 	if x.watcher != nil {
 		x.watcher.called(i, op)
 	}

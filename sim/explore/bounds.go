@@ -6,6 +6,7 @@ import "time"
 const (
 	MostClients = mostClients - 1
 	MostRounds  = 4
+	MostReenter = 3
 	MostServers = mostServers
 	MostFaults  = 9
 	LeastSkew   = time.Millisecond // the model counts in these

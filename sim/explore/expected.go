@@ -36,7 +36,7 @@ func Expect(lines []Line, c Config) Expectation {
 }
 
 // unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
-func (c Config) unlikeTable() bool { return c.Skew != 0 || c.Lag > 1 || c.Queues() }
+func (c Config) unlikeTable() bool { return c.Skew != 0 || c.Lag > 1 || c.Reenter > 0 || c.Queues() }
 
 // wanted says whether one of the anomalies is looked for.
 func (c Config) wanted(names []checker.Name) bool {

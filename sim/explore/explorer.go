@@ -21,6 +21,8 @@ type Config struct {
 	Clients int // 1 to 4
 	Rounds  int // acquire, work, release: how often each client goes through it
 	Servers int // 0: as many as the lock wants
+	// Reenter is how often each holder takes its lock once more before it works; it releases it as often.
+	Reenter int
 	Budget  Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int

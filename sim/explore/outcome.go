@@ -12,6 +12,9 @@ import (
 func (c Config) Bounds() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s each, %s\n", c.Lock.Name, count(c.Clients, "client"), count(c.Rounds, "round"), count(c.servers(), "server"))
+	if c.Reenter > 0 {
+		fmt.Fprintf(&b, "  re-enters  each holder takes the lock %s more before it works\n", count(c.Reenter, "time"))
+	}
 	fmt.Fprintf(&b, "  faults     %s\n", c.faultWords())
 	if c.Skew != 0 && c.Budget[ClockAhead]+c.Budget[ClockBehind] > 0 {
 		fmt.Fprintf(&b, "  skew       a wrong clock is wrong by %v, %s\n", c.Skew, leases(c.Skew))

@@ -14,6 +14,7 @@ type Record struct {
 		Clients    int            `json:"clients"`
 		Rounds     int            `json:"rounds"`
 		Servers    int            `json:"servers"`
+		Reenter    int            `json:"reenter,omitempty"`
 		MostFaults int            `json:"most_faults"`
 		Budget     map[string]int `json:"budget"`
 		Skew       time.Duration  `json:"skew_ns"`
@@ -71,6 +72,7 @@ func (r *Result) Record(c Config) *Record {
 	var rec Record
 	rec.Config.Lock, rec.Config.Clients, rec.Config.Rounds, rec.Config.Servers = c.Lock.Name, c.Clients, c.Rounds, c.servers()
 	rec.Config.Skew, rec.Config.Lag = cmp.Or(c.Skew, usualSkew), max(c.Lag, 1)
+	rec.Config.Reenter = c.Reenter
 	rec.Config.MostFaults, rec.Config.Only, rec.Config.Budget = c.MostFaults, c.Only, map[string]int{}
 	for f, n := range c.Budget {
 		if n > 0 {

@@ -37,6 +37,7 @@ const (
 	challenge                    // it has replaced the value of a live owner
 	took                         // its acquire has taken the lock on the server
 	struck                       // something was done to it that nothing takes back, and that may hold it up
+	inner                        // its release is not the last: it has taken the lock more than once
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.
@@ -57,6 +58,8 @@ type client struct {
 	after   uint8 // the clients that took the lock after it did, while it had not been told
 	before  uint8 // the highest update that had been acknowledged when it was called
 	fence   uint8 // the highest fence when its acquire was called
+	count   uint8 // how often it was told in its hold that it has the lock, less its releases
+	entered uint8 // how often it has asked for the lock once more in its round
 	line    line  // where clients wait
 }
 
