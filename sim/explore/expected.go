@@ -81,6 +81,9 @@ func (l Line) holds(c Config) bool {
 			continue
 		}
 		kinds++
+		if l.Cells[f].Any.Within != "" || l.Cells[f].Double.Within != "" {
+			return false // of fewer clients or rounds than the table is about
+		}
 		if cell := l.Cells[f]; cell.Any.Faults > 0 && !(len(c.Only) == 1 && c.Only[0] == checker.DoubleHolder && cell.Double.Faults == 0) {
 			if cell.Any.Faults <= min(int(n), c.MostFaults) {
 				return false
