@@ -68,27 +68,20 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 		}
 		m.charges = append(m.charges, c)
 	}
-	pendingGrant := f.mine.op != 0 && f.mine.standing == pending
+	grants := f.effect == history.EffectCreated || f.effect == history.EffectReplaced
+	if f.live && grants && f.mine.op != 0 && f.mine.standing == pending {
+		file(EarlyGrant, f.mine.op)
+	}
+	if !f.live || f.foreign {
+		return found
+	}
 	switch f.effect {
-	case history.EffectCreated:
-		if f.live && pendingGrant {
-			file(EarlyGrant, f.mine.op)
-		}
 	case history.EffectReplaced:
-		if f.live && pendingGrant {
-			file(EarlyGrant, f.mine.op)
-		}
-		if f.live {
-			file(Overwrite, 0)
-		}
+		file(Overwrite, 0)
 	case history.EffectRemoved:
-		if f.live {
-			file(WrongfulDelete, 0)
-		}
+		file(WrongfulDelete, 0)
 	case history.EffectProlonged:
-		if f.live {
-			file(WrongfulRenew, 0)
-		}
+		file(WrongfulRenew, 0)
 	}
 	return found
 }

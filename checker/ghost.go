@@ -44,7 +44,7 @@ func (m *ghostLock) step(f *fact, v *view) []Anomaly {
 // isGhost says whether the command of an acquire found the lock held by a ghost.
 func isGhost(f *fact, v *view) bool {
 	o := f.owner
-	return f.change != nil && !f.work && !f.elsewhere && f.change.Before.Exists() && f.effect == history.EffectNone &&
+	return f.change != nil && !f.work && !f.elsewhere && !f.foreign && f.change.Before.Exists() && f.effect == history.EffectNone &&
 		o.op != 0 && o.client != f.client && o.standing == refused && o.settled < f.op.called &&
 		!o.over && !v.dead[o.client] && o.leased(f.e.At)
 }

@@ -63,7 +63,10 @@ type ledger struct {
 	there  bool   // the key existed when it was last seen
 	value  string // what it held then
 	stale  bool   // it may have changed since, unseen
-	owner  claim
+	// foreign: what is there is none of the owner's. Something that we did not see has put another value in its place, such as a
+	// fail-over to a replica that still had an older lock.
+	foreign bool
+	owner   claim
 	// challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock.
 	challengers []claim
 }
@@ -105,8 +108,13 @@ func (l *ledger) observe(server string, before history.State) {
 	if l.server != server {
 		l.off = true
 	}
-	if before.Exists() && !l.there {
-		l.owner, l.challengers = claim{}, nil // left over, or made by somebody whom we did not see
+	switch {
+	case !before.Exists():
+		l.foreign = false
+	case !l.there:
+		l.take(claim{}) // left over, or made by somebody whom we did not see
+	case l.stale && before.Value != l.value:
+		l.foreign = true
 	}
 	l.there, l.stale = before.Exists(), false
 }
@@ -114,18 +122,21 @@ func (l *ledger) observe(server string, before history.State) {
 // apply records what a command did to the key. mine is the claim that the command would found; live says whether the owner's
 // claim must be respected.
 func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live bool) {
-	own := mine.client == l.owner.client
+	own := mine.client == l.owner.client && !l.foreign
 	switch effect {
 	case history.EffectCreated:
 		l.take(mine)
 	case history.EffectRemoved:
-		l.take(claim{})
+		if !l.foreign {
+			l.take(claim{})
+		}
 	case history.EffectReplaced:
 		switch {
 		case own && (live || mine.op == 0):
 			l.owner.ends = mine.ends
-		case live:
+		case live && !l.foreign:
 			l.challengers = append(l.challengers, mine)
+		case l.foreign && mine.standing != pending && mine.standing != granted: // it is still nobody's
 		default:
 			l.take(mine)
 		}
@@ -134,7 +145,9 @@ func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live
 			l.owner.ends = mine.ends
 		}
 	case history.EffectShortened:
-		l.owner.ends = min(l.owner.ends, mine.ends)
+		if !l.foreign {
+			l.owner.ends = min(l.owner.ends, mine.ends)
+		}
 	case history.EffectUnclear:
 		// Nobody's deed, but whoever wrote what is there now has the lock.
 		switch {
@@ -149,6 +162,8 @@ func (l *ledger) apply(c history.Change, effect history.Effect, mine claim, live
 		}
 	}
 	l.there, l.value = c.After.Exists(), c.After.Value
+	l.foreign = l.foreign && l.there
 }
 
-func (l *ledger) take(c claim) { l.owner, l.challengers = c, nil }
+// take makes what is there the lock of a claim.
+func (l *ledger) take(c claim) { l.owner, l.challengers, l.foreign = c, nil, false }

@@ -53,6 +53,9 @@ func (t *holdings) note(f *fact) {
 	if f.change == nil || f.work {
 		return
 	}
+	if f.foreign {
+		*t = holdings{} // it counts from another time
+	}
 	own := t.made != 0 && t.client == f.client
 	switch f.effect {
 	case history.EffectCreated:

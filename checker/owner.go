@@ -23,13 +23,13 @@ type tenure struct {
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
 func rightful(o claim, client int, l *ledger, at time.Duration) bool {
 	return o.client != 0 && o.client == client && o.standing == granted && !o.dead &&
-		l.there && !l.off && !l.stale && o.leased(at)
+		l.there && !l.off && !l.stale && !l.foreign && o.leased(at)
 }
 
 // note takes in a command of the operation.
 func (t *tenure) note(f *fact) {
 	t.lookedAt = f.i
-	if f.owner.client != f.client {
+	if f.owner.client != f.client || f.foreign {
 		return
 	}
 	switch f.effect {

@@ -23,6 +23,7 @@ type quorum struct {
 type part struct {
 	server string
 	there  bool          // the key existed when it was last seen
+	value  string        // what it held then
 	seen   time.Duration // when that was
 	stale  bool          // it may have changed since, unseen
 	// client and op are whose it is, and by which acquire; zero if nobody knows.
@@ -105,8 +106,8 @@ func (q *quorum) blocked(client int) time.Duration {
 
 // observe brings the part up to what a command found before it did anything.
 func (p *part) observe(before history.State) {
-	if before.Exists() != p.there {
-		p.client, p.op = 0, 0 // gone by itself, or made by somebody whom we did not see
+	if before.Exists() != p.there || p.stale && before.Value != p.value {
+		p.client, p.op = 0, 0 // gone by itself, or made by somebody whom we did not see, or an older lock that has come back
 	}
 	p.there, p.stale = before.Exists(), false
 }
@@ -139,7 +140,7 @@ func (p *part) apply(c history.Change, effect history.Effect, mine claim, again 
 			p.take(mine)
 		}
 	}
-	p.there, p.seen = c.After.Exists(), at
+	p.there, p.value, p.seen = c.After.Exists(), c.After.Value, at
 	if !p.there {
 		p.client, p.op = 0, 0
 	}

@@ -75,11 +75,12 @@ type fact struct {
 	wrote        bool // which wrote to it
 
 	// Of a command that named lock's key:
-	change *history.Change
-	effect history.Effect
-	owner  claim // before
-	live   bool  // the owner's claim had to be respected: see view.live
-	mine   claim // what the command founds for client if it took the lock
+	change  *history.Change
+	effect  history.Effect
+	owner   claim // before
+	live    bool  // the owner's claim had to be respected: see view.live
+	foreign bool  // what the command found there was none of the owner's: see ledger.foreign
+	mine    claim // what the command founds for client if it took the lock
 	// Of a lock that lives on several servers: since when it has been seen to be taken, and that what the command found there is
 	// none of the owner's.
 	found     time.Duration
@@ -372,7 +373,7 @@ func (v *view) touch(f *fact, c *history.Command) {
 	l := &v.keys[f.lock].ledger
 	l.observe(c.Server, f.change.Before)
 	f.hold = *v.hold(f.client, f.lock)
-	f.effect, f.owner = f.change.Effect(c.Asked), l.owner
+	f.effect, f.owner, f.foreign = f.change.Effect(c.Asked), l.owner, l.foreign
 	if grants(c, f.change) {
 		v.hold(f.client, f.lock).from = f.e.At
 	}

@@ -90,11 +90,15 @@ func writePoints(b *strings.Builder, rows [][]string, first int, columns []point
 }
 
 // PointLetters is an entry of the table of breaking points with letters for anomalies: "1 ghost-lock; 2 double-holder" is "1G 2D".
-// A "'" is for what takes two rounds.
+// A "'" is for what takes two rounds; "? 1 to step 25" is "?1/25", and "- in 2x1" is "-(2x1)".
 func PointLetters(entry string) string {
 	var parts []string
 	for part := range strings.SplitSeq(entry, "; ") {
 		part, twice := strings.CutSuffix(part, " in 2x2")
+		part, within, _ := strings.Cut(part, " in ")
+		if faults, step, open := strings.Cut(part, " to step "); open {
+			part = strings.ReplaceAll(faults, " ", "") + "/" + step
+		}
 		number, names, ok := strings.Cut(part, " ")
 		if !ok {
 			number, names = "", part
@@ -112,6 +116,9 @@ func PointLetters(entry string) string {
 		}
 		if twice {
 			text += "'"
+		}
+		if within != "" {
+			text += "(" + within + ")"
 		}
 		parts = append(parts, text)
 	}
@@ -146,7 +153,8 @@ func pointLegend(rows [][]string, width int) string {
 		{"1G 2D", "one leaves a ghost, two make two holders; 1G - no two holders within the bounds"},
 		{"-", "it holds: up to two of them break nothing, within the bounds"},
 		{">1", "one breaks nothing; the search for two was not complete"},
-		{"?", "the search was not complete"},
+		{"?1/25", "the search was not complete: nothing with fewer than one, nor with one in the first 25 steps"},
+		{"-(2x1)", "that is known of two clients once, and not of more"},
 		{"'", "it takes two rounds"},
 	} {
 		fmt.Fprintf(&b, "  %-6s %s\n", sign[0], sign[1])

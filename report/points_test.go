@@ -19,6 +19,9 @@ func TestPointLetters(t *testing.T) {
 		"overwrite,wrongful-delete":             "OX",
 		"overwrite,?":                           "O?",
 		"crash + lost-reply":                    "crash + lost-reply",
+		"1 stale-write; ? 1 to step 25":         "1S ?1/25",
+		"- in 3x1":                              "-(3x1)",
+		">1 in 2x1":                             ">1(2x1)",
 		"1 stale-write; 1 double-holder in 2x2": "1S 1D'",
 	} {
 		assert.Equal(t, want, PointLetters(entry), entry)

@@ -86,7 +86,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--all is about every lock; take %s out", strings.Join(args, " "))
 	}
-	names := []string{"clients", "rounds", "servers", "anomaly", "limit", "max-faults", "lag", "skew", "out"}
+	names := []string{"clients", "rounds", "servers", "anomaly", "limit", "max-faults", "lag", "skew", "reenter", "out"}
 	for _, fault := range explore.Faults() {
 		names = append(names, fault.Flag())
 	}

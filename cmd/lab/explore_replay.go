@@ -104,7 +104,7 @@ func (h *hunt) search(ctx context.Context, line explore.Line) {
 		return
 	}
 	for _, point := range replay.Points(line) {
-		race, err := point.Find(ctx, lock, explore.Config{States: explore.ReviewedStates})
+		race, err := point.Find(ctx, lock, explore.Config{States: explore.LongestStates})
 		if err != nil {
 			h.missed = append(h.missed, err)
 			continue

@@ -29,18 +29,20 @@ func TestExploredCode(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	assert.True(t, ok)
 	config := explore.Config{Lock: lua}
-	found := &explore.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}
+	found, held := &explore.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}, []string{"held"}
 	tests := map[string]struct {
 		result   explore.Result
 		expected explore.Expectation
 		want     int
 	}{
-		"holds":                {explore.Result{}, explore.MustHold, codeExpected},
+		"holds":                {explore.Result{Facts: held}, explore.MustHold, codeExpected},
+		"nobody ever held it":  {explore.Result{Facts: []string{"refused"}}, explore.MustHold, codeUnknown},
+		"nor should have":      {explore.Result{}, explore.MustBreak, codeUnknown},
 		"broken as expected":   {explore.Result{Found: found}, explore.MustBreak, codeExpected},
-		"broken one passes":    {explore.Result{}, explore.MustBreak, codeSurprise},
+		"broken one passes":    {explore.Result{Facts: held}, explore.MustBreak, codeSurprise},
 		"sound one breaks":     {explore.Result{Found: found}, explore.MustHold, codeSurprise},
 		"breaks a promise":     {explore.Result{Found: found}, explore.PerCard, codeSurprise},
-		"limit":                {explore.Result{Limit: "5 states"}, explore.MustBreak, codeUnknown},
+		"limit":                {explore.Result{Facts: held, Limit: "5 states"}, explore.MustBreak, codeUnknown},
 		"found before a limit": {explore.Result{Found: found}, explore.MayBreak, codeExpected},
 		"disputed": {
 			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, explore.MustBreak, codeFailed,

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/impls"
 )
 
 // The groups of commands in the help.
@@ -52,7 +54,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(), newExplain(), newCheck())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newExplain(), newCheck())
 	add(root, groupLook, newShow(), newList())
 	add(root, groupTools, newDoctor(), newWorker())
 	root.AddCommand(newGuard())

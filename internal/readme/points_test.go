@@ -56,7 +56,7 @@ func TestPointsSummary(t *testing.T) {
 			case cell.Any.Faults == 1:
 				other = append(other, fmt.Sprintf("%s (%s)", f, joined(cell.Any.Anomalies)))
 			case slices.Contains(l.None, checker.DoubleHolder): // there is nothing left to withstand
-			case cell.Any.Faults == 0 && cell.Any.Clear >= explore.MostAlone:
+			case cell.Any.Faults == 0 && cell.Any.Clear >= explore.MostAlone && cell.Any.Within == "":
 				none = append(none, f.String())
 			}
 		}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/locklab/locklab/history"
@@ -33,9 +32,9 @@ func (w *writer) befall(i int, b *beat) error {
 		w.late[who] = true
 		return w.act(i, b)
 	case explore.ClockAhead:
-		w.clock(who, w.skew())
+		w.clock(who, explore.Leases(w.trace.Skew))
 	case explore.ClockBehind:
-		w.clock(who, -w.skew())
+		w.clock(who, -explore.Leases(w.trace.Skew))
 	case explore.ServerJump:
 		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
@@ -69,11 +68,6 @@ func (w *writer) save(b *beat) {
 		w.saved[b.server] = at
 	}
 	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.named(b.server)})
-}
-
-// skew is by how many leases a wrong clock is wrong.
-func (w *writer) skew() float64 {
-	return math.Round(10*float64(w.trace.Skew)/float64(w.trace.Lease)) / 10
 }
 
 func (w *writer) clock(who int, leases float64) {

@@ -50,12 +50,14 @@ func title(t *explore.Trace) string {
 
 func about(t *explore.Trace) []string {
 	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(t.Faults))) {
-		if fault, ok := explore.FaultByName(name); ok {
-			lines = append(lines, fmt.Sprintf("%s: %s.", name, fault.Meaning()))
+	var faults []string
+	for _, s := range t.Steps {
+		if s.Kind == explore.StepFault {
+			faults = append(faults, fmt.Sprintf("%s: %s.", s.Fault, t.Meaning(s)))
 		}
 	}
-	return lines
+	slices.Sort(faults)
+	return append(lines, slices.Compact(faults)...)
 }
 
 // telling is an operation that has begun in the script.

@@ -33,6 +33,14 @@ func TestTheJudgesAgree(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range []string{"redisson", "redisson-fair"} {
+		t.Run(name+" re-entered", func(t *testing.T) {
+			t.Parallel()
+			for seed := range 4 * walks {
+				walk(t, Config{Lock: lock(t, name), Reenter: 2}, uint64(seed), func(n checker.Name) bool { return n != checker.Unfair })
+			}
+		})
+	}
 	t.Run("waiting in line", func(t *testing.T) {
 		t.Parallel()
 		fair, ok := impls.Find("redisson-fair")
@@ -49,7 +57,7 @@ func TestTheJudgesAgree(t *testing.T) {
 // walk takes a way at random and says how many of the anomalies that are watched it showed.
 func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) bool) int {
 	t.Helper()
-	config.Clients, config.Rounds, config.MostFaults = 3, 2, 3
+	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)
 	for f := range config.Budget {
 		config.Budget[f] = 2
 	}

@@ -183,7 +183,7 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 
 func (x *explorer) call(s *state, i int) error {
 	c := &s.clients[i]
-	op, _ := c.next()
+	op, _ := x.next(c)
 	if x.watcher != nil {
 		x.watcher.called(i, op)
 	}
@@ -279,6 +279,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	}
 	if done.named {
 		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		if x.config.Budget[FailOver] > 0 {
+			d.found, d.left = x.servers.value(before), x.servers.value(done.next)
+		}
 		x.judge.command(d)
 		x.judge.queued(d)
 	}

@@ -19,8 +19,16 @@ type Break struct {
 	Faults    int            // 0: no number was found to be enough
 	Anomalies []checker.Name // of the first counterexample
 	Clear     int            // with so many faults it certainly holds; negative: not even without any
+	Steps     int            // with one more it holds for so many steps, as far as was looked; 0: nobody looked
 	Twice     bool           // it takes two rounds
+	Within    string         // that nothing was found is so within these bounds, and not known within wider ones; empty: within all
 }
+
+// open says whether one fault is not known to break anything, nor to break nothing.
+func (b Break) open() bool { return b.Faults == 0 && b.Clear < 1 }
+
+// bound is how many clients go how often through it, as the table has it: "3x1".
+func (c Config) bound() string { return fmt.Sprintf("%dx%d", c.Clients, c.Rounds) }
 
 // Cell is what one kind of fault does to a lock.
 type Cell struct {
@@ -36,7 +44,7 @@ type Line struct {
 	Unsure   bool           // there may be more
 	Cells    [faultKinds]Cell
 	Mixture  []string // two kinds that together make two holders, where neither does alone
-	Blended  bool     // all mixtures of two were looked at
+	Blend    Break    // how far such mixtures were looked at
 	Disputed []Dispute
 }
 
@@ -148,9 +156,7 @@ func (l *liner) others() []checker.Name {
 }
 
 func (l *liner) cell(f Fault) (Cell, error) {
-	var budget Budget
-	budget[f] = MostAlone
-	first, _, err := l.probe(budget, MostAlone, l.others())
+	first, err := l.alone(f, l.others())
 	if err != nil {
 		return Cell{}, err
 	}
@@ -162,14 +168,47 @@ func (l *liner) cell(f Fault) (Cell, error) {
 		cell.Double = Break{Clear: -1}
 		return cell, nil
 	}
-	cell.Double, _, err = l.probe(budget, MostAlone, []checker.Name{checker.DoubleHolder})
+	cell.Double, err = l.alone(f, []checker.Name{checker.DoubleHolder})
 	return cell, err
+}
+
+// longer is by how many times as many states a search may find where not even one fault could be looked at to the end.
+const longer = 2
+
+// alone looks for the fewest faults of one kind. Where that takes too long, a single fault is looked at for longer, and then with fewer
+// clients: it is better to know something of that than nothing.
+func (l *liner) alone(f Fault, only []checker.Name) (Break, error) {
+	var one, most Budget
+	one[f], most[f] = 1, MostAlone
+	all, _, err := l.probe(most, MostAlone, only)
+	if err != nil || !all.open() && all.Within == "" {
+		return all, err
+	}
+	single, _, err := l.within(bounds(l.lock), longer*l.states, one, 1, only)
+	switch {
+	case err != nil || !single.open() && single.Within == "":
+		return single, err
+	case all.Within != "":
+		return all, nil
+	case l.lock.Servers > 1:
+		return single, nil
+	}
+	narrow := Config{Clients: 2, Rounds: 1}
+	few, _, err := l.within([]Config{narrow}, longer*l.states, most, MostAlone, only)
+	if err != nil || few.open() || few.Faults > 1 {
+		return single, err
+	}
+	if few.Faults == 0 {
+		few.Within = narrow.bound()
+	}
+	return few, nil
 }
 
 // mixture looks for two faults of different kinds that make two holders, where neither kind does so alone.
 func (l *liner) mixture() error {
+	l.line.Blend.Clear = MostAlone
 	if slices.Contains(l.line.None, checker.DoubleHolder) {
-		return nil
+		return nil // there is nothing to look for
 	}
 	var budget Budget
 	for f, cell := range l.line.Cells {
@@ -178,15 +217,19 @@ func (l *liner) mixture() error {
 		}
 	}
 	b, faults, err := l.probe(budget, 2, []checker.Name{checker.DoubleHolder})
-	l.line.Mixture, l.line.Blended = faults, b.Clear >= 2 || b.Faults > 0
+	l.line.Mixture, l.line.Blend = faults, b
 	return err
 }
 
 // probe looks for the fewest faults within a budget that make one of the anomalies.
 func (l *liner) probe(budget Budget, most int, only []checker.Name) (Break, []string, error) {
-	clear := most
-	for i, c := range bounds(l.lock) {
-		c.Lock, c.Budget, c.MostFaults, c.Only, c.States = l.lock, budget, most, only, l.states
+	return l.within(bounds(l.lock), l.states, budget, most, only)
+}
+
+// within is probe within other bounds, the later only where the earlier show nothing.
+func (l *liner) within(bounds []Config, states int, budget Budget, most int, only []checker.Name) (Break, []string, error) {
+	for i, c := range bounds {
+		c.Lock, c.Budget, c.MostFaults, c.Only, c.States = l.lock, budget, most, only, states
 		r, err := Explore(l.ctx, c)
 		if err != nil {
 			return Break{}, nil, err
@@ -195,12 +238,18 @@ func (l *liner) probe(budget Budget, most int, only []checker.Name) (Break, []st
 		if r.Found != nil {
 			return Break{Faults: len(r.Found.Faults), Anomalies: r.Found.Anomalies, Clear: len(r.Found.Faults) - 1, Twice: i > 0}, r.Found.Faults, nil
 		}
-		if !r.Complete() {
-			clear = min(clear, r.Faults-1)
-			break
+		switch {
+		case !r.Complete():
+			b := Break{Clear: r.Faults - 1, Steps: r.Steps}
+			if i > 0 && most > 0 && b.open() {
+				b = Break{Clear: most, Within: bounds[i-1].bound()}
+			}
+			return b, nil, nil
+		case r.Vacuous():
+			return Break{Clear: -1}, nil, nil
 		}
 	}
-	return Break{Clear: clear}, nil, nil
+	return Break{Clear: most}, nil, nil
 }
 
 // String is the break as the reviewed table has it: "1 ghost-lock", "-", ">1", "?".
@@ -219,10 +268,23 @@ func (b Break) String() string {
 			text += " in 2x2"
 		}
 		return text
-	case b.Clear >= MostAlone:
-		return "-"
-	case b.Clear >= 1:
-		return fmt.Sprintf(">%d", b.Clear)
+	case b.open():
+		return b.asFarAs()
 	}
-	return "?"
+	text := "-"
+	if b.Clear < MostAlone {
+		text = fmt.Sprintf(">%d", b.Clear)
+	}
+	if b.Within != "" {
+		text += " in " + b.Within
+	}
+	return text
+}
+
+// asFarAs says how far an incomplete search has come: "? 1 to step 25".
+func (b Break) asFarAs() string {
+	if b.Steps == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("? %d to step %d", b.Clear+1, b.Steps)
 }

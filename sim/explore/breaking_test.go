@@ -27,6 +27,24 @@ func TestReviewedIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
+// What a search has come to is written as it is read, however far it has come.
+func TestSearchesAreToldAsFarAsTheyWent(t *testing.T) {
+	for text, want := range map[string]Break{
+		"-":              {Clear: 2},
+		">1":             {Clear: 1},
+		"?":              {Clear: -1},
+		"- in 3x1":       {Clear: 2, Within: "3x1"},
+		">1 in 2x1":      {Clear: 1, Within: "2x1"},
+		"? 1 to step 25": {Clear: 0, Steps: 25},
+		"? 0 to step 9":  {Clear: -1, Steps: 9},
+	} {
+		got, err := parseBreak(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		assert.Equal(t, text, got.String())
+	}
+}
+
 func TestReviewedTellsMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"getset":             "breaking.txt:1: a line is",
@@ -53,7 +71,7 @@ func TestBreakingPoints(t *testing.T) {
 		assert.Subset(t, reviewed[i].None, l.None, l.Lock)
 		for _, f := range kinds {
 			got, want := l.Cells[f].Any.String(), reviewed[i].Cells[f].Any.String()
-			if got == "?" || strings.HasPrefix(got, ">") {
+			if l.Cells[f].Any.Within != "" || strings.ContainsAny(got, "?>") {
 				continue
 			}
 			compared++
@@ -82,6 +100,7 @@ setpx-del overwork -
 setpx-del crash -
 setpx-del lost-reply 1 ghost-lock; -
 setpx-del late-request >1
+setpx-del restart >1 in 2x1
 setpx-del duplicate 1 wrongful-delete in 2x2; -
 setpx-del mixture crash + overwork
 `
@@ -109,6 +128,7 @@ setpx-del mixture crash + overwork
 		"no two holders":         {config(3, 1, 2, Budget{LostReply: 2}, checker.DoubleHolder), MustHold},
 		"two are not known":      {config(3, 1, 2, Budget{LateRequest: 2}), MayBreak},
 		"one is known":           {config(3, 1, 1, Budget{LateRequest: 1}), MustHold},
+		"fewer were reviewed":    {config(3, 1, 1, Budget{Restart: 1}), MayBreak},
 		"takes two rounds":       {config(2, 2, 1, Budget{Duplicate: 1}), MustBreak},
 		"mixture":                {config(2, 2, 2, Budget{Crash: 1, Overwork: 1}), MustBreak},
 		"half a mixture":         {config(3, 1, 1, Budget{Crash: 1, Overwork: 1}), MustHold},

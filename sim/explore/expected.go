@@ -36,7 +36,7 @@ func Expect(lines []Line, c Config) Expectation {
 }
 
 // unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
-func (c Config) unlikeTable() bool { return c.Skew != 0 || c.Lag > 1 || c.Queues() }
+func (c Config) unlikeTable() bool { return c.Skew != 0 || c.Lag > 1 || c.Reenter > 0 || c.Queues() }
 
 // wanted says whether one of the anomalies is looked for.
 func (c Config) wanted(names []checker.Name) bool {
@@ -81,6 +81,9 @@ func (l Line) holds(c Config) bool {
 			continue
 		}
 		kinds++
+		if l.Cells[f].Any.Within != "" || l.Cells[f].Double.Within != "" {
+			return false // of fewer clients or rounds than the table is about
+		}
 		if cell := l.Cells[f]; cell.Any.Faults > 0 && !(len(c.Only) == 1 && c.Only[0] == checker.DoubleHolder && cell.Double.Faults == 0) {
 			if cell.Any.Faults <= min(int(n), c.MostFaults) {
 				return false

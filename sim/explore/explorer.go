@@ -5,6 +5,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,6 +21,8 @@ type Config struct {
 	Clients int // 1 to 4
 	Rounds  int // acquire, work, release: how often each client goes through it
 	Servers int // 0: as many as the lock wants
+	// Reenter is how often each holder takes its lock once more before it works; it releases it as often.
+	Reenter int
 	Budget  Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int
@@ -82,8 +85,14 @@ type Dispute struct {
 // Complete says whether everything within the bounds was looked at.
 func (r *Result) Complete() bool { return r.Limit == "" }
 
+// Vacuous says whether nothing was found of a lock that nobody ever had: that shows nothing.
+func (r *Result) Vacuous() bool { return r.Found == nil && !slices.Contains(r.Facts, "held") }
+
 // leaseLength is the lease of every lock here. Its third, tenth and twelfth part are whole milliseconds.
 const leaseLength = 1200 * time.Millisecond
+
+// usualSkew is by how much a wrong clock is wrong where nobody says so.
+const usualSkew = leaseLength * 3 / 2
 
 // horizon is how many leases an exploration looks ahead where time is told apart.
 const horizon = 4
@@ -156,9 +165,7 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 	if x.serverCount == 0 {
 		x.serverCount = max(config.Lock.Servers, 1)
 	}
-	if x.skew = ms(config.Skew / time.Millisecond); x.skew == 0 {
-		x.skew = x.lease * 3 / 2
-	}
+	x.skew = ms(cmp.Or(config.Skew, usualSkew) / time.Millisecond)
 	x.horizon = x.lease * horizon
 	all := orders(1)
 	if symmetric {

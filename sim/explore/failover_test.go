@@ -22,6 +22,10 @@ func TestFailOver(t *testing.T) {
 		{"getset", checker.Overwrite, 1, 0},
 		{"getset", checker.Overwrite, 2, 2},
 		{"getset", checker.Overwrite, 3, 2},
+		// Who finds an older lock of its own in the place of its own has lost that, and is told so rightly.
+		{"setpx-lua", checker.Unreleasable, 3, 0},
+		{"setpx-lua", checker.FalseAlarm, 3, 0},
+		{"setpx-getdel", checker.FalseAlarm, 3, 0},
 	} {
 		spec, ok := impls.Find(test.lock)
 		require.True(t, ok)

@@ -2,7 +2,10 @@ package explore
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Fault is a kind of fault that can be spent.
@@ -16,7 +19,7 @@ const (
 	LostReply                // a request is carried out, and its reply does not come
 	LateRequest              // a request is given up, and arrives later, or never
 	Duplicate                // a request arrives a second time later
-	ClockAhead               // a client's clock is ahead by one and a half leases
+	ClockAhead               // a client's clock is ahead; see Config.Skew
 	ClockBehind              // or behind
 	ServerJump               // a server's clock jumps forward by two leases
 	Restart                  // a server loses its data
@@ -41,8 +44,15 @@ func (f Fault) String() string {
 	}[f]
 }
 
-// Meaning is the fault in one line.
-func (f Fault) Meaning() string {
+// Meaning is the fault in one line, with the skew and the lag that it has where nobody chooses others.
+func (f Fault) Meaning() string { return f.meaning(usualSkew, 1) }
+
+// meaning is the fault in one line; lost is how many writes a fail-over loses.
+func (f Fault) meaning(skew time.Duration, lost int) string {
+	writes := "the last write that it has answered"
+	if lost > 1 {
+		writes = fmt.Sprintf("the last %d writes that it has answered", lost)
+	}
 	return [...]string{
 		"a client's process stands still while time passes",
 		"a client works for long under its lock, while what runs beside it goes on",
@@ -50,13 +60,27 @@ func (f Fault) Meaning() string {
 		"a request is carried out, and its reply is lost",
 		"a request is given up, and arrives later",
 		"a request arrives a second time",
-		"a client's clock is ahead by one and a half leases",
-		"a client's clock is behind by one and a half leases",
+		"a client's clock is ahead by " + leases(skew),
+		"a client's clock is behind by " + leases(skew),
 		"a server's clock jumps forward by two leases",
 		"a server loses its data",
-		"a server loses the last write that it has answered",
+		"a server loses " + writes,
 	}[f]
 }
+
+// leases is a length of time in leases.
+func leases(d time.Duration) string {
+	switch d {
+	case leaseLength:
+		return "one lease"
+	case leaseLength * 3 / 2:
+		return "one and a half leases"
+	}
+	return strconv.FormatFloat(Leases(d), 'f', -1, 64) + " leases"
+}
+
+// Leases is how many leases of the model a length of time is, as scripts write it.
+func Leases(d time.Duration) float64 { return math.Round(1000*float64(d)/float64(leaseLength)) / 1000 }
 
 // FaultByName finds a kind by its name.
 func FaultByName(name string) (Fault, bool) {

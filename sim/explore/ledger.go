@@ -12,6 +12,8 @@ type deed struct {
 	effect history.Effect
 	before bool // the key was there
 	after  history.State
+	// The key's values before and after it; see servers.value. Only where servers fail over: only there it can matter.
+	found, left uint32
 }
 
 // command takes in a command that named the lock.
@@ -24,10 +26,7 @@ func (j *judge) command(d deed) {
 		j.took(d)
 		return
 	}
-	if d.before && !o.there {
-		j.take(owner{})
-	}
-	o.there, o.stale = d.before, false
+	j.observe(d)
 	live := j.live()
 	acquires := !d.ended && c.phase == acquiring && (d.op == history.OpAcquire || d.op == history.OpNone)
 	mine := j.claim(d, acquires)
@@ -40,14 +39,28 @@ func (j *judge) command(d deed) {
 	}
 	j.count(d)
 	j.apply(d, mine, acquires, live)
-	o.there = d.after.Exists()
+	o.there, o.foreign, o.value = d.after.Exists(), o.foreign && d.after.Exists(), d.left
 	j.took(d)
+}
+
+// observe takes in what a command has found.
+func (j *judge) observe(d deed) {
+	o := &j.s.owner
+	switch {
+	case !d.before:
+		o.foreign = false
+	case !o.there:
+		j.take(owner{})
+	case o.stale && d.found != o.value:
+		o.foreign = true
+	}
+	o.there, o.stale = d.before, false
 }
 
 // release notes what a command of a client's release did.
 func (j *judge) release(c *client, d deed) {
 	c.set(looked)
-	if int(j.s.owner.client) != d.client+1 {
+	if int(j.s.owner.client) != d.client+1 || j.s.owner.foreign {
 		return
 	}
 	switch d.effect {
@@ -61,7 +74,7 @@ func (j *judge) release(c *client, d deed) {
 // claim is what the command founds for its client if it took the lock.
 func (j *judge) claim(d deed, acquires bool) owner {
 	c := &j.s.clients[d.client]
-	mine := owner{client: uint8(d.client) + 1, standing: dubious, there: true}
+	mine := owner{client: uint8(d.client) + 1, standing: dubious, sighting: sighting{there: true}}
 	switch {
 	case d.after.TTL > 0:
 		mine.ends = ms(d.after.TTL / time.Millisecond)
@@ -87,15 +100,14 @@ func (j *judge) claim(d deed, acquires bool) owner {
 
 // deed judges what a command did to the live lock of another.
 func (j *judge) deed(d deed, acquires bool) {
+	if acquires && (d.effect == history.EffectCreated || d.effect == history.EffectReplaced) {
+		j.charge(earlyGrant, d.client, true)
+	}
+	if j.s.owner.foreign {
+		return
+	}
 	switch d.effect {
-	case history.EffectCreated:
-		if acquires {
-			j.charge(earlyGrant, d.client, true)
-		}
 	case history.EffectReplaced:
-		if acquires {
-			j.charge(earlyGrant, d.client, true)
-		}
 		j.charge(overwrite, d.client, false)
 	case history.EffectRemoved:
 		j.charge(wrongfulDelete, d.client, false)
@@ -158,7 +170,7 @@ func (j *judge) settleCharges(n int, ok bool) {
 // meetGhost notes that an acquire found the lock held for somebody who was told that it had not got it.
 func (j *judge) meetGhost(d deed, acquires bool) {
 	o, c := &j.s.owner, &j.s.clients[d.client]
-	if acquires && d.before && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
+	if acquires && d.before && !o.foreign && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
 		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && j.leased(o.ends) && o.early&(1<<d.client) == 0 {
 		c.set(metGhost)
 	}
@@ -166,19 +178,22 @@ func (j *judge) meetGhost(d deed, acquires bool) {
 
 // apply records what a command did to the key.
 func (j *judge) apply(d deed, mine owner, acquires, live bool) {
-	o, own := &j.s.owner, int(j.s.owner.client) == d.client+1
+	o, own := &j.s.owner, int(j.s.owner.client) == d.client+1 && !j.s.owner.foreign
 	switch d.effect {
 	case history.EffectCreated:
 		j.take(mine)
 	case history.EffectRemoved:
-		j.take(owner{})
+		if !o.foreign {
+			j.take(owner{})
+		}
 	case history.EffectReplaced:
 		switch {
 		case own && (live || !acquires && d.op != history.OpAcquire):
 			o.ends = mine.ends
-		case live:
+		case live && !o.foreign:
 			j.s.clients[d.client].set(challenge)
 			j.s.clients[d.client].claims = mine.ends
+		case o.foreign && mine.standing != pending && mine.standing != granted: // it is still nobody's
 		default:
 			j.take(mine)
 		}
@@ -187,7 +202,9 @@ func (j *judge) apply(d deed, mine owner, acquires, live bool) {
 			o.ends = mine.ends
 		}
 	case history.EffectShortened:
-		o.ends = min(o.ends, mine.ends)
+		if !o.foreign {
+			o.ends = min(o.ends, mine.ends)
+		}
 	case history.EffectUnclear:
 		if d.after.Exists() {
 			j.take(mine)
@@ -232,6 +249,9 @@ func (j *judge) took(d deed) {
 // count follows a lock that counts from the command that made it.
 func (j *judge) count(d deed) {
 	t := &j.s.tally
+	if j.s.owner.foreign {
+		*t = tally{} // it counts from another time
+	}
 	switch d.effect {
 	case history.EffectCreated:
 		*t = tally{}

@@ -58,13 +58,16 @@ func unpack(w uint32) move {
 }
 
 // next is the operation that a client calls next; false: it has nothing to call.
-func (c *client) next() (history.Op, bool) {
+func (x *explorer) next(c *client) (history.Op, bool) {
 	switch c.phase {
 	case waiting:
 		return history.OpAcquire, !c.has(futile)
 	case holding:
-		if !c.has(on) || c.ends <= 0 {
+		switch {
+		case !c.has(on) || c.ends <= 0:
 			return history.OpRelease, true // it knows better than to work
+		case int(c.entered) < x.config.Reenter:
+			return history.OpAcquire, true
 		}
 		return history.OpWork, true
 	case worked:
@@ -88,7 +91,7 @@ func (x *explorer) movesOf(list []move, s *state, i int) []move {
 		return x.arrivals(list, c, i)
 	}
 	n := &x.automaton.nodes[c.node]
-	if _, calls := c.next(); calls && n.idle {
+	if _, calls := x.next(c); calls && n.idle {
 		list = append(list, move{kind: moveCall, client: uint8(i)})
 	}
 	for k := range n.tasks {
@@ -132,7 +135,7 @@ func (x *explorer) ready(s *state, i int) (main, beside bool) {
 		return false, false
 	}
 	n := &x.automaton.nodes[c.node]
-	_, calls := c.next()
+	_, calls := x.next(c)
 	main = calls && n.idle
 	for k, sl := range n.slots[:n.tasks] {
 		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0

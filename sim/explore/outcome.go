@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +12,16 @@ import (
 func (c Config) Bounds() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s each, %s\n", c.Lock.Name, count(c.Clients, "client"), count(c.Rounds, "round"), count(c.servers(), "server"))
+	if c.Reenter > 0 {
+		fmt.Fprintf(&b, "  re-enters  each holder takes the lock %s more before it works\n", count(c.Reenter, "time"))
+	}
 	fmt.Fprintf(&b, "  faults     %s\n", c.faultWords())
+	if c.Skew != 0 && c.Budget[ClockAhead]+c.Budget[ClockBehind] > 0 {
+		fmt.Fprintf(&b, "  skew       a wrong clock is wrong by %v, %s\n", c.Skew, leases(c.Skew))
+	}
+	if c.Lag > 1 && c.Budget[FailOver] > 0 {
+		fmt.Fprintf(&b, "  lag        a replica that takes over lacks up to %d writes\n", c.Lag)
+	}
 	if len(c.Only) > 0 {
 		var names []string
 		for _, name := range c.Only {
@@ -73,7 +81,7 @@ func (r *Result) conclusion(c Config) string {
 	case !r.Complete():
 		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
 		fmt.Fprintf(&b, "  covered    %s; nothing was found there\n", r.covered())
-	case !slices.Contains(r.Facts, "held"):
+	case r.Vacuous():
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
 	case len(r.Disputed) > 0:
 		fmt.Fprintf(&b, "UNDECIDED: the judges disagree\n")

@@ -84,7 +84,7 @@ func (j *judge) live() bool {
 // rightful says whether the lock is certainly the client's, with lease left.
 func (j *judge) rightful(c int, ends ms) bool {
 	o := &j.s.owner
-	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !j.quorum && j.leased(ends)
+	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !o.foreign && !j.quorum && j.leased(ends)
 }
 
 func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
@@ -95,6 +95,9 @@ func (j *judge) called(n int, op history.Op) {
 	c.since = 0
 	switch op {
 	case history.OpAcquire:
+		if c.phase == holding {
+			c.entered++
+		}
 		j.joins(n)
 		c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
 		c.clear(metGhost | late | took)
@@ -109,13 +112,18 @@ func (j *judge) called(n int, op history.Op) {
 	case history.OpRelease:
 		c.phase = releasing
 		j.beginsRelease(c)
-		c.clear(tenure | changed | removed | looked)
+		c.clear(tenure | changed | removed | looked | inner)
 		if j.active(n) && j.rightful(n, j.s.owner.ends) {
 			c.set(tenure)
 		}
 		if t := &j.s.tally; int(t.client) == n+1 {
 			t.released++
 			t.unsure = t.unsure || !j.active(n)
+		}
+		if j.counts && j.active(n) && c.count > 1 {
+			c.set(inner)
+			c.count--
+			return
 		}
 		j.letGo(n)
 	}
@@ -124,7 +132,7 @@ func (j *judge) called(n int, op history.Op) {
 // letGo ends a client's hold.
 func (j *judge) letGo(n int) {
 	j.s.clients[n].clear(on)
-	j.s.clients[n].ends = never
+	j.s.clients[n].ends, j.s.clients[n].count = never, 0
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.over = true
 	}
@@ -151,13 +159,19 @@ func (j *judge) acquired(n int, a process.Answer) {
 	if !ok {
 		if a.Outcome == history.No {
 			j.facts |= wasRefused
-			c.set(futile)
 			if c.has(metGhost) {
 				j.found |= ghostLock
 			}
 		}
-		c.phase = waiting
 		j.forgetAcquire(c)
+		if c.entered > 0 && c.has(on) {
+			c.phase = holding // it has the lock from before
+			return
+		}
+		if a.Outcome == history.No {
+			c.set(futile)
+		}
+		c.phase, c.entered = waiting, 0
 		return
 	}
 	j.facts |= wasHeld
@@ -167,8 +181,12 @@ func (j *judge) acquired(n int, a process.Answer) {
 	}
 	if a.Limited && a.Valid <= 0 {
 		c.clear(on)
-		c.ends = never
+		c.ends, c.count = never, 0
 	} else {
+		if !j.active(n) {
+			c.count = 0
+		}
+		c.count++
 		j.hold(n, a.Valid, a.Limited)
 	}
 	j.grantTurn(n)
@@ -199,9 +217,7 @@ func (j *judge) settleOwner(n int, ok bool) {
 	}
 	c.clear(challenge)
 	if ok {
-		ends := c.claims
-		there := o.there
-		j.take(owner{client: uint8(n) + 1, standing: granted, ends: ends, sure: ends, there: there})
+		j.take(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, sure: c.claims, sighting: o.sighting})
 	}
 	c.claims = 0
 }
@@ -285,7 +301,7 @@ func (j *judge) worked(n int, a process.Answer) {
 
 func (j *judge) released(n int, a process.Answer) {
 	c, o := &j.s.clients[n], &j.s.owner
-	if a.Outcome == history.OK && int(j.s.turn) == n+1 {
+	if a.Outcome == history.OK && int(j.s.turn) == n+1 && !c.has(inner) {
 		j.s.over = true
 	}
 	o.over = o.over && o.client != 0
@@ -293,7 +309,9 @@ func (j *judge) released(n int, a process.Answer) {
 	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, o.ends)
 	switch {
 	case still && a.Outcome != history.Unknown && c.has(looked):
-		j.found |= unreleasable
+		if !c.has(inner) {
+			j.found |= unreleasable
+		}
 		if a.Outcome == history.No {
 			j.found |= falseAlarm
 		}
@@ -306,8 +324,17 @@ func (j *judge) released(n int, a process.Answer) {
 			j.found |= unreleasable
 		}
 	}
-	c.clear(tenure | changed | removed | looked)
-	c.phase, c.waits = waiting, 0
+	if c.has(inner) && a.Outcome == history.No {
+		j.letGo(n) // it was told that the lock is not its own
+	}
+	again := c.has(inner) && c.has(on)
+	c.clear(tenure | changed | removed | looked | inner)
+	c.waits = 0
+	if again {
+		c.phase = worked
+		return
+	}
+	c.phase, c.entered = waiting, 0
 	c.round++
 }
 

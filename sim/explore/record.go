@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -13,8 +14,11 @@ type Record struct {
 		Clients    int            `json:"clients"`
 		Rounds     int            `json:"rounds"`
 		Servers    int            `json:"servers"`
+		Reenter    int            `json:"reenter,omitempty"`
 		MostFaults int            `json:"most_faults"`
 		Budget     map[string]int `json:"budget"`
+		Skew       time.Duration  `json:"skew_ns"`
+		Lag        int            `json:"lag"`
 		Only       []checker.Name `json:"only,omitempty"`
 	} `json:"config"`
 	Result struct {
@@ -67,6 +71,8 @@ type RecordKey struct {
 func (r *Result) Record(c Config) *Record {
 	var rec Record
 	rec.Config.Lock, rec.Config.Clients, rec.Config.Rounds, rec.Config.Servers = c.Lock.Name, c.Clients, c.Rounds, c.servers()
+	rec.Config.Skew, rec.Config.Lag = cmp.Or(c.Skew, usualSkew), max(c.Lag, 1)
+	rec.Config.Reenter = c.Reenter
 	rec.Config.MostFaults, rec.Config.Only, rec.Config.Budget = c.MostFaults, c.Only, map[string]int{}
 	for f, n := range c.Budget {
 		if n > 0 {
@@ -98,7 +104,7 @@ func (r *Result) outcome() string {
 		return "broken"
 	case !r.Complete():
 		return "incomplete"
-	case len(r.Facts) == 0 || r.Facts[0] != "held":
+	case r.Vacuous():
 		return "vacuous"
 	}
 	return "holds"

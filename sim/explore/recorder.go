@@ -29,6 +29,8 @@ type flight struct {
 	request uint32
 	id      int64 // the operation that it belongs to
 	again   bool  // it is a copy
+	ended   bool  // that operation has ended
+	ok      bool  // well
 }
 
 // fly remembers that a request of a client's task goes on its way.
@@ -43,7 +45,9 @@ func (r *recorder) fly(s *state, m move, again bool) {
 
 // land takes a request that has arrived from those on their way.
 func (r *recorder) land(s sending) flight {
-	i := slices.IndexFunc(r.flying, func(f flight) bool { return f.client == s.client && f.request == s.request })
+	i := slices.IndexFunc(r.flying, func(f flight) bool {
+		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok
+	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}
 	}
@@ -122,36 +126,35 @@ func (r *recorder) before(s *state, m move) {
 	case movePass:
 		for c := range x.clients {
 			if m.paused&(1<<c) != 0 {
-				r.fault(Pause, c, -1, "pause")
+				r.fault(Step{Fault: Pause, Client: c, Server: -1}, "pause")
 			}
 			if m.busy&(1<<c) != 0 {
-				r.fault(Overwork, c, -1, "")
+				r.fault(Step{Fault: Overwork, Client: c, Server: -1}, "")
 			}
 		}
 	case moveCrash:
-		r.fault(Crash, i, -1, "crash")
+		r.fault(Step{Fault: Crash, Client: i, Server: -1}, "crash")
 		r.event(history.Event{Kind: history.KindExit, Client: clientName(i), Detail: &history.Detail{Why: "killed"}})
 	case moveLose:
-		r.fault(LostReply, i, -1, "reply-lost")
+		r.fault(Step{Fault: LostReply, Client: i, Server: -1}, "reply-lost")
 	case moveLate:
 		r.fly(s, m, false)
-		r.fault(LateRequest, i, -1, "hold")
+		r.fault(Step{Fault: LateRequest, Client: i, Server: -1}, "hold")
 		q, last := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request], &r.trace.Steps[len(r.trace.Steps)-1]
 		last.Request, last.Server = q.commands, int(q.server)
 	case moveTwice:
 		r.fly(s, m, true)
-		r.fault(Duplicate, i, -1, "duplicate")
+		r.fault(Step{Fault: Duplicate, Client: i, Server: -1}, "duplicate")
 	case moveAhead:
-		r.fault(ClockAhead, i, -1, "skew")
+		r.fault(Step{Fault: ClockAhead, Client: i, Server: -1}, "skew")
 	case moveBehind:
-		r.fault(ClockBehind, i, -1, "skew")
+		r.fault(Step{Fault: ClockBehind, Client: i, Server: -1}, "skew")
 	case moveJump:
-		r.fault(ServerJump, -1, i, "clock-jump")
+		r.fault(Step{Fault: ServerJump, Client: -1, Server: i}, "clock-jump")
 	case moveRestart:
-		r.fault(Restart, -1, i, "restart")
+		r.fault(Step{Fault: Restart, Client: -1, Server: i}, "restart")
 	case moveFail:
-		r.fault(FailOver, -1, i, "restart")
-		r.trace.Steps[len(r.trace.Steps)-1].Lost = int(m.slot) + 1
+		r.fault(Step{Fault: FailOver, Client: -1, Server: i, Lost: int(m.slot) + 1}, "restart")
 	case moveTake:
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
 		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
@@ -186,18 +189,19 @@ func (r *recorder) gaveUp(i int) {
 }
 
 // fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
-func (r *recorder) fault(f Fault, client, server int, name string) {
-	r.trace.Faults = append(r.trace.Faults, f.String())
-	r.note(Step{Kind: StepFault, Fault: f, Client: client, Server: server})
+func (r *recorder) fault(s Step, name string) {
+	s.Kind = StepFault
+	r.trace.Faults = append(r.trace.Faults, s.Fault.String())
+	r.note(s)
 	if name == "" {
 		return
 	}
-	target := r.serverName(server)
-	if client >= 0 {
-		target = clientName(client)
+	target := r.serverName(s.Server)
+	if s.Client >= 0 {
+		target = clientName(s.Client)
 	}
 	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-		Fault: &history.Fault{Name: name, Target: target, Phase: history.PhaseEffective, What: f.Meaning()},
+		Fault: &history.Fault{Name: name, Target: target, Phase: history.PhaseEffective, What: r.trace.Meaning(s)},
 	}})
 }
 
@@ -237,6 +241,11 @@ func (r *recorder) called(i int, op history.Op) {
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
+	for n := range r.flying {
+		if f := &r.flying[n]; f.client == i && !f.ended {
+			f.ended, f.ok = true, a.Outcome == history.OK
+		}
+	}
 	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {
 		return
 	}

@@ -18,9 +18,10 @@ func Reviewed() ([]Line, error) { return parseLines(reviewedText) }
 
 const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, fault, the fewest faults of that kind alone and what they lead to first.
 # '-' not within the bounds (up to 2 faults; 3 clients once and 2 clients twice, or 2 clients of 3 servers once); '>1' one is not
-# enough, and the search for two is not complete; '?' nothing is known; 'in 2x2' it takes two rounds. After a ';' is when two
-# clients hold the lock at the same time, if that is not what comes first. 'lab explore --all --update' rewrites this file; read
-# what has changed before you commit it.
+# enough, and the search for two is not complete; '? 1 to step 25' nothing is found with fewer than one, nor with one in 25 steps,
+# and what comes later is not known; '- in 3x1' is about three clients once only, '>1 in 2x1' about two; '1 double-holder in 2x2'
+# it takes two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
+# 'lab explore --all --update' rewrites this file; read what has changed before you commit it.
 `
 
 // WriteLines writes the breaking points as a file for review.
@@ -62,10 +63,10 @@ func (l Line) mixtureText() string {
 	switch {
 	case len(l.Mixture) > 0:
 		return strings.Join(l.Mixture, " + ")
-	case l.Blended:
-		return "-"
+	case l.Blend.Clear < MostAlone:
+		return l.Blend.asFarAs()
 	}
-	return "?"
+	return l.Blend.String()
 }
 
 // String is the cell as the reviewed table has it.
@@ -113,11 +114,13 @@ func (l *Line) read(what, text string) error {
 		}
 		return nil
 	case "mixture":
-		l.Blended = text != "?"
-		if text != "?" && text != "-" {
+		if strings.Contains(text, " + ") {
 			l.Mixture = strings.Split(text, " + ")
+			return nil
 		}
-		return nil
+		var err error
+		l.Blend, err = parseBreak(text)
+		return err
 	}
 	f, ok := FaultByName(what)
 	if !ok {
@@ -137,13 +140,8 @@ func (l *Line) read(what, text string) error {
 }
 
 func parseBreak(text string) (Break, error) {
-	switch text {
-	case "-":
-		return Break{Clear: MostAlone}, nil
-	case "?":
-		return Break{Clear: -1}, nil
-	case ">1":
-		return Break{Clear: 1}, nil
+	if b, err := parseSearch(text); err == nil {
+		return b, nil
 	}
 	text, twice := strings.CutSuffix(text, " in 2x2")
 	var b Break
@@ -158,8 +156,29 @@ func parseBreak(text string) (Break, error) {
 	return b, nil
 }
 
-// ReviewedStates is how many states each search for the reviewed table may find.
-const ReviewedStates = 200_000
+// parseSearch reads what a search has come to that has found nothing.
+func parseSearch(text string) (b Break, err error) {
+	searched, within, _ := strings.Cut(text, " in ")
+	switch b.Within = within; searched {
+	case "-":
+		b.Clear = MostAlone
+	case ">1":
+		b.Clear = 1
+	case "?":
+		b.Clear = -1
+	default:
+		_, err = fmt.Sscanf(searched, "? %d to step %d", &b.Clear, &b.Steps)
+		b.Clear--
+	}
+	return b, err
+}
+
+// ReviewedStates is how many states each search for the reviewed table may find, and LongestStates how many one may that is tried for
+// longer.
+const (
+	ReviewedStates = 200_000
+	LongestStates  = longer * ReviewedStates
+)
 
 // Differences says where lines are not as reviewed.
 func Differences(lines, reviewed []Line) []string {

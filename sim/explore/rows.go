@@ -130,17 +130,20 @@ func (t *Trace) words(s Step) string {
 	case StepNotice:
 		return s.Text
 	case StepFault:
-		return "⚡ " + s.Fault.String() + after(": ", commands(s.Request)) + lost(s)
+		return "⚡ " + s.Fault.String() + after(": ", commands(s.Request)) + t.howFar(s)
 	}
 	return ""
 }
 
-// lost says how much a fail-over has lost, if more than the last write.
-func lost(s Step) string {
-	if s.Lost <= 1 {
-		return ""
+// howFar says how much a fail-over has lost, if more than the last write, and by how much a wrong clock is wrong.
+func (t *Trace) howFar(s Step) string {
+	switch {
+	case s.Fault == FailOver && s.Lost > 1:
+		return fmt.Sprintf(", %d writes lost", s.Lost)
+	case s.Fault == ClockAhead || s.Fault == ClockBehind:
+		return " by " + spell(t.Skew)
 	}
-	return fmt.Sprintf(", %d writes lost", s.Lost)
+	return ""
 }
 
 func answered(s Step) string {

@@ -33,6 +33,7 @@ type serverState struct {
 	personal bool // something in it is one client's
 	expiries []ms
 	lock     history.State // what it has under the lock's key
+	value    uint32        // see servers.value
 	// How it came about, so that it can come about anew with the clients in another order:
 	before  uint32
 	by      cause
@@ -107,6 +108,15 @@ func (s *servers) serve(state, request uint32, client int) service {
 	}
 	s.served[key] = done
 	return done
+}
+
+// value is the number of what a server in a state has under the lock's key, as a reply; 0: it has nothing.
+func (s *servers) value(state uint32) uint32 {
+	known := &s.states[state]
+	if known.value == 0 && known.lock.Exists() {
+		known.value = s.texts.reply([]redis.Reply{{Kind: redis.Bulk, Text: known.lock.Value}})
+	}
+	return known.value
 }
 
 // connection numbers the connections of all clients; those that nobody has to himself are all one.

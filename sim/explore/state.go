@@ -37,6 +37,7 @@ const (
 	challenge                    // it has replaced the value of a live owner
 	took                         // its acquire has taken the lock on the server
 	struck                       // something was done to it that nothing takes back, and that may hold it up
+	inner                        // its release is not the last: it has taken the lock more than once
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.
@@ -57,6 +58,8 @@ type client struct {
 	after   uint8 // the clients that took the lock after it did, while it had not been told
 	before  uint8 // the highest update that had been acknowledged when it was called
 	fence   uint8 // the highest fence when its acquire was called
+	count   uint8 // how often it was told in its hold that it has the lock, less its releases
+	entered uint8 // how often it has asked for the lock once more in its round
 	line    line  // where clients wait
 }
 
@@ -94,11 +97,18 @@ type owner struct {
 	client   uint8 // plus 1; 0: nobody's
 	standing standing
 	over     bool  // it has called release, or was told that the lock was lost
-	there    bool  // the key was there when it was last seen
-	stale    bool  // it may have changed since, unseen
 	early    uint8 // who had called the acquire that it is in before the owner's ended
 	ends     ms    // when the lease ends
 	sure     ms    // when it ends as far as the owner has been told
+	sighting
+}
+
+// sighting is what was under the lock's key when it was last seen.
+type sighting struct {
+	there   bool
+	stale   bool   // it may have changed since, unseen
+	foreign bool   // it is none of the owner's, but an older lock that a fail-over has brought back
+	value   uint32 // see deed.left
 }
 
 // tally is what the client that made a lock which counts was told of it since.

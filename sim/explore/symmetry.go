@@ -201,6 +201,7 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 		twin.owner.client = to[twin.owner.client-1] + 1
 	}
 	twin.owner.early = to.set(twin.owner.early)
+	twin.owner.value = x.texts.renameReply(o, twin.owner.value)
 	if twin.tally.client != 0 {
 		twin.tally.client = to[twin.tally.client-1] + 1
 	}

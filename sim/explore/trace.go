@@ -70,6 +70,9 @@ type Step struct {
 	Held []bool
 }
 
+// Meaning is what the fault that strikes at a step does, in one line.
+func (t *Trace) Meaning(s Step) string { return s.Fault.meaning(t.Skew, s.Lost) }
+
 // trace follows a finding from the beginning, and has the checker judge it.
 func (x *explorer) trace(f finding) (*Trace, error) {
 	var way []uint32
