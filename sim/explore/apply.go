@@ -194,14 +194,14 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+	l, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
 	if err != nil {
 		return err
 	}
 	before := &x.automaton.nodes[c.node]
 	// What a task has given up is still on its way, and arrives soon.
 	for k := range before.tasks {
-		if e.dropped&(1<<k) == 0 {
+		if l.dropped&(1<<k) == 0 {
 			continue
 		}
 		switch {
@@ -214,21 +214,21 @@ func (x *explorer) give(s *state, i int, in input) error {
 		}
 		c.replies[k] = 0
 	}
-	c.goes(e, &x.automaton.nodes[e.to])
-	for _, n := range x.automaton.said[e.said] {
+	c.goes(l, &x.automaton.nodes[l.to])
+	for _, n := range x.automaton.said[l.said] {
 		x.hear(s, i, n)
 	}
 	return nil
 }
 
 // goes takes the client to the node that a step leads to, and begins the waits there.
-func (c *client) goes(e *edge, to *node) {
-	c.node = e.to
+func (c *client) goes(l lesson, to *node) {
+	c.node = l.to
 	for k := range to.slots {
 		switch {
 		case to.slots[k].kind == 0:
 			c.due[k] = never
-		case e.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
+		case l.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
 			c.due[k] = to.slots[k].due
 		}
 	}

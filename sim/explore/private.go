@@ -55,7 +55,7 @@ func (x *explorer) findPrivate(s *state, i int) (p private, err error) {
 			continue
 		}
 		in := input{inputReply, uint8(k), c.replies[k]}
-		e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+		l, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
 		if errors.Is(err, errTokens) {
 			p.asked = false // it depends on which are in use elsewhere
 			continue
@@ -63,19 +63,18 @@ func (x *explorer) findPrivate(s *state, i int) (p private, err error) {
 		if err != nil {
 			return p, err
 		}
-		l := x.automaton.lessons.of(c.node, in)
-		if e.said != 0 || e.dropped != 0 || l.reads {
+		if l.said != 0 || l.dropped != 0 || l.reads {
 			continue
 		}
 		p.asked = p.asked && !l.draws
-		after, quiet := &x.automaton.nodes[e.to], true
+		after, quiet := &x.automaton.nodes[l.to], true
 		for k := range after.tasks {
-			quiet = quiet && (e.fresh&(1<<k) == 0 || after.slots[k].due == never)
+			quiet = quiet && (l.fresh&(1<<k) == 0 || after.slots[k].due == never)
 		}
 		if quiet {
 			next := *c
 			next.replies[k] = 0
-			next.goes(e, after)
+			next.goes(l, after)
 			return private{asked: p.asked, there: true, slot: uint8(k), after: x.parts.clients.number(&next)}, nil
 		}
 	}
