@@ -218,7 +218,18 @@ func (x *explorer) give(s *state, i int, in input) error {
 	for _, n := range x.automaton.said[l.said] {
 		x.hear(s, i, n)
 	}
+	if c.phase == finished && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
+		c.rests(i)
+	}
 	return nil
+}
+
+// rests: nothing will ever ask again what a client remembers that has ended and has nothing running.
+func (c *client) rests(i int) {
+	last := *c
+	*c = freshClient(i)
+	c.phase, c.round, c.skew, c.travel, c.line = finished, last.round, last.skew, last.travel, last.line
+	c.flags, c.claims = last.flags&challenge, last.claims
 }
 
 // goes takes the client to the node that a step leads to, and begins the waits there.

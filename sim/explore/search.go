@@ -133,6 +133,9 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 		}
 		x.unpack(&s, f)
 		if m, after, found, err := x.privately(&s, f); found || err != nil {
+			if err == nil && x.automaton.reads && !x.timed {
+				err = errReads
+			}
 			if err != nil {
 				return err
 			}
