@@ -154,9 +154,8 @@ func (c *client) sortTravel() {
 	}
 }
 
-func (x *explorer) circumstances(s *state, i int) circumstances {
-	return circumstances{clock: s.now + ms(s.clients[i].skew)*x.skew, used: x.usedTokens(s).of(i)}
-}
+// clock is what a client's clock shows.
+func (x *explorer) clock(s *state, i int) ms { return s.now + ms(s.clients[i].skew)*x.skew }
 
 // usedTokens are those that somebody still knows.
 func (x *explorer) usedTokens(s *state) (used tokens) {
@@ -194,7 +193,7 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	l, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+	l, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 	if err != nil {
 		return err
 	}

@@ -134,8 +134,9 @@ func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, te
 	return a
 }
 
-// step is where an input takes a client from a node. when is asked only if it makes a difference.
-func (a *automaton) step(at uint32, in input, when func() circumstances) (lesson, error) {
+// step is where an input takes a client from a node, at a time by its clock. Which tokens are used is asked only if it makes a
+// difference.
+func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (lesson, error) {
 	key := [2]uint64{uint64(at+1)<<32 | uint64(in.packed())}
 	var l lesson
 	if general := a.lessons.of(key); general != nil {
@@ -143,11 +144,15 @@ func (a *automaton) step(at uint32, in input, when func() circumstances) (lesson
 			return l, nil
 		}
 	}
-	now := when()
+	now := circumstances{clock: clock}
+	if l.draws {
+		now.used = used()
+	}
 	exact := [2]uint64{key[0], l.particulars(now)}
 	if special := a.lessons.of(exact); special != nil && special.known {
 		return *special, nil
 	}
+	now.used = used()
 	a.learning.Store(int64(time.Since(a.born)))
 	err := a.learn(at, in, now, &l)
 	a.learning.Store(0)
@@ -321,7 +326,7 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		if in.kind == inputReply {
 			in.arg = a.texts.renameReply(o, in.arg)
 		}
-		l, err := a.step(before, in, func() circumstances { return a.nodes[n].when })
+		l, err := a.step(before, in, a.nodes[n].when.clock, func() uint16 { return a.nodes[n].when.used })
 		if err != nil {
 			return 0, err
 		}

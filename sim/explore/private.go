@@ -20,6 +20,8 @@ type private struct {
 	slot  uint8
 	wakes bool
 	after uint32 // the number of the client's part after it
+	reads bool   // all this is so only at the time that the client's clock shows
+	clock ms
 }
 
 // privately takes the first private step that some client can make.
@@ -33,7 +35,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	}
 	for i := range x.clients {
 		p := &x.parts.of(f[i]).private[which]
-		if !p.asked {
+		if !p.asked || p.reads && p.clock != x.clock(s, i) {
 			found, err := x.findPrivate(s, i, awake)
 			if err != nil {
 				return move{}, form{}, false, err
@@ -56,7 +58,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 
 // findPrivate finds the private step of a client. Awake: it cannot be paused any more.
 func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
-	p.asked = true
+	p.asked, p.clock = true, x.clock(s, i)
 	c := &s.clients[i]
 	if c.phase == crashed || c.has(asleep|busy) {
 		return p, nil
@@ -73,7 +75,7 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 		default:
 			continue
 		}
-		l, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+		l, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 		if errors.Is(err, errTokens) {
 			p.asked = false // it depends on which are in use elsewhere
 			continue
@@ -81,7 +83,7 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 		if err != nil {
 			return p, err
 		}
-		p.asked = p.asked && !l.draws && !(l.reads && free) // the token, or the time, is another elsewhere
+		p.asked, p.reads = p.asked && !l.draws, p.reads || l.reads && free
 		if l.said != 0 || l.dropped != 0 || l.reads && !free {
 			continue
 		}
@@ -93,7 +95,8 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 			next := *c
 			next.replies[k] = 0
 			next.goes(l, after)
-			return private{asked: p.asked, there: true, slot: uint8(k), wakes: in.kind == inputWake, after: x.parts.clients.number(&next)}, nil
+			p.there, p.slot, p.wakes, p.after = true, uint8(k), in.kind == inputWake, x.parts.clients.number(&next)
+			return p, nil
 		}
 	}
 	return p, nil
