@@ -154,9 +154,8 @@ func (c *client) sortTravel() {
 	}
 }
 
-func (x *explorer) circumstances(s *state, i int) circumstances {
-	return circumstances{clock: s.now + ms(s.clients[i].skew)*x.skew, used: x.usedTokens(s).of(i)}
-}
+// clock is what a client's clock shows.
+func (x *explorer) clock(s *state, i int) ms { return s.now + ms(s.clients[i].skew)*x.skew }
 
 // usedTokens are those that somebody still knows.
 func (x *explorer) usedTokens(s *state) (used tokens) {
@@ -194,14 +193,14 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	e, err := x.automaton.step(c.node, in, func() circumstances { return x.circumstances(s, i) })
+	l, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 	if err != nil {
 		return err
 	}
 	before := &x.automaton.nodes[c.node]
 	// What a task has given up is still on its way, and arrives soon.
 	for k := range before.tasks {
-		if e.dropped&(1<<k) == 0 {
+		if l.dropped&(1<<k) == 0 {
 			continue
 		}
 		switch {
@@ -214,21 +213,32 @@ func (x *explorer) give(s *state, i int, in input) error {
 		}
 		c.replies[k] = 0
 	}
-	c.goes(e, &x.automaton.nodes[e.to])
-	for _, n := range x.automaton.said[e.said] {
+	c.goes(l, &x.automaton.nodes[l.to])
+	for _, n := range x.automaton.said[l.said] {
 		x.hear(s, i, n)
+	}
+	if c.phase == finished && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
+		c.rests(i)
 	}
 	return nil
 }
 
+// rests: nothing will ever ask again what a client remembers that has ended and has nothing running.
+func (c *client) rests(i int) {
+	last := *c
+	*c = freshClient(i)
+	c.phase, c.round, c.skew, c.travel, c.line = finished, last.round, last.skew, last.travel, last.line
+	c.flags, c.claims = last.flags&challenge, last.claims
+}
+
 // goes takes the client to the node that a step leads to, and begins the waits there.
-func (c *client) goes(e *edge, to *node) {
-	c.node = e.to
+func (c *client) goes(l lesson, to *node) {
+	c.node = l.to
 	for k := range to.slots {
 		switch {
 		case to.slots[k].kind == 0:
 			c.due[k] = never
-		case e.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
+		case l.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
 			c.due[k] = to.slots[k].due
 		}
 	}

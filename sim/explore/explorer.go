@@ -118,6 +118,7 @@ type explorer struct {
 	visited   func(form) // is shown every state that is found; nil: nobody is
 
 	seen     *table
+	arrivals []arrival
 	ways     []way       // by number
 	queues   []queue     // by faults spent
 	findings [][]finding // by faults spent
@@ -139,7 +140,7 @@ var errReads = errors.New("the lock reads clocks")
 func Explore(ctx context.Context, config Config) (*Result, error) {
 	x := newExplorer(config, !config.NoSymmetry, config.endless())
 	for {
-		err := x.search(ctx)
+		err := x.automaton.patiently(ctx, x.search)
 		switch {
 		case errors.Is(err, errAsymmetric):
 			x = newExplorer(config, false, x.timed)

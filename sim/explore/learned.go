@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -73,29 +74,26 @@ type node struct {
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
 }
 
-// edge is one step of a client.
-type edge struct {
+// lesson is what has been learned of an input at a node: one step of a client.
+type lesson struct {
 	to      uint32
+	said    uint32
 	fresh   uint8 // the slots that wait for something new
 	dropped uint8 // the slots that have given up a request without its reply
-	said    uint32
-}
-
-// lesson is what has been learned of an input at a node.
-type lesson struct {
-	// reads: the step may read the clock. draws: it may draw a token. Where either is so, the edges lie with the particulars.
+	known   bool  // what stands above
+	// reads: the step may read the clock. draws: it may draw a token. Where either is so, what is known lies with the particulars.
 	reads, draws bool
-	edge         *edge
 }
 
-func (l *lesson) exact(when circumstances) circumstances {
-	if !l.reads {
-		when.clock = 0
+// particulars are of the circumstances those that matter.
+func (l *lesson) particulars(when circumstances) (packed uint64) {
+	if l.reads {
+		packed |= 1<<63 | uint64(uint32(when.clock))<<16
 	}
-	if !l.draws {
-		when.used = 0
+	if l.draws {
+		packed |= 1<<62 | uint64(when.used)
 	}
-	return when
+	return packed
 }
 
 // automaton is what has been learned about the clients of a lock.
@@ -104,29 +102,25 @@ type automaton struct {
 	opts     impls.Options
 	servers  int
 	texts    *texts
-	nodes    []node            // the first are the beginnings of the clients
-	byWhat   map[string]uint32 // nodes by client and by what it remembers
-	lessons  lessons
-	special  map[particular]*edge
+	nodes    []node             // the first are the beginnings of the clients
+	byWhat   map[string]uint32  // nodes by client and by what it remembers
+	lessons  memo[lesson]       // by node and input, and by the particulars
 	said     [][]process.Notice // what came out of a step
 	saidBy   map[string]uint32
 	class    class
 	taught   int  // how often a process was asked what comes next
 	steps    int  // that the lock's own code has made
 	reads    bool // some step has read a clock
-	lost     bool // a process did not come back
 	unmerged bool // every history is a node of its own; for tests
-}
-
-type particular struct {
-	node, input uint32
-	when        circumstances
+	born     time.Time
+	learning atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
 }
 
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byWhat: map[string]uint32{}, special: map[particular]*edge{}, saidBy: map[string]uint32{}, class: newClass(),
+		byWhat: map[string]uint32{}, saidBy: map[string]uint32{}, class: newClass(),
+		born: time.Now(),
 	}
 	a.say(nil)
 	for client := range clients {
@@ -140,72 +134,77 @@ func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, te
 	return a
 }
 
-// step is where an input takes a client from a node. when is asked only if it makes a difference.
-func (a *automaton) step(at uint32, in input, when func() circumstances) (*edge, error) {
-	l := a.lessons.of(at, in)
-	if l.edge != nil {
-		return l.edge, nil
+// step is where an input takes a client from a node, at a time by its clock. Which tokens are used is asked only if it makes a
+// difference.
+func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (lesson, error) {
+	key := [2]uint64{uint64(at+1)<<32 | uint64(in.packed())}
+	var l lesson
+	if general := a.lessons.of(key); general != nil {
+		if l = *general; l.known {
+			return l, nil
+		}
 	}
-	now := when()
-	if e := a.special[particular{at, in.packed(), l.exact(now)}]; e != nil {
-		return e, nil
+	now := circumstances{clock: clock}
+	if l.draws {
+		now.used = used()
 	}
-	var e *edge
-	err := a.patiently(func() (err error) {
-		e, err = a.learn(at, in, now, l)
-		return err
-	})
+	exact := [2]uint64{key[0], l.particulars(now)}
+	if special := a.lessons.of(exact); special != nil && special.known {
+		return *special, nil
+	}
+	now.used = used()
+	a.learning.Store(int64(time.Since(a.born)))
+	err := a.learn(at, in, now, &l)
+	a.learning.Store(0)
 	if err != nil {
-		return nil, err
+		return lesson{}, err
 	}
-	if l.reads || l.draws {
-		a.special[particular{at, in.packed(), l.exact(now)}] = e
-	} else {
-		l.edge = e
+	if exact[1] = l.particulars(now); exact != key {
+		a.lessons.note(key, lesson{reads: l.reads, draws: l.draws})
 	}
+	a.lessons.note(exact, l)
 	a.reads = a.reads || l.reads
-	return e, nil
+	return l, nil
 }
 
 // learn runs the lock's own code.
-func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) (*edge, error) {
+func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) error {
 	s, err := a.studentAt(at)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	before := s.waits
 	notices, err := a.give(s, in, when)
 	if err != nil {
 		s.process.Close()
-		return nil, a.impure(err)
+		return a.impure(err)
 	}
 	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0
 	n, err := a.describe(s)
 	if err != nil {
 		s.process.Close()
-		return nil, err
+		return err
 	}
 	n.before, n.by, n.when = at, in, when
 	n.tokens |= a.nodes[at].tokens | tokens(s.host.drawn)<<(mostTokens*int(n.client))
 	if in.kind == inputReply {
 		n.tokens |= a.texts.replies[in.arg].tokens
 	}
-	e := &edge{said: a.say(notices)}
 	for i, now := range n.slots {
 		old := a.nodes[at].slots[i]
 		same := now.kind != 0 && old.kind != 0 && s.waits[i] == before[i]
 		if now.kind != 0 && !same {
-			e.fresh |= 1 << i
+			l.fresh |= 1 << i
 		}
 		given := int(in.slot) == i && in.kind != inputCall && in.kind != inputExpired
 		if old.kind == process.Request && !same && !given {
-			e.dropped |= 1 << i
+			l.dropped |= 1 << i
 		}
 	}
 	s.at = a.place(n, s)
-	e.to = s.at
+	l.to, l.said, l.known = s.at, a.say(notices), true
 	a.class.keep(s)
-	return e, nil
+	return nil
 }
 
 // place finds the node that a description fits, or adds it.
@@ -327,11 +326,11 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		if in.kind == inputReply {
 			in.arg = a.texts.renameReply(o, in.arg)
 		}
-		e, err := a.step(before, in, func() circumstances { return a.nodes[n].when })
+		l, err := a.step(before, in, a.nodes[n].when.clock, func() uint16 { return a.nodes[n].when.used })
 		if err != nil {
 			return 0, err
 		}
-		renamed = e.to
+		renamed = l.to
 	}
 	if !a.alike(o, &a.nodes[n], &a.nodes[renamed]) {
 		return 0, errAsymmetric

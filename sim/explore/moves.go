@@ -88,7 +88,7 @@ func (x *explorer) moves(list []move, s *state) []move {
 func (x *explorer) movesOf(list []move, s *state, i int) []move {
 	c := &s.clients[i]
 	if c.phase == crashed {
-		return x.arrivals(list, c, i)
+		return arrivals(list, c, i)
 	}
 	n := &x.automaton.nodes[c.node]
 	if _, calls := x.next(c); calls && n.idle {
@@ -116,10 +116,10 @@ func (x *explorer) movesOf(list []move, s *state, i int) []move {
 			list = append(list, m)
 		}
 	}
-	return x.arrivals(list, c, i)
+	return arrivals(list, c, i)
 }
 
-func (x *explorer) arrivals(list []move, c *client, i int) []move {
+func arrivals(list []move, c *client, i int) []move {
 	for k, r := range c.travel {
 		if r != 0 {
 			list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})

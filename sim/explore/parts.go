@@ -17,8 +17,8 @@ type parts struct {
 
 // known is what has been found out about a client's part.
 type known struct {
-	shape uint64 // see explorer.shape; 0: not known yet
-	private
+	shape   uint64     // see explorer.shape; 0: not known yet
+	private [2]private // where time may pass before it, and where it cannot
 }
 
 func newParts(orders int) parts {

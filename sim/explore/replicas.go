@@ -13,12 +13,12 @@ type replicas struct {
 	lag     int
 	known   []replica
 	numbers map[replica]uint32
-	ticked  map[uint64]uint32
-	renamed map[uint64]uint32
+	ticked  memo[uint32]
+	renamed memo[uint32]
 }
 
 func newReplicas(servers *servers, lag int) replicas {
-	r := replicas{servers: servers, lag: lag, numbers: map[replica]uint32{}, ticked: map[uint64]uint32{}, renamed: map[uint64]uint32{}}
+	r := replicas{servers: servers, lag: lag, numbers: map[replica]uint32{}}
 	r.number(replica{})
 	return r
 }
@@ -43,31 +43,30 @@ func (r *replicas) wrote(n, before uint32) uint32 {
 
 // tick lets time pass on a replica.
 func (r *replicas) tick(n uint32, d ms) uint32 {
-	return r.each(r.ticked, uint64(n)<<32|uint64(uint32(d)), n, func(state uint32) uint32 { return r.servers.tick(state, d) })
+	return r.each(&r.ticked, uint64(d), n, func(state uint32) uint32 { return r.servers.tick(state, d) })
 }
 
 // rename is the replica that there would be if the clients had changed places from the start.
 func (r *replicas) rename(o int, n uint32) uint32 {
-	return r.each(r.renamed, uint64(n)<<32|uint64(o), n, func(state uint32) uint32 { return r.servers.rename(o, state) })
+	return r.each(&r.renamed, uint64(o), n, func(state uint32) uint32 { return r.servers.rename(o, state) })
 }
 
-// each is the replica with other states in the place of its own; done remembers it.
-func (r *replicas) each(done map[uint64]uint32, key uint64, n uint32, other func(uint32) uint32) uint32 {
+// each is the replica with other states in the place of its own; done remembers it, by why.
+func (r *replicas) each(done *memo[uint32], why uint64, n uint32, other func(uint32) uint32) uint32 {
 	if n == 0 {
 		return 0
 	}
-	next, known := done[key]
-	if !known {
-		v := r.known[n]
-		for i := range v {
-			if v[i] != 0 {
-				v[i] = other(v[i]-1) + 1
-			}
-		}
-		next = r.number(v)
-		done[key] = next
+	key := [2]uint64{uint64(n), why}
+	if next := done.of(key); next != nil {
+		return *next
 	}
-	return next
+	v := r.known[n]
+	for i := range v {
+		if v[i] != 0 {
+			v[i] = other(v[i]-1) + 1
+		}
+	}
+	return *done.note(key, r.number(v))
 }
 
 // tokens are those that a replica has.

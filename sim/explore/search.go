@@ -67,10 +67,11 @@ type finding struct {
 var errEnough = errors.New("enough")
 
 func (x *explorer) search(ctx context.Context) error {
-	defer x.automaton.dismiss()
+	defer x.automaton.class.dismiss()
 	if err := x.reach(x.pack(x.initial(), nil, nil), 0, 0, 0, 0); err != nil {
 		return err
 	}
+	x.settle(0)
 	for faults := range x.queues {
 		for steps := 0; steps < len(x.queues[faults].levels); steps++ {
 			if done, err := x.conclude(faults, steps); done || err != nil {
@@ -122,14 +123,19 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 	var s, next state
 	var moves []move
 	x.result.Faults, x.result.Steps = faults, steps
+	defer x.settle(steps + 1)
 	return l.each(x.width, func(number uint32, f *form) error {
 		if x.looked++; x.looked%1024 == 0 {
+			x.settle(steps + 1)
 			if err := x.pause(ctx, faults, steps); err != nil {
 				return err
 			}
 		}
 		x.unpack(&s, f)
 		if m, after, found, err := x.privately(&s, f); found || err != nil {
+			if err == nil && x.automaton.reads && !x.timed {
+				err = errReads
+			}
 			if err != nil {
 				return err
 			}
@@ -178,28 +184,53 @@ func (x *explorer) note(faults int, f finding) {
 	}
 }
 
-// reach puts a state into the queue of those with so many faults, unless it, or one that is the same but for the order of the clients,
-// has been found before.
+// arrival is a state that has been come to; whether for the first time is still to be asked.
+type arrival struct {
+	print        uint64
+	form         form // the normal one
+	faults       int
+	parent, move uint32
+}
+
+// mostArrivals are asked for together: what the table has of them comes from memory at the same time, and not one after the other.
+const mostArrivals = 64
+
+// reach comes to a state.
 func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) error {
 	f, _, err := x.normal(&f)
 	if err != nil {
 		return err
 	}
-	written := f[:x.width]
-	if !x.seen.add(fingerprint(written)) {
-		return nil
+	x.arrivals = append(x.arrivals, arrival{fingerprint(f[:x.width]), f, faults, parent, move})
+	if len(x.arrivals) == mostArrivals {
+		x.settle(steps)
 	}
-	if x.visited != nil {
-		x.visited(f)
-	}
-	number := uint32(len(x.ways))
-	if len(x.ways) == cap(x.ways) {
-		x.ways = slices.Grow(x.ways, len(x.ways)+1<<12)
-	}
-	x.ways = append(x.ways, way{parent, move})
-	x.queues[faults].add(steps, number, written)
-	x.longest = max(x.longest, steps)
 	return nil
+}
+
+// settle puts those states that have been come to into the queues by their faults which have not been found before, nor one that is the
+// same but for the order of the clients. All are so many steps from the beginning.
+func (x *explorer) settle(steps int) {
+	for i := range x.arrivals {
+		x.seen.fetch(x.arrivals[i].print)
+	}
+	for i := range x.arrivals {
+		a := &x.arrivals[i]
+		if !x.seen.add(a.print) {
+			continue
+		}
+		if x.visited != nil {
+			x.visited(a.form)
+		}
+		number := uint32(len(x.ways))
+		if len(x.ways) == cap(x.ways) {
+			x.ways = slices.Grow(x.ways, len(x.ways)+1<<12)
+		}
+		x.ways = append(x.ways, way{a.parent, a.move})
+		x.queues[a.faults].add(steps, number, a.form[:x.width])
+		x.longest = max(x.longest, steps)
+	}
+	x.arrivals = x.arrivals[:0]
 }
 
 // conclude turns the first finding that is due into a trace. One that the checker does not confirm is kept for what it is, and the

@@ -23,8 +23,8 @@ type servers struct {
 	lockKey string
 	states  []serverState
 	numbers map[string]uint32
-	served  map[uint64]service
-	ticked  map[uint64]uint32
+	served  memo[service]
+	ticked  memo[uint32]
 }
 
 type serverState struct {
@@ -58,10 +58,7 @@ type service struct {
 }
 
 func newServers(texts *texts, lockKey string) *servers {
-	s := &servers{
-		texts: texts, lockKey: lockKey,
-		numbers: map[string]uint32{}, served: map[uint64]service{}, ticked: map[uint64]uint32{},
-	}
+	s := &servers{texts: texts, lockKey: lockKey, numbers: map[string]uint32{}}
 	s.number(redis.New(), 0, cause{})
 	return s
 }
@@ -87,9 +84,9 @@ func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
 
 // serve has a server in a state carry out a request of a client.
 func (s *servers) serve(state, request uint32, client int) service {
-	key := uint64(state)<<32 | uint64(request)<<3 | uint64(client)
-	if done, known := s.served[key]; known {
-		return done
+	key := [2]uint64{uint64(request), uint64(state)<<32 | uint64(client)}
+	if done := s.served.of(key); done != nil {
+		return *done
 	}
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
@@ -106,8 +103,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 		effect: change.Effect(0),
 		named:  names(r.commands, s.lockKey),
 	}
-	s.served[key] = done
-	return done
+	return *s.served.note(key, done)
 }
 
 // value is the number of what a server in a state has under the lock's key, as a reply; 0: it has nothing.
@@ -138,15 +134,13 @@ func (s *servers) tick(state uint32, d ms) uint32 {
 	if len(s.states[state].expiries) == 0 {
 		return state
 	}
-	key := uint64(state)<<32 | uint64(uint32(d))
-	if next, known := s.ticked[key]; known {
-		return next
+	key := [2]uint64{uint64(state) + 1, uint64(d)}
+	if next := s.ticked.of(key); next != nil {
+		return *next
 	}
 	server := s.states[state].server.Clone()
 	server.Advance(duration(d))
-	next := s.number(server, state, cause{passed: d})
-	s.ticked[key] = next
-	return next
+	return *s.ticked.note(key, s.number(server, state, cause{passed: d}))
 }
 
 // restart is the state of a server that has forgotten all.

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -104,26 +105,24 @@ var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTo
 // patience is how long it may take, in real time, to learn one thing. A lock only computes.
 const patience = 5 * time.Second
 
-// patiently does something that runs a lock's code, and waits no longer than that for it.
-func (a *automaton) patiently(do func() error) error {
+// patiently does something that learns, and gives it up when one thing takes too long. It looks from outside: to watch over each thing
+// by itself takes longer than to learn it.
+func (a *automaton) patiently(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // a lock that comes back after all finds nobody who goes on
 	result := make(chan error, 1)
-	go func() { result <- do() }()
-	timeout := time.NewTimer(patience)
-	defer timeout.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timeout.C:
-		a.lost = true
-		return a.impure(errNoEnd)
-	}
-}
-
-// dismiss ends all processes that wait to be asked. If one did not come back, nobody knows what it would still touch: they are left as
-// they are.
-func (a *automaton) dismiss() {
-	if !a.lost {
-		a.class.dismiss()
+	go func() { result <- do(ctx) }()
+	look := time.NewTicker(patience / 10)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-result:
+			return err
+		case <-look.C:
+			if began := time.Duration(a.learning.Load()); began > 0 && time.Since(a.born) > began+patience {
+				return a.impure(errNoEnd)
+			}
+		}
 	}
 }
 

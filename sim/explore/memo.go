@@ -1,0 +1,53 @@
+package explore
+
+// memo is what has been found out, by two numbers of which the first is not 0. It is asked for every step of the search, so it is a plain
+// table: Go's map takes several times as long.
+type memo[T any] struct {
+	slots []noted[T]
+	count int
+}
+
+type noted[T any] struct {
+	key   [2]uint64
+	value T
+}
+
+// of is what is noted under a key; nil: nothing is. It stands there until the next is noted.
+func (m *memo[T]) of(key [2]uint64) *T {
+	if len(m.slots) == 0 {
+		return nil
+	}
+	if at := m.find(key); at.key[0] != 0 {
+		return &at.value
+	}
+	return nil
+}
+
+// note notes a value, in the place of what was noted before.
+func (m *memo[T]) note(key [2]uint64, value T) *T {
+	if m.count*2 >= len(m.slots) {
+		old := m.slots
+		m.slots = make([]noted[T], max(1024, 2*len(old)))
+		for i := range old {
+			if old[i].key[0] != 0 {
+				*m.find(old[i].key) = old[i]
+			}
+		}
+	}
+	at := m.find(key)
+	if at.key[0] == 0 {
+		m.count++
+	}
+	*at = noted[T]{key, value}
+	return &at.value
+}
+
+// find is where a key is, or would be.
+func (m *memo[T]) find(key [2]uint64) *noted[T] {
+	mask := uint64(len(m.slots) - 1)
+	for i := mix(key[0]^0xa0761d6478bd642f, key[1]^0xe7037ed1a0b428db) & mask; ; i = (i + 1) & mask {
+		if at := &m.slots[i]; at.key == key || at.key[0] == 0 {
+			return at
+		}
+	}
+}
