@@ -8,10 +8,10 @@ import (
 
 // A private step is one that nobody but its client can notice, and that no fault can prevent: in which order it comes with those of
 // others makes no difference, so it comes first, and by itself. It takes a reply to which the lock answers nothing to its user, gives
-// nothing up, asks no clock and begins no wait that time could end; so it changes the client's own part and nothing else.
+// nothing up, asks no clock and begins no wait that time could end; so it changes the client's own part and nothing else. No other task
+// of the client may come before it: they share a memory.
 //
-// Who cannot be paused any more makes its step before time passes. Then it may also ask the clock, begin a wait, or be the end of a sleep,
-// if the client has no other step to make meanwhile.
+// Who cannot be paused any more makes its step before time passes. Then it may also ask the clock, begin a wait, or be the end of a sleep.
 
 // private is what is known of a client's private step.
 type private struct {
@@ -65,12 +65,12 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 	}
 	n := &x.automaton.nodes[c.node]
 	for k, sl := range n.slots[:n.tasks] {
-		in, free := input{inputReply, uint8(k), c.replies[k]}, awake && c.alone(n, k)
+		in := input{inputReply, uint8(k), c.replies[k]}
 		switch {
-		case c.phase == finished && !free:
+		case c.phase == finished && !awake || !c.alone(n, k, awake):
 			continue
 		case sl.kind == process.Request && c.replies[k] != 0 && c.due[k] == never:
-		case free && sl.kind == process.Sleep && c.due[k] <= 0:
+		case awake && sl.kind == process.Sleep && c.due[k] <= 0:
 			in.kind = inputWake
 		default:
 			continue
@@ -83,13 +83,13 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 		if err != nil {
 			return p, err
 		}
-		p.asked, p.reads = p.asked && !l.draws, p.reads || l.reads && free
-		if l.said != 0 || l.dropped != 0 || l.reads && !free {
+		p.asked, p.reads = p.asked && !l.draws, p.reads || l.reads && awake
+		if l.said != 0 || l.dropped != 0 || l.reads && !awake {
 			continue
 		}
 		after, quiet := &x.automaton.nodes[l.to], true
 		for k := range after.tasks {
-			quiet = quiet && (free || l.fresh&(1<<k) == 0 || after.slots[k].due == never)
+			quiet = quiet && (awake || l.fresh&(1<<k) == 0 || after.slots[k].due == never)
 		}
 		if quiet {
 			next := *c
@@ -102,13 +102,13 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 	return p, nil
 }
 
-// alone says whether nothing that a client does can come before the step of one of its tasks, unless time passes.
-func (c *client) alone(n *node, slot int) bool {
+// alone says whether nothing that a client does can come before the step of one of its tasks; if it is awake, unless time passes.
+func (c *client) alone(n *node, slot int, awake bool) bool {
 	if n.idle && c.phase != finished {
 		return false
 	}
 	for k, sl := range n.slots[:n.tasks] {
-		if k != slot && (sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0) {
+		if k != slot && (sl.kind == process.Request || sl.kind == process.Sleep && (!awake || c.due[k] <= 0)) {
 			return false
 		}
 	}
