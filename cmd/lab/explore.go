@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,9 +92,9 @@ func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Comple
 // groups binds the flags of lab explore.
 func (f *exploreFlags) groups() []flagGroup {
 	what, faults, shown := flagSet(), flagSet(), flagSet()
-	what.IntVar(&f.clients, "clients", 3, "`N` clients, from 1 to 4")
+	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
-	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants)")
+	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants, up to 3)")
 	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
 	what.StringSliceVar(&f.limits, "limit", nil, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB (default: that much memory)")
@@ -215,6 +216,7 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 	if !ok {
 		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
+	f.settle(spec)
 	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, MostFaults: f.faults, Lag: f.lag, Skew: f.skew}
 	if f.reenter > 0 && !slices.Contains(spec.Promises, impls.Reentrance) {
 		return config, usagef("--reenter is for locks that promise re-entrance, which %s does not", spec.Name)
@@ -236,6 +238,17 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 		return config, err
 	}
 	return config, f.limit(&config)
+}
+
+// settle chooses the bounds that nobody has asked for, so that a broken lock is found to be broken at once: with each client more, and
+// with each server, there are many times as many ways.
+func (f *exploreFlags) settle(lock impls.Spec) {
+	clients := 3
+	if lock.Servers > 1 {
+		clients = 2
+		f.servers = cmp.Or(f.servers, min(lock.Servers, 3))
+	}
+	f.clients = cmp.Or(f.clients, clients)
 }
 
 func (f *exploreFlags) checkBounds() error {
