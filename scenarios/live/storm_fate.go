@@ -66,10 +66,14 @@ func (t *tempest) meet(ctx context.Context, cl *client, moment storm.Moment) err
 		select {
 		case s := <-t.offers[moment]:
 			var reached bool
-			if reached, moment = t.reaches(ctx, cl, s); reached {
-				t.pause(ctx, s.After)
-				return t.strike(ctx, cl, s)
+			if reached, moment = t.reaches(ctx, cl, s); !reached {
+				continue
 			}
+			calm := t.cell.world.since() - t.began + t.plan.Lease
+			t.pause(ctx, s.After)
+			err := t.strike(ctx, cl, s)
+			t.until(ctx, calm) // if more came before the lease is over, nobody could tell what did what
+			return err
 		default:
 			return nil
 		}

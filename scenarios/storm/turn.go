@@ -39,7 +39,7 @@ func (t *Turns) Next() Turn {
 		turn.Patience = t.d.between(lease, 0.2, 0.6)
 	}
 	if t.d.IntN(3) > 0 {
-		turn.Long = t.d.between(lease, 1.6, 2.6)
+		turn.Long = t.d.between(lease, 1.5, 2.1)
 	}
 	return turn
 }
