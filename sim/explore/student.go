@@ -55,15 +55,18 @@ func (a *automaton) newStudent(client int) *student {
 	return &student{process: p, host: h, at: uint32(client)}
 }
 
-// recital is how many things are learned until one is learned all the way from the beginning, so that it is noticed if a lock does
-// not do the same each time.
-const recital = 32
+// So that it is noticed if a lock does not do the same each time, the first things are learned all the way from the beginning, and later
+// on one in so many: there may not be many, and what is random may come out the same several times.
+const (
+	recitals = 64
+	recital  = 32
+)
 
 // studentAt is a process at a node. It goes there on the node's own way, from where there is one already, and if it finds another
 // node, the lock is not a function of what it is given.
 func (a *automaton) studentAt(at uint32) (*student, error) {
 	a.taught++
-	whole := a.taught%recital == 0
+	whole := a.taught <= recitals || a.taught%recital == 0
 	var s *student
 	var way []uint32
 	for n := at; s == nil; n = a.nodes[n].before {
