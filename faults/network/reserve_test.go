@@ -14,7 +14,8 @@ import (
 // back. It is free once the link is closed.
 func TestRefusingLinkKeepsItsPort(t *testing.T) {
 	n := openNetwork(t)
-	link, err := n.Link(t.Context(), "C1-lock", "127.0.0.1:1", nil)
+	// Somebody is there: else the link would end the connection below, and its port would have to wait for what may still be on the way.
+	link, err := n.Link(t.Context(), "C1-lock", startUpstream(t).addr(), nil)
 	require.NoError(t, err)
 	_, port, err := net.SplitHostPort(link.Addr())
 	require.NoError(t, err)
