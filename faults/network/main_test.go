@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +23,26 @@ import (
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
-		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
+		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"),
+		goleak.Cleanup(func(code int) {
+			if asleep := asleep(); code == 0 && asleep != "" {
+				fmt.Fprintln(os.Stderr, "a toxic still holds what was to be dropped:\n"+asleep)
+				code = 1
+			}
+			os.Exit(code)
+		}))
+}
+
+// asleep is a goroutine that still delays something: it is at no hand-over, which is all that may be left behind.
+func asleep() string {
+	stacks := make([]byte, 1<<20)
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		state, _, _ := strings.Cut(stack, "\n")
+		if strings.Contains(stack, "toxics.(*LatencyToxic).Pipe(") && strings.Contains(state, "[select") {
+			return stack
+		}
+	}
+	return ""
 }
 
 func bounded(t *testing.T) context.Context {
