@@ -69,7 +69,10 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 	r.begin(x.clients)
 	s, dice, found := x.initial(), rand.New(rand.NewPCG(seed, 1)), anomalies(0)
 	for range 150 {
-		moves := x.moves(nil, s)
+		var moves []move
+		for faults := range x.atOnce + 1 {
+			moves = x.spending(moves, s, faults)
+		}
 		if len(moves) == 0 {
 			break
 		}

@@ -1,6 +1,10 @@
 package explore
 
-import "time"
+import (
+	"time"
+
+	"github.com/locklab/locklab/impls"
+)
 
 // What can be explored at most.
 const (
@@ -26,4 +30,17 @@ func (f Fault) Flag() string {
 		return "clocks-behind"
 	}
 	return f.String() + "s"
+}
+
+// Usual is what is explored of a lock where nobody asks for anything else. A broken lock is found to be broken at once then: with each
+// client more, and with each server, there are many times as many ways.
+func Usual(lock impls.Spec) Config {
+	c := Config{Lock: lock, Clients: 3, Rounds: 1, MostFaults: 2}
+	if lock.Servers > 1 {
+		c.Clients, c.Servers = 2, min(lock.Servers, 3)
+	}
+	for f := range c.Budget {
+		c.Budget[f] = uint8(c.MostFaults)
+	}
+	return c
 }

@@ -1,7 +1,10 @@
 package explore
 
 import (
+	"slices"
 	"strconv"
+
+	"github.com/locklab/locklab/impls"
 )
 
 // An end is a state in which nobody will do anything any more. Then the data must be right, and the lock must be obtainable: a
@@ -61,8 +64,8 @@ func (x *explorer) stuck(s state) (bool, error) {
 	}()
 	fresh := x.clients - 1
 	began := s.now
-	x.judge.facts &^= 0
 	s.clients[fresh] = freshClient(fresh)
+	met := false // it has found the lock there since time has passed
 	var moves []move
 	for {
 		x.judge.s = &s
@@ -79,14 +82,16 @@ func (x *explorer) stuck(s state) (bool, error) {
 			timer, expiry := x.deadlines(&s)
 			passed := s.now - began
 			if passed > x.patience() {
-				return x.refusedToTheEnd(&s, fresh), nil
+				return met && x.refusedToTheEnd(&s, fresh), nil
 			}
 			d := min(timer, maxPass)
 			if timer > expiry || timer == never {
 				d = min(expiry, x.patience()-passed) + 1
 			}
 			moves = append(moves, move{kind: movePass, d: d})
+			met = false
 		}
+		met = met || moves[0].kind == moveServe && int(moves[0].client) == fresh && x.meets(&s)
 		if err := x.apply(&s, moves[0]); err != nil {
 			return false, err
 		}
@@ -95,6 +100,18 @@ func (x *explorer) stuck(s state) (bool, error) {
 
 // patience is how long a fresh client tries: for every lease that was taken before, or by one who asked meanwhile, to end.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
+
+// meets says whether a command would find the lock there now; to one that keeps order, it may also find whom it has to wait for. A lock
+// that refuses what is free, or asks nobody, is of no use, but it is not stuck.
+func (x *explorer) meets(s *state) bool {
+	there := 0
+	for i := range x.serverCount {
+		if x.servers.states[s.servers[i]].lock.Exists() {
+			there++
+		}
+	}
+	return there > x.serverCount/2 || slices.Contains(x.config.Lock.Promises, impls.Fairness)
+}
 
 func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
 	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)

@@ -286,3 +286,48 @@ func TestUnfair(t *testing.T) {
 		})
 	}
 }
+
+// worried asks what time it is only once it has not been answered.
+type worried struct{ env impls.Env }
+
+func (l worried) TryAcquire(ctx context.Context) (bool, error) {
+	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", 1200)
+	if err != nil {
+		l.env.Now()
+	}
+	return reply == "OK", err
+}
+
+func (l worried) Release(ctx context.Context) (bool, error) {
+	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	return err == nil, err
+}
+
+// A clock may be wrong from the start, also where it is known only later that somebody looks at it.
+func TestClocksAreWrongFromTheStart(t *testing.T) {
+	spec := impls.Spec{
+		Card: impls.Card{Name: "worried", Needs: impls.OneServer},
+		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
+	}
+	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(LostReply, ClockAhead), Only: []checker.Name{checker.FenceRegression}}
+	x := newExplorer(config, true, true)
+	require.NoError(t, x.search(t.Context()))
+	assert.Equal(t, x.result.States, explored(t, config).States)
+}
+
+// What a limit comes upon before it stops the search is told: nothing that is left is smaller.
+func TestALimitConcludesWhatWasFound(t *testing.T) {
+	config := Usual(lock(t, "getset"))
+	whole := explored(t, config)
+	require.NotNil(t, whole.Found)
+	for config.States = 1; config.States < whole.States; config.States += 256 {
+		result := explored(t, config)
+		if result.Found == nil {
+			assert.False(t, result.Complete())
+			continue
+		}
+		assert.True(t, result.Complete())
+		assert.Equal(t, whole.Found.Faults, result.Found.Faults)
+		assert.Len(t, result.Found.Steps, len(whole.Found.Steps))
+	}
+}

@@ -48,7 +48,7 @@ type Progress struct {
 	Steps    int // from the beginning, of those that are looked at now
 	Frontier int // states that have been found and not been looked at
 	Memory   int // bytes, of what grows
-	Faults   int // spent by those that are looked at now
+	Faults   int // spent by those that are come to now
 	Took     time.Duration
 }
 
@@ -104,6 +104,7 @@ type explorer struct {
 	serverCount int
 	lease, skew ms
 	horizon     ms
+	reads       bool // the lock reads clocks
 	timed       bool // states at different times are different
 	beyond      bool // something lies beyond the horizon
 	only        anomalies
@@ -121,10 +122,11 @@ type explorer struct {
 	arrivals []arrival
 	ways     []way       // by number
 	queues   []queue     // by faults spent
+	atOnce   int         // how many faults one step can spend
 	findings [][]finding // by faults spent
 	longest  int
 	cut      error // why some way was not followed to its end; nil: all were
-	looked   int   // states that have been looked at
+	looked   int   // how many times a state has been looked at
 	parts    parts
 	width    int     // of the forms of states, in words
 	sortings []uint8 // see there
@@ -138,12 +140,12 @@ var errReads = errors.New("the lock reads clocks")
 
 // Explore searches. The error is of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, config Config) (*Result, error) {
-	x := newExplorer(config, !config.NoSymmetry, config.endless())
+	x := newExplorer(config, !config.NoSymmetry, false)
 	for {
 		err := x.automaton.patiently(ctx, x.search)
 		switch {
 		case errors.Is(err, errAsymmetric):
-			x = newExplorer(config, false, x.timed)
+			x = newExplorer(config, false, x.reads)
 		case errors.Is(err, errReads):
 			x = newExplorer(config, len(x.texts.orders) > 1, true)
 		case err != nil:
@@ -158,10 +160,10 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 // horizon ends that. Otherwise who reads no clock cannot tell one time from another, and neither does the search.
 func (c Config) endless() bool { return c.Lock.Renews && c.Budget[Overwork] > 0 }
 
-func newExplorer(config Config, symmetric, timed bool) *explorer {
+func newExplorer(config Config, symmetric, reads bool) *explorer {
 	x := &explorer{
 		config: config, clients: config.Clients, serverCount: config.Servers,
-		lease: ms(leaseLength / time.Millisecond), timed: timed, began: time.Now(),
+		lease: ms(leaseLength / time.Millisecond), reads: reads, timed: reads || config.endless(), began: time.Now(),
 	}
 	if x.serverCount == 0 {
 		x.serverCount = max(config.Lock.Servers, 1)
@@ -200,8 +202,19 @@ func newExplorer(config Config, symmetric, timed bool) *explorer {
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}
-	x.seen, x.queues, x.findings = newTable(), make([]queue, config.MostFaults+1), make([][]finding, config.MostFaults+1)
+	most := config.most()
+	x.seen, x.queues, x.findings = newTable(), make([]queue, most+1), make([][]finding, most+1)
+	x.atOnce = min(max(int(config.Budget[Pause])+int(config.Budget[Overwork]), 1), most, config.Clients)
 	return x
+}
+
+// most is how many faults can be spent.
+func (c Config) most() int {
+	most := 0
+	for _, budget := range c.Budget {
+		most += int(budget)
+	}
+	return min(most, c.MostFaults)
 }
 
 // initial is the state in which nobody has done anything.

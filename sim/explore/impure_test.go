@@ -88,3 +88,37 @@ func TestAGoroutineOfItsOwnIsReported(t *testing.T) {
 	_, err := Explore(context.Background(), Config{Lock: spec, Clients: 1, Rounds: 1})
 	require.Error(t, err)
 }
+
+// refuser is a lock that nobody ever gets.
+type refuser struct {
+	env  impls.Env
+	asks bool
+}
+
+func (l refuser) TryAcquire(ctx context.Context) (bool, error) {
+	if l.asks {
+		_, err := l.env.Server().Do(ctx, "GET", lockKey)
+		return false, err
+	}
+	return false, nil
+}
+
+func (l refuser) Release(context.Context) (bool, error) { return false, nil }
+
+// A lock that refuses for no reason is of no use, but nothing is there that could be stuck: the judges agree that nothing was shown.
+func TestRefusalsForNothingShowNothing(t *testing.T) {
+	for name, asks := range map[string]bool{"what is free": true, "without asking": false} {
+		t.Run(name, func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+				New:  func(env impls.Env, _ impls.Options) impls.Lock { return refuser{env, asks} },
+			}
+			result, err := Explore(context.Background(), Usual(spec))
+			require.NoError(t, err)
+			assert.Empty(t, result.Disputed)
+			assert.Nil(t, result.Found)
+			assert.True(t, result.Complete())
+			assert.True(t, result.Vacuous())
+		})
+	}
+}

@@ -74,10 +74,10 @@ func (j *judge) release(c *client, d deed) {
 // claim is what the command founds for its client if it took the lock.
 func (j *judge) claim(d deed, acquires bool) owner {
 	c := &j.s.clients[d.client]
-	mine := owner{client: uint8(d.client) + 1, standing: dubious, sighting: sighting{there: true}}
+	mine := owner{client: uint8(d.client) + 1, standing: dubious, margin: j.margin, sighting: sighting{there: true}}
 	switch {
 	case d.after.TTL > 0:
-		mine.ends = ms(d.after.TTL / time.Millisecond)
+		mine.ends, mine.margin = ms(d.after.TTL/time.Millisecond), ms(leaseMargin(d.after.TTL)/time.Millisecond)
 	case j.leaseless:
 		mine.ends = never
 	case d.op != history.OpNone && !d.ended:
@@ -171,7 +171,7 @@ func (j *judge) settleCharges(n int, ok bool) {
 func (j *judge) meetGhost(d deed, acquires bool) {
 	o, c := &j.s.owner, &j.s.clients[d.client]
 	if acquires && d.before && !o.foreign && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
-		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && j.leased(o.ends) && o.early&(1<<d.client) == 0 {
+		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && o.leased(o.ends) && o.early&(1<<d.client) == 0 {
 		c.set(metGhost)
 	}
 }
@@ -214,14 +214,23 @@ func (j *judge) apply(d deed, mine owner, acquires, live bool) {
 	}
 }
 
+// take makes what is there somebody's lock.
 func (j *judge) take(o owner) {
+	j.owns(o)
+	for i := range j.s.clients {
+		j.s.clients[i].clear(challenge)
+		j.s.clients[i].claims = 0
+	}
+}
+
+// owns makes a claim the owner's: other challengers may still be told that the lock is theirs.
+func (j *judge) owns(o owner) {
 	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
 		j.facts |= handedOver
 	}
 	j.s.owner = o
 	for i := range j.s.clients {
-		j.s.clients[i].clear(challenge | tenure)
-		j.s.clients[i].claims = 0
+		j.s.clients[i].clear(tenure)
 	}
 }
 

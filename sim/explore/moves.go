@@ -76,13 +76,25 @@ func (x *explorer) next(c *client) (history.Op, bool) {
 	return history.OpNone, false
 }
 
-// moves appends all that can happen in a state in which there is no private step to make first.
-func (x *explorer) moves(list []move, s *state) []move {
-	for i := range x.clients {
-		list = x.movesOf(list, s, i)
+// spending appends all that can happen in a state in which there is no private step to make first, and that spends so many faults.
+func (x *explorer) spending(list []move, s *state, faults int) []move {
+	if faults == 0 {
+		for i := range x.clients {
+			list = x.movesOf(list, s, i)
+		}
 	}
+	began := len(list)
 	list = x.timeMoves(list, s)
-	return x.faultMoves(list, s)
+	kept := list[:began]
+	for _, m := range list[began:] {
+		if ones(m.paused)+ones(m.busy) == faults {
+			kept = append(kept, m)
+		}
+	}
+	if faults == 1 {
+		kept = x.faultMoves(kept, s)
+	}
+	return kept
 }
 
 func (x *explorer) movesOf(list []move, s *state, i int) []move {
@@ -199,7 +211,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 			list = append(list, move{kind: movePass, paused: paused, busy: busy, d: min(timer, maxPass)})
 			continue
 		}
-		for _, t := range []ms{expiry - x.judge.margin - 1, expiry - 1, expiry, expiry + 1} {
+		for _, t := range []ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
 			if t > 0 && t <= min(timer, maxPass) {
 				list = append(list, move{kind: movePass, paused: paused, busy: busy, d: t})
 			}
@@ -257,7 +269,7 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 		}
 		n := &x.automaton.nodes[c.node]
 		fresh := c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
-		if fresh && x.automaton.reads && c.skew == 0 && s.now == 0 {
+		if fresh && x.reads && c.skew == 0 && s.now == 0 {
 			if x.canSpend(s, ClockAhead) {
 				list = append(list, move{kind: moveAhead, client: uint8(i)})
 			}

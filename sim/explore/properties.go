@@ -47,7 +47,7 @@ type judge struct {
 	s         *state
 	clients   int
 	lease     ms
-	margin    ms // of a lease that must be left before it counts; the checker's
+	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
 	leaseless bool
 	counts    bool      // its holder can take it again
 	queues    bool      // clients wait in a line
@@ -63,12 +63,13 @@ func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisec
 
 func (j *judge) dead(c int) bool { return j.s.clients[c].phase == crashed }
 
-func (j *judge) leased(ends ms) bool { return ends > j.margin }
+// leased says whether a lease of the owner that ends then certainly has time left.
+func (o *owner) leased(ends ms) bool { return ends > o.margin }
 
 // live says whether the owner's claim must be respected.
 func (j *judge) live() bool {
 	o := &j.s.owner
-	if o.client == 0 || o.over || !j.leased(o.ends) {
+	if o.client == 0 || o.over || !o.leased(o.ends) {
 		return false
 	}
 	c := int(o.client) - 1
@@ -84,7 +85,7 @@ func (j *judge) live() bool {
 // rightful says whether the lock is certainly the client's, with lease left.
 func (j *judge) rightful(c int, ends ms) bool {
 	o := &j.s.owner
-	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !o.foreign && !j.quorum && j.leased(ends)
+	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !o.foreign && !j.quorum && o.leased(ends)
 }
 
 func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
@@ -217,7 +218,7 @@ func (j *judge) settleOwner(n int, ok bool) {
 	}
 	c.clear(challenge)
 	if ok {
-		j.take(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, sure: c.claims, sighting: o.sighting})
+		j.owns(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
 	}
 	c.claims = 0
 }
@@ -308,8 +309,8 @@ func (j *judge) released(n int, a process.Answer) {
 	// The claim is over by the call; that its lease runs is what is asked here.
 	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, o.ends)
 	switch {
-	case still && a.Outcome != history.Unknown && c.has(looked):
-		if !c.has(inner) {
+	case still && a.Outcome != history.Unknown:
+		if c.has(looked) && !c.has(inner) {
 			j.found |= unreleasable
 		}
 		if a.Outcome == history.No {
@@ -320,7 +321,7 @@ func (j *judge) released(n int, a process.Answer) {
 	}
 	if t := &j.s.tally; int(t.client) == n+1 {
 		t.unsure = t.unsure || a.Outcome != history.OK
-		if !t.unsure && t.released == t.acquired && c.has(changed) && int(o.client) == n+1 && o.there && !o.stale && j.leased(o.ends) {
+		if !t.unsure && t.released == t.acquired && c.has(changed) && int(o.client) == n+1 && o.there && !o.stale && o.leased(o.ends) {
 			j.found |= unreleasable
 		}
 	}

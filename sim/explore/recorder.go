@@ -31,6 +31,7 @@ type flight struct {
 	again   bool  // it is a copy
 	ended   bool  // that operation has ended
 	ok      bool  // well
+	early   uint8 // who has been acquiring since before it did
 }
 
 // fly remembers that a request of a client's task goes on its way.
@@ -46,7 +47,7 @@ func (r *recorder) fly(s *state, m move, again bool) {
 // land takes a request that has arrived from those on their way.
 func (r *recorder) land(s sending) flight {
 	i := slices.IndexFunc(r.flying, func(f flight) bool {
-		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok
+		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok && f.early == s.early
 	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}
@@ -136,15 +137,13 @@ func (r *recorder) before(s *state, m move) {
 		r.fault(Step{Fault: Crash, Client: i, Server: -1}, "crash")
 		r.event(history.Event{Kind: history.KindExit, Client: clientName(i), Detail: &history.Detail{Why: "killed"}})
 	case moveLose:
-		r.fault(Step{Fault: LostReply, Client: i, Server: -1}, "reply-lost")
+		r.strike(s, m, LostReply, "reply-lost")
 	case moveLate:
 		r.fly(s, m, false)
-		r.fault(Step{Fault: LateRequest, Client: i, Server: -1}, "hold")
-		q, last := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request], &r.trace.Steps[len(r.trace.Steps)-1]
-		last.Request, last.Server = q.commands, int(q.server)
+		r.strike(s, m, LateRequest, "hold")
 	case moveTwice:
 		r.fly(s, m, true)
-		r.fault(Step{Fault: Duplicate, Client: i, Server: -1}, "duplicate")
+		r.strike(s, m, Duplicate, "duplicate")
 	case moveAhead:
 		r.fault(Step{Fault: ClockAhead, Client: i, Server: -1}, "skew")
 	case moveBehind:
@@ -168,6 +167,17 @@ func (r *recorder) before(s *state, m move) {
 	case moveWake:
 		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
 	}
+}
+
+// strike writes down a fault of a client's request. Only one that does not reach its server by then is told with it.
+func (r *recorder) strike(s *state, m move, f Fault, name string) {
+	x, c := r.x, &s.clients[m.client]
+	q := x.texts.requests[x.automaton.nodes[c.node].slots[m.slot].request]
+	step := Step{Fault: f, Client: int(m.client), Server: int(q.server), Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
+	if f == LateRequest {
+		step.Request = q.commands
+	}
+	r.fault(step, name)
 }
 
 // resumes writes down that a client which stood still makes its next step.
@@ -221,6 +231,11 @@ func serverName(servers, i int) string {
 const longWait = time.Hour
 
 func (r *recorder) called(i int, op history.Op) {
+	if op == history.OpAcquire {
+		for n := range r.flying {
+			r.flying[n].early &^= 1 << i
+		}
+	}
 	waits := op == history.OpAcquire && (i == r.trying && r.trying > 0 || r.x.judge.queues)
 	if waits && r.open[i] != 0 {
 		return // one acquire with many tries
@@ -243,7 +258,7 @@ func (r *recorder) called(i int, op history.Op) {
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	for n := range r.flying {
 		if f := &r.flying[n]; f.client == i && !f.ended {
-			f.ended, f.ok = true, a.Outcome == history.OK
+			f.ended, f.ok, f.early = true, a.Outcome == history.OK, r.x.judge.acquirers(i)
 		}
 	}
 	if i == r.trying && r.trying > 0 && a.Outcome != history.OK && !r.closed {

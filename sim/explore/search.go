@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,16 @@ import (
 	"time"
 )
 
-// queue holds the states that have been found at one number of faults and not been looked at, by steps.
+// queue holds the states that have been found at one number of faults, by steps.
 type queue struct {
-	levels []level  // by steps; those that have been looked at are empty
+	levels []level  // by steps; those that are not needed any more are empty
 	spare  []uint32 // the room of the level that was cleared last
 }
 
 // level is states, one after another: the number of each, and its form.
 type level struct {
 	words []uint32
-	count int
+	fresh int // of them, those that have not been looked at
 }
 
 func (q *queue) add(steps int, number uint32, written []uint32) {
@@ -30,17 +31,28 @@ func (q *queue) add(steps int, number uint32, written []uint32) {
 		l.words, q.spare = q.spare[:0], nil
 	}
 	l.words = append(append(l.words, number), written...)
-	l.count++
+	l.fresh++
 }
 
-// clear forgets a level, and keeps its room for the next.
-func (q *queue) clear(steps int) {
-	q.spare = q.levels[steps].words
-	q.levels[steps] = level{}
+// at is the level of so many steps, as far as it is known.
+func (q *queue) at(steps int) level {
+	if steps >= len(q.levels) {
+		return level{}
+	}
+	return q.levels[steps]
+}
+
+// clear forgets a level, and returns its room.
+func (q *queue) clear(steps int) (room []uint32) {
+	room = q.at(steps).words
+	if steps < len(q.levels) {
+		q.levels[steps] = level{}
+	}
+	return room
 }
 
 // each visits the states of a level, whose forms have so many words.
-func (l *level) each(width int, visit func(number uint32, f *form) error) error {
+func (l level) each(width int, visit func(number uint32, f *form) error) error {
 	var f form
 	for w := l.words; len(w) > 0; w = w[1+width:] {
 		copy(f[:width], w[1:])
@@ -73,21 +85,65 @@ func (x *explorer) search(ctx context.Context) error {
 	}
 	x.settle(0)
 	for faults := range x.queues {
-		for steps := 0; steps < len(x.queues[faults].levels); steps++ {
+		for steps := 0; x.reaches(faults, steps); steps++ {
 			if done, err := x.conclude(faults, steps); done || err != nil {
 				return x.finish(err)
 			}
-			l := &x.queues[faults].levels[steps]
-			if err := x.look(ctx, l, faults, steps); err != nil {
-				return x.finish(err)
+			if err := x.level(ctx, faults, steps); err != nil {
+				return x.finish(cmp.Or(x.salvage(err, faults, steps), err))
 			}
-			x.queues[faults].clear(steps)
 		}
 		if done, err := x.conclude(faults, math.MaxInt); done || err != nil {
 			return x.finish(err)
 		}
 	}
 	return x.finish(nil)
+}
+
+// salvage concludes what a limit has come upon in the middle of a level: nothing that is left can be smaller.
+func (x *explorer) salvage(err error, faults, steps int) error {
+	if err != errEnough {
+		return nil
+	}
+	done, err := x.conclude(faults, steps+1)
+	if done {
+		x.result.Limit = ""
+	}
+	return err
+}
+
+// reaches says whether there is something to look at yet that costs no more than so many faults, after so many steps.
+func (x *explorer) reaches(faults, steps int) bool {
+	for f := max(faults-x.atOnce, 0); f <= faults; f++ {
+		if steps < len(x.queues[f].levels) {
+			return true
+		}
+	}
+	return false
+}
+
+// level takes a step that leads to so many faults, from every state after so many steps: from those with fewer faults it is a fault. So
+// what costs another fault is not looked at before it is known that fewer are not enough, and whatever is found, is found by its
+// shortest way.
+func (x *explorer) level(ctx context.Context, faults, steps int) error {
+	for spending := min(faults, x.atOnce); spending >= 0; spending-- {
+		if err := x.look(ctx, x.queues[faults-spending].at(steps), faults, steps, spending); err != nil {
+			return err
+		}
+	}
+	if steps < len(x.queues[faults].levels) {
+		x.queues[faults].levels[steps].fresh = 0
+	}
+	last := faults == len(x.queues)-1
+	for f := max(faults-x.atOnce, 0); f < faults; f++ {
+		if last || f == faults-x.atOnce {
+			x.queues[f].clear(steps)
+		}
+	}
+	if last {
+		x.queues[faults].spare = x.queues[faults].clear(steps)
+	}
+	return nil
 }
 
 // errTravel: of what a client has sent and nobody waits for any more, not all found room.
@@ -118,8 +174,8 @@ func (x *explorer) finish(err error) error {
 	return nil
 }
 
-// look goes through the states of one level.
-func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error {
+// look takes all steps from the states of one level that spend so many faults, and lead to so many.
+func (x *explorer) look(ctx context.Context, l level, faults, steps, spending int) error {
 	var s, next state
 	var moves []move
 	x.result.Faults, x.result.Steps = faults, steps
@@ -133,15 +189,15 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 		}
 		x.unpack(&s, f)
 		if m, after, found, err := x.privately(&s, f); found || err != nil {
-			if err == nil && x.automaton.reads && !x.timed {
+			if err == nil && x.automaton.reads && !x.reads {
 				err = errReads
 			}
-			if err != nil {
+			if err != nil || spending > 0 {
 				return err
 			}
 			return x.reach(after, faults, number, m.packed(), steps+1)
 		}
-		moves = x.moves(moves[:0], &s)
+		moves = x.spending(moves[:0], &s, spending)
 		for _, m := range moves {
 			next = s
 			x.judge.found = 0
@@ -152,19 +208,18 @@ func (x *explorer) look(ctx context.Context, l *level, faults, steps int) error 
 			case err != nil:
 				return err
 			}
-			if x.automaton.reads && !x.timed {
+			if x.automaton.reads && !x.reads {
 				return errReads
 			}
-			at := next.faults()
 			if found := x.judge.found & x.only; found != 0 {
-				x.note(at, finding{found: found, steps: steps + 1, parent: number, move: m.packed()})
+				x.note(faults, finding{found: found, steps: steps + 1, parent: number, move: m.packed()})
 				continue
 			}
-			if err := x.reach(x.pack(&next, &s, f), at, number, m.packed(), steps+1); err != nil {
+			if err := x.reach(x.pack(&next, &s, f), faults, number, m.packed(), steps+1); err != nil {
 				return err
 			}
 		}
-		if x.ended(&s) && x.only&(stuckLock|lostUpdate) != 0 {
+		if spending == 0 && x.ended(&s) && x.only&(stuckLock|lostUpdate) != 0 {
 			return x.judgeEnd(&s, number, faults, steps)
 		}
 		return nil
@@ -282,7 +337,7 @@ func (x *explorer) progress(faults, steps int) Progress {
 	for i := range x.queues {
 		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {
-			p.Frontier += x.queues[i].levels[j].count
+			p.Frontier += x.queues[i].levels[j].fresh
 			p.Memory += 4 * cap(x.queues[i].levels[j].words)
 		}
 	}

@@ -99,6 +99,7 @@ type owner struct {
 	over     bool  // it has called release, or was told that the lock was lost
 	early    uint8 // who had called the acquire that it is in before the owner's ended
 	ends     ms    // when the lease ends
+	margin   ms    // how much of it must be left before it counts
 	sure     ms    // when it ends as far as the owner has been told
 	sighting
 }

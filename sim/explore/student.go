@@ -55,18 +55,34 @@ func (a *automaton) newStudent(client int) *student {
 	return &student{process: p, host: h, at: uint32(client)}
 }
 
-// So that it is noticed if a lock does not do the same each time, the first things are learned all the way from the beginning, and later
-// on one in so many: there may not be many, and what is random may come out the same several times.
+// So that it is noticed if a lock does not do the same each time, the ways to where the first things are learned are gone from the
+// beginning, the very first several times, and later on one in so many. There may be few things to learn in which chance plays a part,
+// and it may come out the same more than once.
 const (
-	recitals = 64
-	recital  = 32
+	recitedOften = 16
+	often        = 4
+	recitedFirst = 64
+	recitedLater = 32
 )
 
-// studentAt is a process at a node. It goes there on the node's own way, from where there is one already, and if it finds another
-// node, the lock is not a function of what it is given.
+// studentAt is a process at a node.
 func (a *automaton) studentAt(at uint32) (*student, error) {
 	a.taught++
-	whole := a.taught <= recitals || a.taught%recital == 0
+	if a.taught <= recitedOften {
+		for range often - 1 {
+			s, err := a.goTo(at, true)
+			if err != nil {
+				return nil, err
+			}
+			s.process.Close()
+		}
+	}
+	return a.goTo(at, a.taught <= recitedFirst || a.taught%recitedLater == 0)
+}
+
+// goTo has a process go to a node on the node's own way, all of it or from where there is one already. If it finds another node, the
+// lock is not a function of what it is given.
+func (a *automaton) goTo(at uint32, whole bool) (*student, error) {
 	var s *student
 	var way []uint32
 	for n := at; s == nil; n = a.nodes[n].before {
