@@ -30,11 +30,15 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 		}
 		return exitWith(code)
 	}
+	states, err := f.tableStates()
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	locks := impls.All()
 	told := 0
 	lines, err := explore.Points{
-		Locks: locks, States: explore.ReviewedStates, Parallel: runtime.NumCPU(),
+		Locks: locks, States: states, Parallel: runtime.NumCPU(),
 		Done: func(l explore.Line) {
 			if told++; !f.quiet {
 				fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", told, len(locks), l.Lock, time.Since(began).Round(time.Second))
@@ -86,7 +90,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--all is about every lock; take %s out", strings.Join(args, " "))
 	}
-	names := []string{"clients", "rounds", "servers", "anomaly", "limit", "max-faults", "lag", "skew", "reenter", "out"}
+	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "out"}
 	for _, fault := range explore.Faults() {
 		names = append(names, fault.Flag())
 	}
@@ -95,7 +99,28 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 			return usagef("--all has bounds of its own; take --%s out", name)
 		}
 	}
+	if f.update && len(f.limits) > 0 {
+		return usagef("--all --update writes the table by its own, large searches; take --limit out")
+	}
+	if f.replay && len(f.limits) > 0 {
+		return usagef("--all --replay looks for each counterexample of the table until it is found; take --limit out")
+	}
 	return nil
+}
+
+// tableStates is how many states each search for the table may find.
+func (f *exploreFlags) tableStates() (int, error) {
+	for _, limit := range f.limits {
+		if !strings.HasPrefix(limit, "states=") {
+			return 0, usagef("--all takes --limit states=N only: with any other the table would depend on the machine")
+		}
+	}
+	config := explore.Config{States: explore.UsualStates}
+	if f.update {
+		config.States = explore.ReviewedStates
+	}
+	err := f.limit(&config)
+	return config.States, err
 }
 
 // tableCode compares the table with the reviewed one.

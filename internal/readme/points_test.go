@@ -84,7 +84,7 @@ func dash(text string) string {
 // TestPointsLegend asserts that the page explains every letter and every fault of its table.
 func TestPointsLegend(t *testing.T) {
 	page := pageText(t, "../../docs/breaking-points.md")
-	require.Contains(t, page, fmt.Sprintf("%d,000 states", explore.ReviewedStates/1000))
+	require.Contains(t, page, fmt.Sprintf("%d,000,000 states", explore.ReviewedStates/1_000_000))
 	for _, f := range explore.Faults() {
 		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Flag()))
 	}

@@ -168,12 +168,24 @@ func (l *liner) cell(f Fault) (Cell, error) {
 		cell.Double = Break{Clear: -1}
 		return cell, nil
 	}
-	cell.Double, err = l.alone(f, []checker.Name{checker.DoubleHolder})
+	cell.Double, err = l.alone(f, twoHolders())
+	if b := cell.Double; err == nil && b.Faults == 0 && b.Clear == 1 && b.Within == "" {
+		var two Budget
+		two[f] = MostAlone
+		wide, _, failed := l.within(bounds(l.lock), longer*l.states, two, MostAlone, twoHolders())
+		if err = failed; wide.Faults > 0 || wide.Clear == MostAlone && wide.Within == "" {
+			cell.Double = wide
+		}
+	}
 	return cell, err
 }
 
-// longer is by how many times as many states a search may find where not even one fault could be looked at to the end.
-const longer = 2
+// longer is by how many times as many states a search may find where not even one fault could be looked at to the end, or where it is for
+// two holders after two faults; wider, by how many the one search of a lock may that is for a mixture of faults.
+const (
+	longer = 2
+	wider  = 4
+)
 
 // alone looks for the fewest faults of one kind. Where that takes too long, a single fault is looked at for longer, and then with fewer
 // clients: it is better to know something of that than nothing.
@@ -204,6 +216,9 @@ func (l *liner) alone(f Fault, only []checker.Name) (Break, error) {
 	return few, nil
 }
 
+// twoHolders is what is looked for by itself.
+func twoHolders() []checker.Name { return []checker.Name{checker.DoubleHolder} }
+
 // mixture looks for two faults of different kinds that make two holders, where neither kind does so alone.
 func (l *liner) mixture() error {
 	l.line.Blend.Clear = MostAlone
@@ -216,7 +231,7 @@ func (l *liner) mixture() error {
 			budget[f] = 1
 		}
 	}
-	b, faults, err := l.probe(budget, 2, []checker.Name{checker.DoubleHolder})
+	b, faults, err := l.within(bounds(l.lock), wider*l.states, budget, MostAlone, twoHolders())
 	l.line.Mixture, l.line.Blend = faults, b
 	return err
 }

@@ -3,7 +3,6 @@ package explore
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 func TestReviewedIsWrittenAsItIsRead(t *testing.T) {
@@ -56,29 +56,27 @@ func TestReviewedTellsMistakes(t *testing.T) {
 	}
 }
 
-// TestBreakingPoints finds a part of the table again: for every lock what it shows without a fault, and with two kinds of faults. Its
-// searches are smaller than those of the table; what they come to must be what the table says, unless they were too small.
+// TestBreakingPoints finds the table again as far as small searches come. What they come to must be what the table says, or less.
 func TestBreakingPoints(t *testing.T) {
+	points := Points{Locks: impls.All(), States: 5_000, Parallel: 2}
+	if racing.Enabled {
+		points.Kinds, points.States = []Fault{Crash}, 500
+	}
 	reviewed, err := Reviewed()
 	require.NoError(t, err)
-	kinds := []Fault{Crash, LostReply}
-	lines, err := Points{Locks: impls.All(), Kinds: kinds, States: 5_000, Parallel: 2}.Find(t.Context())
+	lines, err := points.Find(t.Context())
 	require.NoError(t, err)
-	compared := 0
+	assert.Empty(t, Differences(lines, reviewed))
+	same := 0
 	for i, l := range lines {
 		assert.Empty(t, l.Disputed, l.Lock)
-		assert.Equal(t, reviewed[i].Why, l.Why, l.Lock)
-		assert.Subset(t, reviewed[i].None, l.None, l.Lock)
-		for _, f := range kinds {
-			got, want := l.Cells[f].Any.String(), reviewed[i].Cells[f].Any.String()
-			if l.Cells[f].Any.Within != "" || strings.ContainsAny(got, "?>") {
-				continue
+		for k, text := range l.texts() {
+			if text == reviewed[i].texts()[k] {
+				same++
 			}
-			compared++
-			assert.Equal(t, want, got, "%s, %s", l.Lock, f)
 		}
 	}
-	assert.Greater(t, compared, len(lines), "too little was compared")
+	assert.True(t, same > len(lines)*int(faultKinds)/2 || racing.Enabled, "too little was found again")
 }
 
 func TestDifferences(t *testing.T) {
@@ -90,6 +88,58 @@ func TestDifferences(t *testing.T) {
 		"a, pause: 2 ghost-lock; -; the reviewed table has 1 double-holder",
 		"c is not in the reviewed table",
 	}, Differences(lines, reviewed))
+}
+
+// A smaller search may know less than the reviewed table, but neither more nor anything else.
+func TestSmallerSearchesMayKnowLess(t *testing.T) {
+	tests := []struct {
+		got, reviewed string
+		agrees        bool
+	}{
+		{"1 ghost-lock; -", "1 ghost-lock; -", true},
+		{"1 ghost-lock; ? 1 to step 9", "1 ghost-lock; 1 double-holder", true},
+		{"1 ghost-lock; >1", "1 ghost-lock; 1 double-holder", false},
+		{"1 ghost-lock; 1 double-holder", "1 ghost-lock; -", false},
+		{"2 ghost-lock; -", "1 ghost-lock; -", false},
+		{"? 1 to step 9", "1 double-holder", true},
+		{"? 1 to step 9", "? 1 to step 10", true},
+		{"? 1 to step 11", "? 1 to step 10", false},
+		{">1", "2 wrongful-renew", true},
+		{">1", "1 wrongful-renew", false},
+		{"-", "2 wrongful-renew", false},
+		{">1", "-", true},
+		{">1 in 2x1", ">1", true},
+		{"- in 3x1", "-", true},
+		{"- in 2x1", ">1", true},
+		{"- in 2x1", ">1 in 2x1", false},
+		{"- in 2x1", "1 double-holder", true},
+		{"- in 3x1", "1 double-holder", false},
+		{"- in 3x1", "2 double-holder", false},
+		{"- in 3x1", "1 double-holder in 2x2", true},
+		{"1 ghost-lock; - in 3x1", "1 ghost-lock; 1 double-holder", false},
+		{">1 in 3x1", "1 double-holder", false},
+		{">1 in 3x1", "2 double-holder", true},
+		{"- in 3x1", ">1", true},
+		{"- in 3x1", ">1 in 2x1", false},
+		{">1", "- in 3x1", false},
+		{"? 1 to step 20", "- in 3x1", true},
+		{"-", ">1", false},
+		{"2 wrongful-renew", ">1", false},
+	}
+	for _, test := range tests {
+		lines, err := parseLines("a none -\na pause " + test.got)
+		require.NoError(t, err)
+		reviewed, err := parseLines("a none -\na pause " + test.reviewed)
+		require.NoError(t, err)
+		assert.Equal(t, test.agrees, len(Differences(lines, reviewed)) == 0, "%s, where the table has %s", test.got, test.reviewed)
+	}
+	for mixture, agrees := range map[string]bool{"pause + crash": true, "? 2 to step 8": true, "-": false, "pause + restart": false} {
+		lines, err := parseLines("a none -\na mixture " + mixture)
+		require.NoError(t, err)
+		reviewed, err := parseLines("a none -\na mixture pause + crash")
+		require.NoError(t, err)
+		assert.Equal(t, agrees, len(Differences(lines, reviewed)) == 0, mixture)
+	}
 }
 
 func TestExpect(t *testing.T) {

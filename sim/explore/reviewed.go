@@ -173,14 +173,15 @@ func parseSearch(text string) (b Break, err error) {
 	return b, err
 }
 
-// ReviewedStates is how many states each search for the reviewed table may find, and LongestStates how many one may that is tried for
-// longer.
 const (
-	ReviewedStates = 200_000
-	LongestStates  = longer * ReviewedStates
+	// ReviewedStates is how many states each search for the reviewed table may find; UsualStates is enough to find most of it again.
+	ReviewedStates = 4_000_000
+	UsualStates    = 200_000
+	// LongestStates is how many states suffice to find whatever the reviewed table has.
+	LongestStates = max(longer, wider) * ReviewedStates
 )
 
-// Differences says where lines are not as reviewed.
+// Differences says where lines are not as reviewed: where they show something else, or know more. Smaller searches may know less.
 func Differences(lines, reviewed []Line) []string {
 	var out []string
 	for _, l := range lines {
@@ -191,12 +192,58 @@ func Differences(lines, reviewed []Line) []string {
 		}
 		got, want := l.texts(), reviewed[i].texts()
 		for k := range got {
-			if got[k] != want[k] {
+			if !l.agrees(k, reviewed[i]) {
 				out = append(out, fmt.Sprintf("%s, %s: %s; the reviewed table has %s", l.Lock, headOf(k), got[k], want[k]))
 			}
 		}
 	}
 	return out
+}
+
+// agrees says whether an entry of a line is as reviewed, or is of a search that came less far.
+func (l Line) agrees(k int, reviewed Line) bool {
+	switch {
+	case l.texts()[k] == reviewed.texts()[k]:
+		return true
+	case k == 0:
+		return l.Unsure && !slices.ContainsFunc(l.None, func(n checker.Name) bool { return !slices.Contains(reviewed.None, n) })
+	case k <= int(faultKinds):
+		got, want := l.Cells[k-1], reviewed.Cells[k-1]
+		return got.Any.agrees(want.Any) && (got.Any.Faults == 0 || got.Double.agrees(want.Double))
+	case k == int(faultKinds)+1:
+		want := reviewed.Blend
+		if len(reviewed.Mixture) > 0 {
+			want = Break{Faults: len(reviewed.Mixture)}
+		}
+		return len(l.Mixture) == 0 && l.Blend.agrees(want)
+	}
+	return false
+}
+
+// agrees says whether a break is as reviewed, or knows less: of fewer faults, or of fewer clients and rounds.
+func (b Break) agrees(reviewed Break) bool {
+	switch {
+	case b.String() == reviewed.String():
+		return true
+	case b.Faults > 0:
+		return false
+	case reviewed.Faults > 0:
+		return b.Clear < reviewed.Faults || b.breadth() == 0 || b.breadth() == 1 && reviewed.Twice
+	case b.breadth() != reviewed.breadth():
+		return b.breadth() < reviewed.breadth() || b.open()
+	}
+	return b.Clear < reviewed.Clear || b.Clear == reviewed.Clear && b.Steps < reviewed.Steps
+}
+
+// breadth is how much of the bounds a break that was not found is about: 0 two clients once, 1 three clients once, 2 all.
+func (b Break) breadth() int {
+	switch b.Within {
+	case "":
+		return 2
+	case "2x1":
+		return 0
+	}
+	return 1
 }
 
 // texts are the entries of a line: without a fault, with each kind, with a mixture.
