@@ -244,9 +244,10 @@ func (r *reader) struck(b *beat) {
 		b.events = slices.Concat(b.events, r.take(history.KindExit))
 		delete(r.open, who)
 	case explore.LostReply, explore.LateRequest, explore.Duplicate:
-		if b.deed = r.open[who]; b.deed == nil {
+		if b.step.Beside {
 			return
 		}
+		b.deed = r.open[who]
 		b.deed.spoilt = true
 		if b.step.Fault == explore.LateRequest {
 			b.deed.requests = append(b.deed.requests, b.step)

@@ -78,7 +78,8 @@ func (w *writer) clock(who int, leases float64) {
 // gives up, which is shorter.
 func (w *writer) lose(i int, b *beat) error {
 	if b.deed == nil {
-		return fmt.Errorf("what runs beside the operations loses its request or its reply")
+		w.loseBeside(b)
+		return nil
 	}
 	t := w.open[b.who]
 	if t == nil || t.deed != b.deed {
@@ -97,6 +98,40 @@ func (w *writer) lose(i int, b *beat) error {
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
 	w.came(b.who, i+1)
 	return nil
+}
+
+// loseBeside has what runs beside the operations of a client do without a reply: its connection breaks.
+func (w *writer) loseBeside(b *beat) {
+	late := b.step.Fault == explore.LateRequest
+	if late {
+		w.renews(b.who, w.trap(scenarios.HoldRequest, b.step, nil))
+	}
+	servers := w.named(b.step.Server)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
+	if late {
+		w.astray[b.who] = true
+		return
+	}
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+}
+
+// renews stops what runs beside the operations of a client.
+func (w *writer) renews(who int, trap scenarios.Trap) {
+	w.resume(who)
+	w.short = true
+	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Traps: []scenarios.Trap{trap}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
+}
+
+// unheard says whether the reply to what is served beside the operations of a client at the ith beat will be lost.
+func (w *writer) unheard(i int) bool {
+	served := w.beats[i].step
+	for _, b := range w.beats[i+1:] {
+		if b.step.Beside && b.step.Client == served.Client && b.step.Server == served.Server {
+			return strikes(b, explore.LostReply)
+		}
+	}
+	return false
 }
 
 // timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
@@ -137,6 +172,11 @@ func (w *writer) goesOn(b *beat) bool {
 
 // arrive lets go what is late, or a copy.
 func (w *writer) arrive(b *beat) error {
+	if b.step.Beside && w.astray[b.who] {
+		w.touch(b)
+		w.arriveBeside(b.who)
+		return nil
+	}
 	if !w.late[b.who] {
 		return fmt.Errorf("a request arrives that no fault has delayed")
 	}
@@ -145,6 +185,13 @@ func (w *writer) arrive(b *beat) error {
 	w.resume(b.who)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
 	return nil
+}
+
+// arriveBeside lets go what has been held beside the operations of a client.
+func (w *writer) arriveBeside(who int) {
+	delete(w.astray, who)
+	w.resume(who)
+	w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
 
 // outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have

@@ -33,6 +33,9 @@ func (w *writer) touch(b *beat) {
 	if !b.changes || b.server < 0 {
 		return
 	}
+	if lock, known := b.change(); known && lock.Before == lock.After {
+		return // what it has changed is something else, such as a queue
+	}
 	delete(w.touched, b.server)
 	if b.step.After[b.server].Exists() {
 		w.touched[b.server] = b.step.At
@@ -69,8 +72,14 @@ func (w *writer) age(i int, b *beat) {
 }
 
 // beside tells what runs beside the operations: a lease is prolonged.
-func (w *writer) beside(b *beat) {
-	if b.kind != explore.StepServe || !b.changes {
+func (w *writer) beside(i int, b *beat) {
+	switch {
+	case b.kind != explore.StepServe:
+		return
+	case w.unheard(i):
+		w.renews(b.who, w.trap(scenarios.HoldReply, b.step, nil))
+		return
+	case !b.changes:
 		return
 	}
 	w.resume(b.who)

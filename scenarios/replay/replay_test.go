@@ -43,6 +43,8 @@ func articles() map[string]struct {
 	}
 	twoOnce, twoTwice, threeOnce := explore.Config{Clients: 2, Rounds: 1}, explore.Config{Clients: 2, Rounds: 2}, explore.Config{Clients: 3, Rounds: 1}
 	several := explore.Config{Clients: 2, Rounds: 1, Servers: 3}
+	long := twoOnce // whose holders work for longer than their first lease lasts
+	long.Budget[explore.Overwork] = 1
 	return map[string]race{
 		"double-delete":      {"setnx-expired-del", explore.Crash, 1, checker.WrongfulDelete, threeOnce},
 		"overwrite":          {"getset", explore.Crash, 1, checker.Overwrite, threeOnce},
@@ -56,6 +58,8 @@ func articles() map[string]struct {
 		"sent-again":         {"setpx-del-resend", explore.LostReply, 1, checker.WrongfulDelete, twoOnce},
 		"late-copy":          {"setnx-watch", explore.Duplicate, 1, checker.WrongfulDelete, twoOnce},
 		"paused-while-asked": {"watchdog", explore.Pause, 1, checker.StaleWrite, twoOnce},
+		"renewal-late":       {"redisson", explore.LateRequest, 2, checker.DoubleHolder, long},
+		"renewal-unheard":    {"redisson", explore.LostReply, 2, checker.DoubleHolder, long},
 		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
 
 		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.NoReturn, twoOnce},

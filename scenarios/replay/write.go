@@ -22,7 +22,7 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	w := &writer{tale: told, lock: lock, out: &scenarios.Script{
 		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
+	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, astray: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
@@ -76,6 +76,7 @@ type writer struct {
 	paused  map[int]bool
 	dead    map[int]bool
 	late    map[int]bool          // something of the client is held that it has given up, or a copy
+	astray  map[int]bool          // the same of what runs beside its operations
 	touched map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
 	saved   map[int]time.Duration // the same of what servers have saved
 	short   bool                  // a lease has to end
@@ -112,7 +113,7 @@ func (w *writer) tell(i int, b *beat) error {
 	}
 	w.touch(b)
 	if b.deed == nil {
-		w.beside(b)
+		w.beside(i, b)
 		return nil
 	}
 	return w.act(i, b)
@@ -209,6 +210,9 @@ func (w *writer) tellTrial() {
 // close leaves nothing of a client open.
 func (w *writer) close(who int) {
 	w.resume(who)
+	if w.astray[who] && !w.dead[who] {
+		w.arriveBeside(who)
+	}
 	if t := w.open[who]; t != nil && t.stop {
 		w.goOn(who)
 	}
