@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -65,7 +66,7 @@ func (x *explorer) stuck(s state) (bool, error) {
 	fresh := x.clients - 1
 	began := s.now
 	s.clients[fresh] = freshClient(fresh)
-	met := false // it has found the lock there since time has passed
+	met := uint8(0) // on which servers it has found the lock since time has passed
 	var moves []move
 	for {
 		x.judge.s = &s
@@ -82,16 +83,18 @@ func (x *explorer) stuck(s state) (bool, error) {
 			timer, expiry := x.deadlines(&s)
 			passed := s.now - began
 			if passed > x.patience() {
-				return met && x.refusedToTheEnd(&s, fresh), nil
+				return x.enough(met) && x.refusedToTheEnd(&s, fresh), nil
 			}
 			d := min(timer, maxPass)
 			if timer > expiry || timer == never {
 				d = min(expiry, x.patience()-passed) + 1
 			}
 			moves = append(moves, move{kind: movePass, d: d})
-			met = false
+			met = 0
 		}
-		met = met || moves[0].kind == moveServe && int(moves[0].client) == fresh && x.meets(&s)
+		if m := moves[0]; m.kind == moveServe && int(m.client) == fresh {
+			met |= x.meets(&s, m)
+		}
 		if err := x.apply(&s, moves[0]); err != nil {
 			return false, err
 		}
@@ -101,17 +104,24 @@ func (x *explorer) stuck(s state) (bool, error) {
 // patience is how long a fresh client tries: for every lease that was taken before, or by one who asked meanwhile, to end.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 
-// meets says whether a command would find the lock there now; to one that keeps order, it may also find whom it has to wait for. A lock
-// that refuses what is free, or asks nobody, is of no use, but it is not stuck.
-func (x *explorer) meets(s *state) bool {
-	there := 0
-	for i := range x.serverCount {
-		if x.servers.states[s.servers[i]].lock.Exists() {
-			there++
-		}
+// meets is the server on which a client's request will find the lock, and leave it there; with a lock that keeps order, also whom it has
+// to wait for.
+func (x *explorer) meets(s *state, m move) uint8 {
+	request := x.automaton.nodes[s.clients[m.client].node].slots[m.slot].request
+	server := x.texts.requests[request].server
+	if server < 0 {
+		return 0
 	}
-	return there > x.serverCount/2 || slices.Contains(x.config.Lock.Promises, impls.Fairness)
+	there := x.servers.states[s.servers[server]].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)
+	if !there || x.servers.serve(s.servers[server], request, int(m.client)).effect != history.EffectNone {
+		return 0
+	}
+	return 1 << server
 }
+
+// enough says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks nobody, is of no
+// use, but it is not stuck.
+func (x *explorer) enough(servers uint8) bool { return ones(servers) >= x.serverCount-x.serverCount/2 }
 
 func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
 	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)

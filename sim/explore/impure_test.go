@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -120,5 +121,60 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 			assert.True(t, result.Complete())
 			assert.True(t, result.Vacuous())
 		})
+	}
+}
+
+// everywhere is a lock without a lease on all servers. An eager one asks all of them, whatever the first have answered.
+type everywhere struct {
+	env   impls.Env
+	eager bool
+}
+
+func (l everywhere) TryAcquire(ctx context.Context) (bool, error) {
+	var mine []impls.Server
+	for _, server := range l.env.Servers() {
+		reply, err := server.Do(ctx, "SETNX", lockKey, "x")
+		switch {
+		case err != nil:
+			return false, err
+		case reply == int64(1):
+			mine = append(mine, server)
+		case !l.eager:
+			return false, l.free(ctx, mine)
+		}
+	}
+	if len(mine) == len(l.env.Servers()) {
+		return true, nil
+	}
+	return false, l.free(ctx, mine)
+}
+
+func (l everywhere) Release(ctx context.Context) (bool, error) {
+	return true, l.free(ctx, l.env.Servers())
+}
+
+func (l everywhere) free(ctx context.Context, servers []impls.Server) error {
+	for _, server := range servers {
+		if _, err := server.Do(ctx, "DEL", lockKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What a crash leaves on several servers is stuck where so many are seen to be taken that nobody can have a majority: the judges agree.
+func TestLocksLeftOnSeveralServers(t *testing.T) {
+	for _, eager := range []bool{true, false} {
+		for _, servers := range []int{2, 3} {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Leaseless: true, Servers: servers},
+				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
+			}
+			config := Usual(spec)
+			config.Budget, config.MostFaults, config.Only = spend(Crash), 1, []checker.Name{checker.StuckLock}
+			result := explored(t, config)
+			assert.Empty(t, result.Disputed)
+			assert.Equal(t, eager || servers == 2, result.Found != nil, "eager %v, %d servers", eager, servers)
+		}
 	}
 }
