@@ -182,7 +182,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	case e.Outcome != history.OK || r.dead[e.Client]:
 	case kind == history.OpRenew:
 		r.renewed(h, lock, call, i, called)
-	case e.Valid == history.Over:
+	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
 		h.count++
@@ -198,7 +198,7 @@ func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, called
 	e := &r.events[i]
 	switch {
 	case !h.on:
-	case e.Valid == history.Over:
+	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
 		h.declare(lock, i, e, called)

@@ -255,7 +255,7 @@ func genEvents(t *rapid.T) []history.Event {
 			ID:      rapid.Int64Range(0, 1).Draw(t, "id"),
 			Op:      history.Op(rapid.IntRange(0, 5).Draw(t, "op")),
 			Outcome: rapid.SampledFrom([]history.Outcome{history.OK, history.OK, history.No, history.Unknown}).Draw(t, "outcome"),
-			Valid:   rapid.SampledFrom([]time.Duration{0, 0, history.Over, 3 * ms, 10 * ms, 20 * ms, 40 * ms}).Draw(t, "valid"),
+			Valid:   rapid.SampledFrom([]time.Duration{0, 0, history.ValidityExpired, 3 * ms, 10 * ms, 20 * ms, 40 * ms}).Draw(t, "valid"),
 			Fence:   rapid.Int64Range(0, 3).Draw(t, "fence"),
 		}
 		if rapid.IntRange(0, 30).Draw(t, "malformed") > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -28,7 +29,7 @@ type patience struct {
 
 // concerns says whether a fault may hold the operation up.
 func (p patience) concerns(f injury, client string) bool {
-	return f.concerns(client) && !(p.acquire && f.name == "skew")
+	return f.concerns(client) && !(p.acquire && f.kind == faults.Skew)
 }
 
 // sends notes a command of the operation.
@@ -68,7 +69,7 @@ func (m *noReturn) fault(e *history.Event, v *view) {
 	if e.Detail == nil || e.Detail.Fault == nil {
 		return
 	}
-	what := injury{e.Detail.Fault.Name, e.Detail.Fault.Target}
+	what := injury{faults.Kind(e.Detail.Fault.Name), e.Detail.Fault.Target}
 	m.faults = slices.DeleteFunc(m.faults, func(i injury) bool { return i == what })
 	if e.Detail.Fault.Phase == history.PhaseRecover {
 		return
@@ -82,7 +83,7 @@ func (m *noReturn) fault(e *history.Event, v *view) {
 
 // concerns says whether a fault may hold up a client: it hits the client's process, something else in that, or a server.
 func (f injury) concerns(client string) bool {
-	return onServer(&history.Fault{Name: f.name}) || history.ProcessOf(f.target) == history.ProcessOf(client)
+	return f.kind.OnServer() || history.ProcessOf(f.target) == history.ProcessOf(client)
 }
 
 func (m *noReturn) returned(f *fact, v *view) []Anomaly {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -37,9 +38,12 @@ type premises struct {
 }
 
 // injury is a fault and what it hits.
-type injury struct{ name, target string }
+type injury struct {
+	kind   faults.Kind
+	target string
+}
 
-func (f injury) String() string { return fmt.Sprintf("%s of %s", f.name, f.target) }
+func (f injury) String() string { return fmt.Sprintf("%s of %s", f.kind, f.target) }
 
 // trial is an acquire under way.
 type trial struct {
@@ -84,7 +88,7 @@ func (p *premises) command(f *fact) {
 // before takes in a crash while its client still has what it had.
 func (p *premises) before(e *history.Event) {
 	if e.Kind == history.KindFault && e.Detail != nil && e.Detail.Fault != nil {
-		if f := e.Detail.Fault; f.Name == "crash" && f.Phase == history.PhaseInject {
+		if f := e.Detail.Fault; faults.Kind(f.Name) == faults.Crash && f.Phase == history.PhaseInject {
 			p.hit = p.hit || p.busy(f.Target, e.At)
 		}
 	}
@@ -106,14 +110,14 @@ func (p *premises) after(e *history.Event) {
 
 // fell says whether a fault in effect falls on something at an event.
 func (p *premises) fell(f injury, e *history.Event) bool {
-	switch f.name {
-	case "clock-jump":
+	switch f.kind {
+	case faults.ClockJump:
 		return true // it shortens every lease on the server
-	case "skew":
+	case faults.Skew:
 		return e.Kind == history.KindCall && history.ProcessOf(e.Client) == f.target || p.busy(f.target, e.At)
-	case "crash":
+	case faults.Crash:
 		return p.leftBehind(f.target, e.At)
-	case "restart":
+	case faults.Restart:
 		return e.Kind == history.KindFault && p.busy("", e.At) // of the empty server nobody knows later that it was restarted
 	}
 	return p.busy(f.target, e.At)
@@ -150,10 +154,10 @@ func (p *premises) leftBehind(name string, at time.Duration) bool {
 }
 
 func (p *premises) fault(f *history.Fault) {
-	if f.Name == history.Stall {
+	if faults.Kind(f.Name) == faults.Stall {
 		return // nobody's doing
 	}
-	what := injury{f.Name, f.Target}
+	what := injury{faults.Kind(f.Name), f.Target}
 	isWhat := func(o injury) bool { return o == what }
 	awaited := slices.Contains(p.awaited, what)
 	switch f.Phase {
@@ -167,26 +171,17 @@ func (p *premises) fault(f *history.Fault) {
 		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
 		p.open = append(p.open, what)
 		p.effects++
-		p.hit = p.hit || !awaited && onWire(what) && p.called[what.target]
+		// A breakpoint takes effect when it has caught a command of an operation, which may have returned by the time of the record.
+		p.hit = p.hit || !awaited && what.kind.OnMessage() && p.called[what.target]
 	case history.PhaseRecover:
 		if awaited {
 			p.miss(what)
 		}
 		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
-		if what.name != "skew" { // a clock that was wrong stays so in what was computed by it
+		if what.kind != faults.Skew { // a clock that was wrong stays so in what was computed by it
 			p.open = slices.DeleteFunc(p.open, isWhat)
 		}
 	}
-}
-
-// onWire says whether a fault may be a trap. A trap is not injected: it takes effect when it has caught a command of an operation,
-// which may have returned by the time at which the fault is recorded.
-func onWire(f injury) bool {
-	switch f.name {
-	case "hold", "hold-reply", "reply-lost", "duplicate", "hold-copy":
-		return true
-	}
-	return false
 }
 
 func (p *premises) miss(what injury) {

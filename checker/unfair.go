@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -97,7 +98,7 @@ func (m *unfair) disturbed(f *fact, v *view) {
 		target := v.clients.find(fault.Target)
 		for n := range m.queue {
 			w := &m.queue[n]
-			w.served = w.served || onServer(fault) || w.client == target && fault.Name != "skew"
+			w.served = w.served || onServer(fault) || w.client == target && faults.Kind(fault.Name) != faults.Skew
 		}
 	}
 }

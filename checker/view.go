@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -237,7 +238,7 @@ func (v *view) acquired(f *fact) {
 	if v.dead[f.client] {
 		return
 	}
-	if f.e.Valid == history.Over {
+	if f.e.Valid == history.ValidityExpired {
 		v.end(f, false)
 		return
 	}
@@ -257,7 +258,7 @@ func (v *view) renewed(f *fact) {
 	if f.client == 0 || f.lock == 0 || !f.hold.on {
 		return
 	}
-	if f.e.Valid == history.Over {
+	if f.e.Valid == history.ValidityExpired {
 		v.end(f, false)
 		return
 	}
@@ -310,9 +311,7 @@ func (v *view) fault(e *history.Event) {
 }
 
 // onServer says whether a fault hits a server rather than a client.
-func onServer(f *history.Fault) bool {
-	return f.Name == "restart" || f.Name == "clock-jump" || f.Name == "operator"
-}
+func onServer(f *history.Fault) bool { return faults.Kind(f.Name).OnServer() }
 
 func (v *view) command(f *fact, emit func(*fact)) {
 	d := f.e.Detail

@@ -53,9 +53,9 @@ const (
 	EndedFailed   = "failed"   // the lab or a server failed
 )
 
-// Over is the Valid of a hold that was declared to be over: of a KindValid or of an answer to renew it ends the hold, and an
+// ValidityExpired is the Valid of a hold that was declared to be over: of a KindValid or of an answer to renew it ends the hold, and an
 // acquire that is answered with it begins none. Zero would mean that nothing was declared.
-const Over = time.Nanosecond
+const ValidityExpired = time.Nanosecond
 
 // Op is an operation on a lock, or the work under it.
 type Op uint8
@@ -93,7 +93,7 @@ type Event struct {
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string
-	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none, Over where it
+	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none, ValidityExpired where it
 	// declares that none is left.
 	Valid time.Duration
 	// Fence is the fencing number handed out with a grant; zero where the lock has none.
@@ -182,14 +182,10 @@ const (
 	PhaseRecover   Phase = "recover"
 )
 
-// Stall is the name of what is no fault of the lab's making: the machine stood still. Target is "machine", the phase is PhaseRecover.
-// Detail: Value is when it began (nanoseconds since the start of the run), Bound how long it lasted.
-const Stall = "stall"
-
 // Fault is a disturbance that the lab caused.
 type Fault struct {
-	// Name is pause, crash, thread-death, partition, refuse, delay, reply-lost, hold, hold-reply, duplicate, hold-copy, skew, clock-jump, restart
-	// or operator.
+	// Name is a kind of the catalogue in package faults. A stall, which the lab has measured and not caused, has the Target "machine", and in
+	// Detail.Value when it began (nanoseconds since the start of the run), in Detail.Bound how long it lasted.
 	Name   string
 	Target string // the client or server that it hits
 	Phase  Phase

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -221,15 +222,8 @@ func covered(spans []span, lane string, pos float64) bool {
 }
 
 func faultSign(name string) string {
-	switch name {
-	case "crash":
-		return "x"
-	case "pause":
-		return "z"
-	case "partition", "refuse", "reply-lost":
-		return "/"
-	case "hold", "hold-reply":
-		return ":"
+	if f, _ := faults.Find(name); f.Sign != 0 {
+		return string(f.Sign)
 	}
 	return "~"
 }

@@ -6,8 +6,10 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +38,12 @@ func TestExplainGolden(t *testing.T) {
 	golden(t, "explain", b.Bytes())
 }
 
+// readBy is a Histories whose files lie in the cells' directories.
+type readBy func(checker.Cell) ([]history.Event, error)
+
+func (read readBy) Read(c checker.Cell) ([]history.Event, error) { return read(c) }
+func (readBy) Where(c checker.Cell) string                       { return path.Join(c.Dir, "history.jsonl") }
+
 // sampleHistory knows the history of one cell only.
 func sampleHistory(c checker.Cell) ([]history.Event, error) {
 	events, cell := pastLease()
@@ -47,22 +55,22 @@ func sampleHistory(c checker.Cell) ([]history.Event, error) {
 
 func TestRunGoldens(t *testing.T) {
 	renderers := map[string]func(io.Writer, *checker.Run) error{
-		"html":  func(w io.Writer, run *checker.Run) error { return HTML(w, run, sampleHistory) },
-		"junit": JUnit, "markdown": Markdown,
-		"json": func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
+		"html":  func(w io.Writer, run *checker.Run) error { return HTML(w, run, readBy(sampleHistory)) },
+		"junit": JUnit,
+		"json":  func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
 		"terminal": func(w io.Writer, run *checker.Run) error {
-			return feed(NewTerminal(w, io.Discard, TerminalOptions{}), run)
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Since: ticking()}), run)
 		},
 		"terminal-80-verbose": func(w io.Writer, run *checker.Run) error {
-			return feed(NewTerminal(w, io.Discard, TerminalOptions{Width: 80, Verbose: true, Prefix: "go run ./cmd/lab"}), run)
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Width: 80, Verbose: true, Prefix: "go run ./cmd/lab", Since: ticking()}), run)
 		},
 		"terminal-color": func(w io.Writer, run *checker.Run) error {
-			return feed(NewTerminal(w, io.Discard, TerminalOptions{Color: true}), run)
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Color: true, Since: ticking()}), run)
 		},
 		"terminal-interrupted": func(w io.Writer, run *checker.Run) error {
 			run.Finished = false
 			run.Cells = run.Cells[:5]
-			return feed(NewTerminal(w, io.Discard, TerminalOptions{}), run)
+			return feed(NewTerminal(w, io.Discard, TerminalOptions{Since: ticking()}), run)
 		},
 	}
 	for name, render := range renderers {
@@ -75,6 +83,15 @@ func TestRunGoldens(t *testing.T) {
 }
 
 // feed sends a sink the events of a finished run.
+// ticking is a clock by which each look takes 700 ms.
+func ticking() func() time.Duration {
+	var now time.Duration
+	return func() time.Duration {
+		now += 700 * time.Millisecond
+		return now
+	}
+}
+
 func feed(sink Sink, run *checker.Run) error {
 	const total = 12
 	start := *run

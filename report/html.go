@@ -19,13 +19,20 @@ var pageSource string
 // Bounds of a page: events in a picture, and pictures.
 const (
 	maxPicture  = 240
-	maxPictures = 150
+	maxPictures = 60
 )
 
+// Histories are the histories of a run's cells.
+type Histories interface {
+	Read(checker.Cell) ([]history.Event, error)
+	// Where is the file in the run's directory that has the history of a cell; empty if it was not kept.
+	Where(checker.Cell) string
+}
+
 // HTML writes the run as one page that needs nothing else: the matrix, and for each cell with anomalies, or with another outcome
-// than expected, a picture of its history. histories fetches a cell's history; if it fails, the page says so in the picture's
-// place. A cell with several rounds shows the worst. Long histories are cut, and the page says how much is missing.
-func HTML(w io.Writer, run *checker.Run, histories func(checker.Cell) ([]history.Event, error)) error {
+// than expected, a picture of its history. If a history cannot be read, the page says so in the picture's place. Without histories there
+// are no pictures. A cell with several rounds shows the worst. Long histories are cut, and the page says how much is missing.
+func HTML(w io.Writer, run *checker.Run, histories Histories) error {
 	tmpl, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return fmt.Errorf("report: page template: %w", err)
@@ -45,7 +52,7 @@ type page struct {
 	Cells     []*pageCell
 	Statuses  []string // classes of cells that occur, for the filter
 
-	histories func(checker.Cell) ([]history.Event, error)
+	histories Histories
 	pictures  int
 }
 
@@ -80,7 +87,7 @@ type pageCell struct {
 	Picture                          template.HTML
 	Missing                          int
 	Trouble                          string // why there is no picture
-	History                          string // relative link
+	History, HistoryFile             string // relative link, and the name of the file
 }
 
 type pageAnomaly struct {
@@ -93,7 +100,7 @@ type pageAnomaly struct {
 func (f fact) Name() string  { return f.name }
 func (f fact) Value() string { return f.value }
 
-func newPage(run *checker.Run, histories func(checker.Cell) ([]history.Event, error)) *page {
+func newPage(run *checker.Run, histories Histories) *page {
 	m := newMatrix(run.Cells)
 	p := &page{Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
 	for _, lock := range m.columns() {
@@ -191,8 +198,9 @@ func (p *page) cell(id string, g group) *pageCell {
 	if !slices.Contains(p.Statuses, out.Class) {
 		p.Statuses = append(p.Statuses, out.Class)
 	}
-	if c.Dir != "" {
-		out.History = path.Join(c.Dir, "history.jsonl")
+	if p.histories != nil {
+		out.History = p.histories.Where(c)
+		out.HistoryFile = clean(path.Base(out.History))
 	}
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxListed {
@@ -216,7 +224,7 @@ func (p *page) draw(out *pageCell, c checker.Cell) error {
 	if p.histories == nil {
 		return errors.New("the history was not kept")
 	}
-	events, err := p.histories(c)
+	events, err := p.histories.Read(c)
 	if err != nil {
 		return err
 	}

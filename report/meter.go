@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Meter tells on stderr how far something has come that has no known end: a line that is drawn over, or a plain one now and then.
+// Meter shows on stderr how far something has come: one line that is drawn over, or a plain one now and then.
 type Meter struct {
 	w     io.Writer
 	bar   bool
@@ -16,15 +16,16 @@ type Meter struct {
 	next  time.Duration
 }
 
-// How often a meter speaks.
+// How often a meter speaks. Nobody needs progress of what takes less than patience.
 const (
+	patience  = 2 * time.Second
 	drawEvery = 200 * time.Millisecond
-	sayEvery  = 3 * time.Second
+	sayEvery  = 10 * time.Second
 )
 
 // NewMeter returns a meter for a terminal; a quiet one says nothing.
 func NewMeter(w io.Writer, opts TerminalOptions, quiet bool) *Meter {
-	m := &Meter{w: w, bar: opts.Bar, quiet: quiet, width: opts.Width, next: drawEvery}
+	m := &Meter{w: w, bar: opts.Bar, quiet: quiet, width: opts.Width, next: patience}
 	if m.width <= 0 {
 		m.width = 100
 	}
@@ -49,10 +50,11 @@ func (m *Meter) Show(took time.Duration, line string) {
 	fmt.Fprintf(m.w, "\r%s\x1b[K", clip(line, m.width-1))
 }
 
-// Clear takes away what was drawn.
+// Clear takes away what was drawn, so that something else can be written in its place.
 func (m *Meter) Clear() {
 	if m.drawn {
 		m.drawn = false
+		m.next = 0 // it is drawn again at once
 		fmt.Fprint(m.w, "\r\x1b[K")
 	}
 }

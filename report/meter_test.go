@@ -14,7 +14,7 @@ func TestMeter(t *testing.T) {
 		quiet bool
 		want  string
 	}{
-		"file":     {TerminalOptions{}, false, "progress: one\nprogress: three\n"},
+		"file":     {TerminalOptions{}, false, "progress: three\n"},
 		"terminal": {TerminalOptions{Bar: true, Width: 4}, false, "\rone\x1b[K\rtwo\x1b[K\rth…\x1b[K\r\x1b[K"},
 		"quiet":    {TerminalOptions{Bar: true}, true, ""},
 	}
@@ -22,10 +22,10 @@ func TestMeter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			m := NewMeter(&b, test.opts, test.quiet)
-			m.Show(100*time.Millisecond, "too early")
+			m.Show(1900*time.Millisecond, "too early")
 			m.Show(3*time.Second, "one")
 			m.Show(3*time.Second+200*time.Millisecond, "two")
-			m.Show(6*time.Second, "three")
+			m.Show(12*time.Second, "three")
 			m.Clear()
 			m.Clear()
 			assert.Equal(t, test.want, b.String())

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,12 @@ type command struct{ word, line string }
 func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 	var out []command
 	if run.Dir != "" && len(run.Cells) > 0 {
-		out = append(out,
-			command{"explain", prefix + " explain " + shellWord(run.Dir) + " " + shellWord(worthExplaining(m))},
-			command{"check", prefix + " check " + shellWord(run.Dir)})
+		c := worthExplaining(m)
+		out = append(out, command{"picture", shellWord(filepath.Join(run.Dir, PageFile))}, command{"explain", explainCommand(prefix, run, c)})
+		if c.Storm != nil && c.Storm.First != nil {
+			out = append(out, command{"shrink", prefix + " shrink " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)})
+		}
+		out = append(out, command{"check", prefix + " check " + shellWord(run.Dir)})
 	}
 	if len(run.Command) > 0 {
 		out = append(out, command{"rerun", prefix + " " + shellLine(withSeed(withoutOut(run.Command), run.Seed))})
@@ -25,9 +29,14 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 	return out
 }
 
-// worthExplaining names the cell that a person will want to understand first: a surprise, then what is unknown, then a broken
+// explainCommand is the command that tells what happened in a cell.
+func explainCommand(prefix string, run *checker.Run, c checker.Cell) string {
+	return prefix + " explain " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)
+}
+
+// worthExplaining is the cell that a person will want to understand first: a surprise, then what is unknown, then a broken
 // lock. A failure of the lab itself has no story.
-func worthExplaining(m matrix) string {
+func worthExplaining(m matrix) checker.Cell {
 	rank := func(g group) int {
 		c := g.worst()
 		broken := 0
@@ -42,8 +51,7 @@ func worthExplaining(m matrix) string {
 		}
 		return broken
 	}
-	c := slices.MaxFunc(m.all(), func(a, b group) int { return rank(a) - rank(b) }).worst()
-	return c.Lock + "/" + c.Scenario
+	return slices.MaxFunc(m.all(), func(a, b group) int { return rank(a) - rank(b) }).worst()
 }
 
 // withSeed adds the seed that the run used, unless the command names one.

@@ -10,49 +10,33 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// progress tells on stderr how far a run has got: a bar that is drawn over, or a plain line at every tenth of the way.
+// progress shows on stderr how far a run has got: how many cells have ended and how many of them badly, the time that has passed, and
+// about how much is left.
 type progress struct {
-	w         io.Writer
+	meter     *Meter
+	since     func() time.Duration
 	bar       bool
-	width     int
-	drawn     bool
 	running   []string
 	surprises int
-	tenths    int
+	failures  int // of the lab, and cells that came out unknown
 }
 
 func newProgress(w io.Writer, opts TerminalOptions) *progress {
-	return &progress{w: w, bar: opts.Bar, width: opts.Width}
-}
-
-// clear takes the bar away, so that a result can be written in its place.
-func (p *progress) clear() error {
-	if !p.drawn {
-		return nil
+	p := &progress{meter: NewMeter(w, opts, false), since: opts.Since, bar: opts.Bar}
+	if p.since == nil {
+		began := time.Now()
+		p.since = func() time.Duration { return time.Since(began) }
 	}
-	p.drawn = false
-	_, err := io.WriteString(p.w, "\r\x1b[K")
-	return err
+	return p
 }
 
-func (p *progress) handle(e Event) error {
+func (p *progress) handle(e Event) {
 	p.note(e)
-	switch {
-	case e.Kind == RunEnd || e.Total == 0:
-		return nil
-	case p.bar:
-		return p.draw(e)
-	case e.Kind == CellEnd:
-		return p.say(e)
-	case e.Kind == StormGoesOn && e.Cell.Took%stormLine == 0:
-		_, err := fmt.Fprintf(p.w, "progress: %s\n", goesOn(*e.Cell))
-		return err
+	if e.Kind == RunStart || e.Kind == RunEnd || e.Total == 0 {
+		return
 	}
-	return nil
+	p.meter.Show(p.since(), p.line(e))
 }
-
-// stormLine is how often a line is written about a storm.
-const stormLine = 30 * time.Second
 
 func (p *progress) note(e Event) {
 	switch e.Kind {
@@ -62,44 +46,47 @@ func (p *progress) note(e Event) {
 		if i := slices.Index(p.running, cellName(*e.Cell)); i >= 0 {
 			p.running = slices.Delete(p.running, i, i+1)
 		}
-		if statusOf(*e.Cell) == statusSurprise {
+		switch statusOf(*e.Cell) {
+		case statusSurprise:
 			p.surprises++
+		case statusFailed, statusUnknown:
+			p.failures++
 		}
 	}
 }
 
-func (p *progress) draw(e Event) error {
-	const cells = 24
-	full := cells * min(e.Done, e.Total) / e.Total
-	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), p.summary(e))
-	if e.Kind == StormGoesOn {
-		line += "  " + goesOn(*e.Cell)
-	} else if len(p.running) > 0 {
-		line += "  " + p.running[0]
+// line is one line about the whole run.
+func (p *progress) line(e Event) string {
+	took := p.since()
+	text := fmt.Sprintf("%d/%d done, %s, %d failed, %s elapsed", e.Done, e.Total, plural(p.surprises, "surprise", "surprises"), p.failures, took.Round(time.Second))
+	if left := remaining(took, e.Done, e.Total); left > 0 {
+		text += fmt.Sprintf(", about %s left", left)
 	}
-	if len(p.running) > 1 {
-		line += fmt.Sprintf(" +%d", len(p.running)-1)
+	if p.bar {
+		const cells = 20
+		full := cells * min(e.Done, e.Total) / e.Total
+		text = fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), text)
 	}
-	p.drawn = true
-	_, err := io.WriteString(p.w, "\r"+clip(line, p.width-1)+"\x1b[K")
-	return err
+	switch {
+	case e.Kind == StormGoesOn:
+		text += "; " + goesOn(*e.Cell)
+	case len(p.running) == 1:
+		text += "; " + p.running[0]
+	case len(p.running) > 1:
+		text += fmt.Sprintf("; %s +%d", p.running[0], len(p.running)-1)
+	}
+	return text
+}
+
+// remaining is about how long the rest takes if it goes on as before; zero if nobody can tell yet.
+func remaining(took time.Duration, done, total int) time.Duration {
+	if done == 0 || done >= total || 20*done < total {
+		return 0
+	}
+	return (took * time.Duration(total-done) / time.Duration(done)).Round(time.Second)
 }
 
 // goesOn tells how far a storm has got.
 func goesOn(c checker.Cell) string {
 	return fmt.Sprintf("%s for %v, %s", roundName(c, c.Round), c.Took, plural(c.Storm.Operations, "operation", "operations"))
-}
-
-func (p *progress) say(e Event) error {
-	tenths := 10 * e.Done / e.Total
-	if tenths == p.tenths || e.Done == e.Total {
-		return nil
-	}
-	p.tenths = tenths
-	_, err := fmt.Fprintf(p.w, "progress: %s\n", p.summary(e))
-	return err
-}
-
-func (p *progress) summary(e Event) string {
-	return fmt.Sprintf("%d/%d cells, %s", e.Done, e.Total, plural(p.surprises, "surprise", "surprises"))
 }

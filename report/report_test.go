@@ -175,34 +175,52 @@ func TestGridIsTurnedWhereThatFits(t *testing.T) {
 
 func TestProgressAsPlainLines(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, feed(NewTerminal(io.Discard, &b, TerminalOptions{}), sampleRun()))
+	require.NoError(t, feed(NewTerminal(io.Discard, &b, TerminalOptions{Since: ticking()}), sampleRun()))
 	require.NotContains(t, b.String(), "\x1b")
 	require.NotContains(t, b.String(), "\r")
-	require.Contains(t, b.String(), "progress: 6/12 cells, 1 surprise\n")
+	require.Regexp(t, `^progress: \d/12 done, \d surprises?, \d failed, \d+s elapsed, about \d+s left`, b.String())
+	require.Equal(t, 3, strings.Count(b.String(), "\n"), "one every ten seconds:\n%s", b.String())
+}
+
+// TestShortRunsShowNoProgress: nobody needs it of what is over at once.
+func TestShortRunsShowNoProgress(t *testing.T) {
+	var b bytes.Buffer
+	for _, bar := range []bool{false, true} {
+		opts := TerminalOptions{Bar: bar, Since: func() time.Duration { return time.Second }}
+		require.NoError(t, feed(NewTerminal(io.Discard, &b, opts), sampleRun()))
+	}
+	require.Empty(t, b.String())
 }
 
 func TestProgressBarIsTakenAwayBeforeResultsAndAtTheEnd(t *testing.T) {
-	var b bytes.Buffer // one screen for both
-	require.NoError(t, feed(NewTerminal(&b, &b, TerminalOptions{Bar: true, Width: 70}), sampleRun()))
-	rest := regexp.MustCompile(`\r\[[^\r]*\x1b\[K\r\x1b\[K`).ReplaceAllString(b.String(), "")
-	require.NotContains(t, rest, "\r")
-	require.NotContains(t, rest, "\x1b")
-	require.Contains(t, b.String(), "[############............] 6/12 cells, 1 surprise")
+	for _, verbose := range []bool{false, true} {
+		var b bytes.Buffer // one screen for both
+		require.NoError(t, feed(NewTerminal(&b, &b, TerminalOptions{Bar: true, Width: 100, Since: ticking(), Verbose: verbose}), sampleRun()))
+		rest := regexp.MustCompile(`(\r\[[^\r\n]*\x1b\[K)+\r\x1b\[K`).ReplaceAllString(b.String(), "")
+		require.NotContains(t, rest, "\r")
+		require.NotContains(t, rest, "\x1b")
+		require.Regexp(t, `\[##########\.\.\.\.\.\.\.\.\.\.\] 6/12 done, 1 surprise, 0 failed, \d+s elapsed, about \d+s left`, b.String())
+	}
 }
 
-// TestProgressOfAStorm: the bar follows it; in plain lines one comes now and then.
+// TestProgressOfAStorm: the line follows it.
 func TestProgressOfAStorm(t *testing.T) {
 	var bar, lines bytes.Buffer
-	drawn, plain := NewTerminal(io.Discard, &bar, TerminalOptions{Bar: true, Width: 120}), NewTerminal(io.Discard, &lines, TerminalOptions{})
+	var now time.Duration
+	since := func() time.Duration { return now }
+	drawn := NewTerminal(io.Discard, &bar, TerminalOptions{Bar: true, Width: 120, Since: since})
+	plain := NewTerminal(io.Discard, &lines, TerminalOptions{Since: since})
 	cell := checker.Cell{Lock: "setpx-lua", Scenario: "storm", Round: 1, Storm: &checker.Storm{}}
-	for second := range 60 {
-		cell.Took, cell.Storm.Operations = time.Duration(second+1)*time.Second, 10*(second+1)
+	for second := range 25 {
+		now = time.Duration(second+1) * time.Second
+		cell.Took, cell.Storm.Operations = now, 10*(second+1)
 		for _, sink := range []Sink{drawn, plain} {
 			require.NoError(t, sink.Handle(Event{Kind: StormGoesOn, Run: sampleRun(), Cell: &cell, Total: 2}))
 		}
 	}
-	require.Contains(t, bar.String(), "] 0/2 cells, 0 surprises  setpx-lua/storm for 17s, 170 operations\x1b[K")
-	require.Equal(t, "progress: setpx-lua/storm for 30s, 300 operations\nprogress: setpx-lua/storm for 1m0s, 600 operations\n", lines.String())
+	require.Contains(t, bar.String(), "] 0/2 done, 0 surprises, 0 failed, 17s elapsed; setpx-lua/storm for 17s, 170 operations\x1b[K")
+	require.Equal(t, "progress: 0/2 done, 0 surprises, 0 failed, 10s elapsed; setpx-lua/storm for 10s, 100 operations\n"+
+		"progress: 0/2 done, 0 surprises, 0 failed, 20s elapsed; setpx-lua/storm for 20s, 200 operations\n", lines.String())
 }
 
 func TestDetectTerminal(t *testing.T) {
@@ -324,9 +342,8 @@ func TestHostileText(t *testing.T) {
 	for name, render := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Verbose: true}), run) },
 		"explain":  func(w io.Writer) error { return Explain(w, run.Cells[5], events, ExplainOptions{}) },
-		"markdown": func(w io.Writer) error { return Markdown(w, run) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
-		"html":     func(w io.Writer) error { return HTML(w, run, get) },
+		"html":     func(w io.Writer) error { return HTML(w, run, readBy(get)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -335,7 +352,7 @@ func TestHostileText(t *testing.T) {
 			require.True(t, utf8.ValidString(out))
 			bad := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 			require.Negative(t, bad, "control characters pass")
-			if name == "html" || name == "junit" || name == "markdown" {
+			if name == "html" || name == "junit" {
 				require.NotContains(t, out, "<script>alert")
 				require.NotContains(t, out, "</text><script")
 			}
@@ -368,7 +385,7 @@ func wellFormedPictures(t *testing.T, page string) int {
 
 func TestHTMLNeedsNothingElse(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, HTML(&b, sampleRun(), sampleHistory))
+	require.NoError(t, HTML(&b, sampleRun(), readBy(sampleHistory)))
 	page := b.String()
 	require.Equal(t, 1, wellFormedPictures(t, page))
 	require.Equal(t, []string{"http://www.w3.org/2000/svg"}, regexp.MustCompile(`https?://[^"\s]+`).FindAllString(page, -1))
@@ -395,7 +412,6 @@ func TestRunWithoutCells(t *testing.T) {
 	for name, render := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Bar: true}), run) },
 		"json":     func(w io.Writer) error { return feed(NewJSON(w), run) },
-		"markdown": func(w io.Writer) error { return Markdown(w, run) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
 		"html":     func(w io.Writer) error { return HTML(w, run, nil) },
 		"explain":  func(w io.Writer) error { return Explain(w, checker.Cell{}, nil, ExplainOptions{}) },
@@ -437,7 +453,7 @@ func TestLongHistoriesStayReadable(t *testing.T) {
 
 	var page bytes.Buffer
 	run := &checker.Run{Cells: []checker.Cell{cell}}
-	require.NoError(t, HTML(&page, run, func(checker.Cell) ([]history.Event, error) { return events, nil }))
+	require.NoError(t, HTML(&page, run, readBy(func(checker.Cell) ([]history.Event, error) { return events, nil })))
 	require.Less(t, page.Len(), 300_000)
 	require.Contains(t, page.String(), fmt.Sprintf("%d events are left out", len(events)-maxPicture))
 	require.Contains(t, page.String(), stamp(events[last].At))
@@ -447,7 +463,7 @@ func TestPagesHoldABoundedNumberOfPictures(t *testing.T) {
 	var b bytes.Buffer
 	events, _ := pastLease()
 	run := &checker.Run{Cells: gridOf(20, 20)}
-	require.NoError(t, HTML(&b, run, func(checker.Cell) ([]history.Event, error) { return events[:9], nil }))
+	require.NoError(t, HTML(&b, run, readBy(func(checker.Cell) ([]history.Event, error) { return events[:9], nil })))
 	require.Equal(t, maxPictures, wellFormedPictures(t, b.String()))
 	require.Contains(t, b.String(), errNoRoom.Error())
 }

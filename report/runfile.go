@@ -15,8 +15,12 @@ import (
 // RunVersion is the schema version of run.json. ReadRun refuses any other.
 const RunVersion = 1
 
-// runFile is the name of the file within a run's directory.
-const runFile = "run.json"
+// Names of files within a run's directory.
+const (
+	RunFile   = "run.json"
+	JUnitFile = "junit.xml"
+	PageFile  = "report.html"
+)
 
 // maxRunFile is how many bytes of it are read.
 const maxRunFile = 256 << 20
@@ -25,7 +29,7 @@ const maxRunFile = 256 << 20
 // "path: what".
 func ReadRun(path string) (*checker.Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, runFile)
+		path = filepath.Join(path, RunFile)
 	}
 	data, err := readBounded(path)
 	if err != nil {
@@ -33,10 +37,10 @@ func ReadRun(path string) (*checker.Run, error) {
 	}
 	var run checker.Run
 	if err := json.Unmarshal(data, &run); err != nil {
-		return nil, fmt.Errorf("%s: not the %s of a run: %w", path, runFile, err)
+		return nil, fmt.Errorf("%s: not the %s of a run: %w", path, RunFile, err)
 	}
 	if run.Version != RunVersion {
-		return nil, fmt.Errorf("%s: version %d of %s; this lab reads version %d", path, run.Version, runFile, RunVersion)
+		return nil, fmt.Errorf("%s: version %d of %s; this lab reads version %d", path, run.Version, RunFile, RunVersion)
 	}
 	run.Dir = filepath.Dir(path)
 	return &run, nil
@@ -65,7 +69,7 @@ func readBounded(path string) ([]byte, error) {
 // WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.
 func WriteRun(dir string, run *checker.Run) error {
 	run.Version = RunVersion
-	path := filepath.Join(dir, runFile)
+	path := filepath.Join(dir, RunFile)
 	data, err := json.MarshalIndent(run, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

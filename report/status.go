@@ -90,7 +90,7 @@ type counts struct {
 	Unknown       int `json:"unknown"`
 	Failed        int `json:"failed"`
 	Surprises     int `json:"surprises"`            // these are counted among the safe, the broken and the n/a as well
-	BegunAnew     int `json:"begun_anew,omitempty"` // cells that a machine which stood still had spoilt before; they are counted above as well
+	Retried       int `json:"begun_anew,omitempty"` // cells that a stall of the host had spoilt before; they are counted above as well
 }
 
 func countCells(cells []checker.Cell) counts {
@@ -104,7 +104,7 @@ func countCells(cells []checker.Cell) counts {
 func (n *counts) add(c checker.Cell) {
 	n.Cells++
 	if len(c.Stalls) > 0 {
-		n.BegunAnew++
+		n.Retried++
 	}
 	s := statusOf(c)
 	if s == statusSurprise {
@@ -128,8 +128,8 @@ func (n *counts) add(c checker.Cell) {
 func (n counts) String() string {
 	text := fmt.Sprintf("%s: %d safe, %d broken, %d n/a, %d unknown, %d failed; %s",
 		plural(n.Cells, "cell", "cells"), n.Safe, n.Broken, n.NotApplicable, n.Unknown, n.Failed, plural(n.Surprises, "surprise", "surprises"))
-	if n.BegunAnew > 0 {
-		text += fmt.Sprintf("; %d begun anew at half the pace, because the machine stood still", n.BegunAnew)
+	if n.Retried > 0 {
+		text += fmt.Sprintf("; %d retried at half speed (host stalled)", n.Retried)
 	}
 	return text
 }

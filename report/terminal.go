@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
@@ -17,12 +18,16 @@ type TerminalOptions struct {
 	Prefix string
 	// Width is the number of columns; zero means 100.
 	Width int
-	// Verbose adds to each cell why it was accused.
+	// Verbose lists every cell as it ends, and why it was accused.
 	Verbose bool
 	// Color allows colours on stdout. No meaning is carried by colour alone.
 	Color bool
-	// Bar draws progress on stderr as a bar that is drawn over; otherwise a plain line is written now and then.
+	// Bar draws progress on stderr as one line that is drawn over; otherwise a plain line is written now and then.
 	Bar bool
+	// Tour shows the run as one screen for a newcomer; nil: it is none.
+	Tour *Tour
+	// Since is the time since the beginning; nil: by the clock, since the sink was made.
+	Since func() time.Duration
 }
 
 // DetectTerminal finds out what stdout and stderr can do. It respects NO_COLOR, TERM=dumb and CI; getenv is os.Getenv. Prefix,
@@ -40,7 +45,10 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Terminal tells a person how a run goes and what came of it. Results go to stdout, progress to stderr.
+// Terminal shows a person how a run goes and what came of it. Results go to stdout, progress to stderr.
+//
+// It is brief: what came out as expected is counted, what did not is listed at the end, with the command that explains it. A few cells are
+// shown in full, some dozens as a matrix.
 type Terminal struct {
 	out      io.Writer
 	progress *progress
@@ -48,6 +56,12 @@ type Terminal struct {
 	paint    paint
 	names    int // width of the names of cells
 }
+
+// How many cells are shown in full without being asked for, and as a matrix.
+const (
+	fewCells    = 3
+	matrixCells = 200
+)
 
 // leastWidth is the width in columns below which reports are not squeezed further.
 const leastWidth = 60
@@ -78,13 +92,17 @@ func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
 
 // Handle implements Sink.
 func (t *Terminal) Handle(e Event) error {
-	if err := t.progress.clear(); err != nil {
-		return err
+	if text := t.text(e); text != "" {
+		t.progress.meter.Clear()
+		if _, err := io.WriteString(t.out, text); err != nil {
+			return err
+		}
 	}
-	if _, err := io.WriteString(t.out, t.text(e)); err != nil {
-		return err
+	if e.Kind == RunEnd {
+		t.progress.meter.Clear()
 	}
-	return t.progress.handle(e)
+	t.progress.handle(e)
+	return nil
 }
 
 func (t *Terminal) text(e Event) string {
@@ -93,25 +111,35 @@ func (t *Terminal) text(e Event) string {
 	case RunStart:
 		t.start(&b, e)
 	case CellEnd:
-		t.cell(&b, *e.Cell)
+		if t.opts.Verbose {
+			t.cell(&b, *e.Cell)
+		}
 	case RunEnd:
 		t.end(&b, e)
 	}
 	return b.String()
 }
 
+// start fixes the layout, and tells those who asked for it what the run runs on.
 func (t *Terminal) start(b *strings.Builder, e Event) {
-	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab "+clean(e.Run.Lab)))
-	for _, f := range facts(e.Run) {
-		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
-	}
-	fmt.Fprintf(b, "  %-10s %d\n\n", "cells", e.Total)
 	if len(e.Run.Cells) > 0 {
 		t.names = 0
 	}
 	for _, c := range e.Run.Cells {
 		t.names = min(max(t.names, utf8.RuneCountInString(roundName(c, c.Round))), mostNames)
 	}
+	if t.opts.Verbose {
+		t.facts(b, e)
+		b.WriteString("\n")
+	}
+}
+
+func (t *Terminal) facts(b *strings.Builder, e Event) {
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab "+clean(e.Run.Lab)))
+	for _, f := range facts(e.Run) {
+		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
+	}
+	fmt.Fprintf(b, "  %-10s %d\n", "cells", e.Total)
 }
 
 // fact is something to know about a run.
@@ -134,6 +162,7 @@ func facts(run *checker.Run) []fact {
 	return slices.DeleteFunc(all, func(f fact) bool { return f.value == "" })
 }
 
+// cell is a cell in full.
 func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 	s := statusOf(c)
 	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
@@ -141,12 +170,10 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 		fmt.Fprintf(b, "         %s\n", stormWords(*c.Storm))
 	}
 	for _, stall := range c.Stalls {
-		fmt.Fprintf(b, "         - begun anew at half the pace: %s\n", clean(stall))
+		fmt.Fprintf(b, "         - retried at half speed: %s\n", clean(stall))
 	}
-	if t.opts.Verbose {
-		t.data(b, c)
-		t.whys(b, c)
-	}
+	t.data(b, c)
+	t.whys(b, c)
 }
 
 // data tells what became of the data that was worked on.
@@ -170,27 +197,52 @@ func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
 }
 
 func (t *Terminal) end(b *strings.Builder, e Event) {
+	if t.opts.Tour != nil && e.Run.Finished && !t.opts.Verbose {
+		t.tour(b, e.Run)
+		return
+	}
 	m := newMatrix(e.Run.Cells)
-	b.WriteString("\n")
-	if !e.Run.Finished {
-		fmt.Fprintf(b, "%s\n\n", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s. What is known so far:",
-			len(e.Run.Cells), plural(e.Total, "cell", "cells"))))
+	cells := e.Run.Cells
+	switch {
+	case t.opts.Verbose:
+		b.WriteString("\n")
+		t.matrix(b, m)
+	case len(cells) == 0:
+	case len(cells) <= fewCells:
+		for _, c := range cells {
+			t.cell(b, c)
+		}
+		b.WriteString("\n")
+	case len(cells) <= matrixCells && e.Run.Finished:
+		t.matrix(b, m)
 	}
-	if len(e.Run.Cells) > 0 {
-		b.WriteString(strings.TrimRight(grid{m: m, paint: t.paint, width: t.opts.Width}.String(), "\n"))
-		b.WriteString("\n\n")
-	}
-	t.list(b, "Surprises", m.withStatus(statusSurprise))
-	t.list(b, "Failures of the lab or a server", m.withStatus(statusFailed))
-	t.list(b, "Unknown", m.withStatus(statusUnknown))
-	t.storms(b, e.Run.Cells)
+	t.storms(b, cells)
 	t.rounds(b, m.differing())
-	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(e.Run.Cells).String()))
+	if t.opts.Verbose || len(cells) > fewCells {
+		t.list(b, "Unknown", e.Run, m.withStatus(statusUnknown))
+		t.list(b, "Surprises", e.Run, m.withStatus(statusSurprise))
+		t.list(b, "Failures of the lab or a server", e.Run, m.withStatus(statusFailed))
+	}
+	if !e.Run.Finished {
+		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", len(cells), plural(e.Total, "cell", "cells"))))
+	}
+	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(cells).String()+" in "+duration(t.took())))
 	t.next(b, e.Run, m)
 }
 
-// list shows the cells that need attention, one a line.
-func (t *Terminal) list(b *strings.Builder, title string, groups []group) {
+// took is how long the run took, as exactly as anybody wants to know.
+func (t *Terminal) took() time.Duration { return t.progress.since().Round(100 * time.Millisecond) }
+
+// matrix shows every cell as a field of a table.
+func (t *Terminal) matrix(b *strings.Builder, m matrix) {
+	if len(m.groups) > 0 {
+		b.WriteString(strings.TrimRight(grid{m: m, paint: t.paint, width: t.opts.Width}.String(), "\n"))
+		b.WriteString("\n\n")
+	}
+}
+
+// list shows the cells that need attention, each with the command that explains it.
+func (t *Terminal) list(b *strings.Builder, title string, run *checker.Run, groups []group) {
 	if len(groups) == 0 {
 		return
 	}
@@ -202,6 +254,9 @@ func (t *Terminal) list(b *strings.Builder, title string, groups []group) {
 		}
 		c := g.worst()
 		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), t.names), outcomeBeside(c))
+		if run.Dir != "" && statusOf(c) != statusFailed {
+			fmt.Fprintf(b, "     %s\n", t.paint.dim(explainCommand(t.opts.Prefix, run, c)))
+		}
 	}
 	b.WriteString("\n")
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -214,12 +215,6 @@ func (b *timelineBuilder) exit(client string, i int) {
 	}
 }
 
-// lasting says whether a fault that was injected lasts until it is taken back; the others are over at once.
-func lasting(name string) bool { return name != "clock-jump" && name != "restart" }
-
-// isHeldUp says whether a fault is a breakpoint's: it comes without an injection, and ends when the operation goes on.
-func isHeldUp(name string) bool { return name == "hold" || name == "hold-reply" }
-
 func (b *timelineBuilder) fault(i int) {
 	f := faultOf(b.t.events[i])
 	if f == nil {
@@ -227,13 +222,15 @@ func (b *timelineBuilder) fault(i int) {
 	}
 	key := faultKey{f.Name, b.t.laneOf(b.t.events[i])}
 	_, on := b.faults[key]
+	kind := faults.Kind(f.Name)
+	lasts := !kind.OnServer() // what a crash has ended stays so; a server goes on
 	switch {
 	case f.Phase == history.PhaseRecover && on:
 		b.endFault(key, i)
-	case f.Phase == history.PhaseInject && !on && lasting(f.Name),
-		f.Phase == history.PhaseEffective && !on && isHeldUp(f.Name):
+	case f.Phase == history.PhaseInject && !on && lasts,
+		f.Phase == history.PhaseEffective && !on && kind.Holds():
 		b.faults[key] = i
-	case f.Phase == history.PhaseEffective && !lasting(f.Name):
+	case f.Phase == history.PhaseEffective && !lasts:
 		b.serverFault(i, f)
 	}
 }
@@ -242,7 +239,7 @@ func (b *timelineBuilder) endFault(key faultKey, i int) {
 	s := span{Lane: key.lane, From: float64(b.faults[key]), To: float64(i), Label: key.name, Open: i >= len(b.t.events)}
 	delete(b.faults, key)
 	b.t.faults = append(b.t.faults, s)
-	if f := faultOf(b.t.events[int(s.From)]); f.Phase != history.PhaseInject || f.Name == "thread-death" {
+	if f := faultOf(b.t.events[int(s.From)]); f.Phase != history.PhaseInject || faults.Kind(f.Name) == faults.ThreadDeath {
 		return // a breakpoint's, or the end of a thread: of this client alone
 	}
 	for _, client := range b.t.clients {
@@ -256,7 +253,7 @@ func (b *timelineBuilder) endFault(key faultKey, i int) {
 // endHeldUp ends what a breakpoint held up: the operation has returned, or the held request has arrived without it.
 func (b *timelineBuilder) endHeldUp(client string, i int) {
 	for _, key := range sortedKeys(b.faults, faultKey.String) {
-		if key.lane == client && isHeldUp(key.name) {
+		if key.lane == client && faults.Kind(key.name).Holds() {
 			b.endFault(key, i)
 		}
 	}
@@ -283,10 +280,10 @@ func (b *timelineBuilder) serverFault(i int, f *history.Fault) {
 		if key.server != f.Target {
 			continue
 		}
-		switch f.Name {
-		case "restart":
+		switch faults.Kind(f.Name) {
+		case faults.Restart:
 			b.endKey(key, i)
-		case "clock-jump":
+		case faults.ClockJump:
 			k := b.keys[key]
 			k.expires = 0
 			b.keys[key] = k

@@ -4,32 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
-// faultWord is the state of somebody whom a fault has hit.
+// faultWord is the state of what a fault has hit.
 func faultWord(name string) string {
-	switch name {
-	case "pause":
-		return "paused"
-	case "crash":
-		return "dead"
-	case "partition":
-		return "cut off"
-	case "refuse":
-		return "refused"
-	case "delay":
-		return "slow link"
-	case "reply-lost":
-		return "replies lost"
-	case "hold":
-		return "request held on the wire"
-	case "hold-reply":
-		return "reply held on the wire"
-	case "hold-copy":
-		return "copy held on the wire"
-	case "skew":
-		return "clock wrong"
+	if f, known := faults.Find(name); known {
+		return f.State
 	}
 	return name
 }
@@ -161,7 +143,7 @@ func faultWords(f *history.Fault) string {
 	}
 	switch f.Phase {
 	case history.PhaseEffective:
-		if isHeldUp(f.Name) {
+		if faults.Kind(f.Name).Holds() {
 			return faultWord(f.Name) + after(": ", f.What)
 		}
 		return f.Name + " in effect" + after(": ", f.What)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -17,13 +18,13 @@ type actor struct {
 	died     int
 	pending  *Step // the operation under way
 	// traps are those of the pending operation that it has not reached.
-	traps []Trap
+	traps []faults.Breakpoint
 	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
 	unseen bool
-	held   bool // a request or reply is held on the wire
-	catch  Trap // what it was held by
-	late   bool // something is held that no operation waits for: a request that was given up, or a copy
-	breaks int  // how often its process had lost its connections when the pending operation began
+	held   bool              // a request or reply is held on the wire
+	catch  faults.Breakpoint // what it was held by
+	late   bool              // something is held that no operation waits for: a request that was given up, or a copy
+	breaks int               // how often its process had lost its connections when the pending operation began
 }
 
 // host is the process of one or several actors.
@@ -209,13 +210,13 @@ func (a *actor) start(step Step) error {
 	if !a.acquired {
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
-	if a.held && len(step.Traps) > 0 {
+	if a.held && len(step.Breakpoints) > 0 {
 		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
 	}
-	if a.late && slices.ContainsFunc(step.Traps, func(t Trap) bool { return t.Do == HoldCopy }) {
+	if a.late && slices.ContainsFunc(step.Breakpoints, func(t faults.Breakpoint) bool { return t.Action == faults.ActHoldCopy }) {
 		return a.lateAlready()
 	}
-	a.pending, a.traps, a.unseen, a.breaks = &step, step.Traps, step.Async, a.host.breaks
+	a.pending, a.traps, a.unseen, a.breaks = &step, step.Breakpoints, step.Async, a.host.breaks
 	if !a.unseen {
 		a.run()
 	}
@@ -228,12 +229,12 @@ func (a *actor) run() {
 	for len(a.traps) > 0 {
 		trap := a.traps[0]
 		a.traps = a.traps[1:]
-		if trap.Do == HoldRequest || trap.Do == HoldReply {
+		if trap.Action == faults.ActHoldRequest || trap.Action == faults.ActHoldReply {
 			a.held, a.catch = true, trap
 			return
 		}
-		a.late = a.late || trap.Do == HoldCopy
-		waits = trap.Do == DropReply
+		a.late = a.late || trap.Action == faults.ActHoldCopy
+		waits = trap.Action == faults.ActDropReply
 	}
 	if !waits {
 		a.pending = nil
@@ -267,10 +268,10 @@ func (a *actor) timeOut() error {
 
 // goOnWithout: the operation goes on by itself. A request that is held may still arrive.
 func (a *actor) goOnWithout() error {
-	if a.catch.Do == HoldRequest && a.late {
+	if a.catch.Action == faults.ActHoldRequest && a.late {
 		return a.lateAlready()
 	}
-	a.late = a.late || a.catch.Do == HoldRequest
+	a.late = a.late || a.catch.Action == faults.ActHoldRequest
 	a.held = false
 	a.run()
 	return nil
@@ -306,11 +307,11 @@ func (a *actor) goOn(inBackground bool) error {
 
 // replyIsHeldToo says whether the server may carry out the request that is held without anybody noticing.
 func (a *actor) replyIsHeldToo() bool {
-	if !a.held || a.catch.Do != HoldRequest || len(a.traps) == 0 {
+	if !a.held || a.catch.Action != faults.ActHoldRequest || len(a.traps) == 0 {
 		return false
 	}
 	reply := a.catch
-	reply.Do = HoldReply
+	reply.Action = faults.ActHoldReply
 	return a.traps[0] == reply
 }
 
@@ -319,7 +320,7 @@ func (a *actor) giveUp() error {
 		return fmt.Errorf("%s has nothing under way to give up", a.name)
 	}
 	for _, trap := range a.traps {
-		a.held = a.held || trap.Do != DropReply && trap.Do != Duplicate
+		a.held = a.held || trap.Action != faults.ActDropReply && trap.Action != faults.ActDuplicate
 	}
 	if a.held && a.late {
 		return a.lateAlready()

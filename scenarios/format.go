@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/locklab/locklab/faults"
 )
 
 // Format writes the script in its canonical form. Parsed again it gives the same script, but for Path, Name, Builtin, and the Line and
@@ -74,8 +76,8 @@ func (s Step) says() string {
 	case VerbDelay, VerbServerJump, VerbOperator:
 		add("%s", s.Span)
 	case VerbCutOff:
-		if s.Side != BothWays {
-			add("%s", s.Side)
+		if s.Direction != faults.Both {
+			add("%s", s.Direction)
 		}
 	}
 	if len(s.Servers) > 0 && s.Client != "" {
@@ -87,12 +89,12 @@ func (s Step) says() string {
 	if s.Async {
 		add("in background")
 	}
-	if len(s.Traps) > 0 {
-		traps := make([]string, len(s.Traps))
-		for i, trap := range s.Traps {
-			traps[i] = trap.String()
+	if len(s.Breakpoints) > 0 {
+		breakpoints := make([]string, len(s.Breakpoints))
+		for i, trap := range s.Breakpoints {
+			breakpoints[i] = trap.String()
 		}
-		add("%s", strings.Join(traps, ", "))
+		add("%s", strings.Join(breakpoints, ", "))
 	}
 	if len(s.Want) > 0 {
 		add("=> %s", strings.Join(stringsOf(s.Want), " | "))
@@ -110,44 +112,6 @@ func (s Step) clockWords() string {
 		return "rate " + number(s.Rate)
 	}
 	return "right"
-}
-
-// String is the trap as scripts write it: "hold before first DEL".
-func (t Trap) String() string {
-	words := ""
-	for _, p := range trapPhrases() {
-		if p.do == t.Do {
-			words = p.words
-		}
-	}
-	nth := strconv.Itoa(t.Nth)
-	if t.Nth >= 1 && t.Nth <= len(ordinals()) {
-		nth = ordinals()[t.Nth-1]
-	}
-	where := ""
-	if t.Server != "" {
-		where = " on " + t.Server
-	}
-	return words + " " + nth + " " + t.What.String() + where
-}
-
-// String is the match as scripts write it: "write", "DEL".
-func (m Match) String() string {
-	if m.Kind == MatchCommand {
-		return m.Command
-	}
-	return matchWords(m.Kind)
-}
-
-// String is the side as scripts write it, empty for both.
-func (s Side) String() string {
-	switch s {
-	case Requests:
-		return "requests"
-	case Replies:
-		return "replies"
-	}
-	return ""
 }
 
 // String is the span as scripts write it: "2s", "3 leases".

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -150,7 +151,7 @@ func drawStep(t *rapid.T) string {
 		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "wait until half over", "server clock jumps "+amount,
 			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server saves", "server restarts as saved", "S1 saves => done", "S1 restarts as saved", "operator limits lock to "+amount)
 	}
-	nth := rapid.SampledFrom(ordinals()).Draw(t, "nth") + " "
+	nth := rapid.SampledFrom(faults.Ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"", ",", "in background", "within " + amount,
 		"hold before " + nth + "DEL", "hold reply of " + nth + "write", "drop reply of " + nth + "removal", "duplicate " + nth + "request",

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -45,12 +46,12 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C1 acquire, within 2s => ok|no ": {Verb: VerbOp, Op: history.OpAcquire, Within: Span{Fixed: 2 * time.Second}, Want: []Result{ResultOK, ResultNo}},
 		"C1 acquire hold before first DEL => held-up": {
 			Verb: VerbOp, Op: history.OpAcquire, Want: []Result{ResultHeldUp},
-			Traps: []Trap{{HoldRequest, 1, Match{MatchCommand, "DEL"}, ""}},
+			Breakpoints: []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchCommand, Command: "DEL"}}},
 		},
 		"C1 acquire drop reply of second removal, hold reply of ninth write duplicate third request": {
 			Verb: VerbOp, Op: history.OpAcquire,
-			Traps: []Trap{
-				{DropReply, 2, Match{Kind: MatchRemoval}, ""}, {HoldReply, 9, Match{Kind: MatchWrite}, ""}, {Duplicate, 3, Match{Kind: MatchAny}, ""},
+			Breakpoints: []faults.Breakpoint{
+				{Action: faults.ActDropReply, Nth: 2, Match: faults.Match{Kind: faults.MatchRemoval}}, {Action: faults.ActHoldReply, Nth: 9, Match: faults.Match{Kind: faults.MatchWrite}}, {Action: faults.ActDuplicate, Nth: 3, Match: faults.Match{Kind: faults.MatchAny}},
 			},
 		},
 		"C2 release":                    {Verb: VerbOp, Op: history.OpRelease},
@@ -128,8 +129,8 @@ C1  continue => done
 	assert.Equal(t, 90*time.Second, script.Lease)
 	assert.Equal(t, []string{"C1", "C2"}, script.Clients)
 	assert.Equal(t, []Need{NeedsLease, NeedsNoResend}, script.Needs)
-	assert.Equal(t, Requests, script.Steps[2].Side)
-	assert.Equal(t, Replies, script.Steps[4].Side)
+	assert.Equal(t, faults.Requests, script.Steps[2].Direction)
+	assert.Equal(t, faults.Replies, script.Steps[4].Direction)
 }
 
 func TestParseRefusesWhatIsNoText(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -76,16 +77,16 @@ type Step struct {
 	Servers []string
 	Verb    Verb
 	// Op is set where Verb is VerbOp.
-	Op     history.Op
-	Within Span   // acquire: try again for so long; release: give up when so long has passed; renew, check, work: unused
-	Async  bool   // "in background": the step ends when the request has been sent, or let go
-	Traps  []Trap // breakpoints of the operation, in the order in which they are to be reached
+	Op          history.Op
+	Within      Span                // acquire: try again for so long; release: give up when so long has passed; renew, check, work: unused
+	Async       bool                // "in background": the step ends when the request has been sent, or let go
+	Breakpoints []faults.Breakpoint // in the order in which the operation is to reach them
 	// Span is the argument of clock, delay and server clock jumps.
 	Span Span
 	// Rate is the argument of clock rate.
 	Rate float64
-	// Side is the argument of cut off.
-	Side Side
+	// Direction is the argument of cut off.
+	Direction faults.Direction
 	// Want lists the results of which one must be seen for the script to have happened at all; empty: any will do.
 	Want []Result
 }
@@ -124,16 +125,6 @@ const (
 	VerbRestart                      // server restarts empty, S2 restarts empty
 )
 
-// Side is a direction on a link.
-type Side uint8
-
-// The sides.
-const (
-	BothWays Side = iota
-	Requests
-	Replies
-)
-
 // Span is a length of time, absolute or in leases of the script.
 type Span struct {
 	Fixed  time.Duration
@@ -144,44 +135,6 @@ type Span struct {
 func (s Span) Of(lease time.Duration) time.Duration {
 	return s.Fixed + time.Duration(s.Leases*float64(lease))
 }
-
-// Trap is a breakpoint on the wire within an operation.
-type Trap struct {
-	Do   Action
-	Nth  int   // from 1
-	What Match // which requests count
-	// Server is where; empty: on any, and all are counted together.
-	Server string
-}
-
-// Action is what happens at a trap.
-type Action uint8
-
-// The actions.
-const (
-	HoldRequest Action = iota + 1 // hold before first DEL
-	HoldReply                     // hold reply of first write
-	DropReply                     // drop reply of first write
-	Duplicate                     // duplicate first removal
-	HoldCopy                      // hold copy of first removal: it is carried out now, and once more when it is let go
-)
-
-// Match says which requests that touch the lock's key (for work: the resource's key) a trap counts.
-type Match struct {
-	Kind    MatchKind
-	Command string // upper case, where Kind is MatchCommand
-}
-
-// MatchKind is the kind of a Match.
-type MatchKind uint8
-
-// The kinds of matches. A script or an EXEC counts as a write and as a removal, because it may be one.
-const (
-	MatchAny     MatchKind = iota + 1 // "request"
-	MatchWrite                        // "write"
-	MatchRemoval                      // "removal"
-	MatchCommand                      // a command's name
-)
 
 // Result is what a step came to.
 type Result string

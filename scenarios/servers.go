@@ -164,7 +164,7 @@ func (p *parser) takeServers(step *Step, r *reader) error {
 
 // trapServers checks the servers of breakpoints.
 func (p *parser) trapServers(step *Step) error {
-	for _, trap := range step.Traps {
+	for _, trap := range step.Breakpoints {
 		if trap.Server == "" {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/locklab/locklab/faults"
 )
 
 // Bounds of what a step may ask for. Spans in leases and rates of clocks are numbers between least and most.
@@ -124,7 +126,7 @@ func (s *Step) clientVerb(r *reader) error {
 	case VerbDelay:
 		s.Span, err = takeSpan(r)
 	case VerbCutOff:
-		s.Side = takeSide(r)
+		s.Direction = takeDirection(r)
 	}
 	return err
 }
@@ -140,14 +142,14 @@ func unknownVerb(r *reader) error {
 	return unknownWord("verb", word, known)
 }
 
-func takeSide(r *reader) Side {
+func takeDirection(r *reader) faults.Direction {
 	switch {
 	case r.accept("requests"):
-		return Requests
+		return faults.Requests
 	case r.accept("replies"):
-		return Replies
+		return faults.Replies
 	}
-	return BothWays
+	return faults.Both
 }
 
 // clock reads how a client's clock goes from now on: each such step sets both its offset and its rate.
@@ -223,14 +225,14 @@ func (s *Step) option(r *reader) error {
 		s.Async = true
 		return nil
 	}
-	trap, err := takeTrap(r)
+	trap, err := takeBreakpoint(r)
 	if err != nil {
 		return err
 	}
-	if len(s.Traps) == maxTraps {
+	if len(s.Breakpoints) == maxTraps {
 		return fmt.Errorf("more than %d breakpoints in one operation are too many", maxTraps)
 	}
-	s.Traps = append(s.Traps, trap)
+	s.Breakpoints = append(s.Breakpoints, trap)
 	return nil
 }
 

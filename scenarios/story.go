@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -51,7 +52,7 @@ func checkStep(step Step, lease time.Duration) error {
 	if step.Async && len(step.Want) > 0 {
 		return fmt.Errorf("an operation in the background has no result yet; expect it where it ends, as in '%s await => ok'", step.Client)
 	}
-	if step.Verb == VerbRenews && (len(step.Traps) != 1 || step.Async || !holds(step.Traps[0])) {
+	if step.Verb == VerbRenews && (len(step.Breakpoints) != 1 || step.Async || !holds(step.Breakpoints[0])) {
 		return fmt.Errorf("a renewal in the background can only be held; write '%s renews hold reply of first write'", step.Client)
 	}
 	possible := possibleResults(step)
@@ -67,7 +68,7 @@ func checkSpans(step Step, lease time.Duration) error {
 	switch {
 	case step.Within != Span{} && step.Op != history.OpAcquire && step.Op != history.OpRelease:
 		return fmt.Errorf("only an acquire tries again, and only a release is given up in time; take 'within' out")
-	case step.Within != Span{} && step.Op == history.OpRelease && (step.Async || len(step.Traps) > 0):
+	case step.Within != Span{} && step.Op == history.OpRelease && (step.Async || len(step.Breakpoints) > 0):
 		return fmt.Errorf("a release 'within' a time is waited for; take 'in background' and breakpoints out")
 	case step.Within.Of(lease) > maxWithin:
 		return fmt.Errorf("an operation may take at most %s", span(maxWithin))
@@ -83,7 +84,7 @@ func checkSpans(step Step, lease time.Duration) error {
 func possibleResults(step Step) []Result {
 	switch step.Verb {
 	case VerbOp:
-		if stops(step.Traps) {
+		if stops(step.Breakpoints) {
 			return []Result{ResultHeldUp}
 		}
 		return []Result{ResultOK, ResultNo, ResultUnknown}
@@ -104,9 +105,13 @@ func possibleResults(step Step) []Result {
 }
 
 // holds says whether a trap keeps what it catches until 'continue'.
-func holds(t Trap) bool { return t.Do == HoldRequest || t.Do == HoldReply }
+func holds(t faults.Breakpoint) bool {
+	return t.Action == faults.ActHoldRequest || t.Action == faults.ActHoldReply
+}
 
 // stops says whether an operation with these traps cannot simply run to its end.
-func stops(traps []Trap) bool {
-	return slices.ContainsFunc(traps, func(t Trap) bool { return t.Do != Duplicate && t.Do != HoldCopy })
+func stops(traps []faults.Breakpoint) bool {
+	return slices.ContainsFunc(traps, func(t faults.Breakpoint) bool {
+		return t.Action != faults.ActDuplicate && t.Action != faults.ActHoldCopy
+	})
 }

@@ -82,10 +82,6 @@ func headers() []string {
 	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs", "expect"}
 }
 
-func ordinals() []string {
-	return []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
-}
-
 func needs() []string {
 	all := []Need{
 		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority,

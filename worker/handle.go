@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/worker/protocol"
@@ -44,39 +45,17 @@ func (h *handle) perform(ctx context.Context, req protocol.Request, say func(pro
 		}
 		h.env.beginAcquire()
 		held, err := acquire(ctx, h.lock, h.env, protocol.Duration(req.WithinMS), way)
-		h.env.endAcquire(func() { say(h.declare(held, err)) })
+		h.env.endAcquire(func() { say(protocol.Reply(impls.Granted(h.lock, held, err))) })
 	case protocol.Release:
-		say(settled(h.lock.Release(ctx)))
+		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpRelease)))
 	case protocol.Renew:
-		renewer, ok := h.lock.(impls.Renewer)
-		if !ok {
-			say(unsupported("this lock cannot be renewed by its user"))
-			return
-		}
-		say(h.declare(renewer.Renew(ctx)))
+		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpRenew)))
 	case protocol.Check:
-		checker, ok := h.lock.(impls.Checker)
-		if !ok {
-			say(unsupported("this lock cannot be asked whether it is held"))
-			return
-		}
-		say(settled(checker.Held(ctx)))
+		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpCheck)))
 	case protocol.Close:
 		h.shut()
 		say(done())
 	default:
 		say(unsupported(fmt.Sprintf("unknown verb %q", req.Do)))
 	}
-}
-
-// declare is the answer to an operation that began or prolonged a hold, with its validity and its fence where the lock has them.
-func (h *handle) declare(held bool, err error) protocol.Message {
-	answer := settled(held, err)
-	if limited, ok := h.lock.(impls.Limited); ok && answer.Outcome == protocol.OK {
-		answer.ValidMS = remaining(limited.Valid())
-	}
-	if fencer, ok := h.lock.(impls.Fencer); ok && answer.Outcome == protocol.OK {
-		answer.Fence = fencer.Fence()
-	}
-	return answer
 }

@@ -33,8 +33,12 @@ const patience = 15 * time.Second
 const asWorker = "LOCKLAB_TEST_AS_WORKER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		if err := worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()); err != nil {
+	if mode := os.Getenv(asWorker); mode != "" {
+		specs := impls.All()
+		if mode == leaking {
+			specs = []impls.Spec{leakingSpec()}
+		}
+		if err := worker.Run(context.Background(), os.Stdin, os.Stdout, specs); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -144,14 +148,20 @@ func inProcess(t *testing.T) *client {
 	return c
 }
 
-// ownProcess starts a worker as a process of its own; or, if a command is given, that.
+// ownProcess starts a worker as a process of its own, or the command if there is one.
 func ownProcess(t *testing.T, command ...string) *client {
+	t.Helper()
+	return processAs(t, "1", command...)
+}
+
+// processAs is ownProcess with a mode that TestMain understands.
+func processAs(t *testing.T, mode string, command ...string) *client {
 	t.Helper()
 	if len(command) == 0 {
 		command = []string{os.Args[0]}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), asWorker+"=1")
+	cmd.Env = append(os.Environ(), asWorker+"="+mode)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()

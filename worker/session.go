@@ -123,7 +123,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	answer.Hello = &protocol.Hello{
 		Version:   protocol.Version,
 		Name:      name(),
-		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect},
+		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Reset},
 		Workloads: work.Workloads(),
 		Separate:  true,
 	}
@@ -232,7 +232,7 @@ func (s *session) work(req protocol.Request) {
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
 			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock, Item: req.Item}
-			say(worked(task.Under(h.lock).Do(ctx, history.Workload(req.Workload))))
+			say(protocol.Reply(task.Under(h.lock).Do(ctx, history.Workload(req.Workload))))
 		})
 	}
 }
@@ -271,7 +271,7 @@ func (s *session) start(h *handle, req protocol.Request, run func(context.Contex
 		case <-before:
 			run(ctx, say)
 		case <-ctx.Done():
-			say(failed(ctx.Err()))
+			say(protocol.Reply(impls.Settled(false, ctx.Err())))
 			<-before
 		}
 	})

@@ -162,6 +162,50 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestReset(t *testing.T) {
+	addr := startMini(t)
+	c := ownProcess(t)
+	c.begin(addr)
+	c.open("watchdog", long)
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	require.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(time.Hour)}).Outcome)
+	reset := c.ask(protocol.Request{Do: protocol.Reset})
+	require.Equal(t, protocol.OK, reset.Outcome, reset.Error)
+	assert.EqualValues(t, 1, direct(t, addr).Exists(t.Context(), "lock").Val(), "a reset releases nothing")
+
+	answer := c.ask(protocol.Request{Do: protocol.Acquire, Handle: "h"})
+	assert.Contains(t, answer.Error, "init comes first", "the handle is forgotten")
+	assert.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Reset}).Outcome, "also before init")
+	c.begin(addr)
+	c.open("watchdog", long)
+	assert.Equal(t, protocol.No, c.do(protocol.Acquire), "the lock is still the client's before the reset")
+}
+
+// leaking makes TestMain's client use leakingSpec.
+const leaking = "leaking"
+
+// leakingSpec is a lock that leaves a goroutine behind.
+func leakingSpec() impls.Spec {
+	spec, _ := impls.Find("setpx-lua")
+	newLock := spec.New
+	spec.New = func(env impls.Env, opts impls.Options) impls.Lock {
+		go func() { select {} }()
+		return newLock(env, opts)
+	}
+	return spec
+}
+
+// TestResetIsChecked: a lock that leaves a goroutine behind could disturb the next cell. The client runs in a process of
+// its own, where no goroutine of another test is counted.
+func TestResetIsChecked(t *testing.T) {
+	c := processAs(t, leaking)
+	c.begin(startMini(t))
+	c.open("setpx-lua", long)
+	answer := c.ask(protocol.Request{Do: protocol.Reset})
+	assert.Equal(t, protocol.No, answer.Outcome)
+	assert.Contains(t, answer.Error, "1 more than before")
+}
+
 func TestExitAnswersEverything(t *testing.T) {
 	gate := newGate(t, startMini(t))
 	c := opened(t, gate.addr, "setpx-lua", long)

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
+	"time"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
@@ -23,9 +25,10 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.S
 	defer cancel(nil)
 	out := &output{encoder: json.NewEncoder(stdout), failed: cancel}
 	session := newSession(ctx, out, specs)
-	defer session.end()
+	defer func() { session.end() }()
 
 	requests := make(chan protocol.Request)
+	idle := runtime.NumGoroutine() + 1 // with the reader
 	read := make(chan error, 1)
 	go func() {
 		defer close(requests)
@@ -39,12 +42,18 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.S
 			if !ok {
 				return <-read
 			}
-			if req.Do == protocol.Exit {
+			switch req.Do {
+			case protocol.Exit:
 				session.end()
 				out.answer(req.ID, done())
 				return nil
+			case protocol.Reset:
+				session.end()
+				out.answer(req.ID, asNew(idle))
+				session = newSession(ctx, out, specs)
+			default:
+				session.serve(req)
 			}
-			session.serve(req)
 		}
 	}
 }
@@ -68,4 +77,17 @@ func readRequests(ctx context.Context, stdin io.Reader, requests chan<- protocol
 		return fmt.Errorf("reading requests: %w", err)
 	}
 	return nil
+}
+
+// settleTime is how long goroutines that have been told to end may take.
+const settleTime = 200 * time.Millisecond
+
+// asNew says whether a process that has ended a session runs no more goroutines than before its first.
+func asNew(idle int) protocol.Message {
+	for deadline := time.Now().Add(settleTime); runtime.NumGoroutine() > idle; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return refused(fmt.Sprintf("%d goroutines are left, %d more than before", runtime.NumGoroutine(), runtime.NumGoroutine()-idle))
+		}
+	}
+	return done()
 }

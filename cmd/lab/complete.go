@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -45,8 +46,8 @@ func completeLocks(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 
 func completeWorlds(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{
-		cobra.CompletionWithDesc(worldLive, "processes, sockets, Redis"),
-		cobra.CompletionWithDesc(worldSim, "the model, in virtual time"),
+		cobra.CompletionWithDesc(lab.Live, "processes, sockets, Redis"),
+		cobra.CompletionWithDesc(lab.Sim, "the model, in virtual time"),
 	}, cobra.ShellCompDirectiveNoFileComp
 }
 

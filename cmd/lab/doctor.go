@@ -16,6 +16,7 @@ import (
 
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/lab"
 )
 
 func newDoctor() *cobra.Command {
@@ -44,7 +45,7 @@ type finding struct {
 
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
-	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), python(ctx)}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
-// The exit codes. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
+// The exit codes; the first five are the outcomes of the library. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
 const (
-	codeExpected = 0  // everything came out as expected
-	codeSurprise = 1  // a lock broke that should hold, held where it should break, or an n/a that nobody expected
-	codeUnknown  = 2  // a cell could not be decided, or was not reached
-	codeFailed   = 3  // the lab, its checker or a server failed
-	codeNothing  = 4  // nothing ran, or every cell was n/a
+	codeExpected = int(lab.Expected)
+	codeSurprise = int(lab.Surprise)
+	codeUnknown  = int(lab.Unknown)
+	codeFailed   = int(lab.Failed)
+	codeNothing  = int(lab.Nothing)
 	codeUsage    = 64 // usage, a bad script, or an unreadable history
 	codeSignal   = 128
 )
@@ -26,7 +26,17 @@ const (
 // outcome is an exit code that needs no words: what there is to say has been said.
 type outcome struct{ code int }
 
-func (o *outcome) Error() string { return fmt.Sprintf("exit code %d", o.code) }
+func (e *outcome) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// exitWith turns a code into what a command returns.
+func exitWith(code int) error {
+	if code == codeExpected {
+		return nil
+	}
+	return &outcome{code}
+}
+
+func worse(a, b int) int { return int(lab.Worse(lab.Outcome(a), lab.Outcome(b))) }
 
 // nothingError says that there was nothing to run.
 type nothingError struct{ what string }
@@ -56,6 +66,8 @@ func exitCode(ctx context.Context, err error) int {
 		done    *outcome
 		usage   *usageError
 		nothing *nothingError
+		noDir   *lab.DirError
+		noRun   *lab.NoRunError
 		scripts scenarios.Errors
 	)
 	switch {
@@ -63,7 +75,7 @@ func exitCode(ctx context.Context, err error) int {
 		return signal.code()
 	case errors.As(err, &done):
 		return done.code
-	case errors.As(err, &usage), errors.As(err, &scripts):
+	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &scripts):
 		return codeUsage
 	case errors.As(err, &nothing):
 		return codeNothing
@@ -71,46 +83,11 @@ func exitCode(ctx context.Context, err error) int {
 	return codeFailed
 }
 
-// conclude is what a command returns for the cells that ended, of as many as were planned.
-func conclude(cells []checker.Cell, planned int) error {
-	code := codeExpected
-	applicable := false
-	for _, cell := range cells {
-		applicable = applicable || cell.Verdict.Kind != checker.NotApplicable
-		code = worse(code, codeOf(cell))
-	}
-	if len(cells) < planned {
-		code = worse(code, codeUnknown)
-	}
-	if code == codeExpected && !applicable {
+// conclude is what a command returns for a run.
+func conclude(run *checker.Run) error {
+	came := lab.OutcomeOf(run)
+	if came == lab.Nothing {
 		return &nothingError{"nothing ran: every cell is n/a"}
 	}
-	return exitWith(code)
-}
-
-// codeOf is the exit code for one cell.
-func codeOf(cell checker.Cell) int {
-	switch {
-	case cell.Failure != "" || cell.Verdict.CheckerFault:
-		return codeFailed
-	case cell.Surprise() && !cell.Known:
-		return codeSurprise
-	case cell.Verdict.Kind == checker.Undecided:
-		return codeUnknown
-	}
-	return codeExpected
-}
-
-// worse is the one of the codes of two cells that counts for both.
-func worse(a, b int) int {
-	order := []int{codeExpected, codeUnknown, codeSurprise, codeFailed}
-	return order[max(slices.Index(order, a), slices.Index(order, b))]
-}
-
-// exitWith turns a code into what a command returns.
-func exitWith(code int) error {
-	if code == codeExpected {
-		return nil
-	}
-	return &outcome{code}
+	return exitWith(int(came))
 }

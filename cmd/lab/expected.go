@@ -8,35 +8,25 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
-// surprises says which cells are surprises that are no news.
-type surprises func(checker.Cell) bool
-
 // known are the surprises of the baseline; those that are to be accepted are no news either.
-func (f *runFlags) known() (surprises, error) {
+func (f *runFlags) known() (func(checker.Cell) bool, error) {
 	switch {
 	case f.update && f.baseline != "":
 		return nil, usagef("--update accepts every surprise; take --baseline out")
 	case f.update:
 		return checker.Cell.Surprise, nil
 	case f.baseline == "":
-		return func(checker.Cell) bool { return false }, nil
+		return nil, nil
 	}
-	run, err := report.ReadRun(f.baseline)
+	known, err := lab.Baseline(f.baseline)
 	if err != nil {
 		return nil, usagef("--baseline: %v", err)
 	}
-	return func(cell checker.Cell) bool {
-		for _, old := range run.Cells {
-			if old.Lock == cell.Lock && old.Scenario == cell.Scenario && old.Surprise() && old.Verdict.Same(cell.Verdict) {
-				return true
-			}
-		}
-		return false
-	}, nil
+	return known, nil
 }
 
 // matrixPath is where the reviewed matrix lies in the sources.
@@ -62,16 +52,9 @@ func (f *runFlags) matrix(scripts []*scenarios.Script) (*scenarios.Matrix, error
 	return scenarios.ParseExpected(matrixPath(), src)
 }
 
-// accept writes what was seen into the reviewed matrix. Cells that could not be decided keep what they had.
+// accept writes what was seen into the reviewed matrix.
 func accept(stderr io.Writer, matrix *scenarios.Matrix, cells []checker.Cell) error {
-	changed := 0
-	for _, cell := range cells {
-		_, listed := matrix.Lookup(cell.Scenario, cell.Lock)
-		if cell.Surprise() || !listed {
-			matrix.Set(cell.Scenario, cell.Lock, cell.Verdict)
-			changed++
-		}
-	}
+	changed := lab.Accept(matrix, cells)
 	var text strings.Builder
 	if err := matrix.Write(&text); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 )
 
@@ -30,16 +30,15 @@ the server, and what that did to the lock.`,
 			if err != nil {
 				return err
 			}
-			file, err := history.ReadFile(historyPath(run.Dir, cell))
+			cell, events, err := lab.ReadCell(run, cell)
 			if errors.Is(err, fs.ErrNotExist) {
 				return usagef("%s/%s was not begun in this run: %v", cell.Lock, cell.Scenario, err)
 			}
 			if err != nil {
-				return usagef("%v", err)
+				return err
 			}
-			cell = judged(cell, file.Events)
 			opts := terminalOptions(cmd)
-			return report.Explain(cmd.OutOrStdout(), cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
+			return report.Explain(cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
 		},
 	}
 }

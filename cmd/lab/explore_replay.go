@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/replay"
 	"github.com/locklab/locklab/sim/explore"
 )
@@ -115,30 +114,11 @@ func (h *hunt) search(ctx context.Context, line explore.Line) {
 
 // play writes races as scripts and plays them. It says of each whether it showed live what the model had shown.
 func (f *exploreFlags) play(cmd *cobra.Command, races []replay.Race) (code int, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return codeFailed, err
-	}
-	dir, err := os.MkdirTemp("", "locklab-replay-")
-	if err != nil {
-		return codeFailed, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	world, err := live.Open(cmd.Context(), live.Config{Dir: dir, Guard: []string{self, "guard"}, Server: f.server, CellTimeout: time.Minute})
-	if err != nil {
-		return codeFailed, err
-	}
-	defer func() { err = errors.Join(err, world.Close()) }()
-
-	nothing, err := scenarios.ParseExpected("", nil) // what is expected, the scripts say
-	if err != nil {
-		return codeFailed, err
-	}
 	stage := &stage{
 		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), server: f.server, count: f.count, byName: map[string]*playing{},
 		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
 	}
-	var cases []cells.Case
+	var cases []lab.Case
 	for _, race := range races {
 		script, err := race.Parsed()
 		if err != nil {
@@ -148,13 +128,15 @@ func (f *exploreFlags) play(cmd *cobra.Command, races []replay.Race) (code int, 
 		}
 		script.Name = race.Name()
 		stage.add(script.Name, race)
-		subject := cells.SubjectOf(race.Lock, []string{self, "worker"})
-		cases = append(cases, cells.Plan([]*scenarios.Script{script}, []cells.Subject{subject}, f.count, cells.Expect(nothing, impls.All()))...)
+		cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{play.SubjectOf(race.Lock)}, f.count, lab.Expect(nil))...)
 	}
-	_, err = cells.RunAll(cmd.Context(), cases, cells.Order{Parallel: replaysAtATime * runtime.NumCPU()}, stage, world.Run)
+	_, err = lab.Run(cmd.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{Server: f.server}, Parallel: replaysAtATime * runtime.NumCPU(), Sink: stage,
+	}})
 	stage.meter.Clear()
-	if err != nil {
+	interrupted := context.Cause(cmd.Context()) != nil
+	if err != nil && !interrupted {
 		return codeFailed, err
 	}
-	return worse(code, stage.close(context.Cause(cmd.Context()) != nil)), nil
+	return worse(code, stage.close(interrupted)), nil
 }

@@ -10,57 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 )
-
-func cell(kind checker.Kind) checker.Cell {
-	return checker.Cell{
-		Verdict:  checker.Verdict{Kind: kind},
-		Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByMatrix},
-	}
-}
-
-func TestConclude(t *testing.T) {
-	safe, broken, unknown, skipped := cell(checker.Safe), cell(checker.Broken), cell(checker.Undecided), cell(checker.NotApplicable)
-	failed, atOdds := cell(checker.Undecided), cell(checker.Undecided)
-	failed.Failure, atOdds.Verdict.CheckerFault = "the server is gone", true
-	known := broken
-	known.Known = true
-	expectedSkip := skipped
-	expectedSkip.Expected.Verdict = skipped.Verdict
-	for name, test := range map[string]struct {
-		cells []checker.Cell
-		left  int // cells that did not end
-		want  int
-	}{
-		"as expected":                       {[]checker.Cell{safe, safe}, 0, codeExpected},
-		"unknown":                           {[]checker.Cell{safe, unknown, safe}, 0, codeUnknown},
-		"surprise before unknown":           {[]checker.Cell{broken, unknown}, 0, codeSurprise},
-		"surprise after unknown":            {[]checker.Cell{unknown, broken}, 0, codeSurprise},
-		"known surprise":                    {[]checker.Cell{known, safe}, 0, codeExpected},
-		"known surprise and unknown":        {[]checker.Cell{known, unknown}, 0, codeUnknown},
-		"failure is worse than either":      {[]checker.Cell{failed, broken, unknown}, 0, codeFailed},
-		"checker at fault":                  {[]checker.Cell{known, atOdds}, 0, codeFailed},
-		"not all have ended":                {[]checker.Cell{safe, known}, 1, codeUnknown},
-		"a surprise ended it":               {[]checker.Cell{safe, broken}, 1, codeSurprise},
-		"none has ended":                    {nil, 1, codeUnknown},
-		"n/a only":                          {[]checker.Cell{expectedSkip, expectedSkip}, 0, codeNothing},
-		"n/a only, not all have ended":      {[]checker.Cell{expectedSkip}, 1, codeUnknown},
-		"n/a, and one that is not":          {[]checker.Cell{expectedSkip, safe}, 0, codeExpected},
-		"n/a that nobody expected":          {[]checker.Cell{skipped}, 0, codeSurprise},
-		"n/a only, of which one is a known": {[]checker.Cell{expectedSkip, {Verdict: skipped.Verdict, Expected: safe.Expected, Known: true}}, 0, codeNothing},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := codeExpected
-			if err := conclude(test.cells, len(test.cells)+test.left); err != nil {
-				got = exitCode(t.Context(), err)
-			}
-			assert.Equal(t, test.want, got)
-		})
-	}
-}
 
 func TestExitCode(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
@@ -86,11 +39,12 @@ func TestExitCode(t *testing.T) {
 // The parts of a run have every cell in exactly one of them.
 func TestShards(t *testing.T) {
 	names := func(shard string) []string {
-		f := &runFlags{count: 2, parallel: 1, timeout: 1, server: live.Embedded, shard: shard, workload: "counter"}
-		p, err := f.plan(nil)
+		f := &runFlags{count: 2, shard: shard, workload: "counter"}
+		f.Setting = lab.Setting{Timeout: 1, Server: live.Embedded}
+		p, _, err := f.plan(nil)
 		require.NoError(t, err)
 		var names []string
-		for _, c := range p.cases {
+		for _, c := range p.Cases {
 			names = append(names, fmt.Sprintf("%s/%s/%d", c.Subject.Name, c.Script.Name, c.Round))
 		}
 		return names
@@ -142,7 +96,7 @@ func TestServerValues(t *testing.T) {
 		live.Embedded: true, live.RedisServer: true, "127.0.0.1:6379": true, "[::1]:6379": true, "redis:6379": true,
 		"": false, "embeded": false, ":6379": false, "redis:99999": false,
 	} {
-		f := &runFlags{server: value}
+		f := &settingFlags{Setting: lab.Setting{Server: value}}
 		assert.Equal(t, good, f.checkServer() == nil, value)
 	}
 }

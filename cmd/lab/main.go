@@ -12,10 +12,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	lab.Serve(impls.All()...)
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

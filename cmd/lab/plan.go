@@ -2,64 +2,66 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // maxCells is how many cells a run may have; all of them are kept in memory.
 const maxCells = 100_000
 
-// plan is what a run is going to do.
-type plan struct {
-	cases  []cells.Case
-	matrix *scenarios.Matrix
-	known  surprises
-}
-
 // plan turns flags and arguments into cells, and finds every mistake in them before anything is started.
-func (f *runFlags) plan(args []string) (*plan, error) {
+func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix, err error) {
+	if f.all && len(args) > 0 {
+		return plan, nil, usagef("--all is every scenario; take %s out, or --all", strings.Join(args, " "))
+	}
 	scripts, err := selectScripts(args)
 	if err != nil {
-		return nil, err
+		return plan, nil, err
 	}
 	if scripts, err = f.work(scripts); err != nil {
-		return nil, err
+		return plan, nil, err
 	}
 	subjects, err := f.subjects()
 	if err != nil {
-		return nil, err
+		return plan, nil, err
 	}
 	if err := f.checkValues(); err != nil {
-		return nil, err
+		return plan, nil, err
 	}
 	if f.count > maxCells/(len(scripts)*len(subjects)) {
-		return nil, usagef("--count %d makes more than %d cells, which are too many for one run", f.count, maxCells)
+		return plan, nil, usagef("--count %d makes more than %d cells, which are too many for one run", f.count, maxCells)
 	}
-	p := &plan{}
-	if p.known, err = f.known(); err != nil {
-		return nil, err
+	if matrix, err = f.matrix(scripts); err != nil {
+		return plan, nil, err
 	}
-	if p.matrix, err = f.matrix(scripts); err != nil {
-		return nil, err
-	}
-	all, err := f.cases(scripts, subjects, p.matrix)
+	all, err := f.cases(scripts, subjects, matrix)
 	if err != nil {
-		return nil, err
+		return plan, nil, err
 	}
-	p.cases, err = f.part(all)
-	if err != nil {
-		return nil, err
+	if plan.Cases, err = f.part(all); err != nil {
+		return plan, nil, err
 	}
-	if len(p.cases) == 0 {
-		return nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
+	if len(plan.Cases) == 0 {
+		return plan, nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
 	}
-	return p, nil
+	return plan, matrix, nil
+}
+
+// checkValues finds what is wrong with the values of flags by themselves.
+func (f *runFlags) checkValues() error {
+	if f.count < 1 {
+		return usagef("--count must be at least 1, not %d", f.count)
+	}
+	if err := f.outFlags.check(); err != nil {
+		return err
+	}
+	return f.settingFlags.check()
 }
 
 // workloadNamed is the workload of --workload.
@@ -88,9 +90,9 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 }
 
 // cases are all scripts with all subjects. Where nobody chose a lock, the variants that the matrix has in a scenario come along.
-func (f *runFlags) cases(scripts []*scenarios.Script, subjects []cells.Subject, matrix *scenarios.Matrix) ([]cells.Case, error) {
-	expect := cells.Expect(matrix, impls.All())
-	var cases []cells.Case
+func (f *runFlags) cases(scripts []*scenarios.Script, subjects []play.Subject, matrix *scenarios.Matrix) ([]lab.Case, error) {
+	expect := lab.Expect(matrix)
+	var cases []lab.Case
 	for _, script := range scripts {
 		with := subjects
 		if len(f.locks) == 0 && f.client == "" && script.Builtin {
@@ -100,7 +102,7 @@ func (f *runFlags) cases(scripts []*scenarios.Script, subjects []cells.Subject, 
 			}
 			with = slices.Concat(subjects, variants)
 		}
-		cases = append(cases, cells.Plan([]*scenarios.Script{script}, with, f.count, expect)...)
+		cases = append(cases, lab.Cases([]*scenarios.Script{script}, with, f.count, expect)...)
 	}
 	return cases, nil
 }
@@ -140,7 +142,7 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 }
 
 // subjects are the locks to be tested, or the client of --client.
-func (f *runFlags) subjects() ([]cells.Subject, error) {
+func (f *runFlags) subjects() ([]play.Subject, error) {
 	names := f.locks
 	if len(names) == 0 {
 		names = lockNames()
@@ -153,12 +155,8 @@ func (f *runFlags) subjects() ([]cells.Subject, error) {
 }
 
 // subjectsOf are the locks of those names.
-func subjectsOf(names []string) ([]cells.Subject, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	var subjects []cells.Subject
+func subjectsOf(names []string) ([]play.Subject, error) {
+	var subjects []play.Subject
 	for i, name := range names {
 		spec, ok := impls.Find(name)
 		if !ok {
@@ -167,28 +165,31 @@ func subjectsOf(names []string) ([]cells.Subject, error) {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--lock names %s twice; to run it more often, use --count", name)
 		}
-		subjects = append(subjects, cells.SubjectOf(spec, []string{self, "worker"}))
+		subjects = append(subjects, play.SubjectOf(spec))
 	}
 	return subjects, nil
 }
 
 // foreign is the subject of --client.
-func (f *runFlags) foreign() ([]cells.Subject, error) {
+func (f *runFlags) foreign() ([]play.Subject, error) {
 	if len(f.locks) > 1 {
 		return nil, usagef("--client is one lock; --lock names the one whose expectations apply, not %d", len(f.locks))
 	}
 	if strings.TrimSpace(f.client) == "" {
 		return nil, usagef("--client needs a command, for example 'python3 mylock.py'")
 	}
-	name := "client"
+	subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", f.client}}
 	if len(f.locks) == 1 {
-		name = f.locks[0]
+		subject.Name = f.locks[0]
+		if spec, ok := impls.Find(subject.Name); ok {
+			subject.Spec = &spec
+		}
 	}
-	return []cells.Subject{{Name: name, Argv: []string{"/bin/sh", "-c", f.client}}}, nil
+	return []play.Subject{subject}, nil
 }
 
 // part is the shard of the cases that --shard asks for.
-func (f *runFlags) part(cases []cells.Case) ([]cells.Case, error) {
+func (f *runFlags) part(cases []lab.Case) ([]lab.Case, error) {
 	if f.shard == "" {
 		return cases, nil
 	}
@@ -197,7 +198,7 @@ func (f *runFlags) part(cases []cells.Case) ([]cells.Case, error) {
 	if count, _ := fmt.Sscanf(f.shard, "%d/%d%s", &i, &n, &rest); count != 2 || i < 1 || i > n {
 		return nil, usagef("--shard is i/n with i from 1 to n, for example 1/4, not %q", f.shard)
 	}
-	return cells.Shard(cases, i, n), nil
+	return lab.Shard(cases, i, n), nil
 }
 
 func scenarioNames(scripts []*scenarios.Script) []string {

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 )
 
 // The groups of commands in the help.
@@ -39,7 +39,7 @@ Exit codes:
   lab run pause-past-lease --lock setpx-lua -v
   # the script, and what is expected of each lock
   lab show pause-past-lease`,
-		Version:       version(),
+		Version:       lab.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSubcommand,
@@ -57,7 +57,6 @@ Exit codes:
 	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newExplain(), newCheck())
 	add(root, groupLook, newShow(), newList())
 	add(root, groupTools, newDoctor(), newWorker())
-	root.AddCommand(newGuard())
 	strict(root)
 	return root
 }
@@ -92,12 +91,3 @@ func strict(root *cobra.Command) {
 }
 
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-
-// version is that of the module, as far as the build knows it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}

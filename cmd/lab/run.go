@@ -1,44 +1,81 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
 )
 
 // runFlags are the flags of lab run as given.
 type runFlags struct {
-	locks     []string
-	client    string
-	world     string
-	workload  string
-	wait      string
-	server    string
-	toxiproxy string
-	listen    string
-	advertise string
-	out       string
-	junit     string
-	baseline  string
-	shard     string
-	parallel  int
-	count     int
-	seed      int64
-	timeout   time.Duration
-	json      bool
-	verbose   bool
-	failFast  bool
-	update    bool
-	questions bool
+	settingFlags
+	shownFlags
+	outFlags
+	locks    []string
+	client   string
+	workload string
+	shard    string
+	baseline string
+	parallel int
+	count    int
+	seed     int64
+	failFast bool
+	update   bool
+	all      bool
+}
+
+// outFlags say where results go.
+type outFlags struct {
+	out, junit string
+	keep       int
+}
+
+func (f *outFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.out, "out", "", "`DIR` for the results (default runs/<time>-<id>)")
+	flags.IntVar(&f.keep, "keep", 20, "keep the `N` newest runs below runs, and remove the others; 0: keep all")
+	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
+}
+
+func (f *outFlags) check() error {
+	if f.keep < 0 {
+		return usagef("--keep must be at least 0, not %d", f.keep)
+	}
+	return nil
+}
+
+// results says what is kept of a run.
+func (f *outFlags) results() lab.Results {
+	if f.out != "" {
+		return lab.Results{Dir: f.out}
+	}
+	return lab.Results{Dir: filepath.Join("runs", lab.NewID()), Latest: true, Most: f.keep}
+}
+
+// sink adds the JUnit report that was asked for to a screen.
+func (f *outFlags) sink(screen report.Sink) (report.Sink, error) {
+	if f.junit == "" {
+		return screen, nil
+	}
+	file, err := os.OpenFile(f.junit, os.O_CREATE|os.O_WRONLY, 0o644) // an old report stays until there is a new one
+	if err != nil {
+		return nil, usagef("--junit: %v", plainly(err))
+	}
+	return report.Tee(screen, report.AtEnd(func(run *checker.Run) error {
+		return errors.Join(file.Truncate(0), report.JUnit(file, run), file.Close())
+	})), nil
 }
 
 func newRun() *cobra.Command {
@@ -46,8 +83,10 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO | FILE.lab]...",
 		Short: "Run locks through scenarios, with real faults, and say what broke",
-		Long: `Run plays every scenario (or the ones named, or your own scripts) with every
-lock (or those of --lock), and compares the verdict with what is expected.
+		Long: `Run plays the scenarios named, or your own scripts, with every lock (or those of
+--lock), and compares the verdicts with what is expected. Without a scenario and
+a lock it is a tour of a few seconds; --all is the whole suite.
+
 Without --server it needs nothing but itself: an embedded Redis, an embedded
 toxiproxy, and a process of its own for each client.
 
@@ -57,27 +96,23 @@ takes seconds, and comes out the same every time.
 
 The results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run
-  lab run pause-past-lease --lock setpx-lua -v
-  lab run --world sim
-  lab run --server redis-server --parallel 8
-  lab run --server 127.0.0.1:6379 --toxiproxy http://127.0.0.1:8474
+  lab run pause-past-lease --lock setpx-lua
+  lab run --all
+  lab run --all --world sim
+  lab run --all --server redis-server --parallel 8
+  lab run --all --server 127.0.0.1:6379 --toxiproxy http://127.0.0.1:8474
   lab run --client 'python3 mylock.py'
-  lab run --workload stock --lock getset,setpx-lua
-  lab run --wait yield-sleep:600ms,200ms
+  lab run --all --workload stock --lock getset,setpx-lua
+  lab run --all --wait yield-sleep:600ms,200ms
   lab run my.lab --lock getset --count 50`,
 		ValidArgsFunction: completeScenarios,
 		RunE:              flags.run,
 	}
-	groups := flags.groups()
-	for _, group := range groups {
-		cmd.Flags().AddFlagSet(group.flags)
-	}
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
+	useGroups(cmd, flags.groups())
 	completeFlag(cmd, "lock", completeLocks)
 	completeFlag(cmd, "world", completeWorlds)
 	completeFlag(cmd, "workload", completeWorkloads)
-	completeFlag(cmd, "wait", completeWaiting)
-	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	completeSetting(cmd)
 	return cmd
 }
 
@@ -87,35 +122,37 @@ type flagGroup struct {
 	flags *pflag.FlagSet
 }
 
+// useGroups gives a command its flags.
+func useGroups(cmd *cobra.Command, groups []flagGroup) {
+	for _, group := range groups {
+		cmd.Flags().AddFlagSet(group.flags)
+	}
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
+}
+
 // groups binds the flags of lab run.
 func (f *runFlags) groups() []flagGroup {
 	what, where, expected, shown := flagSet(), flagSet(), flagSet(), flagSet()
 
+	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
 	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all); with --client: the lock whose expectations apply")
 	what.StringVar(&f.client, "client", "", "`COMMAND` of a client that speaks docs/protocol.md, instead of the lab's own locks")
-	what.StringVar(&f.world, "world", worldLive, "`WORLD` is live (processes, sockets, Redis) or sim (the model: the locks' own code in virtual time)")
-	what.StringVar(&f.workload, "workload", string(history.Counter), "`NAME` of what is done under the lock, in scenarios that do not say; see lab list workloads")
-	what.StringVar(&f.wait, "wait", "", "`HOW` clients wait between the tries of an acquire, for example sleep:200ms, spin, backoff:1ms,1s,7 or wake (default: each lock's own way)")
+	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (the model: the locks' own code in virtual time)")
+	f.bindWork(what)
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times, and list the cells whose verdicts differ")
 	what.StringVar(&f.shard, "shard", "", "run the ith of n parts, given as `i/n`")
-	what.IntVar(&f.parallel, "parallel", 14*runtime.NumCPU(), "`N` cells in flight; they mostly wait")
+	what.IntVar(&f.parallel, "parallel", 0, fmt.Sprintf("`N` cells in flight (default: %d in the live world, where they mostly wait)", 14*runtime.NumCPU()))
 	what.Int64Var(&f.seed, "seed", 0, "`N` decides in which order cells are started (default: a random one)")
-	what.DurationVar(&f.timeout, "timeout", time.Minute, "a cell that takes longer than `TIME` is given up as unknown")
+	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "a cell that takes longer than `TIME` is given up as unknown")
 	what.BoolVar(&f.failFast, "fail-fast", false, "start no more cells after the first surprise or failure")
 
-	where.StringVar(&f.server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server (started by the lab), or host:port [LOCKLAB_SERVER]")
-	where.StringVar(&f.toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "`URL` of a toxiproxy to use instead of the embedded one [LOCKLAB_TOXIPROXY]")
-	where.StringVar(&f.listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "`HOST` on which the lab listens for an outside toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
-	where.StringVar(&f.advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "`HOST` by which toxiproxy reaches the lab, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
-	where.BoolVar(&f.questions, "questions", true, "ask the server for the state of the lock around each command; without, nothing can come out safe")
+	f.bindServers(where)
 
 	expected.StringVar(&f.baseline, "baseline", "", "`FILE` is the run.json of an earlier run, or its directory: surprises that it has are no news")
 	expected.BoolVar(&f.update, "update", false, "write what was seen into scenarios/expected.txt, for review")
 
-	shown.StringVar(&f.out, "out", "", "`DIR` for the results (default runs/<time>-<id>)")
-	shown.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
-	shown.BoolVar(&f.json, "json", false, "write one JSON event a line instead of text")
-	shown.BoolVarP(&f.verbose, "verbose", "v", false, "say of each cell why it was accused")
+	f.outFlags.bind(shown)
+	f.shownFlags.bind(shown)
 
 	return []flagGroup{
 		{"What to run", what},
@@ -125,17 +162,16 @@ func (f *runFlags) groups() []flagGroup {
 	}
 }
 
+// bindWork binds the flags about what clients do.
+func (f *runFlags) bindWork(flags *pflag.FlagSet) {
+	flags.StringVar(&f.workload, "workload", string(history.Counter), "`NAME` of what is done under the lock, in scenarios that do not say; see lab list workloads")
+	flags.StringVar(&f.Wait, "wait", "", "`HOW` clients wait between the tries of an acquire, for example sleep:200ms, spin, backoff:1ms,1s,7 or wake (default: each lock's own way)")
+}
+
 func flagSet() *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SortFlags = false
 	return set
-}
-
-func fromEnv(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
 }
 
 // writeUsage is the help of a command with many flags.
@@ -148,4 +184,57 @@ func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), text.String())
 	return err
+}
+
+// run carries lab run out.
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.settle(cmd); err != nil {
+		return err
+	}
+	if err := f.checkParallel(cmd); err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("seed") {
+		f.seed = rand.Int64N(1 << 31)
+	}
+	if f.tours(args) {
+		return f.tour(cmd)
+	}
+	plan, matrix, err := f.plan(args)
+	if err != nil {
+		return err
+	}
+	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
+		return err
+	}
+	run, err := lab.Run(cmd.Context(), plan)
+	if err != nil {
+		return err
+	}
+	if f.update {
+		if err := accept(cmd.ErrOrStderr(), matrix, run.Cells); err != nil {
+			return err
+		}
+	}
+	return conclude(run)
+}
+
+// checkParallel: left out, --parallel is what suits the world.
+func (f *runFlags) checkParallel(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("parallel") && f.parallel < 1 {
+		return usagef("--parallel must be at least 1, not %d", f.parallel)
+	}
+	return nil
+}
+
+// options are what lab run and lab storm have in common.
+func (f *runFlags) options(cmd *cobra.Command, screen report.Sink) (lab.Options, error) {
+	known, err := f.known()
+	if err != nil {
+		return lab.Options{}, err
+	}
+	sink, err := f.sink(screen)
+	return lab.Options{
+		Setting: f.Setting, Results: f.results(), Parallel: f.parallel, Seed: f.seed, FailFast: f.failFast, Known: known, Sink: sink, Command: os.Args[1:],
+	}, err
 }

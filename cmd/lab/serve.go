@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/worker"
 )
 
@@ -16,19 +15,6 @@ func newWorker() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return worker.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), impls.All())
-		},
-	}
-}
-
-// newGuard is the process that cleans up after a lab that was killed.
-func newGuard() *cobra.Command {
-	return &cobra.Command{
-		Use:    "guard",
-		Short:  "End what a run has started, when the run itself has ended",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return live.GuardMain(cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
 )
 
 func newShow() *cobra.Command {
@@ -78,14 +78,18 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 		}
 	}
 	fmt.Fprint(w, "\nExpected\n")
-	expect := cells.Expect(matrix, impls.All())
+	expect := lab.Expect(matrix)
 	var rows [][]string
 	names := lockNames()
 	if script.Builtin {
 		names = append(names, matrix.Variants(script.Name)...)
 	}
-	for _, name := range names {
-		rows = append(rows, []string{name, expectation(expect(script, cells.Subject{Name: name}))})
+	subjects, err := subjectsOf(names)
+	if err != nil {
+		return err
+	}
+	for _, subject := range subjects {
+		rows = append(rows, []string{subject.Name, expectation(expect(script, subject))})
 	}
 	return writeTable(w, width, "  ", rows)
 }

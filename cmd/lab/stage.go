@@ -7,7 +7,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/replay"
 )
 
@@ -36,11 +35,12 @@ func (s *stage) add(name string, race replay.Race) {
 	s.byName[name] = &playing{Race: race}
 }
 
-func (s *stage) CellStarted(cells.Case) error { return nil }
-
-func (s *stage) StormGoesOn(cells.Case, time.Duration, int64) error { return nil }
-
-func (s *stage) CellEnded(cell checker.Cell) error {
+// Handle takes in the end of a play.
+func (s *stage) Handle(e report.Event) error {
+	if e.Kind != report.CellEnd {
+		return nil
+	}
+	cell := *e.Cell
 	p := s.byName[cell.Scenario]
 	why, shown := p.Shown(cell)
 	p.played++

@@ -60,7 +60,7 @@ func TestStage(t *testing.T) {
 			s.add("race", replay.Race{Lock: lock, Faults: "crash", Trace: &explore.Trace{Anomalies: []checker.Name{checker.Overwrite}}})
 			for _, cell := range test.plays {
 				cell.Scenario = "race"
-				require.NoError(t, s.CellEnded(cell))
+				require.NoError(t, s.Handle(report.Event{Kind: report.CellEnd, Cell: &cell}))
 			}
 			assert.Equal(t, test.code, s.close(test.interrupted))
 			assert.Equal(t, test.out, out.String())

@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/cells"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -47,23 +45,17 @@ follow.`,
 		Args: noArgs,
 		RunE: flags.run,
 	}
-	groups := flags.groups()
-	for _, group := range groups {
-		cmd.Flags().AddFlagSet(group.flags)
-	}
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
+	useGroups(cmd, flags.groups())
 	completeFlag(cmd, "lock", completeLocks)
 	completeFlag(cmd, "faults", completeFaults)
 	completeFlag(cmd, "workload", completeWorkloads)
-	completeFlag(cmd, "wait", completeWaiting)
-	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	completeSetting(cmd)
 	return cmd
 }
 
 // groups binds the flags of lab storm.
 func (f *stormFlags) groups() []flagGroup {
-	all := f.runFlags.groups()
-	what, where, shown := flagSet(), all[1].flags, flagSet()
+	what, where, shown := flagSet(), flagSet(), flagSet()
 
 	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all)")
 	what.IntVar(&f.clients, "clients", 5, "`N` clients, each a process")
@@ -71,18 +63,15 @@ func (f *stormFlags) groups() []flagGroup {
 	what.DurationVar(&f.length, "for", time.Minute, "the storm lasts for `TIME`; a quiet phase comes after it")
 	what.StringSliceVar(&f.faults, "faults", kindNames(), "`KINDS` of faults, or none")
 	what.Int64Var(&f.seed, "seed", 0, "`N` decides what happens when (default: a random one)")
-	for _, name := range []string{"workload", "wait"} {
-		what.AddFlag(all[0].flags.Lookup(name))
-	}
+	f.bindWork(what)
 	what.DurationVar(&f.lease, "lease", time.Second, "`TIME` of the lock's lease; faults are as long as it, or shorter, or longer")
 	what.DurationVar(&f.hold, "hold", 0, "a client keeps the lock for up to `TIME` (default: a quarter of the lease); one that renews itself sometimes longer")
 	what.IntVar(&f.count, "count", 1, "`N` storms for each lock, each with a seed of its own")
 	what.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "`N` storms at a time; on several servers, one keeps a core busy")
 
-	shown.AddFlag(all[3].flags.Lookup("out"))
-	shown.AddFlag(all[3].flags.Lookup("junit"))
-	shown.AddFlag(all[3].flags.Lookup("json"))
-	shown.AddFlag(all[3].flags.Lookup("verbose"))
+	f.bindServers(where)
+	f.outFlags.bind(shown)
+	f.shownFlags.bind(shown)
 	return []flagGroup{
 		{"What to run", what},
 		{"Where to run it", where},
@@ -117,52 +106,51 @@ const (
 
 // run carries lab storm out.
 func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
-	if !cmd.Flags().Changed("seed") {
-		f.seed = rand.Int64N(1 << 31)
+	f.World, f.NoStateProbes = lab.Live, !f.stateProbes
+	if err := f.checkParallel(cmd); err != nil {
+		return err
 	}
 	plan, err := f.plan()
 	if err != nil {
 		return err
 	}
-	f.timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*f.lease + time.Minute
-	return f.carryOut(cmd, plan)
+	if !cmd.Flags().Changed("seed") {
+		plan.Params.Seed = rand.Int64N(1 << 31)
+	}
+	f.seed = plan.Params.Seed
+	f.Timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*f.lease + time.Minute
+	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
+		return err
+	}
+	run, err := lab.Storm(cmd.Context(), plan)
+	if err != nil {
+		return err
+	}
+	return conclude(run)
 }
 
 // plan turns flags into storms, and finds every mistake in them before anything is started.
-func (f *stormFlags) plan() (*plan, error) {
+func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 	kinds, err := f.checkStorm()
 	if err != nil {
-		return nil, err
+		return plan, err
 	}
-	subjects, err := f.subjects()
-	if err != nil {
-		return nil, err
+	if plan.Subjects, err = f.subjects(); err != nil {
+		return plan, err
 	}
-	f.timeout = time.Minute // not a flag of this command
+	f.Timeout = defaultTimeout // not a flag of this command
 	if err := f.checkValues(); err != nil {
-		return nil, err
+		return plan, err
 	}
-	if f.count > maxCells/len(subjects) {
-		return nil, usagef("--count %d makes more than %d storms, which are too many for one run", f.count, maxCells)
+	if f.count > maxCells/len(plan.Subjects) {
+		return plan, usagef("--count %d makes more than %d storms, which are too many for one run", f.count, maxCells)
 	}
-	p := &plan{}
-	if p.known, err = f.known(); err != nil {
-		return nil, err
+	plan.Storms = f.count
+	plan.Params = storm.Params{
+		Seed: f.seed, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
 	}
-	work, err := f.workloadNamed()
-	if err != nil {
-		return nil, err
-	}
-	for _, subject := range subjects {
-		spec, _ := impls.Find(subject.Name)
-		for round := 1; round <= f.count; round++ {
-			weather := storm.New(storm.Params{
-				Seed: f.seed + int64(round) - 1, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
-			})
-			p.cases = append(p.cases, cells.StormCase(subject, weather, work, round, storm.CreedOf(spec).Expected()))
-		}
-	}
-	return p, nil
+	plan.Workload, err = f.workloadNamed()
+	return plan, err
 }
 
 // checkStorm finds what is wrong with the values of the flags that only a storm has.
@@ -181,7 +169,7 @@ func (f *stormFlags) checkStorm() ([]storm.Kind, error) {
 		return nil, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
 	case f.hold < 0 || f.hold > f.lease/2:
 		return nil, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
-	case f.server != live.Embedded && f.server != live.RedisServer && slices.Contains(kinds, storm.ServerRestart):
+	case !f.ownServer() && slices.Contains(kinds, storm.ServerRestart):
 		return nil, usagef("--faults: a server at an address is never restarted; take %s out", storm.ServerRestart)
 	}
 	return kinds, nil

@@ -1,35 +1,21 @@
 package commands
 
-// Match says which requests a breakpoint counts. Only requests that name a watched key count; EXEC counts if its transaction
-// named one, a script by its KEYS. EVALSHA does not count while the server does not have the script: the EVAL that follows
-// it does, so a script is one request however it is sent.
-type Match struct {
-	Kind    MatchKind
-	Command string // for MatchCommand; EVAL and EVALSHA mean either
-}
-
-// MatchKind is the kind of a Match.
-type MatchKind uint8
-
-// The kinds of matches. What is queued in a transaction neither writes nor removes; its EXEC may. Scripts and commands that
-// the lab does not know may do both.
-const (
-	MatchAny MatchKind = iota + 1
-	MatchWrite
-	MatchRemoval
-	MatchCommand
+import (
+	"github.com/locklab/locklab/faults"
 )
 
-// Counts says whether a match counts a request with such traits that names a watched key; queued: MULTI queues it.
-func (m Match) Counts(t Traits, queued bool) bool {
+// Counts says whether a breakpoint counts a request that names a watched key; queued: MULTI queues it. EXEC counts if its transaction named
+// such a key, a script by its KEYS. EVALSHA does not count while the server does not have the script: the EVAL that follows it does, so a
+// script is one request however it is sent.
+func (t Traits) Counts(m faults.Match, queued bool) bool {
 	switch m.Kind {
-	case MatchAny:
+	case faults.MatchAny:
 		return true
-	case MatchWrite:
+	case faults.MatchWrite:
 		return t.Writes && !queued
-	case MatchRemoval:
+	case faults.MatchRemoval:
 		return t.Drops && !queued
-	case MatchCommand:
+	case faults.MatchCommand:
 		return scriptName(m.Command) == scriptName(t.Name)
 	}
 	return false

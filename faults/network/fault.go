@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/locklab/locklab/faults"
 )
 
-// Fault is what can be done to a link. The package has Partition, Refuse, Delay and LoseReplies.
-type Fault interface {
-	// Name is the name of the fault in a history.
-	Name() string
-	// String describes it for people.
-	String() string
-	// BreaksConnections says whether clients lose their connections, at the latest by recovery.
-	BreaksConnections() bool
-
+// effect is how one kind of fault is caused, and taken back.
+type effect interface {
 	// inject causes the fault and returns what shows that it took effect. i.probe is nil where there is no canary.
 	inject(ctx context.Context, i *Injected) (evidence string, err error)
 	// heal takes it back and returns what shows that it had taken effect until then, and has not any more.
@@ -29,7 +24,8 @@ const noCanary = " (toxiproxy's word for it: the link has no canary)"
 // Injected is a fault that has taken effect.
 type Injected struct {
 	link     *Link
-	fault    Fault
+	fault    faults.LinkFault
+	effect   effect
 	probe    *probe
 	ping     ping // sent after the fault was injected, where the fault needs one
 	evidence string
@@ -37,19 +33,23 @@ type Injected struct {
 
 // Inject causes the fault and returns once it is seen to have taken effect. A link has one fault at a time. After an error the
 // link is of no more use, unless the error is that it has a fault already.
-func (l *Link) Inject(ctx context.Context, f Fault) (*Injected, error) {
+func (l *Link) Inject(ctx context.Context, f faults.LinkFault) (*Injected, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unusable != nil {
-		return nil, fmt.Errorf("%s on link %s: %w", f.Name(), l.name, l.unusable)
+		return nil, fmt.Errorf("%s on link %s: %w", f.Kind, l.name, l.unusable)
 	}
 	if l.injected != nil {
-		return nil, fmt.Errorf("%s on link %s: it has a fault already: %s", f.Name(), l.name, l.injected.fault)
+		return nil, fmt.Errorf("%s on link %s: it has a fault already: %s", f.Kind, l.name, l.injected.fault)
 	}
-	i := &Injected{link: l, fault: f}
+	effect, err := effectOf(f)
+	if err != nil {
+		return nil, fmt.Errorf("link %s: %w", l.name, err)
+	}
+	i := &Injected{link: l, fault: f, effect: effect}
 	if err := i.inject(ctx); err != nil {
 		l.spoil(i)
-		return nil, fmt.Errorf("%s on link %s: %w", f.Name(), l.name, err)
+		return nil, fmt.Errorf("%s on link %s: %w", f.Kind, l.name, err)
 	}
 	l.injected = i
 	return i, nil
@@ -61,7 +61,7 @@ func (i *Injected) inject(ctx context.Context) (err error) {
 			return fmt.Errorf("the link was not whole before: %w", err)
 		}
 	}
-	i.evidence, err = i.fault.inject(ctx, i)
+	i.evidence, err = i.effect.inject(ctx, i)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (l *Link) spoil(i *Injected) {
 	l.unusable = errors.New("an earlier fault failed half-way")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = i.fault.drop(ctx, l) // only some of what it drops needs to be there
+	_ = i.effect.drop(ctx, l) // only some of what it drops needs to be there
 	i.probe.close()
 }
 
@@ -84,13 +84,13 @@ func (i *Injected) Recover(ctx context.Context) (evidence string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.injected != i {
-		return "", fmt.Errorf("recover from %s on link %s: it has ended already", i.fault.Name(), l.name)
+		return "", fmt.Errorf("recover from %s on link %s: it has ended already", i.fault.Kind, l.name)
 	}
 	l.injected = nil
-	evidence, err = i.fault.heal(ctx, i)
+	evidence, err = i.effect.heal(ctx, i)
 	if err != nil {
 		l.spoil(i)
-		return "", fmt.Errorf("recover from %s on link %s: %w", i.fault.Name(), l.name, err)
+		return "", fmt.Errorf("recover from %s on link %s: %w", i.fault.Kind, l.name, err)
 	}
 	i.probe.close()
 	return evidence, nil

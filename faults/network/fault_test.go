@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/require"
 )
 
-func inject(t *testing.T, l *Link, f Fault) *Injected {
+func inject(t *testing.T, l *Link, f faults.LinkFault) *Injected {
 	t.Helper()
 	i, err := l.Inject(bounded(t), f)
 	require.NoError(t, err)
-	t.Logf("%s: %s", f.Name(), i.Evidence())
+	t.Logf("%s: %s", f.Kind, i.Evidence())
 	return i
 }
 
@@ -35,14 +36,14 @@ func whole(t *testing.T, l *Link) {
 }
 
 func TestPartitionHoldsAndDelivers(t *testing.T) {
-	for name, side := range map[string]Side{"both": Both, "requests": Requests} {
+	for name, side := range map[string]faults.Direction{"both": faults.Both, "requests": faults.Requests} {
 		t.Run(name, func(t *testing.T) {
 			l, u := openLink(t)
 			before := dial(t, l.Addr())
 			before.say(t, "first")
 			require.Equal(t, "first", before.hear(t))
 
-			i := inject(t, l, Partition(side))
+			i := inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: side})
 			var want []string
 			// Several KB in many pieces: more than a toxic takes at once.
 			for n := range 300 {
@@ -68,7 +69,7 @@ func TestPartitionHoldsAndDelivers(t *testing.T) {
 func TestPartitionOfReplies(t *testing.T) {
 	l, u := openLink(t)
 	c := dial(t, l.Addr())
-	i := inject(t, l, Partition(Replies))
+	i := inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: faults.Replies})
 	c.say(t, "request")
 	require.Equal(t, []string{"request"}, u.await(bounded(t), t, 1))
 	c.deaf(t)
@@ -80,7 +81,7 @@ func TestPartitionOfReplies(t *testing.T) {
 func TestHeldRequestOfADeadClientIsDelivered(t *testing.T) {
 	l, u := openLink(t)
 	c := dial(t, l.Addr())
-	i := inject(t, l, Partition(Both))
+	i := inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})
 	c.say(t, "last words")
 	require.NoError(t, c.Close())
 	recoverFrom(t, i)
@@ -92,7 +93,7 @@ func TestRefuse(t *testing.T) {
 	c := dial(t, l.Addr())
 	c.say(t, "hello")
 	require.Equal(t, "hello", c.hear(t))
-	i := inject(t, l, Refuse())
+	i := inject(t, l, faults.LinkFault{Kind: faults.Refuse})
 	c.broken(t)
 	_, err := net.Dial("tcp", l.Addr())
 	require.ErrorContains(t, err, "refused")
@@ -107,7 +108,7 @@ func TestRefuse(t *testing.T) {
 
 func TestRefuseWaitsForItsPort(t *testing.T) {
 	l, _ := openLink(t)
-	i := inject(t, l, Refuse())
+	i := inject(t, l, faults.LinkFault{Kind: faults.Refuse})
 	thief, err := net.Listen("tcp", l.Addr())
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -126,7 +127,7 @@ func TestDelay(t *testing.T) {
 	l, _ := openLink(t)
 	c := dial(t, l.Addr())
 	const each = 20 * time.Millisecond
-	i := inject(t, l, Delay(each))
+	i := inject(t, l, faults.LinkFault{Kind: faults.Delay, Each: each})
 	start := time.Now()
 	c.say(t, "slow")
 	require.Equal(t, "slow", c.hear(t))
@@ -137,14 +138,14 @@ func TestDelay(t *testing.T) {
 
 func TestDelayRoundsUp(t *testing.T) {
 	l, _ := openLink(t)
-	recoverFrom(t, inject(t, l, Delay(1500*time.Microsecond)))
-	recoverFrom(t, inject(t, l, Delay(time.Nanosecond)))
+	recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Delay, Each: 1500 * time.Microsecond}))
+	recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Delay, Each: time.Nanosecond}))
 }
 
 func TestLoseReplies(t *testing.T) {
 	l, u := openLink(t)
 	c := dial(t, l.Addr())
-	i := inject(t, l, LoseReplies())
+	i := inject(t, l, faults.LinkFault{Kind: faults.ReplyLost})
 	c.say(t, "applied")
 	require.Equal(t, []string{"applied"}, u.await(bounded(t), t, 1))
 	c.deaf(t)
@@ -156,7 +157,7 @@ func TestLoseReplies(t *testing.T) {
 func TestFaultsOneAfterAnother(t *testing.T) {
 	l, _ := openLink(t)
 	for range 3 {
-		for _, f := range []Fault{Partition(Both), Refuse(), Delay(time.Millisecond), LoseReplies(), Partition(Replies), Partition(Requests)} {
+		for _, f := range []faults.LinkFault{{Kind: faults.Partition, Direction: faults.Both}, {Kind: faults.Refuse}, {Kind: faults.Delay, Each: time.Millisecond}, {Kind: faults.ReplyLost}, {Kind: faults.Partition, Direction: faults.Replies}, {Kind: faults.Partition, Direction: faults.Requests}} {
 			recoverFrom(t, inject(t, l, f))
 		}
 	}
@@ -164,33 +165,32 @@ func TestFaultsOneAfterAnother(t *testing.T) {
 
 func TestOneFaultAtATime(t *testing.T) {
 	l, _ := openLink(t)
-	i := inject(t, l, Partition(Both))
-	_, err := l.Inject(bounded(t), Delay(time.Second))
+	i := inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})
+	_, err := l.Inject(bounded(t), faults.LinkFault{Kind: faults.Delay, Each: time.Second})
 	require.ErrorContains(t, err, "a fault already: requests and replies held")
 	recoverFrom(t, i)
 	_, err = i.Recover(bounded(t))
 	require.ErrorContains(t, err, "ended already")
-	recoverFrom(t, inject(t, l, Refuse()))
+	recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Refuse}))
 }
 
 func TestUnreasonableDelay(t *testing.T) {
 	for _, d := range []time.Duration{0, -time.Second, forever} {
 		l, _ := openLink(t)
-		_, err := l.Inject(bounded(t), Delay(d))
+		_, err := l.Inject(bounded(t), faults.LinkFault{Kind: faults.Delay, Each: d})
 		require.ErrorContains(t, err, "makes no sense")
-		_, err = l.Inject(bounded(t), Refuse())
-		require.ErrorContains(t, err, "an earlier fault failed")
+		recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Refuse})) // nothing was begun, so the link is as it was
 	}
 }
 
 func TestCloseDropsWhatIsHeld(t *testing.T) {
-	for _, f := range []Fault{Partition(Both), Partition(Requests), Partition(Replies), Delay(10 * time.Second), Refuse(), LoseReplies()} {
-		t.Run(f.Name()+" "+f.String(), func(t *testing.T) {
+	for _, f := range []faults.LinkFault{{Kind: faults.Partition, Direction: faults.Both}, {Kind: faults.Partition, Direction: faults.Requests}, {Kind: faults.Partition, Direction: faults.Replies}, {Kind: faults.Delay, Each: 10 * time.Second}, {Kind: faults.Refuse}, {Kind: faults.ReplyLost}} {
+		t.Run(string(f.Kind)+" "+f.String(), func(t *testing.T) {
 			u := startUpstream(t)
 			l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), u)
 			require.NoError(t, err)
 			c, dead := dial(t, l.Addr()), dial(t, l.Addr())
-			if f == Delay(10*time.Second) {
+			if f == (faults.LinkFault{Kind: faults.Delay, Each: 10 * time.Second}) {
 				l.canary = nil // which would wait for two times ten seconds
 			}
 			i := inject(t, l, f)
@@ -199,7 +199,7 @@ func TestCloseDropsWhatIsHeld(t *testing.T) {
 					_, _ = fmt.Fprintf(user, "held %d\n", n)
 				}
 			}
-			if f == Partition(Replies) || f == LoseReplies() {
+			if f == (faults.LinkFault{Kind: faults.Partition, Direction: faults.Replies}) || f == (faults.LinkFault{Kind: faults.ReplyLost}) {
 				// toxiproxy forgets a goroutine when a connection ends while several pieces are on their way.
 				u.await(bounded(t), t, 10)
 			}
@@ -208,7 +208,7 @@ func TestCloseDropsWhatIsHeld(t *testing.T) {
 			require.NoError(t, l.Close())
 			require.Less(t, time.Since(started), 4*time.Second, "toxiproxy gives up on each held chunk after 5 s")
 			c.broken(t)
-			if p, ok := f.(partition); ok && p.side != Replies {
+			if f.Kind == faults.Partition && f.Direction != faults.Replies {
 				require.Empty(t, u.received())
 			}
 			_, err = i.Recover(bounded(t))
@@ -223,7 +223,7 @@ func TestWithoutCanary(t *testing.T) {
 	u := startUpstream(t)
 	l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), nil)
 	require.NoError(t, err)
-	for _, f := range []Fault{Partition(Both), Refuse(), Delay(time.Millisecond), LoseReplies()} {
+	for _, f := range []faults.LinkFault{{Kind: faults.Partition, Direction: faults.Both}, {Kind: faults.Refuse}, {Kind: faults.Delay, Each: time.Millisecond}, {Kind: faults.ReplyLost}} {
 		i := inject(t, l, f)
 		require.Contains(t, i.Evidence(), "no canary")
 		evidence, err := i.Recover(bounded(t))
@@ -234,12 +234,12 @@ func TestWithoutCanary(t *testing.T) {
 
 func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 	ctx := bounded(t)
-	for name, f := range map[string]Fault{"requests": Partition(Requests), "replies": Partition(Replies), "both": Partition(Both)} {
+	for name, f := range map[string]faults.LinkFault{"requests": {Kind: faults.Partition, Direction: faults.Requests}, "replies": {Kind: faults.Partition, Direction: faults.Replies}, "both": {Kind: faults.Partition, Direction: faults.Both}} {
 		t.Run("partition of "+name, func(t *testing.T) {
 			l, u := openLink(t)
 			i := inject(t, l, f)
 			// The toxics go away behind the fault's back: what it holds comes through before recovery.
-			for _, stream := range f.(partition).side.streams() {
+			for _, stream := range streams(f.Direction) {
 				require.NoError(t, l.unslow(ctx, stream))
 			}
 			require.NoError(t, i.probe.awaitArrival(ctx, i.ping))
@@ -248,7 +248,7 @@ func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 			require.Equal(t, "through", c.hear(t))
 			u.await(ctx, t, 1)
 			awaitReplies(ctx, t, i.probe)
-			for _, stream := range f.(partition).side.streams() {
+			for _, stream := range streams(f.Direction) {
 				require.NoError(t, l.slow(ctx, stream, forever))
 			}
 			_, err := i.Recover(ctx)
@@ -257,14 +257,14 @@ func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 	}
 	t.Run("replies lost", func(t *testing.T) {
 		l, _ := openLink(t)
-		i := inject(t, l, LoseReplies())
+		i := inject(t, l, faults.LinkFault{Kind: faults.ReplyLost})
 		i.probe.replies <- "a reply"
 		_, err := i.Recover(ctx)
 		require.ErrorContains(t, err, "a reply came through")
 	})
 	t.Run("refuse", func(t *testing.T) {
 		l, _ := openLink(t)
-		i := inject(t, l, Refuse())
+		i := inject(t, l, faults.LinkFault{Kind: faults.Refuse})
 		require.NoError(t, l.enable(ctx))
 		_, err := i.Recover(ctx)
 		require.ErrorContains(t, err, "the link did not stay closed")
@@ -287,7 +287,7 @@ func TestALinkThatIsNotWholeIsNoticed(t *testing.T) {
 	l, err := openNetwork(t).Link(bounded(t), "C1", u.addr(), u)
 	require.NoError(t, err)
 	u.close()
-	_, err = l.Inject(bounded(t), Partition(Both))
+	_, err = l.Inject(bounded(t), faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})
 	require.ErrorContains(t, err, "the link was not whole before")
 }
 
@@ -327,6 +327,6 @@ func TestRepliesToADeadClientHoldNothingUp(t *testing.T) {
 	require.NoError(t, l.unslow(ctx, downstream))
 	require.NoError(t, l.unslow(ctx, upstream))
 	u.await(ctx, t, 5*len(dead))
-	recoverFrom(t, inject(t, l, Partition(Both)))
+	recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: faults.Both}))
 	whole(t, l)
 }

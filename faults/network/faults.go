@@ -7,50 +7,48 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/locklab/locklab/faults"
 )
 
-// Side is the part of a link's traffic that a partition holds.
-type Side uint8
-
-// The sides.
-const (
-	Both Side = iota
-	Requests
-	Replies
-)
-
-func (s Side) String() string {
-	switch s {
-	case Requests:
-		return "requests"
-	case Replies:
-		return "replies"
-	}
-	return "requests and replies"
-}
-
-func (s Side) streams() []string {
-	switch s {
-	case Requests:
+// streams are toxiproxy's names for the parts of a link's traffic.
+func streams(d faults.Direction) []string {
+	switch d {
+	case faults.Requests:
 		return []string{upstream}
-	case Replies:
+	case faults.Replies:
 		return []string{downstream}
 	}
 	return []string{upstream, downstream}
 }
 
-type partition struct{ side Side }
+// effectOf is how a fault is caused. The error names what cannot be done to a link.
+func effectOf(f faults.LinkFault) (effect, error) {
+	switch {
+	case f.Kind == faults.Partition:
+		return partition{f.Direction}, nil
+	case f.Kind == faults.Delay && f.Each > 0 && f.Each < forever:
+		return delay{f.Each}, nil
+	case f.Kind == faults.Delay:
+		return nil, fmt.Errorf("a delay of %s makes no sense", f.Each)
+	case f.Kind == faults.Refuse:
+		return refuse{}, nil
+	case f.Kind == faults.ReplyLost:
+		return loseReplies{}, nil
+	}
+	return nil, fmt.Errorf("%s is no fault of a link", f.Kind)
+}
 
-// Partition cuts the link: bytes are held, and delivered after recovery, as TCP would by sending them again. New connections
-// are accepted, and held up alike. A client that closes a connection on which nothing is held is seen to do so.
-func Partition(side Side) Fault { return partition{side} }
+// partition holds bytes, and delivers them after recovery, as TCP would by sending them again. New connections are accepted, and held up
+// alike. A client that closes a connection on which nothing is held is seen to do so.
+type partition struct{ side faults.Direction }
 
-func (partition) Name() string            { return "partition" }
-func (partition) BreaksConnections() bool { return false }
-func (p partition) String() string        { return p.side.String() + " held" }
+func (p partition) String() string {
+	return faults.LinkFault{Kind: faults.Partition, Direction: p.side}.String()
+}
 
 func (p partition) inject(ctx context.Context, i *Injected) (string, error) {
-	for _, stream := range p.side.streams() {
+	for _, stream := range streams(p.side) {
 		if err := i.link.slow(ctx, stream, forever); err != nil {
 			return "", err
 		}
@@ -62,7 +60,7 @@ func (p partition) inject(ctx context.Context, i *Injected) (string, error) {
 	if i.ping, err = i.probe.send(ctx); err != nil {
 		return "", err
 	}
-	if p.side != Replies {
+	if p.side != faults.Replies {
 		return p.String() + ": toxiproxy lists the toxic; a PING sent after it is on the way, to be looked for at recovery", nil
 	}
 	if err := i.probe.awaitArrival(ctx, i.ping); err != nil {
@@ -72,12 +70,12 @@ func (p partition) inject(ctx context.Context, i *Injected) (string, error) {
 }
 
 func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
-	early := i.probe != nil && p.side != Replies && i.ping.hasArrived()
+	early := i.probe != nil && p.side != faults.Replies && i.ping.hasArrived()
 	var cameBack error
 	if i.probe != nil {
 		cameBack = i.probe.unanswered()
 	}
-	for _, stream := range p.side.streams() {
+	for _, stream := range streams(p.side) {
 		if err := i.link.unslow(ctx, stream); err != nil {
 			return "", err
 		}
@@ -96,7 +94,7 @@ func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
 	if err := i.probe.awaitReply(ctx, i.ping); err != nil {
 		return "", err
 	}
-	if p.side == Replies {
+	if p.side == faults.Replies {
 		return "the reply to the PING had not come back until now, and came after recovery", nil
 	}
 	return "the PING sent after the cut had not arrived until now, and arrived after recovery", nil
@@ -104,26 +102,19 @@ func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
 
 func (p partition) drop(ctx context.Context, l *Link) error {
 	var errs []error
-	for _, stream := range p.side.streams() {
+	for _, stream := range streams(p.side) {
 		errs = append(errs, l.dropSlowed(ctx, stream))
 	}
 	return errors.Join(errs...)
 }
 
+// delay delays each chunk in each direction, rounded up to milliseconds.
 type delay struct{ each time.Duration }
 
-// Delay delays each chunk by d in each direction, rounded up to milliseconds.
-func Delay(d time.Duration) Fault { return delay{d} }
-
-func (delay) Name() string            { return "delay" }
-func (delay) BreaksConnections() bool { return false }
-func (d delay) String() string        { return d.each.String() + " each way" }
+func (d delay) String() string { return faults.LinkFault{Kind: faults.Delay, Each: d.each}.String() }
 
 func (d delay) inject(ctx context.Context, i *Injected) (string, error) {
-	if d.each <= 0 || d.each >= forever {
-		return "", fmt.Errorf("a delay of %s makes no sense", d.each)
-	}
-	for _, stream := range Both.streams() {
+	for _, stream := range streams(faults.Both) {
 		if err := i.link.slow(ctx, stream, d.each); err != nil {
 			return "", err
 		}
@@ -142,7 +133,7 @@ func (d delay) inject(ctx context.Context, i *Injected) (string, error) {
 }
 
 func (d delay) heal(ctx context.Context, i *Injected) (string, error) {
-	for _, stream := range Both.streams() {
+	for _, stream := range streams(faults.Both) {
 		if err := i.link.unslow(ctx, stream); err != nil {
 			return "", err
 		}
@@ -158,17 +149,11 @@ func (d delay) heal(ctx context.Context, i *Injected) (string, error) {
 }
 
 func (delay) drop(ctx context.Context, l *Link) error {
-	return partition{Both}.drop(ctx, l)
+	return partition{faults.Both}.drop(ctx, l)
 }
 
+// refuse breaks the connections of the link and refuses new ones.
 type refuse struct{}
-
-// Refuse breaks the connections of the link and refuses new ones.
-func Refuse() Fault { return refuse{} }
-
-func (refuse) Name() string            { return "refuse" }
-func (refuse) BreaksConnections() bool { return true }
-func (refuse) String() string          { return "connections broken and refused" }
 
 func (r refuse) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.link.call(ctx, i.link.proxy.Disable); err != nil {
@@ -260,24 +245,17 @@ func (l *Link) enable(ctx context.Context) error {
 
 func (refuse) drop(context.Context, *Link) error { return nil }
 
+// loseReplies lets requests through and drops their replies. Recovery breaks the connections that were open.
 type loseReplies struct{}
-
-// LoseReplies lets requests through and drops their replies. Recovery breaks the connections that were open: a reply that was
-// lost never comes.
-func LoseReplies() Fault { return loseReplies{} }
-
-func (loseReplies) Name() string            { return "reply-lost" }
-func (loseReplies) BreaksConnections() bool { return true }
-func (loseReplies) String() string          { return "replies dropped" }
 
 const loseName = "lose-replies"
 
-func (f loseReplies) inject(ctx context.Context, i *Injected) (string, error) {
+func (loseReplies) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.link.addToxic(ctx, "timeout", loseName, downstream, map[string]any{"timeout": 0}); err != nil {
 		return "", err
 	}
 	if i.probe == nil {
-		return f.String() + noCanary, nil
+		return "replies dropped" + noCanary, nil
 	}
 	var err error
 	if i.ping, err = i.probe.send(ctx); err != nil {

@@ -130,7 +130,7 @@ func (l *Link) Close() error {
 	var errs []error
 	if i := l.injected; i != nil {
 		l.injected = nil
-		errs = append(errs, i.fault.drop(ctx, l))
+		errs = append(errs, i.effect.drop(ctx, l))
 		i.probe.close()
 	}
 	if err := l.call(ctx, l.proxy.Delete); err != nil && !notFound(err) {

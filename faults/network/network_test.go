@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/require"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
@@ -51,7 +52,7 @@ func TestExternalToxiproxy(t *testing.T) {
 	u := startUpstream(t)
 	l, err := n.Link(bounded(t), "C1", u.addr(), u)
 	require.NoError(t, err)
-	i, err := l.Inject(bounded(t), Partition(Both))
+	i, err := l.Inject(bounded(t), faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})
 	require.NoError(t, err)
 	_, err = i.Recover(bounded(t))
 	require.NoError(t, err)

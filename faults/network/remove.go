@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
+	"github.com/locklab/locklab/faults"
 )
 
 // Prefix begins the names of all proxies of this network, and of no others.
@@ -65,7 +66,7 @@ func (l *Link) remove(ctx context.Context) error {
 	has := func(name string) bool {
 		return slices.ContainsFunc(l.proxy.ActiveToxics, func(t toxiproxy.Toxic) bool { return t.Name == name })
 	}
-	for _, stream := range Both.streams() {
+	for _, stream := range streams(faults.Both) {
 		switch {
 		case !has("slow-" + stream):
 		case has("sink-" + stream):

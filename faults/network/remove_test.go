@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/require"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
@@ -19,11 +20,11 @@ func abandoned(t *testing.T, api string) *Network {
 	t.Helper()
 	n, err := Open(bounded(t), api)
 	require.NoError(t, err)
-	for i, fault := range []Fault{nil, Partition(Both), Partition(Requests), Partition(Replies), Delay(time.Millisecond), Refuse(), LoseReplies()} {
+	for i, fault := range []faults.LinkFault{{}, {Kind: faults.Partition, Direction: faults.Both}, {Kind: faults.Partition, Direction: faults.Requests}, {Kind: faults.Partition, Direction: faults.Replies}, {Kind: faults.Delay, Each: time.Millisecond}, {Kind: faults.Refuse}, {Kind: faults.ReplyLost}} {
 		u := startUpstream(t)
 		l, err := n.Link(bounded(t), fmt.Sprint(i), u.addr(), u)
 		require.NoError(t, err)
-		if fault == nil {
+		if fault.Kind == "" {
 			continue
 		}
 		injected, err := l.Inject(bounded(t), fault)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +24,7 @@ func TestRefusingLinkKeepsItsPort(t *testing.T) {
 	require.NoError(t, err)
 	loopback := net.IPv4(127, 0, 0, 1)
 
-	injected, err := link.Inject(t.Context(), Refuse())
+	injected, err := link.Inject(t.Context(), faults.LinkFault{Kind: faults.Refuse})
 	require.NoError(t, err)
 	_, err = reserve(loopback, number)
 	require.ErrorContains(t, err, "address already in use")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
@@ -38,9 +39,9 @@ func TestFaultsBeforeTheRealTap(t *testing.T) {
 	l, err := n.Link(ctx, "C1", addr, far)
 	require.NoError(t, err)
 
-	for _, fault := range []network.Fault{
-		network.Partition(network.Both), network.Partition(network.Requests), network.Partition(network.Replies),
-		network.Refuse(), network.Delay(time.Millisecond), network.LoseReplies(),
+	for _, fault := range []faults.LinkFault{
+		{Kind: faults.Partition, Direction: faults.Both}, {Kind: faults.Partition, Direction: faults.Requests}, {Kind: faults.Partition, Direction: faults.Replies},
+		{Kind: faults.Refuse}, {Kind: faults.Delay, Each: time.Millisecond}, {Kind: faults.ReplyLost},
 	} {
 		i, err := l.Inject(ctx, fault)
 		require.NoError(t, err)

@@ -112,7 +112,7 @@ func roundTrips(b *testing.B, addr string) func() {
 func tapBefore(b *testing.B, server string, questions bool) string {
 	start := time.Now()
 	tapped, err := New(context.Background(), Config{
-		Server: "redis", Upstream: server, Questions: questions,
+		Server: "redis", Upstream: server, StateProbes: questions,
 		Watch:   func(key string) bool { return key == "lock" },
 		Since:   func() time.Duration { return time.Since(start) },
 		Record:  func(history.Event) {},

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 )
 
-// remember keeps what a transaction consists of, where a trap waits for something of this client.
+// remember keeps what a transaction consists of, where a breakpoint waits for something of this client.
 func (s *session) remember(f *flight, raw []byte) {
 	switch {
 	case f.Name == "MULTI":
@@ -16,27 +16,27 @@ func (s *session) remember(f *flight, raw []byte) {
 	case !f.queued:
 		return
 	}
-	if s.tap.traps.watch(s.client) {
+	if s.tap.breakpoints.watch(s.client) {
 		s.begun = append(s.begun, slices.Clone(raw))
 	}
 }
 
-// keepCopy keeps a copy of a request that has been carried out, until its trap is released.
-func (s *session) keepCopy(trap *Trap, f flight) {
+// keepCopy keeps a copy of a request that has been carried out, until its armed is released.
+func (s *session) keepCopy(armed *Armed, f flight) {
 	f.again, f.turn = true, false
 	twin := &session{tap: s.tap, client: s.client, number: s.tap.conns.Add(1)}
 	if f.Name == "EXEC" {
 		twin.begun = s.begun
 	}
-	if s.tap.begin(func() { twin.sendCopy(trap, &f) }) {
-		close(trap.reached)
+	if s.tap.begin(func() { twin.sendCopy(armed, &f) }) {
+		armed.reach()
 	}
 }
 
-// sendCopy delivers a copy once its trap is released. If the server is gone by then, so is the copy.
-func (s *session) sendCopy(trap *Trap, f *flight) {
+// sendCopy delivers a copy once its armed is released. If the server is gone by then, so is the copy.
+func (s *session) sendCopy(armed *Armed, f *flight) {
 	select {
-	case <-trap.released:
+	case <-armed.released:
 	case <-s.tap.ctx.Done():
 		return
 	}
@@ -58,7 +58,7 @@ func (s *session) sendCopy(trap *Trap, f *flight) {
 		return
 	}
 	s.record(f, &reply)
-	close(trap.delivered)
+	armed.deliver()
 }
 
 // exchange sends requests and reads their replies, and returns the last.

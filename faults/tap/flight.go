@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
@@ -19,12 +20,12 @@ type flight struct {
 	selects int      // the database that SELECT asks for
 	db      int      // the database in which its keys are
 
-	args  []string // for the record; nil if it is not recorded
-	op    history.Op
-	id    int64
-	traps []*Trap
-	raw   []byte // kept only if it is to be sent twice
-	again bool   // this is the second time
+	args        []string // for the record; nil if it is not recorded
+	op          history.Op
+	id          int64
+	breakpoints []*Armed
+	raw         []byte // kept only if it is to be sent twice
+	again       bool   // this is the second time
 
 	turn   bool // it has the turn
 	late   bool
@@ -57,9 +58,9 @@ func (s *session) describe(f *flight, request resp.Request) {
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(request.Args)
 		f.op, f.id = s.tap.cfg.Current(s.client)
-		f.traps = s.tap.spring(s.client, f, request.Args)
+		f.breakpoints = s.tap.spring(s.client, f, request.Args)
 	}
-	if f.meets(Duplicate) || f.meets(HoldCopy) {
+	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {
 		f.raw = slices.Clone(request.Raw)
 	}
 	s.remember(f, request.Raw)
@@ -75,9 +76,9 @@ func (s *session) expects(f *flight, args [][]byte) int {
 // recorded says whether the command belongs in the history.
 func (f *flight) recorded() bool { return f.args != nil }
 
-// meets says whether a trap with the given action has sprung.
-func (f *flight) meets(action Action) bool {
-	return slices.ContainsFunc(f.traps, func(t *Trap) bool { return t.point.Action == action })
+// meets says whether a breakpoint with the given action has met the command.
+func (f *flight) meets(action faults.Action) bool {
+	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Action == action })
 }
 
 // prepare asks about the keys and takes the times, right before the command is let through. The flight has the turn unless it goes without.
@@ -89,10 +90,10 @@ func (s *session) prepare(f *flight) {
 	_, now := t.cfg.Current(s.client)
 	f.late = f.id != 0 && now != f.id
 	f.before = nil
-	if t.cfg.Questions && f.turn && !f.queued && !f.silent {
+	if t.cfg.StateProbes && f.turn && !f.queued && !f.silent {
 		f.asked = t.cfg.Since()
 		// A server that cannot be asked leaves the record without states.
-		f.before, _ = t.asker.states(f.db, f.keys)
+		f.before, _ = t.prober.states(f.db, f.keys)
 	}
 	f.sent = t.cfg.Since()
 }
@@ -112,7 +113,7 @@ func (s *session) record(f *flight, reply *resp.Reply) {
 		Sent:         f.sent,
 		Late:         f.late,
 		Again:        f.again,
-		ReplyDropped: f.again || f.meets(DropReply) || s.out.isMuted(),
+		ReplyDropped: f.again || f.meets(faults.ActDropReply) || s.out.isMuted(),
 	}
 	event := history.Event{
 		Kind: history.KindCommand, At: t.cfg.Since(), Client: s.client, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &note.Detail,
@@ -128,7 +129,7 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 	if f.before == nil {
 		return nil, 0
 	}
-	after, err := s.tap.asker.states(f.db, f.keys)
+	after, err := s.tap.prober.states(f.db, f.keys)
 	if err != nil {
 		return nil, 0
 	}

@@ -37,7 +37,7 @@ type bench struct {
 
 type option func(*Config)
 
-func withoutQuestions(c *Config) { c.Questions = false }
+func withoutQuestions(c *Config) { c.StateProbes = false }
 
 // setUp puts a tap before the server at addr. The keys "lock" and "lock2" are watched.
 func setUp(t testing.TB, addr string, options ...option) *bench {
@@ -45,13 +45,13 @@ func setUp(t testing.TB, addr string, options ...option) *bench {
 	b := &bench{TB: t, server: addr, more: make(chan struct{}), current: map[string]int64{}}
 	start := time.Now()
 	cfg := Config{
-		Server:    "redis",
-		Upstream:  addr,
-		Watch:     func(key string) bool { return key == "lock" || key == "lock2" },
-		Questions: true,
-		Since:     func() time.Duration { return time.Since(start) },
-		Record:    b.record,
-		Current:   b.operation,
+		Server:      "redis",
+		Upstream:    addr,
+		Watch:       func(key string) bool { return key == "lock" || key == "lock2" },
+		StateProbes: true,
+		Since:       func() time.Duration { return time.Since(start) },
+		Record:      b.record,
+		Current:     b.operation,
 	}
 	for _, o := range options {
 		o(&cfg)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/locklab/locklab/faults/probe"
 	"github.com/locklab/locklab/history"
 )
 
@@ -147,9 +148,38 @@ func TestNobodyIsAccusedNearExpiry(t *testing.T) {
 }
 
 func TestRemainingTime(t *testing.T) {
-	assert.Equal(t, time.Duration(0), remaining(-1))
-	assert.Equal(t, leastTTL, remaining(0), "0 ms left is not the same as no expiry")
-	assert.Equal(t, 1500*time.Millisecond, remaining(1500))
+	assert.Zero(t, probe.TTL(-1))
+	assert.Equal(t, time.Microsecond, probe.TTL(0), "0 ms left is not the same as no expiry")
+	assert.Equal(t, 1500*time.Millisecond, probe.TTL(1500))
+}
+
+// TestStateAndValues reads what each type of value comes to, as a state and piece by piece.
+func TestStateAndValues(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c := b.dial("C1")
+	for key, test := range map[string]struct {
+		make  []string
+		state history.State
+		parts []string
+	}{
+		"absent": {},
+		"string": {[]string{"SET", "string", "some value"}, history.State{Type: "string", Value: "some value"}, []string{"some value"}},
+		"empty":  {[]string{"SET", "empty", ""}, history.State{Type: "string"}, []string{""}},
+		"hash":   {[]string{"HSET", "hash", "b", "2", "a", "1"}, history.State{Type: "hash", Value: "[a 1 b 2]"}, []string{"a", "1", "b", "2"}},
+		"list":   {[]string{"RPUSH", "list", "y", "x"}, history.State{Type: "list", Value: "[y x]"}, []string{"y", "x"}},
+		"set":    {[]string{"SADD", "set", "c", "a", "b"}, history.State{Type: "set", Value: "[a b c]"}, []string{"a", "b", "c"}},
+		"zset":   {[]string{"ZADD", "zset", "2", "b", "1", "a"}, history.State{Type: "zset", Value: "[a 1 b 2]"}, []string{"a", "1", "b", "2"}},
+	} {
+		if test.make != nil {
+			c.do(test.make...)
+		}
+		state, err := b.State(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, test.state, state, key)
+		parts, err := b.Values(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, test.parts, parts, key)
+	}
 }
 
 func TestSeveralKeysOfOneCommand(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/resp"
 )
 
@@ -21,7 +22,7 @@ type session struct {
 	up     net.Conn // to the server
 	in     *resp.Reader
 	back   *resp.Reader
-	begun  [][]byte // the transaction so far, if a trap may want a copy of it
+	begun  [][]byte // the transaction so far, if a breakpoint may want a copy of it
 	kept   []byte   // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
 	out    *outbox
 	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
@@ -129,8 +130,8 @@ func (s *session) pass(request resp.Request) bool {
 	s.out.waitForRoom()
 	f := &s.flight
 	s.describe(f, request)
-	for _, trap := range f.traps {
-		if trap.point.Action == HoldRequest && !s.hold(trap) {
+	for _, armed := range f.breakpoints {
+		if armed.point.Action == faults.ActHoldRequest && !s.hold(armed) {
 			return false
 		}
 	}
@@ -145,11 +146,11 @@ func (s *session) passAll(first []byte) {
 	io.Copy(s.up, s.in.Rest())
 }
 
-// hold springs a trap and waits for its release; it returns false if the tap has been closed.
-func (s *session) hold(trap *Trap) bool {
-	close(trap.reached)
+// hold notes that a breakpoint is reached and waits for its release; it returns false if the tap has been closed.
+func (s *session) hold(armed *Armed) bool {
+	armed.reach()
 	select {
-	case <-trap.released:
+	case <-armed.released:
 		return true
 	case <-s.tap.ctx.Done():
 		return false
@@ -286,31 +287,31 @@ func (s *session) finish(f *flight, reply *resp.Reply) {
 	s.idle <- struct{}{}
 }
 
-// deliver hands a reply to the client, and springs the traps that meet it. It returns false if the command is in flight once more,
+// deliver hands a reply to the client, and springs the breakpoints that meet it. It returns false if the command is in flight once more,
 // or the tap has been closed.
 func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	if f.again {
-		f.springs(Duplicate)
+		f.springs(faults.ActDuplicate)
 		s.deliverKept()
 		return true
 	}
-	for _, trap := range f.traps {
-		if trap.point.Action == HoldCopy {
-			s.keepCopy(trap, *f)
+	for _, armed := range f.breakpoints {
+		if armed.point.Action == faults.ActHoldCopy {
+			s.keepCopy(armed, *f)
 			continue
 		}
-		close(trap.delivered)
+		armed.deliver()
 	}
-	if f.meets(DropReply) {
+	if f.meets(faults.ActDropReply) {
 		s.out.mute()
-		f.springs(DropReply)
+		f.springs(faults.ActDropReply)
 	}
-	for _, trap := range f.traps {
-		if trap.point.Action == HoldReply && !s.hold(trap) {
+	for _, armed := range f.breakpoints {
+		if armed.point.Action == faults.ActHoldReply && !s.hold(armed) {
 			return false
 		}
 	}
-	if !f.meets(Duplicate) {
+	if !f.meets(faults.ActDuplicate) {
 		s.out.deliver(reply.Raw)
 		return true
 	}
@@ -334,11 +335,11 @@ func (s *session) deliverKept() {
 	s.kept = nil
 }
 
-// springs tells all traps with an action that it has been done.
-func (f *flight) springs(action Action) {
-	for _, trap := range f.traps {
-		if trap.point.Action == action {
-			close(trap.reached)
+// springs tells all breakpoints with an action that it has been done.
+func (f *flight) springs(action faults.Action) {
+	for _, armed := range f.breakpoints {
+		if armed.point.Action == action {
+			armed.reach()
 		}
 	}
 }

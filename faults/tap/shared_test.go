@@ -3,20 +3,19 @@ package tap
 import (
 	"testing"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/stretchr/testify/assert"
-
-	"github.com/locklab/locklab/faults/commands"
 )
 
 // Several taps that share their breakpoints count together, but for a breakpoint that names a server.
-func TestTrapsOfSeveralTaps(t *testing.T) {
-	shared := new(Traps)
+func TestBreakpointsOfSeveralTaps(t *testing.T) {
+	shared := new(Breakpoints)
 	before := func(server string) option {
-		return func(c *Config) { c.Server, c.Traps = server, shared }
+		return func(c *Config) { c.Server, c.Breakpoints = server, shared }
 	}
 	one, two := setUp(t, startMini(t), before("S1")), setUp(t, startMini(t), before("S2"))
-	third := shared.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchWrite}, Nth: 3, Action: HoldReply})
-	second := shared.Arm(Breakpoint{Client: "C1", Server: "S2", Match: commands.Match{Kind: commands.MatchWrite}, Nth: 2, Action: HoldReply})
+	third := shared.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{Match: faults.Match{Kind: faults.MatchWrite}, Nth: 3, Action: faults.ActHoldReply}})
+	second := shared.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{Server: "S2", Match: faults.Match{Kind: faults.MatchWrite}, Nth: 2, Action: faults.ActHoldReply}})
 	first, other := one.dial("C1"), two.dial("C1")
 
 	first.do("SET", "lock", "a")

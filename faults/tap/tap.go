@@ -4,7 +4,7 @@
 //
 // Limits: on a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, bytes are
 // passed on unexamined until it ends. While a client has its replies switched off, the end of a command cannot be seen:
-// such a command is recorded without reply and without questions. Commands that may block are recorded, but not asked about.
+// such a command is recorded without reply and without state probes. Commands that may block are recorded, but not probed.
 package tap
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults/probe"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
@@ -33,9 +34,9 @@ type Config struct {
 	// Watch says whether a key is watched: only commands that name a watched key are recorded and count for breakpoints.
 	// Nil watches nothing. It is called by several goroutines at once.
 	Watch func(key string) bool
-	// Questions has the server asked for the state of watched keys before and after each command that names them, without
+	// StateProbes has the server asked for the state of watched keys before and after each command that names them, without
 	// a password. Where the server cannot be asked, as during a restart, the record of the command has no changes.
-	Questions bool
+	StateProbes bool
 	// Since reads the clock of the run.
 	Since func() time.Duration
 	// Record is called with each command in the order in which the server carried them out, never by two goroutines at once,
@@ -44,8 +45,8 @@ type Config struct {
 	// Current tells the client's operation in flight; zero if there is none, or not exactly one. It is called by several
 	// goroutines at once.
 	Current func(client string) (history.Op, int64)
-	// Traps are the breakpoints, where several taps of several servers share them; nil: the tap has its own.
-	Traps *Traps
+	// Breakpoints are the breakpoints, where several taps of several servers share them; nil: the tap has its own.
+	Breakpoints *Breakpoints
 	// Limits bound the messages of both sides.
 	Limits resp.Limits
 	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 64 MiB. A client that leaves
@@ -61,10 +62,10 @@ type Tap struct {
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
 
-	turn  chan struct{} // holds the turn while nobody has it
-	asker asker         // belongs to whoever has the turn
-	traps *Traps
-	conns atomic.Int64
+	turn        chan struct{} // holds the turn while nobody has it
+	prober      prober        // belongs to the holder of the turn
+	breakpoints *Breakpoints
+	conns       atomic.Int64
 
 	mu        sync.Mutex
 	closed    bool
@@ -77,7 +78,7 @@ type Tap struct {
 // errClosed is what a tap that has been closed answers.
 var errClosed = errors.New("tap is closed")
 
-// New makes a tap and connects to the server for the questions. ctx bounds the connecting only; the tap lives until Close.
+// New makes a tap and connects to the server for the state probes. ctx bounds the connecting only; the tap lives until Close.
 func New(ctx context.Context, cfg Config) (*Tap, error) {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
@@ -88,22 +89,22 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }
 	}
-	if cfg.Traps == nil {
-		cfg.Traps = new(Traps)
+	if cfg.Breakpoints == nil {
+		cfg.Breakpoints = new(Breakpoints)
 	}
 	t := &Tap{
-		cfg:       cfg,
-		traps:     cfg.Traps,
-		commands:  commands.NewTable(),
-		turn:      make(chan struct{}, 1),
-		listeners: map[string]net.Listener{},
-		canaries:  map[string]chan struct{}{},
-		troubled:  make(chan struct{}),
+		cfg:         cfg,
+		breakpoints: cfg.Breakpoints,
+		commands:    commands.NewTable(),
+		turn:        make(chan struct{}, 1),
+		listeners:   map[string]net.Listener{},
+		canaries:    map[string]chan struct{}{},
+		troubled:    make(chan struct{}),
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
-	t.asker = asker{life: t.ctx, addr: cfg.Upstream, limits: cfg.Limits, links: map[int]*link{}}
-	if err := t.asker.check(ctx); err != nil {
+	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: cfg.Limits, links: map[int]*link{}}
+	if err := t.prober.check(ctx); err != nil {
 		t.stop()
 		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)
 	}
@@ -165,6 +166,27 @@ func (t *Tap) begin(task func()) bool {
 	}
 	t.tasks.Go(task)
 	return true
+}
+
+// State is what the server has under a key of database 0, read while no command is in flight.
+func (t *Tap) State(ctx context.Context, key string) (state history.State, err error) {
+	err = t.Exclusively(ctx, func() error {
+		states, err := t.prober.states(0, []string{key})
+		state = states[0]
+		return err
+	})
+	return state, err
+}
+
+// Values reads what stands under a key of database 0, piece by piece: see probe.Values.
+func (t *Tap) Values(ctx context.Context, key string) (values []string, err error) {
+	err = t.Exclusively(ctx, func() error {
+		return t.prober.use(0, func(l *link) (err error) {
+			values, err = probe.Values(l, key)
+			return err
+		})
+	})
+	return values, err
 }
 
 // Exclusively runs fn while no command is in flight, those aside that may block or concern no keys (subscriptions, CLIENT, SCRIPT).

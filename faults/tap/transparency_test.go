@@ -38,7 +38,7 @@ func isTransparent(t *rapid.T) {
 	defer tapped.close()
 	tapped.accept(answerQuestions)
 	tap, err := New(t.Context(), Config{
-		Server: "redis", Upstream: tapped.addr(), Questions: questions,
+		Server: "redis", Upstream: tapped.addr(), StateProbes: questions,
 		Watch:   func(key string) bool { return key == "lock" },
 		Since:   func() time.Duration { return 0 },
 		Record:  func(history.Event) {},

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/resp"
 )
 
@@ -241,9 +241,9 @@ func TestExclusively(t *testing.T) {
 	server := newScripted(t)
 	b := setUp(t, server.addr, withoutQuestions)
 	c, held := b.dial("C1"), b.dial("C2")
-	trap := b.Arm(Breakpoint{Client: "C2", Match: commands.Match{Kind: commands.MatchAny}, Action: HoldRequest})
+	armed := b.Arm(Breakpoint{Client: "C2", Breakpoint: faults.Breakpoint{Match: faults.Match{Kind: faults.MatchAny}, Action: faults.ActHoldRequest}})
 	held.send("GET", "lock")
-	await(t, "the request is held", trap.Reached())
+	await(t, "the request is held", armed.Reached())
 	ran := false
 	require.NoError(t, b.Exclusively(context.Background(), func() error { ran = true; return nil }), "a held request is not in flight")
 	assert.True(t, ran)
@@ -265,7 +265,7 @@ func TestCanary(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")
 	arrived, other := b.Canary(CanaryPrefix+"1"), b.Canary(CanaryPrefix+"2")
-	b.Arm(Breakpoint{Client: "C1", Match: commands.Match{Kind: commands.MatchAny}, Action: DropReply})
+	b.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{Match: faults.Match{Kind: faults.MatchAny}, Action: faults.ActDropReply}})
 	assert.Equal(t, CanaryPrefix+"1", c.do("PING", CanaryPrefix+"1"))
 	await(t, "the canary has arrived", arrived)
 	pending(t, "the other canary", other)

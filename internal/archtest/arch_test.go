@@ -57,7 +57,7 @@ func sources(t *testing.T, root string) []source {
 
 // ignored says whether the go command passes over a directory of that name, or whether it holds results.
 func ignored(dir string) bool {
-	return strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_") || dir == "testdata" || dir == "runs"
+	return strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_") || dir == "testdata" || dir == "runs" || dir == "examples"
 }
 
 func parse(t *testing.T, name, text string) source {
@@ -73,35 +73,36 @@ func TestEveryRuleBites(t *testing.T) {
 		path, text string
 		want       string // empty: nothing to complain about
 	}{
-		"arrow along":          {"worker/a.go", `import "github.com/locklab/locklab/impls"`, ""},
-		"arrow against":        {"impls/a.go", `import "github.com/locklab/locklab/worker"`, "must not import worker"},
-		"between the pure":     {"checker/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
-		"protocol stays alone": {"worker/protocol/a.go", `import "github.com/locklab/locklab/history"`, "must not import history"},
-		"part of the runner":   {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios"`, ""},
-		"part inherits":        {"scenarios/live/a.go", `import "github.com/locklab/locklab/report"`, "must not import report"},
-		"homeless":             {"misc/a.go", ``, "has no rule"},
-		"library at home":      {"checker/a.go", `import "github.com/anishathalye/porcupine"`, ""},
-		"library elsewhere":    {"report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
-		"library by prefix":    {"checker/a.go", `import "github.com/anishathalye/porcupinesque"`, "must not import"},
-		"network":              {"checker/a.go", `import "net/http"`, "must not import net/http"},
-		"operating system":     {"impls/a.go", `import "os"`, "must not import os"},
-		"network in its place": {"worker/a.go", `import "net"`, ""},
-		"time as a type":       {"impls/a.go", `import "time"; const lease = 3 * time.Second`, ""},
-		"clock":                {"checker/a.go", `import "time"; var t = time.Now()`, "uses time.Now"},
-		"clock as a value":     {"impls/a.go", `import "time"; var f = time.Since`, "uses time.Since"},
-		"clock renamed":        {"impls/a.go", `import clock "time"; var f = clock.After`, "uses time.After"},
-		"clock by dot":         {"impls/a.go", `import . "time"`, "by a dot"},
-		"timer in a context":   {"impls/a.go", `import "context"; var f = context.WithTimeout`, "uses context.WithTimeout"},
-		"clock in its place":   {"worker/a.go", `import "time"; var t = time.Now()`, ""},
-		"chance":               {"impls/a.go", `import "math/rand/v2"`, "must not import math/rand/v2"},
-		"own goroutine":        {"impls/a.go", `func f() { go f() }`, "starts a goroutine"},
-		"goroutine of a judge": {"checker/a.go", `func f() { go f() }`, ""},
-		"init":                 {"report/a.go", `func init() {}`, "has an init function"},
-		"method named init":    {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
-		"testing":              {"scenarios/a.go", `import "testing"`, "must not import testing"},
-		"testing in the kit":   {"locktest/a.go", `import "testing"`, ""},
-		"tests are free":       {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},
-		"too long":             {"checker/a.go", strings.Repeat("\n", maxLines+1), "lines"},
+		"arrow along":            {"worker/a.go", `import "github.com/locklab/locklab/impls"`, ""},
+		"arrow against":          {"impls/a.go", `import "github.com/locklab/locklab/worker"`, "must not import worker"},
+		"between the pure":       {"checker/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
+		"protocol knows no lock": {"worker/protocol/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
+		"one world":              {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/play"`, ""},
+		"the other world":        {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/sim"`, "must not import scenarios/sim"},
+		"renderer":               {"scenarios/live/a.go", `import "github.com/locklab/locklab/report"`, "must not import report"},
+		"homeless":               {"misc/a.go", ``, "has no rule"},
+		"library at home":        {"checker/a.go", `import "github.com/anishathalye/porcupine"`, ""},
+		"library elsewhere":      {"report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
+		"library by prefix":      {"checker/a.go", `import "github.com/anishathalye/porcupinesque"`, "must not import"},
+		"network":                {"checker/a.go", `import "net/http"`, "must not import net/http"},
+		"operating system":       {"impls/a.go", `import "os"`, "must not import os"},
+		"network in its place":   {"worker/a.go", `import "net"`, ""},
+		"time as a type":         {"impls/a.go", `import "time"; const lease = 3 * time.Second`, ""},
+		"clock":                  {"checker/a.go", `import "time"; var t = time.Now()`, "uses time.Now"},
+		"clock as a value":       {"impls/a.go", `import "time"; var f = time.Since`, "uses time.Since"},
+		"clock renamed":          {"impls/a.go", `import clock "time"; var f = clock.After`, "uses time.After"},
+		"clock by dot":           {"impls/a.go", `import . "time"`, "by a dot"},
+		"timer in a context":     {"impls/a.go", `import "context"; var f = context.WithTimeout`, "uses context.WithTimeout"},
+		"clock in its place":     {"worker/a.go", `import "time"; var t = time.Now()`, ""},
+		"chance":                 {"impls/a.go", `import "math/rand/v2"`, "must not import math/rand/v2"},
+		"own goroutine":          {"impls/a.go", `func f() { go f() }`, "starts a goroutine"},
+		"goroutine of a judge":   {"checker/a.go", `func f() { go f() }`, ""},
+		"init":                   {"report/a.go", `func init() {}`, "has an init function"},
+		"method named init":      {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
+		"testing":                {"scenarios/a.go", `import "testing"`, "must not import testing"},
+		"testing in the kit":     {"locktest/a.go", `import "testing"`, ""},
+		"tests are free":         {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},
+		"too long":               {"checker/a.go", strings.Repeat("\n", maxLines+1), "lines"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -21,48 +21,59 @@ func rules() map[string]rule {
 		"history": {},
 
 		"impls":   {own: []string{"history"}, pure: true, scripted: true},
-		"checker": {own: []string{"history"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		"checker": {own: []string{"history", "faults"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
 		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
 		"sim/explore": {own: []string{"history", "impls", "checker", "sim", "worker/work"}, pure: true, clock: true},
 
-		"worker/protocol": {},
+		"worker/protocol": {own: []string{"history"}},
 		"worker/work":     {own: []string{"history", "impls"}, pure: true},
 		"worker": {
 			own:      []string{"history", "impls", "worker/protocol", "worker/work"},
 			external: []string{"github.com/redis/go-redis/v9"},
 		},
 
+		"faults":          {},
 		"faults/resp":     {},
-		"faults/commands": {},
-		"faults/tap":      {own: []string{"history", "faults/resp", "faults/commands"}},
-		"faults/network":  {own: []string{"history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
+		"faults/commands": {own: []string{"faults"}},
+		"faults/probe":    {own: []string{"history", "faults/resp", "faults/commands"}},
+		"faults/tap":      {own: []string{"history", "faults", "faults/resp", "faults/commands", "faults/probe"}},
+		"faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
 			own:      []string{"history", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 
-		"scenarios": {own: []string{
-			"history", "impls", "checker", "sim", "worker/protocol", "worker/work",
-			"faults/commands", "faults/resp", "faults/tap", "faults/network", "faults/process", "faults/server",
+		"scenarios":      {own: []string{"history", "faults", "checker"}},
+		"scenarios/play": {own: []string{"history", "faults", "impls", "scenarios", "worker/protocol"}},
+		"scenarios/live": {own: []string{
+			"history", "faults", "faults/network", "faults/process", "faults/server", "faults/tap", "scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
-		"scenarios/replay": {own: []string{"history", "impls", "checker", "scenarios", "sim/explore"}, pure: true},
-		"report":           {own: []string{"history", "checker"}},
-		"locktest":         {own: []string{"history", "scenarios", "sim", "worker"}},
+		"scenarios/sim": {own: []string{
+			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim", "worker/work",
+		}},
+		"scenarios/storm":  {own: []string{"history", "faults", "checker", "impls", "scenarios"}, pure: true},
+		"scenarios/shrink": {own: []string{"history", "faults", "checker", "scenarios"}, pure: true},
+		"scenarios/replay": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/explore"}, pure: true},
+		"lab": {own: []string{
+			"history", "impls", "checker", "report", "worker",
+			"scenarios", "scenarios/live", "scenarios/play", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
+		}},
+		"report":   {own: []string{"history", "faults", "checker"}},
+		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
 		"cmd/lab": {
 			own: []string{
-				"history", "scenarios", "worker", "report",
-				// The nouns that it passes from one to the other, and the parts that run as processes of their own.
-				"impls", "checker", "faults/process", "faults/server", "faults/network",
+				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
+				// The nouns that it passes from one to the other, and what its doctor looks at.
+				"impls", "checker", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"sim/explore", "scenarios/replay",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
-		"internal":       {},
-		"internal/verbs": {own: []string{"history"}},
+		"internal": {},
 	}
 }
 

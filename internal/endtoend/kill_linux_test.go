@@ -23,7 +23,7 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 	t.Run("rounds", func(t *testing.T) {
 		for round := range rounds {
 			moment := time.Duration(random.Int64N(int64(1500 * time.Millisecond)))
-			args := []string{"run", "--json", "--seed", fmt.Sprint(1 + random.Int64N(1000)), "--server"}
+			args := []string{"run", "--all", "--json", "--seed", fmt.Sprint(1 + random.Int64N(1000)), "--server"}
 			args = append(args, []string{"embedded", "redis-server"}[round%2])
 			if round%4 >= 2 {
 				args = append(args, "--client", deafChild, "--lock", "setpx-lua", "--count", "5")

@@ -6,23 +6,23 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // endOf turns the error that ended a script, if any, into the last event of its history. What ended its context comes first.
 func endOf(ctx context.Context, err error) history.Event {
-	var early *cells.Ending
+	var early *play.Ending
 	cause := context.Cause(ctx)
 	switch {
 	case err == nil:
 	case errors.As(cause, &early), errors.As(err, &early):
 		err = early
 	case ctx.Err() != nil:
-		err = cells.Undecided("%v", cause)
+		err = play.Undecided("%v", cause)
 	case outOfTime(ctx):
-		err = cells.Undecided("the cell ran out of time: %v", err)
+		err = play.Undecided("the cell ran out of time: %v", err)
 	}
-	return cells.EndOf(err)
+	return play.EndOf(err)
 }
 
 // outOfTime says whether the time of a cell is over, also a moment before its context has noticed: a connection that is being made
@@ -35,7 +35,7 @@ func outOfTime(ctx context.Context) bool {
 // firstEnding prefers, among the errors of several clients, one that is a verdict about a client; otherwise it returns all.
 func firstEnding(errs []error, all error) error {
 	for _, err := range errs {
-		var early *cells.Ending
+		var early *play.Ending
 		if errors.As(err, &early) {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,9 +20,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -65,10 +67,15 @@ func as(what string) []string {
 	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
 }
 
-// oddClient is a worker with a quirk: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB" falls silent when it
-// is asked for; "slow VERB" lets it wait for a while; "babble VERB" writes what is no protocol first, "flood VERB" a lot on its standard error; "die VERB" ends.
-func oddClient(quirk string) error {
-	how, verb, _ := strings.Cut(quirk, " ")
+// oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
+// never answers it; "slow VERB" answers late; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
+// error first; "die VERB" exits.
+func oddClient(quirks string) error {
+	hows := make(map[string]string)
+	for quirk := range strings.SplitSeq(quirks, ", ") {
+		how, verb, _ := strings.Cut(quirk, " ")
+		hows[verb] = how
+	}
 	stdin, requests := io.Pipe()
 	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.All())) }()
 	lines := bufio.NewScanner(os.Stdin)
@@ -77,8 +84,8 @@ func oddClient(quirk string) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case req.Do != verb:
+		switch how := hows[req.Do]; {
+		case how == "":
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
@@ -95,7 +102,7 @@ func oddClient(quirk string) error {
 		case how == "ignore":
 			_, err = io.Copy(io.Discard, os.Stdin)
 		default:
-			err = fmt.Errorf("the odd client dies at %s", verb)
+			err = fmt.Errorf("the odd client dies at %s", req.Do)
 		}
 		if err != nil {
 			return err
@@ -104,30 +111,32 @@ func oddClient(quirk string) error {
 	return requests.Close()
 }
 
-// open opens a world on embedded servers, unless change says otherwise.
-func open(t *testing.T, change func(*live.Config)) *live.World {
+// openWorld opens a world on embedded servers, unless change says otherwise. It also returns what closes the world, for those who cannot
+// wait for the end of the test.
+func openWorld(t *testing.T, change func(*live.Config)) (_ lab.Runner, close func() error) {
 	t.Helper()
-	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: live.Embedded, CellTimeout: time.Minute}
+	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Server: live.Embedded, CellTimeout: time.Minute}
 	if change != nil {
 		change(&cfg)
 	}
 	world, err := live.Open(t.Context(), cfg)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, world.Close()) })
-	return world
+	close = sync.OnceValue(world.Close)
+	t.Cleanup(func() { require.NoError(t, close()) })
+	return lab.Runner{World: world}, close
 }
 
 // subject is a lock that comes with the lab.
-func subject(t *testing.T, lock string) cells.Subject {
+func subject(t *testing.T, lock string) play.Subject {
 	t.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(t, ok, lock)
-	return cells.SubjectOf(spec, as("worker"))
+	return play.SubjectOf(spec)
 }
 
 // foreign is a client that the lab knows nothing about.
-func foreign(lock, quirk string) cells.Subject {
-	return cells.Subject{Name: lock, Argv: as("odd " + quirk)}
+func foreign(lock, quirk string) play.Subject {
+	return play.Subject{Name: lock, Argv: as("odd " + quirk)}
 }
 
 // script parses a text without the title.
@@ -150,14 +159,15 @@ func builtin(t *testing.T, name string) *scenarios.Script {
 
 // stage is a world whose histories can be read.
 type stage struct {
-	*live.World
-	dir string
+	lab.Runner
+	dir   string
+	close func() error
 }
 
 func openStage(t *testing.T, change func(*live.Config)) *stage {
 	t.Helper()
 	s := &stage{}
-	s.World = open(t, func(cfg *live.Config) {
+	s.Runner, s.close = openWorld(t, func(cfg *live.Config) {
 		if change != nil {
 			change(cfg)
 		}
@@ -167,16 +177,16 @@ func openStage(t *testing.T, change func(*live.Config)) *stage {
 }
 
 // play runs a cell and reads its history back from the file.
-func (s *stage) play(t *testing.T, script *scenarios.Script, subject cells.Subject) (checker.Cell, []history.Event) {
+func (s *stage) playScript(t *testing.T, script *scenarios.Script, subject play.Subject) (checker.Cell, []history.Event) {
 	t.Helper()
-	cell := s.Run(t.Context(), cells.Case{Subject: subject, Script: script, Round: 1})
+	cell := s.Run(t.Context(), lab.Case{Subject: subject, Script: script, Round: 1})
 	require.Empty(t, cell.Failure)
 	return cell, s.history(t, cell)
 }
 
 func (s *stage) history(t *testing.T, cell checker.Cell) []history.Event {
 	t.Helper()
-	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, cells.HistoryFile))
+	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, play.HistoryFile))
 	require.NoError(t, err)
 	require.False(t, file.Truncated)
 	return file.Events

@@ -119,7 +119,7 @@ func TestEveryVerbOnOneOfSeveralServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cell, events := s.play(t, script(t, name, test.text), subject(t, "redlock"))
+			cell, events := s.playScript(t, script(t, name, test.text), subject(t, "redlock"))
 			assert.Equal(t, test.verdict, cell.Verdict.String(), "%+v", cell.Verdict)
 			tells(t, events, append(test.story, "end: complete")...)
 			faultsAreEvident(t, events)
@@ -133,7 +133,7 @@ func TestServersOfALock(t *testing.T) {
 	for lock, want := range map[string][]string{
 		"redlock": {"S1", "S2", "S3", "S4", "S5"}, "redisson-multilock": {"S1", "S2", "S3"}, "setpx-lua": {"redis"},
 	} {
-		cell, events := s.play(t, script(t, "turn", oneTurn), subject(t, lock))
+		cell, events := s.playScript(t, script(t, "turn", oneTurn), subject(t, lock))
 		assert.Equal(t, checker.Safe, cell.Verdict.Kind, cell.Verdict.String())
 		var names []string
 		for _, e := range events {
@@ -164,20 +164,20 @@ func TestWhoHasNoSeveralServers(t *testing.T) {
 		{own, "redisson-multilock", majority, "the lock is not content with a majority of several servers"},
 		{at, "redlock", oneTurn, "the lock needs several independent servers, and at the address is one"},
 	} {
-		cell, _ := test.play(t, script(t, "five", test.text), subject(t, test.lock))
+		cell, _ := test.playScript(t, script(t, "five", test.text), subject(t, test.lock))
 		assert.Equal(t, "n/a: "+test.want, cell.Verdict.String())
 		assert.Equal(t, checker.ByNeeds, cell.Expected.By)
 	}
-	cell, _ := own.play(t, script(t, "five", five), foreign("setpx-lua", "none"))
+	cell, _ := own.playScript(t, script(t, "five", five), foreign("setpx-lua", "none"))
 	assert.Equal(t, "n/a: the lock does not live on several servers", cell.Verdict.String(), "a client that does not say so")
 }
 
 // Who takes half of the servers for a majority lets both in; nobody else does.
 func TestEvenSplitWithAHalfMajority(t *testing.T) {
 	s := openStage(t, nil)
-	cell, _ := s.play(t, builtin(t, "even-split"), subject(t, "redlock-no-second-look/half-majority"))
+	cell, _ := s.playScript(t, builtin(t, "even-split"), subject(t, "redlock-no-second-look/half-majority"))
 	assert.Equal(t, "double-holder, stale-write, lost-update", cell.Verdict.String())
-	cell, _ = s.play(t, builtin(t, "even-split"), subject(t, "redlock"))
+	cell, _ = s.playScript(t, builtin(t, "even-split"), subject(t, "redlock"))
 	assert.Equal(t, checker.Safe, cell.Verdict.Kind, cell.Verdict.String())
 }
 
@@ -187,7 +187,7 @@ func TestRedlockOnRealServers(t *testing.T) {
 	for name, want := range map[string]string{
 		"majority-with-two-down": "safe", "one-restarts-empty": "double-holder, early-grant, stale-write, lost-update",
 	} {
-		cell, _ := s.play(t, builtin(t, name), subject(t, "redlock"))
+		cell, _ := s.playScript(t, builtin(t, name), subject(t, "redlock"))
 		assert.Equal(t, want, cell.Verdict.String())
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -31,44 +31,50 @@ const (
 	queueLeases = 11
 )
 
-// tempest is a storm that rages in a cell. Each client has two goroutines: one that uses the lock, and one that is its fate.
-type tempest struct {
+// Storm is what a storm is played from.
+type Storm struct {
+	Plan   *storm.Plan
+	Script *scenarios.Script // its clients, lease and workload; it has no steps
+	Queues bool              // the lock lets clients have it in the order of asking
+	// Progress is told every second how the storm goes on; nil: nobody is.
+	Progress func(lasted time.Duration, operations int64)
+}
+
+// stormRunner plays a storm in a cell. Each client has several goroutines: one for each handle, which uses the lock, and one that carries out
+// the client's faults.
+type stormRunner struct {
+	Storm
 	cell     *cell
-	plan     *storm.Plan
-	queues   bool            // the lock lets clients have it in the order of asking
 	cutShort <-chan struct{} // closed when the user has had enough
 	began    time.Duration
 	over     chan struct{}                      // closed when the storm is over: faults end, and clients come to rest
 	asked    atomic.Int64                       // operations
 	offers   map[storm.Moment]chan storm.Strike // who comes to that moment, and suffers from nothing else, may take one
-	goesOn   func(lasted time.Duration, operations int64)
 
 	mu    sync.Mutex
-	alive []*client // at the end, by number
+	alive []*peer // at the end, by number
 }
 
-func newTempest(c *cell, cs cells.Case, cutShort <-chan struct{}) *tempest {
-	queues := slices.Contains(storm.CreedIn(cs.Expected).Promises, impls.Fairness)
-	goesOn := cs.GoesOn
-	if goesOn == nil {
-		goesOn = func(time.Duration, int64) {}
+func newStormRunner(s Storm, cutShort <-chan struct{}) *stormRunner {
+	if s.Progress == nil {
+		s.Progress = func(time.Duration, int64) {}
 	}
-	return &tempest{cell: c, plan: cs.Storm, queues: queues, cutShort: cutShort, goesOn: goesOn, offers: map[storm.Moment]chan storm.Strike{
+	return &stormRunner{Storm: s, cutShort: cutShort, offers: map[storm.Moment]chan storm.Strike{
 		storm.Holder: make(chan storm.Strike), storm.Taker: make(chan storm.Strike),
 	}}
 }
 
-// rage lets the storm run its course: the faults of the plan over clients that use the lock, then the end of all faults, and a
-// quiet phase in which each client that is left must get the lock.
-func (t *tempest) rage(ctx context.Context) error {
-	if err := os.WriteFile(filepath.Join(t.cell.dir, PlanFile), []byte(t.plan.String()), 0o644); err != nil {
+// run plays the storm: the faults of the plan over clients that use the lock; then all faults end, and in a quiet phase every client that
+// is left must acquire once more.
+func (t *stormRunner) run(ctx context.Context) error {
+	if err := os.WriteFile(filepath.Join(t.cell.dir, PlanFile), []byte(t.Plan.String()), 0o644); err != nil {
 		return err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t.began, t.over = t.cell.world.since(), make(chan struct{})
-	t.alive = make([]*client, t.plan.Clients)
-	t.cell.rec.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: fmt.Sprintf("the storm with seed %d begins", t.plan.Seed)}})
+	t.began, t.over = t.cell.Now(), make(chan struct{})
+	t.alive = make([]*peer, t.Plan.Clients)
+	t.note(fmt.Sprintf("the storm with seed %d begins", t.Plan.Seed))
 
 	var wg sync.WaitGroup
 	try := func(play func(context.Context) error) {
@@ -78,7 +84,7 @@ func (t *tempest) rage(ctx context.Context) error {
 			}
 		})
 	}
-	for i := range t.plan.Clients {
+	for i := range t.Plan.Clients {
 		try(func(ctx context.Context) error { return t.lives(ctx, i) })
 	}
 	try(t.strikeServer)
@@ -93,30 +99,34 @@ func (t *tempest) rage(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case cut:
-		return cells.PremiseMissed("the storm was cut short after %v", (t.cell.world.since() - t.began).Round(time.Second))
+		return play.PremiseMissed("the storm was cut short after %v", (t.cell.Now() - t.began).Round(time.Second))
 	}
 	return t.calm(ctx)
 }
 
+func (t *stormRunner) note(text string) {
+	t.cell.Record.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: text}})
+}
+
 // wait waits until the storm has lasted, or is ended before its time.
-func (t *tempest) wait(ctx context.Context) (cut bool) {
-	end := time.NewTimer(t.plan.For)
+func (t *stormRunner) wait(ctx context.Context) (cut bool) {
+	end := time.NewTimer(t.Plan.For)
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var told time.Duration
 	tell := func(lasted time.Duration) { // of every second, also of those for which the machine stood still
 		for ; told+time.Second <= lasted; told += time.Second {
-			t.goesOn(told+time.Second, t.asked.Load())
+			t.Progress(told+time.Second, t.asked.Load())
 		}
 	}
 	for {
 		select {
 		case <-end.C:
-			tell(t.plan.For)
+			tell(t.Plan.For)
 			return false
 		case <-tick.C:
-			tell(t.cell.world.since() - t.began)
+			tell(t.cell.Now() - t.began)
 			if t.asked.Load() >= maxOperations {
 				return false
 			}
@@ -130,21 +140,21 @@ func (t *tempest) wait(ctx context.Context) (cut bool) {
 
 // calm is the quiet phase: nothing is wrong any more, and every lease that was given away ends. One client after the other tries
 // for some leases; the checker says whether somebody was kept from it.
-func (t *tempest) calm(ctx context.Context) error {
-	t.cell.rec.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: "the storm is over, and all faults are healed"}})
-	within := quietLeases * t.plan.Lease
-	if t.queues {
-		within += time.Duration(t.plan.Clients*queueLeases) * t.plan.Lease
+func (t *stormRunner) calm(ctx context.Context) error {
+	t.note("the storm is over, and all faults have ended")
+	within := quietLeases * t.Plan.Lease
+	if t.Queues {
+		within += time.Duration(t.Plan.Clients*queueLeases) * t.Plan.Lease
 	}
-	for _, cl := range t.alive {
-		for _, m := range cl.members {
-			u := &user{storm: t, cl: m, died: make(chan struct{})}
-			got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.plan.Lease, Works: 1})
+	for _, p := range t.alive {
+		for _, h := range p.client.Handles {
+			u := &user{storm: t, peer: p, Handle: h, died: make(chan struct{})}
+			got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.Plan.Lease, Works: 1})
 			if err != nil {
 				return err
 			}
 			if !got { // the others would wait as long for as little
-				return cells.PremiseMissed("%s did not get the lock in the quiet phase", m.name)
+				return play.PremiseMissed("%s did not get the lock in the quiet phase", h.Name)
 			}
 		}
 	}
@@ -152,22 +162,22 @@ func (t *tempest) calm(ctx context.Context) error {
 }
 
 // noteStalls writes down when the machine stood still. Nobody is accused of what that may explain.
-func (t *tempest) noteStalls() {
+func (t *stormRunner) noteStalls() {
 	for _, s := range t.cell.world.pulse.stallsSince(t.began, shortStall) {
-		t.cell.rec.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
 			Value: int64(s.from), Bound: s.to - s.from,
-			Fault: &history.Fault{Name: history.Stall, Target: "machine", Phase: history.PhaseRecover, What: (s.to - s.from).String()},
+			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: (s.to - s.from).String()},
 		}})
 	}
 }
 
 // until waits for a time of the storm. It returns false if the storm is over before.
-func (t *tempest) until(ctx context.Context, at time.Duration) bool {
-	return t.pause(ctx, t.began+at-t.cell.world.since())
+func (t *stormRunner) until(ctx context.Context, at time.Duration) bool {
+	return t.pause(ctx, t.began+at-t.cell.Now())
 }
 
 // pause waits for d. It returns false if the storm is over before.
-func (t *tempest) pause(ctx context.Context, d time.Duration) bool {
+func (t *stormRunner) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -180,8 +190,8 @@ func (t *tempest) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // strikeServer carries out what befalls the server.
-func (t *tempest) strikeServer(ctx context.Context) error {
-	for _, s := range t.plan.Of("") {
+func (t *stormRunner) strikeServer(ctx context.Context) error {
+	for _, s := range t.Plan.Of("") {
 		if !t.until(ctx, s.At) {
 			return nil
 		}
@@ -192,51 +202,52 @@ func (t *tempest) strikeServer(ctx context.Context) error {
 	return nil
 }
 
-// strikeOnce hits one of the servers: which one, the moment decides, and so the seed.
-func (t *tempest) strikeOnce(ctx context.Context, s storm.Strike) error {
+// strikeOnce hits one of the servers: which one, the time decides, and so the seed.
+func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 	c := t.cell
-	if c.traits.Local {
+	if c.Traits.Local {
 		return nil // nothing of it is there
 	}
 	victim := c.servers[int(s.At/time.Millisecond)%len(c.servers)]
+	fault := play.ServerFault{Kind: faults.Restart}
 	if s.Kind == storm.ServerJump {
-		return c.jump(ctx, victim, s.Ahead)
-	}
-	if _, can := victim.Server.(server.Restarter); !can {
+		fault = play.ServerFault{Kind: faults.ClockJump, By: s.Ahead}
+	} else if _, can := victim.Server.(server.Restarter); !can {
 		return nil
 	}
-	return c.restartEmpty(ctx, victim)
+	return c.CauseAt(ctx, victim, fault)
 }
 
 // settled notes who is left of the ith client.
-func (t *tempest) settled(i int, cl *client) {
+func (t *stormRunner) settled(i int, p *peer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.alive[i] = cl
+	t.alive[i] = p
 }
 
 // errDied ends a turn of a client that was killed.
 var errDied = errors.New("the client was killed")
 
 // lives plays the ith client, under one name after the other.
-func (t *tempest) lives(ctx context.Context, i int) error {
-	for n, name := range t.plan.Names(i) {
-		cl := t.cell.clients[name]
+func (t *stormRunner) lives(ctx context.Context, i int) error {
+	for n, name := range t.Plan.Names(i) {
+		p := t.cell.peers[name]
 		if n > 0 {
-			if err := t.cell.join(ctx, cl); err != nil {
+			if err := p.start(ctx); err != nil {
 				return err
 			}
+			t.cell.Opened(p.client)
 		}
-		crash, err := t.life(ctx, cl)
+		crash, err := t.life(ctx, p)
 		if err != nil {
 			return err
 		}
 		if crash == nil { // the storm was over before
-			t.settled(i, cl)
+			t.settled(i, p)
 			return nil
 		}
 		t.pause(ctx, crash.Down)
-		if err := cl.closeLinks(); err != nil { // else a long storm runs out of sockets
+		if err := p.closeLinks(); err != nil { // else a long storm runs out of sockets
 			return err
 		}
 	}
@@ -244,28 +255,17 @@ func (t *tempest) lives(ctx context.Context, i int) error {
 }
 
 // life plays a client until it crashes, or the storm is over.
-func (t *tempest) life(ctx context.Context, cl *client) (crash *storm.Strike, err error) {
-	var all household
-	used := make(chan error, len(cl.members))
-	for _, m := range cl.members {
-		u := &user{storm: t, cl: m, died: make(chan struct{}), turns: t.plan.Turns(m.name)}
+func (t *stormRunner) life(ctx context.Context, p *peer) (crash *storm.Strike, err error) {
+	var all processUsers
+	used := make(chan error, len(p.client.Handles))
+	for _, h := range p.client.Handles {
+		u := &user{storm: t, peer: p, Handle: h, died: make(chan struct{}), turns: t.Plan.Turns(h.Name)}
 		all = append(all, u)
 		go func() { used <- u.use(ctx) }()
 	}
-	crash, err = t.fate(ctx, cl, all)
+	crash, err = t.fate(ctx, p, all)
 	for range all {
 		err = errors.Join(err, <-used)
 	}
 	return crash, err
-}
-
-// join lets a client appear in the middle of a storm.
-func (c *cell) join(ctx context.Context, cl *client) error {
-	if err := cl.start(ctx); err != nil {
-		return err
-	}
-	for _, m := range cl.members {
-		c.opened(m.name)
-	}
-	return nil
 }

@@ -8,20 +8,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
 // fate carries out what befalls a client, one thing after the other, until it has crashed or the storm is over. Each fault has ended
 // when it returns.
-func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *storm.Strike, err error) {
-	for _, s := range t.plan.Of(cl.name) {
-		ready, err := t.await(ctx, cl, s.At)
+func (t *stormRunner) fate(ctx context.Context, p *peer, all processUsers) (crash *storm.Strike, err error) {
+	for _, s := range t.Plan.Of(p.client.Name) {
+		ready, err := t.await(ctx, p, s.At)
 		if err != nil {
 			return nil, err
 		}
@@ -29,20 +28,20 @@ func (t *tempest) fate(ctx context.Context, cl *client, all household) (crash *s
 			return nil, nil
 		}
 		if s.Kind == storm.Crash {
-			return &s, t.crash(ctx, cl, all, s)
+			return &s, t.crash(ctx, p, all, s)
 		}
-		if err := t.strike(ctx, cl, s); err != nil {
+		if err := t.strike(ctx, p, s); err != nil {
 			return nil, err
 		}
 	}
-	_, err = t.await(ctx, cl, t.plan.For)
+	_, err = t.await(ctx, p, t.Plan.For)
 	return nil, err
 }
 
 // await waits for a time of the storm. Meanwhile the client may take the lock, and with it what is meant for whoever does. It returns
 // false if the storm is over before.
-func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool, error) {
-	timer := time.NewTimer(t.began + at - t.cell.world.since())
+func (t *stormRunner) await(ctx context.Context, p *peer, at time.Duration) (bool, error) {
+	timer := time.NewTimer(t.began + at - t.cell.Now())
 	defer timer.Stop()
 	for {
 		select {
@@ -52,8 +51,8 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 			return false, nil
 		case <-ctx.Done():
 			return false, nil
-		case moment := <-cl.moments:
-			if err := t.meet(ctx, cl, moment); err != nil {
+		case moment := <-p.moments:
+			if err := t.meet(ctx, p, moment); err != nil {
 				return false, err
 			}
 		}
@@ -61,17 +60,17 @@ func (t *tempest) await(ctx context.Context, cl *client, at time.Duration) (bool
 }
 
 // meet strikes a client that has come to a moment, if something is meant for whoever does.
-func (t *tempest) meet(ctx context.Context, cl *client, moment storm.Moment) error {
+func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) error {
 	for moment != "" {
 		select {
 		case s := <-t.offers[moment]:
 			var reached bool
-			if reached, moment = t.reaches(ctx, cl, s); !reached {
+			if reached, moment = t.reaches(ctx, p, s); !reached {
 				continue
 			}
-			calm := t.cell.world.since() - t.began + t.plan.Lease
+			calm := t.cell.Now() - t.began + t.Plan.Lease
 			t.pause(ctx, s.After)
-			err := t.strike(ctx, cl, s)
+			err := t.strike(ctx, p, s)
 			t.until(ctx, calm) // if more came before the lease is over, nobody could tell what did what
 			return err
 		default:
@@ -83,12 +82,12 @@ func (t *tempest) meet(ctx context.Context, cl *client, moment storm.Moment) err
 
 // reaches waits until as many servers have given a taker the lock as the strike is for. If they do not do so at once, it is to no avail;
 // the taker may have come to another moment instead.
-func (t *tempest) reaches(ctx context.Context, cl *client, s storm.Strike) (reached bool, other storm.Moment) {
-	atOnce, cancel := context.WithTimeout(ctx, t.plan.Lease/4)
+func (t *stormRunner) reaches(ctx context.Context, p *peer, s storm.Strike) (reached bool, other storm.Moment) {
+	atOnce, cancel := context.WithTimeout(ctx, t.Plan.Lease/4)
 	defer cancel()
 	for range s.Nth - 1 {
 		select {
-		case m := <-cl.moments:
+		case m := <-p.moments:
 			if m != storm.Taker {
 				return false, m
 			}
@@ -100,8 +99,8 @@ func (t *tempest) reaches(ctx context.Context, cl *client, s storm.Strike) (reac
 }
 
 // offer offers the strikes for a moment, one after the other, to whoever comes to it. Those for more servers than there are are left out.
-func (t *tempest) offer(ctx context.Context, moment storm.Moment) error {
-	for _, s := range t.plan.Of(string(moment)) {
+func (t *stormRunner) offer(ctx context.Context, moment storm.Moment) error {
+	for _, s := range t.Plan.Of(string(moment)) {
 		if s.Nth > len(t.cell.servers) {
 			continue
 		}
@@ -118,37 +117,33 @@ func (t *tempest) offer(ctx context.Context, moment storm.Moment) error {
 }
 
 // strike lets a fault begin, last and end.
-func (t *tempest) strike(ctx context.Context, cl *client, s storm.Strike) error {
+func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error {
 	switch s.Kind {
 	case storm.Pause:
-		if err := cl.pause(ctx); err != nil {
+		if err := p.client.Pause(ctx); err != nil {
 			return err
 		}
 		t.pause(ctx, s.For)
-		return cl.resume(ctx)
+		return p.client.Resume(ctx)
 	case storm.Clock:
-		return t.skew(ctx, cl, s)
+		return t.skew(ctx, p, s)
 	case storm.Hold, storm.Duplicate:
-		return t.ambush(ctx, cl, s)
+		return t.ambush(ctx, p, s)
 	}
 	fault, ok := linkStrike(s)
 	if !ok {
 		return fmt.Errorf("the live world has no %s", s)
 	}
 	servers := t.hit(s)
-	if err := cl.disturb(ctx, fault, servers); err != nil {
+	if err := p.client.Disturb(ctx, fault, servers); err != nil {
 		return spoilt(err)
 	}
 	t.pause(ctx, s.For)
-	broken, err := cl.mend(ctx, servers)
-	if err != nil {
-		return spoilt(err)
-	}
-	return spoilt(cl.reconnect(ctx, broken))
+	return spoilt(p.client.Heal(ctx, servers))
 }
 
 // hit names the servers whose links a strike disturbs; nil: all there are.
-func (t *tempest) hit(s storm.Strike) (names []string) {
+func (t *stormRunner) hit(s storm.Strike) (names []string) {
 	servers := t.cell.servers
 	if len(servers) == 1 {
 		return nil
@@ -164,76 +159,78 @@ func (t *tempest) hit(s storm.Strike) (names []string) {
 // spoilt ends a storm of which a link could not be disturbed, or not be healed: somebody else on this machine may have taken its port.
 // What the storm had shown before counts.
 func spoilt(err error) error {
-	var early *cells.Ending
+	var early *play.Ending
 	if err == nil || errors.As(err, &early) {
 		return err
 	}
-	return cells.PremiseMissed("the storm ended before its time: %v", err)
+	return play.PremiseMissed("the storm ended before its time: %v", err)
 }
 
-func linkStrike(s storm.Strike) (network.Fault, bool) {
-	switch s.Kind {
-	case storm.Partition:
-		return network.Partition(sides[s.Side]), true
-	case storm.Refuse:
-		return network.Refuse(), true
-	case storm.Delay:
-		return network.Delay(s.Each), true
-	case storm.ReplyLost:
-		return network.LoseReplies(), true
+func linkStrike(s storm.Strike) (faults.LinkFault, bool) {
+	kinds := map[storm.Kind]faults.Kind{
+		storm.Partition: faults.Partition, storm.Refuse: faults.Refuse, storm.Delay: faults.Delay, storm.ReplyLost: faults.ReplyLost,
 	}
-	return nil, false
+	kind, ok := kinds[s.Kind]
+	return faults.LinkFault{Kind: kind, Direction: s.Direction, Each: s.Each}, ok
 }
 
-func (t *tempest) skew(ctx context.Context, cl *client, s storm.Strike) error {
-	if !t.cell.traits.Can(protocol.Skew) {
+func (t *stormRunner) skew(ctx context.Context, p *peer, s storm.Strike) error {
+	if !t.cell.Traits.Can(protocol.Skew) {
 		return nil
 	}
-	if err := cl.setClock(ctx, s.Ahead, s.Rate); err != nil {
+	if err := p.client.SetClock(ctx, s.Ahead, s.Rate); err != nil {
 		return err
 	}
 	t.pause(ctx, s.For)
-	return cl.setClock(ctx, 0, 1)
+	return p.client.SetClock(ctx, 0, 1)
 }
 
 // ambush waits on the wire for a request of the client, and does to it what the strike says. Where none comes, nothing happens.
-func (t *tempest) ambush(ctx context.Context, cl *client, s storm.Strike) error {
-	cl = caught(cl, s)
-	trap := t.spring(ctx, cl, s)
-	if trap == nil || trap.want.Do == scenarios.Duplicate {
+func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error {
+	h := caught(p, s)
+	at := t.meetOne(ctx, h, s)
+	if at == nil || at.action == faults.ActDuplicate {
 		return nil
 	}
 	t.pause(ctx, s.For)
-	t.letGo(cl, trap)
+	t.letGo(h, at)
 	return nil
 }
 
-// caught is the client, or the further handle in its process, for whose requests a strike waits: the moment decides, and so the seed.
-func caught(cl *client, s storm.Strike) *client {
-	return cl.members[int(s.At/time.Millisecond)%len(cl.members)]
+// caught is the handle for whose requests a strike waits: the time decides, and so the seed.
+func caught(p *peer, s storm.Strike) *play.Handle {
+	return p.client.Handles[int(s.At/time.Millisecond)%len(p.client.Handles)]
+}
+
+// ambushed is a breakpoint that has been reached.
+type ambushed struct {
+	*tap.Armed
+	action faults.Action
 }
 
 // letGo ends a hold on the wire.
-func (t *tempest) letGo(cl *client, trap *armed) {
-	t.cell.fault(cells.TrapFault(trap.want.Do), cl.name, history.PhaseRecover, strings.Join(trap.Args(), " "))
-	trap.Release()
+func (t *stormRunner) letGo(h *play.Handle, at *ambushed) {
+	t.record(h, at, history.PhaseRecover)
+	at.Release()
 }
 
-// spring arms the breakpoints of a strike and waits until one is reached; nil if none is. The others are taken away.
-func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed {
-	reached := make(chan *armed, len(s.Traps))
-	waiting, enough := context.WithTimeout(ctx, t.plan.Patience())
+func (t *stormRunner) record(h *play.Handle, at *ambushed, phase history.Phase) {
+	t.cell.Fault(at.action.Kind(), h.Name, phase, strings.Join(at.Args(), " "))
+}
+
+// meetOne arms the breakpoints of a strike and waits until one is reached; nil if none is. The others are taken away.
+func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strike) *ambushed {
+	reached := make(chan *ambushed, len(s.Breakpoints))
+	waiting, enough := context.WithTimeout(ctx, t.Plan.Patience())
 	var wg sync.WaitGroup
-	var all []*armed
-	for _, want := range s.Traps {
-		trap := &armed{want: want, Trap: t.cell.traps.Arm(tap.Breakpoint{
-			Client: cl.name, Nth: want.Nth, Match: cells.MatchOf(want.What), Action: actions[want.Do],
-		})}
-		all = append(all, trap)
+	var all []*ambushed
+	for _, want := range s.Breakpoints {
+		at := &ambushed{t.cell.breakpoints.Arm(tap.Breakpoint{Breakpoint: want, Client: h.Name}), want.Action}
+		all = append(all, at)
 		wg.Go(func() {
 			select {
-			case <-trap.Reached():
-				reached <- trap
+			case <-at.Reached():
+				reached <- at
 				enough()
 			case <-waiting.Done():
 			case <-t.over:
@@ -242,31 +239,31 @@ func (t *tempest) spring(ctx context.Context, cl *client, s storm.Strike) *armed
 	}
 	wg.Wait()
 	enough()
-	var sprung *armed
+	var met *ambushed
 	select {
-	case sprung = <-reached:
-		t.cell.fault(cells.TrapFault(sprung.want.Do), cl.name, history.PhaseEffective, strings.Join(sprung.Args(), " "))
+	case met = <-reached:
+		t.record(h, met, history.PhaseEffective)
 	default:
 	}
-	for _, trap := range all {
-		if trap != sprung {
-			trap.Disarm()
+	for _, at := range all {
+		if at != met {
+			at.Disarm()
 		}
 	}
-	return sprung
+	return met
 }
 
 // crash kills a client: at once, or when something of it is on the wire. That arrives late, or is never heard of again.
-func (t *tempest) crash(ctx context.Context, cl *client, all household, s storm.Strike) error {
-	var trap *armed
-	if len(s.Traps) > 0 {
-		trap = t.spring(ctx, caught(cl, s), s)
+func (t *stormRunner) crash(ctx context.Context, p *peer, all processUsers, s storm.Strike) error {
+	var at *ambushed
+	if len(s.Breakpoints) > 0 {
+		at = t.meetOne(ctx, caught(p, s), s)
 	}
 	all.die()
-	if err := cl.kill(ctx); err != nil || trap == nil || !s.Late {
+	if err := p.client.Kill(ctx); err != nil || at == nil || !s.Late {
 		return err
 	}
 	t.pause(ctx, s.For)
-	t.letGo(caught(cl, s), trap)
+	t.letGo(caught(p, s), at)
 	return nil
 }

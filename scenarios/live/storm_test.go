@@ -16,22 +16,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // stormCase is a storm over a lock that comes with the lab.
-func stormCase(t *testing.T, lock string, params storm.Params) cells.Case {
+func stormCase(t *testing.T, lock string, params storm.Params) lab.Case {
 	t.Helper()
-	spec, ok := impls.Find(lock)
-	require.True(t, ok, lock)
 	if params.Lease == 0 {
 		params.Lease = 500 * time.Millisecond
 	}
-	return cells.StormCase(subject(t, lock), storm.New(params), history.Counter, 1, storm.CreedOf(spec).Expected())
+	return lab.StormCase(subject(t, lock), storm.New(params), history.Counter, 1)
 }
 
 func countEvents(events []history.Event, match func(history.Event) bool) (n int) {
@@ -66,7 +65,7 @@ func TestStorm(t *testing.T) {
 	struck := map[string]bool{}
 	open := map[string]int{}
 	for _, e := range events {
-		if e.Kind != history.KindFault || e.Detail.Fault.Name == history.Stall {
+		if e.Kind != history.KindFault || e.Detail.Fault.Name == string(faults.Stall) {
 			continue
 		}
 		f := e.Detail.Fault
@@ -93,7 +92,7 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	quiet := slices.IndexFunc(events, func(e history.Event) bool {
-		return e.Kind == history.KindStep && e.Detail.Text == "the storm is over, and all faults are healed"
+		return e.Kind == history.KindStep && e.Detail.Text == "the storm is over, and all faults have ended"
 	})
 	require.Positive(t, quiet)
 	got := countEvents(events[quiet:], func(e history.Event) bool {
@@ -123,16 +122,17 @@ func TestAStuckLockIsCaught(t *testing.T) {
 	assert.Equal(t, checker.StuckLock, cell.Storm.First.Name)
 }
 
-// TestAStormLeavesNoProcess: those end with it, too, that came in the place of others.
+// TestAStormLeavesNoProcess: those that came in the place of crashed ones end with the world, too.
 func TestAStormLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(pids, dir)
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []storm.Kind{storm.Crash}})
 	require.Empty(t, s.Run(t.Context(), cs).Failure)
+	require.NoError(t, s.close())
 	started, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Greater(t, len(started), 2, "somebody has crashed")
+	require.Greater(t, len(started), 2, "a client has crashed")
 	for _, entry := range started {
 		pid, err := strconv.Atoi(entry.Name())
 		require.NoError(t, err)
@@ -157,11 +157,11 @@ func TestAStormIsCutShort(t *testing.T) {
 // TestAStormIsHeardOf while it goes on.
 func TestAStormIsHeardOf(t *testing.T) {
 	s := openStage(t, nil)
-	o := &observer{}
+	var heard []time.Duration
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 2500 * time.Millisecond})
-	_, err := cells.RunAll(t.Context(), []cells.Case{cs}, cells.Order{Parallel: 1}, o, s.Run)
-	require.NoError(t, err)
-	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, o.heard)
+	cs.GoesOn = func(lasted time.Duration, _ int64) { heard = append(heard, lasted) }
+	require.Empty(t, s.Run(t.Context(), cs).Failure)
+	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, heard)
 }
 
 // TestAClientThatEndsByItself ends a storm: no verdict about the lock may come of it.
@@ -169,8 +169,8 @@ func TestAClientThatEndsByItself(t *testing.T) {
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute})
 	cs.Subject = foreign("setpx-lua", "die release")
-	cs.Subject.Traits = cells.Traits{Known: true}
+	cs.Subject.Traits = play.Traits{Known: true}
 	cell := s.Run(t.Context(), cs)
 	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
-	assert.Contains(t, cell.Verdict.Reason, "the client has ended: exit status 1")
+	assert.Contains(t, cell.Verdict.Reason, "client exited before replying: exit status 1")
 }

@@ -8,14 +8,16 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
 // user uses the lock of one client, turn after turn.
 type user struct {
-	storm *tempest
-	cl    *client
+	storm *stormRunner
+	peer  *peer
+	*play.Handle
 	turns *storm.Turns
 	mu    sync.Mutex
 	died  chan struct{} // closed when the client is going to be killed
@@ -25,39 +27,34 @@ type user struct {
 func (u *user) die() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.cl.crashed.Store(true)
+	u.Client.Doom()
 	close(u.died)
 }
 
-// household are the users of the locks of one process.
-type household []*user
+// processUsers are the users of the locks of one process.
+type processUsers []*user
 
-func (h household) die() {
+func (h processUsers) die() {
 	for _, u := range h {
 		u.die()
 	}
 }
 
 // begin sends the request of a step.
-func (u *user) begin(step *scenarios.Step) (*operation, error) {
+func (u *user) begin(step *scenarios.Step) (*play.Operation, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.cl.crashed.Load() {
+	if u.Client.Crashed() {
 		return nil, errDied
 	}
-	if err := u.cl.begin(step); err != nil {
-		return nil, err
-	}
-	op := u.cl.pending
-	u.cl.pending = nil
-	return op, nil
+	return u.Begin(step)
 }
 
 // use takes turns until the storm is over or the client dies.
 func (u *user) use(ctx context.Context) error {
 	for {
 		turn := u.turns.Next()
-		if u.cl.cell.traits.Renews && turn.Long > 0 {
+		if u.storm.cell.Traits.Renews && turn.Long > 0 {
 			turn.Hold = turn.Long
 		}
 		if _, err := u.turn(ctx, turn); err != nil {
@@ -98,17 +95,17 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 		return got, err
 	}
 	got = true
-	u.cl.notice(storm.Holder)
+	u.peer.notice(storm.Holder)
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
-		if u.cl.Lost.Load() {
+		if u.Lost.Load() {
 			break
 		}
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpWork}, turn.Patience); err != nil {
 			return got, err
 		}
 	}
-	if turn.Check && u.cl.cell.traits.Can(protocol.Check) && !u.cl.Lost.Load() {
+	if turn.Check && u.storm.cell.Traits.Can(protocol.Check) && !u.Lost.Load() {
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpCheck}, turn.Patience); err != nil {
 			return got, err
 		}
@@ -122,13 +119,13 @@ const maxReleases = 100
 // release gives the lock back; while nobody can tell whether that was done, it tries again. Each time it waits for longer than a
 // lease: there is nothing left by then that the lock could be waiting for.
 func (u *user) release(ctx context.Context) error {
-	patience := u.storm.plan.Lease * 5 / 4
+	patience := u.storm.Plan.Lease * 5 / 4
 	for range maxReleases {
 		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease, Within: scenarios.Span{Fixed: patience}}, patience)
 		if err != nil || outcome != history.Unknown {
 			return err
 		}
-		if err := sleep(ctx, u.storm.plan.Lease/20); err != nil {
+		if err := sleep(ctx, u.storm.Plan.Lease/20); err != nil {
 			return err
 		}
 	}
@@ -147,21 +144,22 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 	defer enough.Stop()
 	for {
 		select {
-		case msg, ok := <-op.reply:
-			switch {
-			case !ok:
-				return 0, u.fate(nil)
-			case msg.Unsupported:
-				return 0, unsupported(u.cl.name, verbs[op.op])
+		case <-op.Done():
+			if op.Answer().Unsupported {
+				return 0, unsupported(u.Name, verbs[op.Op])
 			}
-			return outcomeOf(msg.Outcome), nil
+			return op.Answer().Outcome, nil
+		case <-u.peer.conn.Done():
+			if !op.Answered() {
+				return 0, u.fate(nil)
+			}
 		case <-enough.C:
-			op.gaveUp.Store(true)
-			if _, err := u.cl.conn.Send(protocol.Request{ID: u.cl.cell.nextID(), Do: protocol.Cancel, Op: op.id}); err != nil {
+			op.GiveUp()
+			if _, err := u.peer.conn.Send(protocol.Request{ID: u.storm.cell.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
 				return 0, u.fate(err)
 			}
 		case <-ctx.Done():
-			return 0, u.cl.silent(ctx, op.op.String())
+			return 0, play.Undecided("%s did not answer %v: %v", u.Name, op.Op, context.Cause(ctx))
 		}
 	}
 }
@@ -169,10 +167,10 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 // fate is why a client can no longer be talked to: because the storm killed it, or else by its own fault.
 func (u *user) fate(err error) error {
 	switch {
-	case u.cl.crashed.Load():
+	case u.Client.Crashed():
 		return errDied
 	case err != nil:
 		return err
 	}
-	return u.cl.gone()
+	return u.peer.gone()
 }

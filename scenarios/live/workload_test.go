@@ -10,9 +10,9 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // Two clients do the same work, one while the other is held up between reading and writing, then one after the other.
@@ -45,14 +45,14 @@ func TestEachWorkloadIsDoneAndRead(t *testing.T) {
 			"1 listed, 2 bought. In the end item-1 is with the market and with C1."},
 	} {
 		script := script(t, test.work, "workload "+test.work+"\n"+overlapping)
-		cell, events := s.play(t, script, subject(t, "setpx-lua"))
+		cell, events := s.playScript(t, script, subject(t, "setpx-lua"))
 		assert.Equal(t, checker.Safe, cell.Verdict.Kind, "%s: %s", test.work, cell.Verdict)
 		assert.Equal(t, test.whole, cell.Data)
 		final := events[len(events)-2]
 		require.Equal(t, history.KindFinal, final.Kind)
 		assert.Equal(t, test.work != "counter", final.Detail.Work != nil)
 
-		cell, _ = s.play(t, script, subject(t, "local"))
+		cell, _ = s.playScript(t, script, subject(t, "local"))
 		assert.Contains(t, cell.Verdict.Names(), checker.LostUpdate, test.work)
 		assert.Equal(t, test.torn, cell.Data)
 	}
@@ -61,11 +61,11 @@ func TestEachWorkloadIsDoneAndRead(t *testing.T) {
 // WATCH needs no lock to keep the data whole, and a stock in each process's memory makes a good lock useless.
 func TestWorkloadsThatTheLockDoesNotDecide(t *testing.T) {
 	s := openStage(t, nil)
-	cell, _ := s.play(t, script(t, "watch", "workload market-watch\n"+overlapping), subject(t, "local"))
+	cell, _ := s.playScript(t, script(t, "watch", "workload market-watch\n"+overlapping), subject(t, "local"))
 	assert.Equal(t, []checker.Name{checker.DoubleHolder, checker.StaleWrite}, cell.Verdict.Names(), cell.Data)
 	assert.Equal(t, "1 listed, 2 bought; the money adds up, each item is in one place", cell.Data)
 
-	cell, _ = s.play(t, script(t, "memory", "workload flash-sale 1\n"+overlapping), subject(t, "setpx-lua"))
+	cell, _ = s.playScript(t, script(t, "memory", "workload flash-sale 1\n"+overlapping), subject(t, "setpx-lua"))
 	assert.Equal(t, []checker.Name{checker.LostUpdate}, cell.Verdict.Names(), cell.Data)
 	assert.Equal(t, "stock 1, sold 2: oversold by 1; too many people: 1", cell.Data)
 }
@@ -76,9 +76,9 @@ func TestClientThatDoesNotKnowTheWork(t *testing.T) {
 	quiet := func(work string) *scenarios.Script {
 		return script(t, work, "workload "+work+"\nlease 30s\nclients C1\nC1 acquire => ok\nC1 work => ok\nC1 release => ok\n")
 	}
-	cell, _ := s.play(t, quiet("stock"), foreign("setpx-lua", "refuse work"))
+	cell, _ := s.playScript(t, quiet("stock"), foreign("setpx-lua", "refuse work"))
 	assert.Equal(t, `n/a: the client does not know the work "stock"`, cell.Verdict.String())
-	cell, _ = s.play(t, quiet("counter"), foreign("setpx-lua", "refuse work"))
+	cell, _ = s.playScript(t, quiet("counter"), foreign("setpx-lua", "refuse work"))
 	assert.Equal(t, checker.Undecided, cell.Verdict.Kind)
 }
 
@@ -86,9 +86,9 @@ func TestClientThatDoesNotKnowTheWork(t *testing.T) {
 func TestExpectOfAnotherWorkload(t *testing.T) {
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
-	expect := cells.Expect(matrix, impls.All())
+	expect := lab.Expect(matrix)
 	lent := builtin(t, "pause-past-lease").Under(history.Market)
-	assert.Equal(t, checker.ByLock, expect(lent, cells.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, checker.ByLock, expect(lent, play.Subject{Name: "setpx-lua"}).By)
 	own := builtin(t, "market-two-buyers").Under(history.Stock)
-	assert.Equal(t, checker.ByMatrix, expect(own, cells.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, checker.ByMatrix, expect(own, play.Subject{Name: "setpx-lua"}).By)
 }

@@ -11,16 +11,16 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // The servers that Config.Server can name; anything else is the address of a running one.
@@ -34,15 +34,16 @@ const Auto = "auto"
 
 // Config is what the cells of a run have in common.
 type Config struct {
-	Dir         string        // where the results go
-	Guard       []string      // the command that runs GuardMain
-	Server      string        // Embedded, RedisServer, or host:port
-	Toxiproxy   string        // URL of a running toxiproxy; empty: one inside the lab
-	Listen      string        // the host on which the taps listen; empty: loopback
-	Advertise   string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: found out
-	CellTimeout time.Duration // after which a cell is given up as unknown
-	NoQuestions bool          // ask the server no state questions
-	Wait        string        // how clients wait between the tries of an acquire; empty: each lock's own way
+	Dir           string        // where the results go; empty: to a directory that Close removes
+	Guard         []string      // the command that runs GuardMain
+	Worker        []string      // the command that runs a client process of the lab's own, which knows the locks of the run
+	Server        string        // Embedded, RedisServer, or host:port
+	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
+	Listen        string        // the host on which the taps listen; empty: loopback
+	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: found out
+	CellTimeout   time.Duration // after which a cell is given up as unknown
+	NoStateProbes bool          // do not ask the server for the state of the lock around each command
+	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
 }
 
 // World is the live world of one run. Its cells may run at the same time.
@@ -59,14 +60,13 @@ type World struct {
 	// at play must not stall for it.
 	starting chan struct{}
 	spares   spares
+	pool     *pool
 	pulse    *pulse
 }
 
 // Open brings up what the cells share. The error says what could not be had; nothing is left running then.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
-	// Two runs may have directories of the same name, and share a Redis.
-	w.prefix = fmt.Sprintf("locklab:%s:%s:", filepath.Base(cfg.Dir), strings.ToLower(rand.Text()[:8]))
 	w.pulse = startPulse(w.since)
 	defer func() {
 		if err != nil {
@@ -76,6 +76,14 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	if w.guard, err = process.StartGuard(cfg.Guard); err != nil {
 		return nil, err
 	}
+	if cfg.Dir == "" {
+		if w.cfg.Dir, err = w.guard.TempDir("locklab-run-"); err != nil {
+			return nil, err
+		}
+	}
+	// Two runs may have directories of the same name, and share a Redis.
+	w.prefix = fmt.Sprintf("locklab:%s:%s:", filepath.Base(w.cfg.Dir), strings.ToLower(rand.Text()[:8]))
+	w.pool = newPool(w.guard)
 	if w.network, err = network.Open(ctx, cfg.Toxiproxy); err != nil {
 		return nil, err
 	}
@@ -114,10 +122,13 @@ func (w *World) Close() error {
 		errs = append(errs, w.remote.Close())
 	}
 	if w.guard != nil {
-		errs = append(errs, w.guard.Close())
+		errs = append(errs, w.pool.close(), w.guard.Close())
 	}
 	return errors.Join(errs...)
 }
+
+// Dir is where the results go.
+func (w *World) Dir() string { return w.cfg.Dir }
 
 // ServerVersion describes the servers of the cells.
 func (w *World) ServerVersion() string {
@@ -190,8 +201,8 @@ func (w *World) deleteKeys(prefix string) error {
 	return err
 }
 
-// counter is where the work of a cell goes: a server and a key of its own there.
-func (w *World) counter(prefix string) (addr, key string) {
+// resourceKey is where the work of a cell goes: a server and a key of its own there.
+func (w *World) resourceKey(prefix string) (addr, key string) {
 	if w.remote != nil {
 		return w.remote.Addr(), prefix + "counter"
 	}
@@ -199,17 +210,14 @@ func (w *World) counter(prefix string) (addr, key string) {
 }
 
 // lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
-func (w *World) lacks(script *scenarios.Script, traits cells.Traits) string {
-	restarts := func(step scenarios.Step) bool {
-		return step.Verb == scenarios.VerbRestart || step.Verb == scenarios.VerbRestartSaved || step.Verb == scenarios.VerbSave
+func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
+	if w.remote == nil {
+		return traits.Lack(script, nil)
 	}
-	if w.remote != nil && slices.ContainsFunc(script.Steps, restarts) {
-		return "a server at an address is never restarted"
-	}
-	if w.remote != nil && max(script.Servers, traits.Servers) > 1 {
+	if max(script.Servers, traits.Servers) > 1 {
 		return "the lock needs several independent servers, and at the address is one"
 	}
-	return traits.Lack(script)
+	return traits.Lack(script, play.Limits{faults.ServerStop: "a server at an address is never restarted"})
 }
 
 func (w *World) linkName(client, what string) string {

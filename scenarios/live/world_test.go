@@ -57,11 +57,11 @@ func TestAddressIsLeftAsItWas(t *testing.T) {
 		C2 work => ok
 		C2 crash`)
 	for _, lock := range []string{"setpx-lua", "watchdog"} {
-		cell, events := s.play(t, jump, subject(t, lock))
+		cell, events := s.playScript(t, jump, subject(t, lock))
 		assert.Equal(t, "double-holder, early-grant", cell.Verdict.String())
 		tells(t, events, "C1 work: ok", "redis clock-jump: effective", "C2 work: ok", "counter 2", "end: complete")
 	}
-	cell, _ := s.play(t, builtin(t, "redis-restarts-empty"), subject(t, "setpx-lua"))
+	cell, _ := s.playScript(t, builtin(t, "redis-restarts-empty"), subject(t, "setpx-lua"))
 	assert.Equal(t, "n/a: a server at an address is never restarted", cell.Verdict.String())
 	assert.Equal(t, checker.ByNeeds, cell.Expected.By)
 
@@ -99,7 +99,7 @@ func TestOpenFails(t *testing.T) {
 			if name == "no redis-server" {
 				t.Setenv("PATH", "")
 			}
-			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: live.Embedded, CellTimeout: time.Minute}
+			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Server: live.Embedded, CellTimeout: time.Minute}
 			test.change(&cfg)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
@@ -113,7 +113,7 @@ func TestOpenFails(t *testing.T) {
 // server's answers can prove is then not said.
 func TestWithoutQuestions(t *testing.T) {
 	asked := openStage(t, nil)
-	unasked := openStage(t, func(cfg *live.Config) { cfg.NoQuestions = true })
+	unasked := openStage(t, func(cfg *live.Config) { cfg.NoStateProbes = true })
 	tests := []struct {
 		scenario, lock string
 		with           []checker.Name
@@ -132,8 +132,8 @@ func TestWithoutQuestions(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.scenario+" "+test.lock, func(t *testing.T) {
 			t.Parallel()
-			with, _ := asked.play(t, builtin(t, test.scenario), subject(t, test.lock))
-			without, events := unasked.play(t, builtin(t, test.scenario), subject(t, test.lock))
+			with, _ := asked.playScript(t, builtin(t, test.scenario), subject(t, test.lock))
+			without, events := unasked.playScript(t, builtin(t, test.scenario), subject(t, test.lock))
 			assert.Equal(t, test.with, with.Verdict.Names(), with.Verdict.String())
 			assert.Equal(t, test.without, without.Verdict.Names(), without.Verdict.String())
 			assert.Subset(t, with.Verdict.Names(), without.Verdict.Names())

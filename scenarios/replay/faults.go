@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
@@ -104,7 +105,7 @@ func (w *writer) lose(i int, b *beat) error {
 func (w *writer) loseBeside(b *beat) {
 	late := b.step.Fault == explore.LateRequest
 	if late {
-		w.renews(b.who, w.trap(scenarios.HoldRequest, b.step, nil))
+		w.renews(b.who, w.trap(faults.ActHoldRequest, b.step, nil))
 	}
 	servers := w.named(b.step.Server)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
@@ -117,10 +118,10 @@ func (w *writer) loseBeside(b *beat) {
 }
 
 // renews stops what runs beside the operations of a client.
-func (w *writer) renews(who int, trap scenarios.Trap) {
+func (w *writer) renews(who int, trap faults.Breakpoint) {
 	w.resume(who)
 	w.short = true
-	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Traps: []scenarios.Trap{trap}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
+	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{trap}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
 }
 
 // unheard says whether the reply to what is served beside the operations of a client at the ith beat will be lost.
@@ -154,7 +155,7 @@ func (w *writer) timeOut(i int, b *beat) error {
 	if b.deed == nil {
 		return fmt.Errorf("what runs beside the operations waits for too long")
 	}
-	w.late[b.who] = w.missed(b) == scenarios.HoldRequest
+	w.late[b.who] = w.missed(b) == faults.ActHoldRequest
 	w.resume(b.who)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
 	w.came(b.who, i+1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
 )
@@ -77,7 +78,7 @@ func (w *writer) beside(i int, b *beat) {
 	case b.kind != explore.StepServe:
 		return
 	case w.unheard(i):
-		w.renews(b.who, w.trap(scenarios.HoldReply, b.step, nil))
+		w.renews(b.who, w.trap(faults.ActHoldReply, b.step, nil))
 		return
 	case !b.changes:
 		return

@@ -3,14 +3,12 @@
 package replay_test
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,9 +17,10 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/cells"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/replay"
 	"github.com/locklab/locklab/sim/explore"
 )
@@ -140,27 +139,24 @@ func TestEveryRaceIsLive(t *testing.T) {
 			if kind == live.RedisServer {
 				needRedis(t)
 			}
-			play(t, kind, races)
+			playAll(t, kind, races)
 		})
 	}
 }
 
-// play replays races side by side.
-func play(t *testing.T, kind string, races map[string]replay.Race) {
-	world, err := live.Open(t.Context(), live.Config{Dir: t.TempDir(), Guard: as("guard"), Server: kind, CellTimeout: time.Minute})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, world.Close()) })
-	var planned []cells.Case
+// playAll replays races side by side.
+func playAll(t *testing.T, kind string, races map[string]replay.Race) {
+	var planned []lab.Case
 	for _, name := range slices.Sorted(maps.Keys(races)) {
 		race := races[name]
 		script, err := race.Parsed()
 		require.NoError(t, err, name)
 		script.Name = name
-		subject := cells.SubjectOf(race.Lock, as("worker"))
-		planned = append(planned, cells.Plan([]*scenarios.Script{script}, []cells.Subject{subject}, 1, cells.Expect(nothing(t), impls.All()))...)
+		planned = append(planned, lab.Cases([]*scenarios.Script{script}, []play.Subject{play.SubjectOf(race.Lock)}, 1, lab.Expect(nil))...)
 	}
-	ran, err := cells.RunAll(t.Context(), planned, cells.Order{Parallel: 6}, silent{}, world.Run)
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: planned, Options: lab.Options{Setting: lab.Setting{Server: kind}, Parallel: 6}})
 	require.NoError(t, err)
+	ran := run.Cells
 	require.Len(t, ran, len(races))
 	for _, cell := range ran {
 		why, shown := races[cell.Scenario].Shown(cell)
@@ -168,25 +164,6 @@ func play(t *testing.T, kind string, races map[string]replay.Race) {
 		assert.Equal(t, checker.ByScript, cell.Expected.By)
 		assert.False(t, cell.Surprise(), "%s: %s", cell.Scenario, cell.Verdict)
 	}
-}
-
-// nothing is a matrix that expects nothing.
-func nothing(t *testing.T) *scenarios.Matrix {
-	t.Helper()
-	matrix, err := scenarios.ParseExpected("expected.txt", nil)
-	require.NoError(t, err)
-	return matrix
-}
-
-type silent struct{}
-
-func (silent) CellStarted(cells.Case) error                       { return nil }
-func (silent) StormGoesOn(cells.Case, time.Duration, int64) error { return nil }
-func (silent) CellEnded(c checker.Cell) error {
-	if c.Failure != "" {
-		return fmt.Errorf("%s: %s", c.Scenario, c.Failure)
-	}
-	return nil
 }
 
 // needRedis skips the test where there is no redis-server, unless it is required.

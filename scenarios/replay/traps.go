@@ -3,14 +3,15 @@ package replay
 import (
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
 )
 
 // traps are the breakpoints of an operation: where something comes between two of its beats, and where a fault strikes.
-func (w *writer) traps(d *deed) []scenarios.Trap {
-	var traps []scenarios.Trap
-	add := func(do scenarios.Action, request *explore.Step, before []*explore.Step) {
+func (w *writer) traps(d *deed) []faults.Breakpoint {
+	var traps []faults.Breakpoint
+	add := func(do faults.Action, request *explore.Step, before []*explore.Step) {
 		traps = append(traps, w.trap(do, request, before))
 	}
 	var held *beat // the beat after which it has been stopped
@@ -21,21 +22,21 @@ func (w *writer) traps(d *deed) []scenarios.Trap {
 		}
 		switch {
 		case strikes(b, explore.LateRequest):
-			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
+			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
 		case strikes(b, explore.LostReply):
 			traps = append(traps, w.lostReply(b))
 		case b.kind == explore.StepExpire:
 			add(w.missed(b), d.requests[b.request], d.requests[:b.request])
 		case held != nil && b.kind == explore.StepServe && w.breaksOff(since, i):
-			add(scenarios.HoldReply, d.requests[b.request-1], d.requests[:b.request-1])
+			add(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
 		case held != nil && b.kind == explore.StepServe:
-			add(scenarios.HoldRequest, b.step, d.requests[:b.request])
+			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
 		case held != nil && len(d.requests) > 0 && b.kind != explore.StepFault:
 			last := min(b.last(), len(d.requests)-1)
-			add(scenarios.HoldReply, d.requests[last], d.requests[:last])
+			add(faults.ActHoldReply, d.requests[last], d.requests[:last])
 		}
 		if b.kind == explore.StepServe && w.copied(i) {
-			add(scenarios.HoldCopy, b.step, d.requests[:b.request])
+			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
 		}
 		held = nil
 		if interrupted(w.beats, i) && (!strikes(b, explore.LostReply, explore.LateRequest) || w.goesOn(b)) {
@@ -69,23 +70,23 @@ func (b *beat) last() int {
 }
 
 // lostReply stops an operation at a reply that its client will not get.
-func (w *writer) lostReply(b *beat) scenarios.Trap {
-	do := scenarios.DropReply
+func (w *writer) lostReply(b *beat) faults.Breakpoint {
+	do := faults.ActDropReply
 	if w.goesOn(b) {
-		do = scenarios.HoldReply
+		do = faults.ActHoldReply
 	}
 	return w.trap(do, b.deed.requests[b.request], b.deed.requests[:b.request])
 }
 
 // missed is how a request is stopped that its client will wait for too long.
-func (w *writer) missed(b *beat) scenarios.Action {
+func (w *writer) missed(b *beat) faults.Action {
 	answered := slices.ContainsFunc(w.beats, func(served *beat) bool {
 		return served.kind == explore.StepServe && served.deed == b.deed && served.request == b.request
 	})
 	if answered {
-		return scenarios.HoldReply
+		return faults.ActHoldReply
 	}
-	return scenarios.HoldRequest
+	return faults.ActHoldRequest
 }
 
 // copied says whether the request at a beat is sent twice.
@@ -99,23 +100,23 @@ func (w *writer) copied(i int) bool {
 }
 
 // unfinished stops an operation for good: before the request that would be next, or before it hears of the last.
-func (w *writer) unfinished(d *deed, held *beat) scenarios.Trap {
+func (w *writer) unfinished(d *deed, held *beat) faults.Breakpoint {
 	if held.kind == explore.StepServe {
-		return w.trap(scenarios.HoldReply, held.step, d.requests[:held.request])
+		return w.trap(faults.ActHoldReply, held.step, d.requests[:held.request])
 	}
 	n := 1
 	for _, r := range d.requests {
 		n += len(words(r, ""))
 	}
-	return scenarios.Trap{Do: scenarios.HoldRequest, Nth: n, What: scenarios.Match{Kind: scenarios.MatchAny}}
+	return faults.Breakpoint{Action: faults.ActHoldRequest, Nth: n, Match: faults.Match{Kind: faults.MatchAny}}
 }
 
 // trap is a breakpoint at a request, after those that the operation has sent before.
-func (w *writer) trap(do scenarios.Action, request *explore.Step, before []*explore.Step) scenarios.Trap {
+func (w *writer) trap(do faults.Action, request *explore.Step, before []*explore.Step) faults.Breakpoint {
 	names := words(request, "")
 	name := names[len(names)-1]
 	nth := 1
-	if last := request.Request[len(request.Request)-1]; do == scenarios.HoldRequest && nameOf(last) != "EXEC" {
+	if last := request.Request[len(request.Request)-1]; do == faults.ActHoldRequest && nameOf(last) != "EXEC" {
 		name = names[0]
 	} else {
 		nth = len(words(request, name))
@@ -129,7 +130,7 @@ func (w *writer) trap(do scenarios.Action, request *explore.Step, before []*expl
 			nth += len(words(r, name))
 		}
 	}
-	return scenarios.Trap{Do: do, Nth: nth, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: name}, Server: server}
+	return faults.Breakpoint{Action: do, Nth: nth, Match: faults.Match{Kind: faults.MatchCommand, Command: name}, Server: server}
 }
 
 // words are the names of the commands of a request that breakpoints count; of those with a given name, if one is given.

@@ -150,7 +150,7 @@ func (w *writer) begin(i int, b *beat) {
 		})
 		return
 	}
-	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Traps: w.traps(b.deed)}
+	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Breakpoints: w.traps(b.deed)}
 	if b.deed.waits {
 		step.Within = scenarios.Span{Fixed: time.Minute} // longer than anything takes here
 	}

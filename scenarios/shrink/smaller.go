@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -104,7 +105,7 @@ func cutsOf(s *scenarios.Script) []cut {
 		}
 	}
 	for i, step := range s.Steps {
-		for n := range step.Traps {
+		for n := range step.Breakpoints {
 			cuts = append(cuts, trapCut(s.Steps, i, n))
 		}
 	}
@@ -156,13 +157,13 @@ func (c cut) of(s *scenarios.Script) *scenarios.Script {
 		if c.steps[i] {
 			continue
 		}
-		var traps []scenarios.Trap
-		for n, trap := range step.Traps {
+		var traps []faults.Breakpoint
+		for n, trap := range step.Breakpoints {
 			if !c.traps[trapAt{i, n}] {
 				traps = append(traps, trap)
 			}
 		}
-		step.Traps = traps
+		step.Breakpoints = traps
 		smaller.Steps = append(smaller.Steps, step)
 	}
 	smaller.Clients = slices.DeleteFunc(slices.Clone(s.Clients), func(c string) bool { return !acts(&smaller, c, history.ProcessOf) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -187,12 +188,12 @@ func (w *writer) act(m moment, all []moment, n int) {
 	}
 	w.finish(who)
 	step := scenarios.Step{Client: who, Verb: scenarios.VerbOp, Op: m.deed.op}
-	step.Traps = w.traps(m.deed, all, n)
+	step.Breakpoints = w.traps(m.deed, all, n)
 	if m.deed.op == history.OpAcquire && m.deed.outcome == history.No && !m.deed.changed {
 		step.Within = scenarios.Span{Leases: 3}
 	}
 	w.step(step)
-	if len(step.Traps) > 0 {
+	if len(step.Breakpoints) > 0 {
 		w.open[who] = &told{deed: m.deed}
 		w.part(who, all, n)
 	}
@@ -262,8 +263,8 @@ func (w *writer) await(owner string) {
 }
 
 // traps are the breakpoints at which others come in between.
-func (w *writer) traps(d *deed, all []moment, n int) []scenarios.Trap {
-	var traps []scenarios.Trap
+func (w *writer) traps(d *deed, all []moment, n int) []faults.Breakpoint {
+	var traps []faults.Breakpoint
 	for k, here := n, true; k < len(all); k++ {
 		m := all[k]
 		if m.deed != d {
@@ -274,15 +275,15 @@ func (w *writer) traps(d *deed, all []moment, n int) []scenarios.Trap {
 		switch {
 		case m.part == partReturn && d.forsaken():
 			if last >= 0 && d.commands[last] < m.at { // all of it was done, and its client did not hear of it
-				traps = append(traps, w.trap(scenarios.DropReply, d, last))
+				traps = append(traps, w.trap(faults.ActDropReply, d, last))
 			}
 			here = false
 			continue
 		case here:
 		case m.part >= 0:
-			traps = append(traps, w.trap(scenarios.HoldRequest, d, m.part))
+			traps = append(traps, w.trap(faults.ActHoldRequest, d, m.part))
 		case m.part == partReturn && last >= 0:
-			traps = append(traps, w.trap(scenarios.HoldReply, d, last))
+			traps = append(traps, w.trap(faults.ActHoldReply, d, last))
 		}
 		here = true
 	}
@@ -290,7 +291,7 @@ func (w *writer) traps(d *deed, all []moment, n int) []scenarios.Trap {
 }
 
 // trap is a breakpoint at the kth command of a deed.
-func (w *writer) trap(do scenarios.Action, d *deed, k int) scenarios.Trap {
+func (w *writer) trap(do faults.Action, d *deed, k int) faults.Breakpoint {
 	name := w.facts.name(d.commands[k])
 	nth := 0
 	for _, i := range d.commands[:k+1] {
@@ -298,7 +299,7 @@ func (w *writer) trap(do scenarios.Action, d *deed, k int) scenarios.Trap {
 			nth++
 		}
 	}
-	return scenarios.Trap{Do: do, Nth: nth, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: name}}
+	return faults.Breakpoint{Action: do, Nth: nth, Match: faults.Match{Kind: faults.MatchCommand, Command: name}}
 }
 
 // befall tells what happened to somebody.

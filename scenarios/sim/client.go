@@ -4,33 +4,26 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/process"
 )
 
-// client is one user of a lock: a process with its lock, or a further handle in the process of another client.
-type client struct {
-	name string
-	cell *cell
-	*peer
-	lockKey      string
-	data         cells.Data // of the work under its lock
-	links        []*link    // to the lock servers
+// handle is one lock object of a client, with its ways to the servers.
+type handle struct {
+	*play.Handle
+	peer         *peer
+	links        []*link // to the lock servers
 	resourceLink *link
-
-	cells.Belief
-	pending  *operation // the operation that has not been answered, as the script sees it; nil: none
-	inFlight *operation // the same, as it is
-	heldUp   *trap      // where something of it is stopped on the wire; nil: nowhere
+	inFlight     *operation
 }
 
-// peer is a process: one client's, and that of the further handles in it.
+// peer is a client's process: what the script does to a client is carried out here.
 type peer struct {
 	name    string
 	cell    *cell
-	members []*client // the client first
+	client  *play.Client
+	handles map[string]*handle
 	proc    *process.Process
 	waits   map[int]bool // that have begun, by Seq
 
@@ -43,21 +36,16 @@ type peer struct {
 }
 
 // newPeer starts a process, and lets it open its locks.
-func (c *cell) newPeer(name string) *peer {
-	p := &peer{name: name, cell: c, waits: map[int]bool{}, shown: base(), rate: 1}
+func (c *cell) newPeer(client *play.Client) *peer {
+	p := &peer{name: client.Name, cell: c, client: client, handles: map[string]*handle{}, waits: map[int]bool{}, shown: base(), rate: 1}
 	p.proc = process.New(p)
-	for _, member := range append([]string{name}, c.script.HandlesOf(name)...) {
-		cl := &client{name: member, cell: c, peer: p, lockKey: c.lockKey, data: c.data}
-		if c.script.OnOtherKey(member) {
-			cl.lockKey, cl.data = c.otherKey, c.otherData
-		}
+	for _, of := range client.Handles {
+		h := &handle{Handle: of, peer: p, resourceLink: &link{server: c.resource, conns: map[int]*conn{}}}
 		for _, s := range c.servers {
-			cl.links = append(cl.links, &link{server: s, conns: map[int]*conn{}})
+			h.links = append(h.links, &link{server: s, conns: map[int]*conn{}})
 		}
-		cl.resourceLink = &link{server: c.resource, conns: map[int]*conn{}}
-		p.members = append(p.members, cl)
-		c.clients[member] = cl
-		p.proc.Open(member, c.spec, impls.Options{Key: cl.lockKey, Lease: c.script.Lease}, len(c.servers))
+		p.handles[of.Name] = h
+		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.Script.Lease}, len(c.servers))
 	}
 	return p
 }
@@ -69,11 +57,6 @@ func (p *peer) Now() time.Time {
 		ago = time.Duration(float64(ago) * p.rate)
 	}
 	return p.shown.Add(ago)
-}
-
-// skew sets the clock: from now on it starts at the right time plus offset, and runs at rate.
-func (p *peer) skew(offset time.Duration, rate float64) {
-	p.set, p.shown, p.rate = p.cell.now, base().Add(p.cell.now+offset), rate
 }
 
 // right is how long d by the process's clock really is.
@@ -92,7 +75,7 @@ func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
 // hand lets something happen to the process: later, if it is paused now, and never if it is no more.
 func (p *peer) hand(what func()) {
 	switch {
-	case p.dead || p.cell.over:
+	case p.dead || p.cell.Over():
 	case p.paused:
 		p.missed = append(p.missed, what)
 	default:
@@ -116,7 +99,7 @@ func (p *peer) serve() {
 		p.heard(n)
 	}
 	if err := p.proc.Err(); err != nil && p.cell.broken == nil {
-		p.cell.broken = cells.Undecided("%s: %v", p.name, err)
+		p.cell.broken = play.Undecided("%s: %v", p.name, err)
 		return
 	}
 	before := p.waits
@@ -136,45 +119,44 @@ func (p *peer) serve() {
 func (p *peer) begin(w process.Wait) {
 	switch w.Kind {
 	case process.Request:
-		p.member(w.Handle).request(w)
+		p.handles[w.Handle].request(w)
 	case process.Sleep:
 		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
 	case process.Message:
-		p.member(w.Handle).linkTo(w.Server).conn(p.cell, w.Conn).sub.await(w)
+		p.handles[w.Handle].linkTo(w.Server).conn(p.cell, w.Conn).sub.await(w)
 	}
 }
 
-func (p *peer) member(handle string) *client { return p.cell.clients[handle] }
-
-// heard records what a process says.
+// heard takes note of what a process says.
 func (p *peer) heard(n process.Notice) {
-	c, cl := p.cell, p.member(n.Handle)
+	h := p.handles[n.Handle]
 	switch n.Kind {
 	case process.Returned:
-		cl.answered()
+		op := h.inFlight
+		h.inFlight = nil
+		op.Return(op.answer)
 	case process.Lost:
-		cl.Lost.Store(true)
-		c.witness(history.Event{Kind: history.KindLost, Client: cl.name, Lock: cl.lockKey, Detail: &history.Detail{Why: n.Why}})
+		h.NoticeLoss(n.Why)
 	case process.Renewed:
-		c.witness(history.Event{Kind: history.KindValid, Client: cl.name, Lock: cl.lockKey, Valid: cells.Declared(n.Valid)})
+		h.NoticeValidity(n.Valid)
 	case process.Hangup:
-		cl.linkTo(n.Server).hangUp(n.Conn)
+		h.linkTo(n.Server).hangUp(n.Conn)
 	}
 }
 
-// linkTo is the client's link to a server by its number.
-func (cl *client) linkTo(number int) *link {
+// linkTo is the handle's link to a server by its number.
+func (h *handle) linkTo(number int) *link {
 	if number == process.Resource {
-		return cl.resourceLink
+		return h.resourceLink
 	}
-	return cl.links[number]
+	return h.links[number]
 }
 
-// linksTo are the links of the client's process to a server.
+// linksTo are the process's links to a server, of every handle in it.
 func (p *peer) linksTo(s *server) []*link {
 	var links []*link
-	for _, m := range p.members {
-		links = append(links, m.links[slices.Index(p.cell.servers, s)])
+	for _, h := range p.client.Handles {
+		links = append(links, p.handles[h.Name].links[slices.Index(p.cell.servers, s)])
 	}
 	return links
 }
@@ -185,25 +167,25 @@ const (
 	resendBackOff = 8 * time.Millisecond
 )
 
-func (cl *client) backOff() time.Duration {
-	if cl.cell.traits.Resends {
+func (h *handle) backOff() time.Duration {
+	if h.peer.cell.Traits.Resends {
 		return resendBackOff
 	}
 	return 0
 }
 
 // request sends what a task of the client waits for.
-func (cl *client) request(w process.Wait) {
-	c, l := cl.cell, cl.linkTo(w.Server)
+func (h *handle) request(w process.Wait) {
+	c, l := h.peer.cell, h.linkTo(w.Server)
 	p := &packet{
-		from: cl, server: l.server, link: l, wait: w, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
+		from: h, server: l.server, link: l, wait: w, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
 	}
 	if w.Commands[0][0] == "SUBSCRIBE" {
-		p.conn.sub = &subscription{client: cl, link: l, conn: p.conn}
+		p.conn.sub = &subscription{handle: h, link: l, conn: p.conn}
 		l.server.subs = append(l.server.subs, p.conn.sub)
 	}
 	l.send(c, p)
-	if c.traits.Resends && w.Server != process.Resource {
+	if c.Traits.Resends && w.Server != process.Resource {
 		c.after(readTimeout, func() {
 			if slices.Contains(l.waiting, p) {
 				c.lose(p)
@@ -212,18 +194,9 @@ func (cl *client) request(w process.Wait) {
 	}
 }
 
-// current is the operation in whose time a command of the client arrives at a server.
-func (cl *client) current(onResource bool) (history.Op, int64) {
-	op := cl.inFlight
-	if op == nil || (op.op == history.OpWork) != onResource {
-		return history.OpNone, 0
-	}
-	return op.op, op.id
-}
-
 // subscription is a client's, to one channel.
 type subscription struct {
-	client  *client
+	handle  *handle
 	link    *link
 	conn    *conn
 	message *string // that nobody has taken: who has been woken need not be woken twice
@@ -242,14 +215,14 @@ func (s *subscription) receive(text string) {
 func (s *subscription) await(w process.Wait) {
 	s.wait = w
 	if s.message != nil || s.conn.broken {
-		s.client.cell.after(0, s.wake)
+		s.handle.peer.cell.after(0, s.wake)
 	}
 }
 
 // wake gives the task that waits, if there is one, the message, or the end of the connection.
 func (s *subscription) wake() {
-	s.client.peer.hand(func() {
-		p := s.client.peer
+	s.handle.peer.hand(func() {
+		p := s.handle.peer
 		switch {
 		case !p.waits[s.wait.Seq]:
 		case s.message != nil:

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/faults"
 )
 
 // link is the way of one client to one server.
 type link struct {
 	server *server
-	fault  *linkFault // nil: it is whole
+	fault  *faults.LinkFault // nil: it is whole
 
 	requests, replies []func()  // that a partition holds
 	waiting           []*packet // which the client waits for
@@ -39,6 +39,13 @@ func (l *link) conn(c *cell, number int) *conn {
 	return l.conns[number]
 }
 
+// hangUpAll ends all connections of the client's.
+func (l *link) hangUpAll() {
+	for _, number := range slices.Sorted(maps.Keys(l.conns)) {
+		l.hangUp(number)
+	}
+}
+
 // hangUp ends a connection of the client's.
 func (l *link) hangUp(number int) {
 	if conn := l.conns[number]; conn != nil {
@@ -47,50 +54,19 @@ func (l *link) hangUp(number int) {
 	}
 }
 
-// linkFault is what can be done to a link.
-type linkFault struct {
-	name string // in a history
-	what string
-	verb scenarios.Verb
-	side scenarios.Side
-	each time.Duration // that a message takes longer
+// holds says whether the link's fault keeps back what goes one way.
+func (l *link) holds(side faults.Direction) bool {
+	return l.has(faults.Partition) && l.fault.Direction.Includes(side)
 }
 
-// linkFaultOf is the fault of a link that a step asks for.
-func linkFaultOf(step *scenarios.Step, lease time.Duration) (fault linkFault, ok bool) {
-	fault = linkFault{verb: step.Verb, side: step.Side}
-	switch step.Verb {
-	case scenarios.VerbCutOff:
-		what := map[scenarios.Side]string{
-			scenarios.BothWays: "requests and replies", scenarios.Requests: "requests", scenarios.Replies: "replies",
-		}
-		fault.name, fault.what = "partition", what[step.Side]+" held"
-	case scenarios.VerbRefuse:
-		fault.name, fault.what = "refuse", "connections broken and refused"
-	case scenarios.VerbDelay:
-		fault.each = step.Span.Of(lease)
-		fault.name, fault.what = "delay", fault.each.String()+" each way"
-	case scenarios.VerbLoseReplies:
-		fault.name, fault.what = "reply-lost", "replies dropped"
-	default:
-		return fault, false
-	}
-	return fault, true
-}
-
-// holds says whether a fault keeps back what goes one way.
-func (f *linkFault) holds(side scenarios.Side) bool {
-	return f != nil && f.verb == scenarios.VerbCutOff && (f.side == scenarios.BothWays || f.side == side)
-}
-
-func (f *linkFault) is(verb scenarios.Verb) bool { return f != nil && f.verb == verb }
+func (l *link) has(kind faults.Kind) bool { return l.fault != nil && l.fault.Kind == kind }
 
 // takes is how long a message takes.
 func (l *link) takes() time.Duration {
 	if l.fault == nil {
 		return hop
 	}
-	return hop + l.fault.each
+	return hop + l.fault.Each
 }
 
 // send sends a request.
@@ -99,10 +75,10 @@ func (l *link) send(c *cell, p *packet) {
 	p.conn.busy = true
 	arrive := func() { c.after(l.takes(), func() { c.arrive(p) }) }
 	switch {
-	case l.fault.is(scenarios.VerbRefuse), p.conn.broken:
+	case l.has(faults.Refuse), p.conn.broken:
 		p.conn.busy = false
 		c.lose(p)
-	case l.fault.holds(scenarios.Requests):
+	case l.holds(faults.Requests):
 		l.requests = append(l.requests, arrive)
 	default:
 		arrive()
@@ -113,8 +89,8 @@ func (l *link) send(c *cell, p *packet) {
 func (l *link) back(c *cell, deliver func()) {
 	arrive := func() { c.after(l.takes(), deliver) }
 	switch {
-	case l.fault.is(scenarios.VerbLoseReplies), l.fault.is(scenarios.VerbRefuse):
-	case l.fault.holds(scenarios.Replies):
+	case l.has(faults.ReplyLost), l.has(faults.Refuse):
+	case l.holds(faults.Replies):
 		l.replies = append(l.replies, arrive)
 	default:
 		arrive()
@@ -126,9 +102,9 @@ func (l *link) forget(p *packet) {
 }
 
 // inject begins a fault.
-func (l *link) inject(c *cell, fault linkFault) {
+func (l *link) inject(c *cell, fault faults.LinkFault) {
 	l.fault = &fault
-	if fault.verb == scenarios.VerbRefuse {
+	if fault.Kind == faults.Refuse {
 		l.breakAll(c)
 	}
 }
@@ -141,7 +117,7 @@ func (l *link) heal(c *cell) {
 		arrive()
 	}
 	l.requests, l.replies = nil, nil
-	if fault.verb == scenarios.VerbLoseReplies {
+	if fault.Kind == faults.ReplyLost {
 		l.breakAll(c)
 	}
 }

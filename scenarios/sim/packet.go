@@ -4,16 +4,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
 
 // packet is a request on its way to a server, and its replies on their way back.
 type packet struct {
-	from     *client
+	from     *handle
 	server   *server
 	link     *link
 	wait     process.Wait // of the client
@@ -32,9 +32,10 @@ type flight struct {
 	args   []string // as they are recorded; nil: the command names nothing that is watched
 	keys   []string
 	queued bool
+	begun  [][]string // of an EXEC: its transaction so far
 	op     history.Op
 	id     int64
-	traps  []*trap
+	met    []*breakpoint
 }
 
 // arrive lets the server carry out what is left of a packet, one command after the other.
@@ -45,16 +46,16 @@ func (c *cell) arrive(p *packet) {
 	}
 	f := c.describe(p)
 	p.commands = p.commands[1:]
-	c.holdAll(f.of(scenarios.HoldRequest), func() { c.carryOut(f) })
+	c.holdAll(f.of(faults.ActHoldRequest), func() { c.carryOut(f) })
 }
 
-// holdAll holds something at one trap after the other.
-func (c *cell) holdAll(traps []*trap, then func()) {
-	if len(traps) == 0 {
+// holdAll holds something at one breakpoint after the other.
+func (c *cell) holdAll(at []*breakpoint, then func()) {
+	if len(at) == 0 {
 		then()
 		return
 	}
-	traps[0].hold(func() { c.holdAll(traps[1:], then) })
+	at[0].hold(func() { c.holdAll(at[1:], then) })
 }
 
 // describe is what the lab sees of a command before it is let through.
@@ -69,13 +70,14 @@ func (c *cell) describe(p *packet) *flight {
 	f.queued = q != nil && !slices.Contains([]string{"EXEC", "DISCARD", "MULTI", "WATCH"}, f.Name)
 	if f.Name == "EXEC" && q != nil {
 		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(q.keys))), q.writes, q.drops
+		f.begun = q.begun
 	} else {
 		f.keys = f.WatchedKeys(bytes, p.server.watch)
 	}
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(bytes)
-		f.op, f.id = p.from.current(p.server == c.resource)
-		c.spring(f)
+		f.op, f.id = p.from.Current(p.server == c.resource)
+		c.meet(f)
 	}
 	return f
 }
@@ -86,29 +88,51 @@ func (c *cell) carryOut(f *flight) {
 		c.arrive(f.packet)
 		return
 	}
-	f.lost = f.lost || len(f.of(scenarios.DropReply)) > 0
+	f.lost = f.lost || len(f.of(faults.ActDropReply)) > 0
 	reply := c.do(f, false)
 	f.replies = append(f.replies, reply)
-	for _, t := range f.traps {
-		t.delivered = true
+	for _, b := range f.met {
+		if b.Action == faults.ActHoldCopy {
+			c.keepCopy(b, f)
+			continue
+		}
+		b.delivered = true
 	}
-	for _, t := range f.of(scenarios.DropReply) {
-		t.reached = true
+	for _, b := range f.of(faults.ActDropReply) {
+		b.reached = true
 	}
-	c.holdAll(f.of(scenarios.HoldReply), func() {
-		if again := f.of(scenarios.Duplicate); len(again) > 0 {
+	c.holdAll(f.of(faults.ActHoldReply), func() {
+		if again := f.of(faults.ActDuplicate); len(again) > 0 {
 			c.do(f, true)
-			for _, t := range again {
-				t.reached = true
+			for _, b := range again {
+				b.reached = true
 			}
 		}
 		c.arrive(f.packet)
 	})
 }
 
+// keepCopy keeps a copy of a request that has been carried out, and of the transaction that it ends, until its breakpoint is released. It is
+// then carried out on a connection of its own, and nobody gets the reply.
+func (c *cell) keepCopy(b *breakpoint, f *flight) {
+	begun := f.begun
+	b.hold(func() {
+		c.conns++
+		twin := *f
+		sent := *f.packet
+		sent.conn = &conn{id: c.conns}
+		twin.packet = &sent
+		for _, words := range begun {
+			f.server.model.Do(c.conns, words...)
+		}
+		c.do(&twin, true)
+		b.delivered = true
+	})
+}
+
 // do carries out a command, and records it if it names what is watched; again: for the second time.
 func (c *cell) do(f *flight, again bool) redis.Reply {
-	_, now := f.from.current(f.server == c.resource)
+	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
 		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
 		Late: f.id != 0 && now != f.id, ReplyDropped: again || f.lost,
@@ -122,12 +146,12 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 	reply := f.server.model.Do(f.conn.id, f.words...)
 	f.server.follow(f, reply)
 	if f.args != nil {
-		note.Reply = commands.Clip(line(reply))
+		note.Reply = commands.Clip(value(reply).String())
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
 		}
-		c.witness(history.Event{
-			Kind: history.KindCommand, Client: f.from.name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
+		c.Witness(history.Event{
+			Kind: history.KindCommand, Client: f.from.Name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
 		})
 	}
 	c.publish(f.server)
@@ -139,10 +163,11 @@ func (s *server) follow(f *flight, reply redis.Reply) {
 	failed := reply.Kind == redis.Error
 	switch q := s.queued[f.conn.id]; {
 	case f.Name == "MULTI" && !failed:
-		s.queued[f.conn.id] = &queue{}
+		s.queued[f.conn.id] = &queue{begun: [][]string{f.words}}
 	case f.Name == "EXEC", f.Name == "DISCARD":
 		delete(s.queued, f.conn.id)
 	case f.queued && !failed:
+		q.begun = append(q.begun, f.words)
 		q.keys = append(q.keys, f.keys...)
 		q.writes = q.writes || f.Writes && len(f.keys) > 0
 		q.drops = q.drops || f.Drops && len(f.keys) > 0

@@ -1,15 +1,17 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/probe"
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/cells"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/redis"
 )
 
@@ -18,6 +20,7 @@ const labConn = 0
 
 // server is one server of a cell.
 type server struct {
+	cell   *cell
 	name   string // "redis", or S1 and so on where there are several; "resource"
 	model  *redis.Server
 	saved  *redis.Server // a copy of it; nil: there is none
@@ -30,12 +33,13 @@ type server struct {
 
 // queue is what MULTI has queued.
 type queue struct {
+	begun         [][]string
 	keys          []string // the watched ones
 	writes, drops bool
 }
 
 func (c *cell) newServer(name string, watch func(key string) bool) *server {
-	return &server{name: name, model: c.blank.Clone(), watch: watch, queued: map[int]*queue{}}
+	return &server{cell: c, name: name, model: c.blank.Clone(), watch: watch, queued: map[int]*queue{}}
 }
 
 // keepTime lets the server's clock go on, which counts in whole milliseconds.
@@ -45,25 +49,66 @@ func (s *server) keepTime(now time.Duration) {
 	}
 }
 
-// jump lets the server's clock leap.
-func (s *server) jump(d time.Duration) {
-	by := d.Round(time.Millisecond)
-	s.ahead += by
-	s.model.Advance(by)
+// Name is what a history calls the server.
+func (s *server) Name() string { return s.name }
+
+// State is what the server has under a key.
+func (s *server) State(_ context.Context, key string) (history.State, error) {
+	return s.state(key), nil
 }
 
-// restart starts the server anew, without its data. All connections end.
+// Save keeps a copy of the data.
+func (s *server) Save(context.Context) error {
+	s.saved = s.model.Clone()
+	return nil
+}
+
+// Cause causes a fault of the server.
+func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, err error) {
+	switch f.Kind {
+	case faults.ClockJump:
+		by := f.By.Round(time.Millisecond)
+		s.ahead += by
+		s.model.Advance(by)
+		return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
+	case faults.Operator:
+		if s.model.Do(labConn, "PEXPIRE", f.Key, fmt.Sprint(f.By.Milliseconds())).Int == 0 {
+			return "", play.Undecided("an operator would limit the lock while there is none on the server")
+		}
+		return "the lock ends in " + f.By.String(), nil
+	case faults.Restart:
+		s.restart()
+		s.breakAll()
+		return "the server answers again, and is empty", nil
+	case faults.FailOver:
+		s.restartSaved()
+		s.breakAll()
+		return "the server answers again, with what it had saved", nil
+	}
+	return "", fmt.Errorf("%s is no fault of a server", f.Kind)
+}
+
+// restart starts the server again, without its data.
 func (s *server) restart() {
 	s.model.Restart(false)
 	s.starts++
 	s.queued, s.subs = map[int]*queue{}, nil
 }
 
-// restartSaved starts the server anew, with the data that it has saved. For these time has gone on, too.
+// breakAll breaks the connections of all clients to the server.
+func (s *server) breakAll() {
+	for _, p := range s.cell.peers {
+		for _, l := range p.linksTo(s) {
+			l.breakAll(s.cell)
+		}
+	}
+}
+
+// restartSaved starts the server again, with the data that it has saved. For these time has gone on, too.
 func (s *server) restartSaved() {
-	now := s.model.Now()
+	now, saved := s.model.Now(), s.saved
 	s.restart()
-	s.model, s.saved = s.saved, nil
+	s.model, s.saved = saved, nil
 	s.model.Restart(true)
 	s.model.Advance(now - s.model.Now())
 }
@@ -78,70 +123,31 @@ func (s *server) hangUp(conn *conn) {
 	s.subs = slices.DeleteFunc(s.subs, func(sub *subscription) bool { return sub.conn == conn })
 }
 
-// leastTTL stands for a remaining time of 0 ms: zero would mean that there is no expiry.
-const leastTTL = time.Microsecond
-
 // state is what the server has under a key, as a history has it.
 func (s *server) state(key string) history.State {
-	kind := s.model.Do(labConn, "TYPE", key).Text
-	state := history.State{Type: kind}
-	switch kind {
-	case "none":
-		return history.State{}
-	case "string":
-		state.Value = commands.ClipValue(s.model.Do(labConn, "GET", key).Text)
-	default:
-		state.Value = commands.ClipValue(line(s.content(kind, key)))
-	}
-	switch left := s.model.Do(labConn, "PTTL", key).Int; {
-	case left == 0:
-		state.TTL = leastTTL
-	case left > 0:
-		state.TTL = time.Duration(left) * time.Millisecond
-	}
-	return state
-}
-
-// content is what stands under a key that is no string.
-func (s *server) content(kind, key string) redis.Reply {
-	switch kind {
-	case "hash":
-		return s.model.Do(labConn, "HGETALL", key)
-	case "list":
-		return s.model.Do(labConn, "LRANGE", key, "0", "-1")
-	case "zset":
-		return s.model.Do(labConn, "ZRANGE", key, "0", "-1", "WITHSCORES")
-	}
-	return s.model.Do(labConn, "SMEMBERS", key)
+	states := make([]history.State, 1)
+	_ = probe.States(&asker{server: s}, []string{key}, states) // the model always answers
+	return states[0]
 }
 
 // values is what stands under a key, piece by piece.
 func (s *server) values(key string) []string {
-	switch kind := s.model.Do(labConn, "TYPE", key).Text; kind {
-	case "none":
-		return nil
-	case "string":
-		return []string{s.model.Do(labConn, "GET", key).Text}
-	default:
-		var texts []string
-		for _, element := range s.content(kind, key).List {
-			texts = append(texts, element.Text)
-		}
-		return texts
-	}
+	values, _ := probe.Values(&asker{server: s}, key)
+	return values
 }
 
-// number is the number under a key; zero if nothing is there.
-func (s *server) number(key string) (int64, error) {
-	values := s.values(key)
-	if len(values) == 0 {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(values[0], 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is no number: %w", key, err)
-	}
-	return n, nil
+// asker sends the model state probes.
+type asker struct {
+	server *server
+	queued [][]string
+}
+
+func (a *asker) Send(args ...string) { a.queued = append(a.queued, args) }
+
+func (a *asker) Receive() (resp.Value, error) {
+	args := a.queued[0]
+	a.queued = a.queued[1:]
+	return value(a.server.model.Do(labConn, args...)), nil
 }
 
 // knows says whether the server has a script.
@@ -149,23 +155,23 @@ func (s *server) knows(sha string) bool {
 	return s.model.Do(labConn, "SCRIPT", "EXISTS", sha).List[0].Int != 0
 }
 
-// line writes a reply as histories have it: an error begins with "-", a list is in brackets.
-func line(r redis.Reply) string {
+// value is a reply of the model as a server would send it.
+func value(r redis.Reply) resp.Value {
 	switch r.Kind {
 	case redis.Nil:
-		return "nil"
+		return resp.Value{Null: true}
 	case redis.Error:
-		return "-" + r.Text
+		return resp.Value{Kind: resp.KindError, Text: r.Text}
 	case redis.Integer:
-		return strconv.FormatInt(r.Int, 10)
+		return resp.Value{Kind: resp.KindInteger, Text: strconv.FormatInt(r.Int, 10)}
 	case redis.Array:
-		parts := make([]string, len(r.List))
+		v := resp.Value{Kind: resp.KindArray, List: make([]resp.Value, len(r.List))}
 		for i, element := range r.List {
-			parts[i] = line(element)
+			v.List[i] = value(element)
 		}
-		return "[" + strings.Join(parts, " ") + "]"
+		return v
 	}
-	return r.Text
+	return resp.Value{Kind: resp.KindString, Text: r.Text}
 }
 
 // words are the words of a command.
@@ -175,21 +181,4 @@ func words(command []any) []string {
 		texts[i] = fmt.Sprint(word)
 	}
 	return texts
-}
-
-// named are the servers that a step names; all, where it names none.
-func (c *cell) named(names []string) []*server {
-	if len(names) == 0 {
-		return c.servers
-	}
-	return slices.DeleteFunc(slices.Clone(c.servers), func(s *server) bool { return !slices.Contains(names, s.name) })
-}
-
-// states are what servers have under the lock's key.
-func (c *cell) states(servers []*server) cells.States {
-	states := make(cells.States, len(servers))
-	for i, s := range servers {
-		states[i] = s.state(c.lockKey)
-	}
-	return states
 }

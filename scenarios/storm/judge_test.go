@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -73,7 +74,7 @@ func (t *tale) paused(client string, from, to time.Duration, meanwhile func()) {
 
 func (t *tale) stood(at, from, long time.Duration) {
 	t.add(at, history.Event{Kind: history.KindFault, Detail: &history.Detail{
-		Value: int64(from), Bound: long, Fault: &history.Fault{Name: history.Stall, Target: "machine", Phase: history.PhaseRecover},
+		Value: int64(from), Bound: long, Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover},
 	}})
 }
 

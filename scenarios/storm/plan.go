@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/faults"
 )
 
 // Params are what a storm is a function of.
@@ -37,17 +37,17 @@ type Strike struct {
 	Client string        // empty: it strikes the server; a Moment: whoever comes to that next, and suffers from nothing else
 	Kind   Kind
 
-	Side  scenarios.Side // of a partition
-	Links uint8          // where there are several servers, those whose links are disturbed: a bit for each; none: all
-	Ahead time.Duration  // of a clock; negative: behind. Of a server's clock: how far it leaps
-	Rate  float64        // of a clock
-	Each  time.Duration  // of a delay, each way
+	Direction faults.Direction // of a partition
+	Links     uint8            // where there are several servers, those whose links are disturbed: a bit for each; none: all
+	Ahead     time.Duration    // of a clock; negative: behind. Of a server's clock: how far it leaps
+	Rate      float64          // of a clock
+	Each      time.Duration    // of a delay, each way
 	// After its moment it waits for so long.
 	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
 	Nth int
-	// Traps wait on the wire for a request, at most for Patience; the first that is reached counts.
-	Traps []scenarios.Trap
+	// Breakpoints wait on the wire for a request, at most for Patience; the first that is reached counts.
+	Breakpoints []faults.Breakpoint
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
 	Late bool
 	// Down is the time from a crash to the next client in its place.
@@ -166,7 +166,7 @@ func (p *Plan) strikeClient(i int) {
 		s := p.draw(d, weighted[d.IntN(len(weighted))])
 		s.At, s.Client = at, nameOf(i, life)
 		took := s.For + s.Down
-		if len(s.Traps) > 0 {
+		if len(s.Breakpoints) > 0 {
 			took += p.Patience()
 		}
 		if at+took > p.For {
@@ -189,7 +189,7 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		p.drawCrash(d, &s)
 	case Partition:
 		s.For, s.Links = d.either(p.Lease, 0.5), d.links()
-		s.Side = []scenarios.Side{scenarios.BothWays, scenarios.Requests, scenarios.Replies}[d.IntN(3)]
+		s.Direction = []faults.Direction{faults.Both, faults.Requests, faults.Replies}[d.IntN(3)]
 	case Refuse:
 		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
 	case Delay:
@@ -198,9 +198,9 @@ func (p *Plan) draw(d dice, kind Kind) Strike {
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
 	case Hold:
 		s.For = d.either(p.Lease, 0.7)
-		s.Traps = d.traps([]scenarios.Action{scenarios.HoldRequest, scenarios.HoldRequest, scenarios.HoldReply}[d.IntN(3)])
+		s.Breakpoints = d.traps([]faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
 	case Duplicate:
-		s.Traps = d.traps(scenarios.Duplicate)
+		s.Breakpoints = d.traps(faults.ActDuplicate)
 	case Clock:
 		s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
 		switch d.IntN(4) {
@@ -231,26 +231,26 @@ func (p *Plan) drawCrash(d dice, s *Strike) {
 	switch d.IntN(4) {
 	case 0:
 	case 1:
-		s.Traps, s.Late, s.For = d.traps(scenarios.HoldRequest), true, d.either(p.Lease, 0.5)
+		s.Breakpoints, s.Late, s.For = d.traps(faults.ActHoldRequest), true, d.either(p.Lease, 0.5)
 	case 2:
-		s.Traps = d.traps(scenarios.HoldRequest)
+		s.Breakpoints = d.traps(faults.ActHoldRequest)
 	default:
-		s.Traps = d.traps(scenarios.HoldReply)
+		s.Breakpoints = d.traps(faults.ActHoldReply)
 	}
 }
 
 // traps draws breakpoints: for whatever removes the lock or may, for any request, or for some of the commands that locks are made of.
-func (d dice) traps(do scenarios.Action) []scenarios.Trap {
+func (d dice) traps(do faults.Action) []faults.Breakpoint {
 	switch d.IntN(6) {
 	case 0:
-		return []scenarios.Trap{{Do: do, Nth: 1 + d.IntN(3), What: scenarios.Match{Kind: scenarios.MatchAny}}}
+		return []faults.Breakpoint{{Action: do, Nth: 1 + d.IntN(3), Match: faults.Match{Kind: faults.MatchAny}}}
 	case 1, 2:
-		return []scenarios.Trap{{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchRemoval}}}
+		return []faults.Breakpoint{{Action: do, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}}
 	}
 	commands := []string{"DEL", "EVAL", "EXEC", "EXPIRE", "GETSET", "GET"}
-	var traps []scenarios.Trap
+	var traps []faults.Breakpoint
 	for _, i := range d.Perm(len(commands))[:3] {
-		traps = append(traps, scenarios.Trap{Do: do, Nth: 1, What: scenarios.Match{Kind: scenarios.MatchCommand, Command: commands[i]}})
+		traps = append(traps, faults.Breakpoint{Action: do, Nth: 1, Match: faults.Match{Kind: faults.MatchCommand, Command: commands[i]}})
 	}
 	return traps
 }
@@ -330,7 +330,7 @@ func (s Strike) String() string {
 	}
 	words := []string{fmt.Sprintf("%-6s %s", who, s.Kind)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	for _, trap := range s.Traps {
+	for _, trap := range s.Breakpoints {
 		add("%s", trap)
 	}
 	if s.After > 0 {
@@ -339,8 +339,8 @@ func (s Strike) String() string {
 	if s.Nth > 1 {
 		add("at %d of several servers", s.Nth)
 	}
-	if s.Side != scenarios.BothWays {
-		add("%s", s.Side)
+	if s.Direction != faults.Both {
+		add("%s", s.Direction)
 	}
 	if s.Links != 0 {
 		add("of several servers %s", s.links())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -137,7 +138,7 @@ func (r *record) died(e history.Event) {
 
 func (r *record) fault(e history.Event, f history.Fault) {
 	switch f.Name {
-	case history.Stall:
+	case string(faults.Stall):
 		from := time.Duration(e.Detail.Value)
 		r.spells[""] = append(r.spells[""], spell{what: "the machine stood still", from: from, to: from + e.Detail.Bound})
 	case "restart", "clock-jump":

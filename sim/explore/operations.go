@@ -54,9 +54,7 @@ func increment(resource impls.Server) process.Operation {
 		if result.Error != "" {
 			answer.Err = errors.New(result.Error)
 		}
-		if result.Read != nil {
-			answer.Read, answer.Wrote = *result.Read, *result.Wrote
-		}
+		answer.Read, answer.Wrote = result.Read, result.Wrote
 		return answer
 	}
 }

@@ -270,7 +270,7 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	}
 	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
-		e.Valid = max(a.Valid, history.Over)
+		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
 	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&noReturn != 0)}
 	if a.Err != nil {
@@ -289,7 +289,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
 		r.note(Step{Kind: StepNotice, Client: i, Text: "lost: " + n.Why})
 	case process.Renewed:
-		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.Over)
+		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.ValidityExpired)
 		r.note(Step{Kind: StepNotice, Client: i, Text: "renewed for " + n.Valid.String()})
 	default:
 		return

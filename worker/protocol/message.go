@@ -24,7 +24,9 @@ const (
 	// answers when they work.
 	Reconnect = "reconnect"
 	Close     = "close"
-	Exit      = "exit"
+	// Reset: forget init and every lock, give up what runs, release nothing, and be as good as new. ok: an init may follow.
+	Reset = "reset"
+	Exit  = "exit"
 )
 
 // The outcomes of an operation.
@@ -110,7 +112,7 @@ type Message struct {
 type Hello struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"` // of the program, with its version
-	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect.
+	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect, reset.
 	Verbs []string `json:"verbs,omitempty"`
 	// Workloads are the kinds of work that the client knows; none: a counter only.
 	Workloads []string `json:"workloads,omitempty"`

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
 // increment is the work under a lock: it reads a counter and writes it back one higher, in two commands, so that only a lock that
 // holds saves it from losing updates.
-func increment(ctx context.Context, resource impls.Server, key string) Result {
+func increment(ctx context.Context, resource impls.Server, key string) history.Answer {
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		_, err := resource.Do(ctx, "SET", key, wrote)
 		return err == nil, err
@@ -39,10 +40,10 @@ return redis.call("SET", KEYS[1], ARGV[1])`
 
 // incrementFenced is increment on a resource that refuses whoever shows a smaller fence than it has seen. The fence is shown
 // before the counter is read, too: else a write could be accepted between a later holder's read and its write.
-func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) Result {
+func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) history.Answer {
 	fenceKey := key + ":fence"
 	if shown, err := accepted(resource.Eval(ctx, &impls.Script{Source: showFence}, []string{fenceKey}, fence)); !shown {
-		return settled(false, err)
+		return impls.Settled(false, err)
 	}
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		return accepted(resource.Eval(ctx, &impls.Script{Source: writeFenced}, []string{key, fenceKey}, wrote, fence))
@@ -58,14 +59,14 @@ func accepted(_ any, err error) (bool, error) {
 }
 
 // add reads the counter and has it written one higher; write says whether it was.
-func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) Result {
+func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) history.Answer {
 	read, err := counter(resource.Do(ctx, "GET", key))
 	if err != nil {
-		return failed(err)
+		return impls.Settled(false, err)
 	}
 	wrote := read + 1
-	answer := settled(write(wrote))
-	answer.Read, answer.Wrote = &read, &wrote
+	answer := impls.Settled(write(wrote))
+	answer.Counted, answer.Read, answer.Wrote = true, read, wrote
 	return answer
 }
 

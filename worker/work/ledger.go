@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
 // enter appends an entry to the ledger: "4 after 3 by C1", where 3 is the number of the last entry.
-func (t Task) enter(ctx context.Context) Result {
+func (t Task) enter(ctx context.Context) history.Answer {
 	last, err := lastEntry(t.Resource.Do(ctx, "LINDEX", t.Key, -1))
 	if err != nil {
-		return failed(err)
+		return impls.Settled(false, err)
 	}
 	entry := fmt.Sprintf("%d after %d by %s", last+1, last, t.Client)
 	done, err := t.oneByOne(ctx, []string{t.Key}, impls.Command{"RPUSH", t.Key, entry})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -27,19 +28,19 @@ type deal struct {
 
 // trade lists an item, or buys one, as article 004 tells it: price and funds are checked, then money and item are moved in one
 // transaction.
-func (t Task) trade(ctx context.Context) Result {
+func (t Task) trade(ctx context.Context) history.Answer {
 	d, err := t.deal(ctx, t.Resource.Do)
 	if err != nil {
 		return bargained(err)
 	}
 	done, err := t.together(ctx, d.writes, d.commands...)
-	answer := settled(done, err)
+	answer := impls.Settled(done, err)
 	answer.Did = d.what
 	return answer
 }
 
 // tradeWatched trades without any lock: all that the deal rests on is watched, and where it has changed the client looks again.
-func (t Task) tradeWatched(ctx context.Context) Result {
+func (t Task) tradeWatched(ctx context.Context) history.Answer {
 	for {
 		d, traded, err := t.tryWatched(ctx)
 		if err != nil {
@@ -90,11 +91,11 @@ type errNoDeal string
 
 func (e errNoDeal) Error() string { return string(e) }
 
-func bargained(err error) Result {
+func bargained(err error) history.Answer {
 	if no := errNoDeal(""); errors.As(err, &no) {
 		return refused(string(no))
 	}
-	return failed(err)
+	return impls.Settled(false, err)
 }
 
 func (t Task) funds(name string) string { return t.Key + ":funds:" + name }

@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
 // tradeItem trades the one item that the lock is for, as article 004 advises: who has it lists it, who does not buys it. Others trade
 // other items meanwhile, with the same purses. So money is added and taken, and not read and written back; but whether it suffices is
 // looked at before.
-func (t Task) tradeItem(ctx context.Context) Result {
+func (t Task) tradeItem(ctx context.Context) history.Answer {
 	d, err := t.itemDeal(ctx)
 	if err != nil {
 		return bargained(err)
 	}
 	done, err := t.together(ctx, d.writes, d.commands...)
-	answer := settled(done, err)
+	answer := impls.Settled(done, err)
 	answer.Did = d.what
 	return answer
 }

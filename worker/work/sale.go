@@ -4,15 +4,16 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
 // sell sells one item as article 003 tells it: the stock is read from the cache, written to the database, and the cache updated.
-func (t Task) sell(ctx context.Context) Result {
+func (t Task) sell(ctx context.Context) history.Answer {
 	stock, err := counter(t.Resource.Do(ctx, "GET", t.Key))
 	switch {
 	case err != nil:
-		return failed(err)
+		return impls.Settled(false, err)
 	case stock <= 0:
 		return soldOut()
 	}
@@ -24,7 +25,7 @@ func (t Task) sell(ctx context.Context) Result {
 
 // sellFromMemory sells one item as the flash sale of article 000 does: the stock is in the memory of the process, and the store
 // counts what was bought. The stock in memory is the bug: two instances have two.
-func (t Task) sellFromMemory(ctx context.Context) Result {
+func (t Task) sellFromMemory(ctx context.Context) history.Answer {
 	stock := t.Shared("sale "+t.Key, func() any {
 		left := new(atomic.Int64)
 		left.Store(t.Stock)
@@ -43,12 +44,12 @@ func (t Task) sellFromMemory(ctx context.Context) Result {
 }
 
 // sellFromStore is the flash sale with its stock in the store.
-func (t Task) sellFromStore(ctx context.Context) Result {
+func (t Task) sellFromStore(ctx context.Context) history.Answer {
 	key := t.Key + ":stock"
 	stock, err := counter(t.Resource.Do(ctx, "GET", key))
 	switch {
 	case err != nil:
-		return failed(err)
+		return impls.Settled(false, err)
 	case stock <= 0:
 		return soldOut()
 	}

@@ -39,7 +39,7 @@ func Workloads() []string {
 }
 
 // Do does the work, whether or not the lock is held: judging that is the lab's part.
-func (t Task) Do(ctx context.Context, workload history.Workload) Result {
+func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer {
 	switch workload {
 	case "", history.Counter:
 		if t.fenced {
@@ -61,15 +61,15 @@ func (t Task) Do(ctx context.Context, workload history.Workload) Result {
 	case history.MarketItems:
 		return t.entered(ctx, t.tradeItem)
 	}
-	return Result{Outcome: history.No, Unsupported: true, Error: fmt.Sprintf("unknown workload %q", workload)}
+	return impls.Unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
 
 // entered does a job after the fence has been shown, if there is one.
-func (t Task) entered(ctx context.Context, job func(context.Context) Result) Result {
+func (t Task) entered(ctx context.Context, job func(context.Context) history.Answer) history.Answer {
 	if t.fenced {
 		shown, err := accepted(t.Resource.Eval(ctx, &impls.Script{Source: showFence}, []string{t.fenceKey()}, t.fence))
 		if !shown {
-			return settled(false, err)
+			return impls.Settled(false, err)
 		}
 	}
 	return job(ctx)
@@ -131,11 +131,11 @@ func (t Task) compared(ctx context.Context, keys []string, commands []impls.Comm
 }
 
 // wrote is the answer to work that read a number and had another one written in its place.
-func wrote(before, after int64, done bool, err error) Result {
-	answer := settled(done, err)
-	answer.Read, answer.Wrote = &before, &after
+func wrote(before, after int64, done bool, err error) history.Answer {
+	answer := impls.Settled(done, err)
+	answer.Counted, answer.Read, answer.Wrote = true, before, after
 	return answer
 }
 
 // soldOut is the answer to a sale when nothing is left.
-func soldOut() Result { return refused(history.SoldOut) }
+func soldOut() history.Answer { return refused(history.SoldOut) }

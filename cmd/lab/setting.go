@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+// settingFlags say where cells run.
+type settingFlags struct {
+	lab.Setting
+	stateProbes bool
+}
+
+// bindServers binds the flags about servers and links.
+func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server (started by the lab), or host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "`URL` of a toxiproxy to use instead of the embedded one [LOCKLAB_TOXIPROXY]")
+	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "`HOST` on which the lab listens for an outside toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
+	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "`HOST` by which toxiproxy reaches the lab, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
+	flags.BoolVar(&f.stateProbes, "state-probes", true, "ask the server for the state of the lock around each command; without, no cell can come out safe")
+	flags.BoolVar(&f.stateProbes, "questions", true, "the former name of --state-probes")
+	if err := flags.MarkHidden("questions"); err != nil {
+		panic(err) // only for a flag that does not exist
+	}
+}
+
+func fromEnv(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func completeSetting(cmd *cobra.Command) {
+	completeFlag(cmd, "wait", completeWaiting)
+	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// settle looks at --world, and settles the flags that make no sense there.
+func (f *settingFlags) settle(cmd *cobra.Command) error {
+	f.NoStateProbes = !f.stateProbes
+	switch f.World {
+	case lab.Live:
+		return nil
+	case lab.Sim:
+	default:
+		return unknown("world", f.World, []string{lab.Live, lab.Sim}, "--world takes live or sim")
+	}
+	for _, none := range []struct{ flag, why string }{
+		{"client", "a client is a program, and the model runs none"},
+		{"server", "the model has servers of its own"},
+		{"toxiproxy", "in the model no bytes pass"},
+		{"listen", "in the model no bytes pass"},
+		{"advertise", "in the model no bytes pass"},
+		{"state-probes", "in the model the state is always known"},
+		{"questions", "in the model the state is always known"},
+		{"update", "what is expected is reviewed in the live world"},
+	} {
+		if cmd.Flags().Changed(none.flag) {
+			return usagef("--world sim and --%s do not go together: %s", none.flag, none.why)
+		}
+	}
+	f.Setting = lab.Setting{World: lab.Sim, Timeout: f.Timeout, Wait: f.Wait} // whatever the environment says
+	return nil
+}
+
+// check finds what is wrong with the values of flags by themselves.
+func (f *settingFlags) check() error {
+	if f.Timeout <= 0 {
+		return usagef("--timeout must be more than zero, not %v", f.Timeout)
+	}
+	if err := waiting.Check(f.Wait); err != nil {
+		return usagef("--wait: %v", err)
+	}
+	if f.World == lab.Sim {
+		return nil
+	}
+	for _, check := range []func() error{f.checkServer, f.checkToxiproxy, f.checkListen} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *settingFlags) checkServer() error {
+	names := []string{live.Embedded, live.RedisServer}
+	if f.ownServer() || server.CheckAddr(f.Server) == nil {
+		return nil
+	}
+	return unknown("server", f.Server, names, "--server takes "+enumerate(append(names, "an address like 127.0.0.1:6379"), "or"))
+}
+
+// ownServer says whether the lab starts the servers.
+func (f *settingFlags) ownServer() bool {
+	return f.Server == live.Embedded || f.Server == live.RedisServer
+}
+
+func (f *settingFlags) checkToxiproxy() error {
+	if f.Toxiproxy == "" {
+		return nil
+	}
+	if err := network.CheckURL(f.Toxiproxy); err != nil {
+		return usagef("--toxiproxy: %v", err)
+	}
+	return nil
+}
+
+// checkListen listens for a moment where the taps of the cells are going to.
+func (f *settingFlags) checkListen() error {
+	if f.Listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.Listen); err == nil {
+		return usagef("--listen takes a host without a port, not %q; the lab chooses free ports", f.Listen)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(f.Listen, "0"))
+	if err != nil {
+		return usagef("--listen: the lab cannot listen at %q: %v", f.Listen, netCause(err))
+	}
+	return listener.Close()
+}
+
+// netCause takes the operation and the address off an error of the network.
+func netCause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+const defaultTimeout = time.Minute

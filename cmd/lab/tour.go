@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+)
+
+// tours says whether the user has chosen nothing: then lab run is a tour.
+func (f *runFlags) tours(args []string) bool {
+	chosen := f.all || len(args) > 0 || len(f.locks) > 0 || f.client != "" || f.shard != "" || f.count != 1 || f.update || f.workload != string(history.Counter)
+	return !chosen
+}
+
+// tour runs what a newcomer should see, and shows it on one screen.
+func (f *runFlags) tour(cmd *cobra.Command) error {
+	if err := f.checkValues(); err != nil {
+		return err
+	}
+	cases, situations, err := lab.Tour()
+	if err != nil {
+		return err
+	}
+	dir, setting := "runs/latest", "real processes and faults"
+	if f.out != "" {
+		dir = f.out
+	}
+	if f.World == lab.Sim {
+		setting = "in the model"
+	}
+	screen := f.screenOf(cmd, &report.Tour{
+		Setting: setting, Dir: dir, Situations: situations, Race: lab.TourRace,
+		Histories: func(run *checker.Run) report.Histories { return lab.HistoriesOf(run) },
+		More: [][2]string{
+			{"your lock", "run --client 'python3 mylock.py'"},
+			{"everything", "run --all"},
+			{"explore", "explore setpx-lua --clients 2 --pauses 1"},
+		},
+	})
+	options, err := f.options(cmd, screen)
+	if err != nil {
+		return err
+	}
+	run, err := lab.Run(cmd.Context(), lab.Plan{Cases: cases, Options: options})
+	if err != nil {
+		return err
+	}
+	return conclude(run)
+}

@@ -1,0 +1,40 @@
+package mylock
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+func TestMain(m *testing.M) {
+	lab.Serve(Spec())
+	os.Exit(m.Run())
+}
+
+func TestScenarios(t *testing.T) {
+	scripts, err := lab.Scenarios("take-turns", "pause-past-lease")
+	require.NoError(t, err)
+	for _, world := range []string{lab.Sim, lab.Live} {
+		run, err := lab.Run(t.Context(), lab.Plan{
+			Cases:   lab.Cases(scripts, lab.Subjects(Spec()), 1, lab.Expect(nil)),
+			Options: lab.Options{Setting: lab.Setting{World: world}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, checker.Safe, run.Cells[0].Verdict.Kind)
+		require.Contains(t, run.Cells[1].Verdict.Names(), checker.WrongfulDelete)
+	}
+}
+
+func TestStorm(t *testing.T) {
+	run, err := lab.Storm(t.Context(), lab.StormPlan{
+		Subjects: lab.Subjects(Spec()), Params: storm.Params{Seed: 1, Clients: 3, For: 5 * time.Second, Faults: storm.Defaults()},
+	})
+	require.NoError(t, err)
+	require.NotNil(t, run.Cells[0].Storm.First, "no promise was broken")
+}

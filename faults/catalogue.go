@@ -1,0 +1,161 @@
+// Package faults is the catalogue of faults: what each is called in scripts, histories, storms and searches, what it hits, how long it
+// lasts, and what a world must be able to do for it. Everything else looks that up here.
+//
+// It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes nothing; the packages below it do
+// (tap, network, process, server), and the model does in virtual time. It knows no lock, no script and no history.
+//
+// To add a fault, add a Kind and its entry in All, then its effect in scenarios/live and scenarios/sim.
+package faults
+
+import "slices"
+
+// Kind is a kind of fault, by the name that histories and reports use.
+type Kind string
+
+// The kinds.
+const (
+	Pause       Kind = "pause"
+	Crash       Kind = "crash"
+	ThreadDeath Kind = "thread-death"
+	LongHold    Kind = "long-hold"
+	Partition   Kind = "partition"
+	Refuse      Kind = "refuse"
+	Delay       Kind = "delay"
+	ReplyLost   Kind = "reply-lost"
+	HoldRequest Kind = "hold"
+	HoldReply   Kind = "hold-reply"
+	LateRequest Kind = "late-request"
+	Duplicate   Kind = "duplicate"
+	HoldCopy    Kind = "hold-copy"
+	Skew        Kind = "skew"
+	ClockAhead  Kind = "clock-ahead"
+	ClockBehind Kind = "clock-behind"
+	ClockJump   Kind = "clock-jump"
+	Restart     Kind = "restart"
+	FailOver    Kind = "fail-over"
+	Operator    Kind = "operator"
+	Stall       Kind = "stall"
+)
+
+// Target is what a fault hits.
+type Target uint8
+
+// The targets.
+const (
+	OnProcess Target = iota + 1 // a client's process, with every lock in it
+	OnClient                    // one user of a lock
+	OnClock                     // a client's clock
+	OnLink                      // a client's links to lock servers
+	OnMessage                   // one request or reply on the wire
+	OnServer                    // a server
+	OnHost                      // the machine that the lab runs on; never caused by the lab
+)
+
+// Capability is something that a world, a server or a client must be able to do for a fault.
+type Capability string
+
+// The capabilities.
+const (
+	ServerState Capability = "server-state" // the lock has state on a server
+	ServerStop  Capability = "server-stop"  // the server can be restarted
+	ServerCopy  Capability = "server-copy"  // the server can save its data, and restart with it
+	SetClock    Capability = "set-clock"    // the client's clock can be set
+	Reconnect   Capability = "reconnect"    // the client can be told to connect again
+)
+
+// Fault is an entry of the catalogue.
+type Fault struct {
+	Kind     Kind
+	Recorded Kind // the kind under which histories record it
+	Target   Target
+	// OneShot: it is over at once. Any other is injected, takes effect and ends.
+	OneShot bool
+	Begins  string // how a script writes it; empty: no script verb of its own
+	Ends    string // how a script ends it
+	Flag    string // of lab explore; empty: searches do not have it
+	Old     []string
+	// State is what it makes of its target, in a word or two: "paused".
+	State string
+	// Sign marks its target in lab explain.
+	Sign    byte
+	Meaning string
+	Needs   []Capability
+}
+
+// All lists the catalogue in the order in which a reader should meet it.
+func All() []Fault {
+	all := []Fault{
+		{Kind: Pause, Target: OnProcess, Begins: "pause", Ends: "resume", Flag: "pauses", State: "paused", Sign: 'z',
+			Meaning: "a client's process is stopped (SIGSTOP) while time passes"},
+		{Kind: LongHold, Target: OnClient, OneShot: true, Flag: "long-holds", Old: []string{"overwork", "overworks"}, State: "in a long critical section",
+			Meaning: "a client works for longer than its lease, while its background tasks go on"},
+		{Kind: Crash, Target: OnProcess, OneShot: true, Begins: "crash", Flag: "crashes", State: "dead", Sign: 'x',
+			Meaning: "a client's process is killed (SIGKILL)"},
+		{Kind: ThreadDeath, Target: OnClient, OneShot: true, Begins: "thread dies", State: "thread dead", Sign: 'x',
+			Meaning: "the thread that uses the lock ends; the process and its background tasks live on"},
+		{Kind: Partition, Target: OnLink, Begins: "cut off", Ends: "heal", State: "cut off", Sign: '/',
+			Meaning: "a client's link holds requests, replies or both until it is healed"},
+		{Kind: Refuse, Target: OnLink, Begins: "refuse", Ends: "heal", State: "refused", Sign: '/', Needs: []Capability{Reconnect},
+			Meaning: "a client's connections break, and new ones are refused"},
+		{Kind: Delay, Target: OnLink, Begins: "delay", Ends: "heal", State: "slow link", Sign: '~',
+			Meaning: "a client's link is slow"},
+		{Kind: ReplyLost, Target: OnLink, Begins: "lose replies", Ends: "heal", Flag: "lost-replies", Old: []string{"lost-reply"}, State: "replies lost", Sign: '/',
+			Needs: []Capability{Reconnect}, Meaning: "a request is carried out, and its reply is lost"},
+		{Kind: HoldRequest, Target: OnMessage, Begins: "hold before", Ends: "continue", State: "request held on the wire", Sign: ':',
+			Meaning: "a request is held before it reaches the server"},
+		{Kind: HoldReply, Target: OnMessage, Begins: "hold reply of", Ends: "continue", State: "reply held on the wire", Sign: ':',
+			Meaning: "a reply is held before it reaches the client"},
+		{Kind: LateRequest, Recorded: HoldRequest, Target: OnMessage, Flag: "late-requests", State: "request late",
+			Meaning: "a request is given up by its client, and arrives later"},
+		{Kind: Duplicate, Target: OnMessage, OneShot: true, Begins: "duplicate", Flag: "duplicates", State: "request sent twice", Sign: ':',
+			Meaning: "a request arrives a second time"},
+		{Kind: HoldCopy, Target: OnMessage, Begins: "hold copy of", Ends: "arrives late", State: "copy held on the wire", Sign: ':',
+			Meaning: "a second copy of a request is held, and arrives later"},
+		{Kind: Skew, Target: OnClock, Begins: "clock", Ends: "clock right", Old: []string{"clock"}, State: "clock wrong", Sign: '~', Needs: []Capability{SetClock},
+			Meaning: "a client's clock is ahead, behind, or runs at another rate"},
+		{Kind: ClockAhead, Recorded: Skew, Target: OnClock, Flag: "clocks-ahead", State: "clock wrong", Meaning: "a client's clock is ahead"},
+		{Kind: ClockBehind, Recorded: Skew, Target: OnClock, Flag: "clocks-behind", State: "clock wrong", Meaning: "a client's clock is behind"},
+		{Kind: ClockJump, Target: OnServer, OneShot: true, Begins: "clock jumps", Flag: "clock-jumps", Old: []string{"server-jump", "server-jumps"},
+			State: "clock jumped", Needs: []Capability{ServerState}, Meaning: "a server's clock jumps forward"},
+		{Kind: Restart, Target: OnServer, OneShot: true, Begins: "restarts empty", Flag: "restarts", Old: []string{"server-restart"}, State: "restarted",
+			Needs: []Capability{ServerState, ServerStop, Reconnect}, Meaning: "a server restarts without its data"},
+		{Kind: FailOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "restarts as saved", Flag: "fail-overs", State: "restarted",
+			Needs: []Capability{ServerState, ServerStop, ServerCopy, Reconnect}, Meaning: "a server comes back without its last writes, as a replica that lagged"},
+		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},
+			Meaning: "an operator sets the expiry of the lock by hand"},
+		{Kind: Stall, Target: OnHost, State: "stalled", Meaning: "the machine did not run the lab for a while"},
+	}
+	for i := range all {
+		if all[i].Recorded == "" {
+			all[i].Recorded = all[i].Kind
+		}
+	}
+	return all
+}
+
+var catalogue = All()
+
+// Find is the fault of that name, or of one that it has had. Without one it is the zero Fault, which hits nobody and is not over at once.
+func Find(name string) (Fault, bool) {
+	i := slices.IndexFunc(catalogue, func(f Fault) bool { return string(f.Kind) == name || slices.Contains(f.Old, name) })
+	if i < 0 {
+		return Fault{Kind: Kind(name), Recorded: Kind(name)}, false
+	}
+	return catalogue[i], true
+}
+
+// Of is the entry of a kind.
+func (k Kind) Of() Fault {
+	f, _ := Find(string(k))
+	return f
+}
+
+// OnServer says whether a fault of the kind hits a server: afterwards, what it holds may have changed without a command.
+func (k Kind) OnServer() bool { return k.Of().Target == OnServer }
+
+// OnMessage says whether the kind is what a breakpoint does to one request or reply. It is not injected: it takes effect when its request
+// comes by.
+func (k Kind) OnMessage() bool { return k.Of().Target == OnMessage || k == ReplyLost }
+
+// Holds says whether the kind stops an operation until its request or reply is let go.
+func (k Kind) Holds() bool { return k == HoldRequest || k == HoldReply }

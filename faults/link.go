@@ -1,0 +1,45 @@
+package faults
+
+import "time"
+
+// Direction is a part of a link's traffic.
+type Direction uint8
+
+// The directions.
+const (
+	Both Direction = iota
+	Requests
+	Replies
+)
+
+func (d Direction) String() string {
+	return [...]string{"requests and replies", "requests", "replies"}[d]
+}
+
+// Includes says whether traffic in one direction is part of d.
+func (d Direction) Includes(one Direction) bool { return d == Both || d == one }
+
+// LinkFault is a fault of a link: Partition, Refuse, Delay or ReplyLost.
+type LinkFault struct {
+	Kind      Kind
+	Direction Direction     // of a Partition
+	Each      time.Duration // of a Delay: each way
+}
+
+// String says what the fault does to the link.
+func (f LinkFault) String() string {
+	switch f.Kind {
+	case Partition:
+		return f.Direction.String() + " held"
+	case Delay:
+		return f.Each.String() + " each way"
+	case Refuse:
+		return "connections broken and refused"
+	case ReplyLost:
+		return "replies dropped"
+	}
+	return string(f.Kind)
+}
+
+// BreaksConnections says whether clients lose their connections, at the latest when the link is healed: a reply that was lost never comes.
+func (f LinkFault) BreaksConnections() bool { return f.Kind == Refuse || f.Kind == ReplyLost }

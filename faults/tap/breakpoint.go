@@ -1,0 +1,161 @@
+package tap
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/locklab/locklab/faults"
+)
+
+// Background as the ID of a Breakpoint means the requests that belong to no operation in flight.
+const Background = -1
+
+// Breakpoint is a breakpoint for one client.
+type Breakpoint struct {
+	faults.Breakpoint        // Server is a tap's name; empty: any of those that share the breakpoints. Nth counts from Arm
+	Client            string // whose requests count
+	ID                int64  // the operation within which they count; 0: any; Background: none
+	// Notify is called, in a goroutine of the tap, when the breakpoint is reached and when its request has been delivered; nil: nobody is
+	// told. It must not block.
+	Notify func()
+}
+
+// Armed is an armed breakpoint. It meets one request. Its methods may be called by several goroutines at once.
+type Armed struct {
+	point     Breakpoint
+	owner     *Breakpoints
+	reached   chan struct{}
+	delivered chan struct{}
+	released  chan struct{}
+	release   sync.Once
+	seen      int      // guarded by owner.mu
+	args      []string // guarded by owner.mu
+}
+
+// Arm sets a breakpoint. Several may wait for the same request; each meets it.
+func (t *Tap) Arm(point Breakpoint) *Armed { return t.breakpoints.Arm(point) }
+
+// Arm sets a breakpoint at all taps that share the breakpoints. It counts the requests at all of them, unless it names a server.
+func (b *Breakpoints) Arm(point Breakpoint) *Armed {
+	if point.Nth == 0 {
+		point.Nth = 1
+	}
+	point.Match.Command = strings.ToUpper(point.Match.Command)
+	if point.Notify == nil {
+		point.Notify = func() {}
+	}
+	armed := &Armed{
+		point:     point,
+		owner:     b,
+		reached:   make(chan struct{}),
+		delivered: make(chan struct{}),
+		released:  make(chan struct{}),
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, armed)
+	return armed
+}
+
+// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered, or its copy is
+// held. All but a held
+// request have been recorded by then.
+func (t *Armed) Reached() <-chan struct{} { return t.reached }
+
+// Delivered is closed when the request, or its copy, has been answered by the server and recorded, whether or not its client is
+// still there. It stays open if the connection to the server ended first.
+func (t *Armed) Delivered() <-chan struct{} { return t.delivered }
+
+func (t *Armed) reach() {
+	close(t.reached)
+	t.point.Notify()
+}
+
+func (t *Armed) deliver() {
+	close(t.delivered)
+	t.point.Notify()
+}
+
+// Release lets go what is held, or what would be.
+func (t *Armed) Release() { t.release.Do(func() { close(t.released) }) }
+
+// Disarm takes the breakpoint away if its request has not come, and lets go what it holds.
+func (t *Armed) Disarm() {
+	t.owner.remove(t)
+	t.Release()
+}
+
+// Args are the command and its arguments as they are recorded; nil before its request has come.
+func (t *Armed) Args() []string {
+	t.owner.mu.Lock()
+	defer t.owner.mu.Unlock()
+	return t.args
+}
+
+// Breakpoints are the breakpoints of one tap, or of several, that wait for their request. The zero Breakpoints has none.
+type Breakpoints struct {
+	mu      sync.Mutex
+	waiting []*Armed
+}
+
+func (b *Breakpoints) remove(armed *Armed) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = slices.DeleteFunc(b.waiting, func(t *Armed) bool { return t == armed })
+}
+
+// spring finds the breakpoints that wait for this very request, and takes them away.
+func (t *Tap) spring(client string, f *flight, args [][]byte) []*Armed {
+	if !t.breakpoints.watch(client) {
+		return nil
+	}
+	if f.BySHA() && len(args) > 1 && !t.hasScript(string(args[1])) {
+		return nil
+	}
+	return t.breakpoints.spring(t.cfg.Server, client, f)
+}
+
+// hasScript asks the server; where it cannot be asked, the script counts as known.
+func (t *Tap) hasScript(sha string) bool {
+	if !t.takeTurn() {
+		return true
+	}
+	defer t.leaveTurn()
+	return t.prober.knowsScript(sha)
+}
+
+// watch says whether a breakpoint waits for a request of the client.
+func (b *Breakpoints) watch(client string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.waiting, func(t *Armed) bool { return t.point.Client == client })
+}
+
+func (b *Breakpoints) spring(server, client string, f *flight) []*Armed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var sprung []*Armed
+	for _, armed := range b.waiting {
+		if !armed.point.counts(server, client, f) {
+			continue
+		}
+		if armed.seen++; armed.seen == armed.point.Nth {
+			armed.args = f.args
+			sprung = append(sprung, armed)
+		}
+	}
+	if sprung != nil {
+		b.waiting = slices.DeleteFunc(b.waiting, func(t *Armed) bool { return t.args != nil })
+	}
+	return sprung
+}
+
+// counts says whether a breakpoint counts a request.
+func (b Breakpoint) counts(server, client string, f *flight) bool {
+	inTime := b.ID == 0 || b.ID == f.id || b.ID == Background && f.id == 0
+	if b.Client != client || b.Server != "" && b.Server != server || !inTime {
+		return false
+	}
+	return f.Counts(b.Match, f.queued)
+}

@@ -1,0 +1,56 @@
+package impls
+
+import (
+	"context"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Settled is the answer to an operation that returned ok and err.
+func Settled(ok bool, err error) history.Answer {
+	answer := history.Answer{Outcome: Outcome(ok, err)}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return answer
+}
+
+// Granted is the answer to an operation that began or prolonged a hold, with its validity and its fence where the lock has them.
+func Granted(lock Lock, held bool, err error) history.Answer {
+	answer := Settled(held, err)
+	if answer.Outcome != history.OK {
+		return answer
+	}
+	if limited, ok := lock.(Limited); ok {
+		answer.Limited, answer.Valid = true, limited.Valid()
+	}
+	if fencer, ok := lock.(Fencer); ok {
+		answer.Fence = fencer.Fence()
+	}
+	return answer
+}
+
+// Perform carries out a release, a renewal or a check, and says when the lock does not have that.
+func Perform(ctx context.Context, lock Lock, op history.Op) history.Answer {
+	switch op {
+	case history.OpRelease:
+		return Settled(lock.Release(ctx))
+	case history.OpRenew:
+		if renewer, ok := lock.(Renewer); ok {
+			held, err := renewer.Renew(ctx)
+			return Granted(lock, held, err)
+		}
+		return Unsupported("this lock cannot be renewed by its user")
+	case history.OpCheck:
+		if checker, ok := lock.(Checker); ok {
+			return Settled(checker.Held(ctx))
+		}
+		return Unsupported("this lock cannot be asked whether it is held")
+	}
+	return Unsupported("unknown operation")
+}
+
+// Unsupported is the answer to what a lock, or its client, does not know; why is for people.
+func Unsupported(why string) history.Answer {
+	return history.Answer{Outcome: history.No, Unsupported: true, Error: why}
+}

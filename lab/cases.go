@@ -1,0 +1,219 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+// Case is one cell to be run.
+type Case struct {
+	Subject  play.Subject
+	Script   *scenarios.Script
+	Round    int // from 1
+	Expected checker.Expected
+	Storm    *storm.Plan // instead of the script's steps; nil: there is none
+	// GoesOn is told every second how a storm goes on; nil: nobody is.
+	GoesOn func(lasted time.Duration, operations int64)
+}
+
+// Cases lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each should come to;
+// see Expect.
+func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, expect func(*scenarios.Script, play.Subject) checker.Expected) []Case {
+	var cases []Case
+	for _, script := range scripts {
+		for _, subject := range subjects {
+			for round := 1; round <= rounds; round++ {
+				cases = append(cases, Case{Subject: subject, Script: script, Round: round, Expected: expect(script, subject)})
+			}
+		}
+	}
+	return cases
+}
+
+// Shard is the ith of n parts of the cases, i from 1. Neighbours fall into different parts, so that all take about as long.
+func Shard(cases []Case, i, n int) []Case {
+	var part []Case
+	for k := i - 1; k < len(cases); k += n {
+		part = append(part, cases[k])
+	}
+	return part
+}
+
+// Planned is the cell that a case will become, as run.json has it before the run.
+func (c Case) Planned() checker.Cell {
+	cell := checker.Cell{
+		Lock: c.Subject.Name, Scenario: c.Script.Name, Round: c.Round, Expected: c.Expected,
+		Dir:   filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
+		Storm: c.storm(),
+	}
+	if work := c.Script.Work(); work != history.Counter {
+		cell.Workload = string(work)
+	}
+	return cell
+}
+
+// order is in which order, and how many at a time, cells are run.
+type order struct {
+	parallel int
+	// seed shuffles the cells, so that none comes to depend on its neighbours. The same seed gives the same order.
+	seed int64
+}
+
+// runAll runs the cases by run, and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
+// cut short and left out.
+func runAll(ctx context.Context, cases []Case, order order, progress progress, run func(context.Context, Case) checker.Cell) ([]checker.Cell, error) {
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		ended = make([]*checker.Cell, len(cases))
+		stop  error
+		slots = make(chan struct{}, order.parallel)
+	)
+	start := func(i int) (goOn bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stop == nil && ctx.Err() == nil {
+			stop = progress.cellStarted(cases[i])
+		}
+		return stop == nil && ctx.Err() == nil
+	}
+	end := func(i int, cell checker.Cell) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil && cases[i].Storm == nil {
+			return
+		}
+		ended[i] = &cell
+		if err := progress.cellEnded(cell); err != nil && stop == nil {
+			stop = err
+		}
+	}
+	goesOn := func(cs Case) func(time.Duration, int64) {
+		return func(lasted time.Duration, operations int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := progress.stormGoesOn(cs, lasted, operations); err != nil && stop == nil {
+				stop = err
+			}
+		}
+	}
+	for _, i := range order.of(cases) {
+		slots <- struct{}{}
+		if !start(i) {
+			break
+		}
+		wg.Go(func() {
+			cs := cases[i]
+			cs.GoesOn = goesOn(cs)
+			end(i, run(ctx, cs))
+			<-slots
+		})
+	}
+	wg.Wait()
+	var cells []checker.Cell
+	for _, cell := range ended {
+		if cell != nil {
+			cells = append(cells, *cell)
+		}
+	}
+	return cells, stop
+}
+
+// of is the order in which the cases are started: shuffled, but those first that wait for a client library's own time-outs, so
+// that nobody waits for them alone at the end.
+func (o order) of(cases []Case) []int {
+	shuffled := rand.New(rand.NewPCG(uint64(o.seed), 0)).Perm(len(cases))
+	patient := func(i int) int {
+		if slices.Contains(cases[i].Script.Needs, scenarios.NeedsResend) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(shuffled, func(a, b int) int { return cmp.Compare(patient(a), patient(b)) })
+	return shuffled
+}
+
+// Expect says what a subject should come to in a script: what the reviewed matrix says, if the script comes with the lab; else what the
+// script says, if it was written for the lock; else what the lock's card says; else that it is safe. Where the workload is not the one
+// that was reviewed, the matrix counts but for the data. Without a matrix nothing has been reviewed.
+func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) checker.Expected {
+	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
+		if matrix != nil && script.Builtin {
+			if expected, ok := matrix.Lookup(script.Name, subject.Name); ok {
+				if script.Lent {
+					expected.By = checker.ByLock
+				}
+				return expected
+			}
+		}
+		if script.Expect.Lock == subject.Name {
+			return checker.Expected{Verdict: script.Expect.Verdict(), By: checker.ByScript}
+		}
+		return expectedByCard(subject.Spec)
+	}
+}
+
+func expectedByCard(card *impls.Spec) checker.Expected {
+	safe := checker.Verdict{Kind: checker.Safe}
+	switch {
+	case card == nil:
+		return checker.Expected{Verdict: safe, By: checker.ByDefault}
+	case card.Bug != "":
+		return checker.Expected{By: checker.ByCard}
+	}
+	return checker.Expected{Verdict: safe, By: checker.ByCard}
+}
+
+// Settle makes the planned cell out into what its history shows. lacks is what the script needs and does not have here; as that is
+// reviewed too, it is news only elsewhere: in a setting that nobody reviewed. failure is that of the lab around the script.
+func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
+	out.Verdict, out.Storm = c.Conclude(events)
+	out.Data = checker.Tally(events)
+	reviewed := c.Expected.By == checker.ByMatrix || c.Expected.By == checker.ByLock
+	if asReviewed := reviewed && c.Subject.Traits.Known && !elsewhere; lacks != "" && !asReviewed {
+		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
+	}
+	if failure != nil {
+		out.Failure = failure.Error()
+		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
+	}
+}
+
+// Subjects are locks in Go; Serve must know them.
+func Subjects(locks ...impls.Spec) []play.Subject {
+	subjects := make([]play.Subject, len(locks))
+	for i, lock := range locks {
+		subjects[i] = play.SubjectOf(lock)
+	}
+	return subjects
+}
+
+// Scenarios are the scenarios of those names that come with the lab; without names, all of them.
+func Scenarios(names ...string) ([]*scenarios.Script, error) {
+	all, err := scenarios.Builtin()
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	var found []*scenarios.Script
+	for _, name := range names {
+		script, ok := scenarios.Find(all, name)
+		if !ok {
+			return nil, fmt.Errorf("no scenario %q comes with the lab", name)
+		}
+		found = append(found, script)
+	}
+	return found, nil
+}

@@ -1,0 +1,53 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/lab"
+)
+
+func cell(kind checker.Kind) checker.Cell {
+	return checker.Cell{
+		Verdict:  checker.Verdict{Kind: kind},
+		Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByMatrix},
+	}
+}
+
+func TestOutcomeOf(t *testing.T) {
+	safe, broken, unknown, skipped := cell(checker.Safe), cell(checker.Broken), cell(checker.Undecided), cell(checker.NotApplicable)
+	failed, atOdds := cell(checker.Undecided), cell(checker.Undecided)
+	failed.Failure, atOdds.Verdict.CheckerFault = "the server is gone", true
+	known := broken
+	known.Known = true
+	expectedSkip := skipped
+	expectedSkip.Expected.Verdict = skipped.Verdict
+	for name, test := range map[string]struct {
+		cells []checker.Cell
+		left  int // cells that did not end
+		want  lab.Outcome
+	}{
+		"as expected":                       {[]checker.Cell{safe, safe}, 0, lab.Expected},
+		"unknown":                           {[]checker.Cell{safe, unknown, safe}, 0, lab.Unknown},
+		"surprise before unknown":           {[]checker.Cell{broken, unknown}, 0, lab.Surprise},
+		"surprise after unknown":            {[]checker.Cell{unknown, broken}, 0, lab.Surprise},
+		"known surprise":                    {[]checker.Cell{known, safe}, 0, lab.Expected},
+		"known surprise and unknown":        {[]checker.Cell{known, unknown}, 0, lab.Unknown},
+		"failure is worse than either":      {[]checker.Cell{failed, broken, unknown}, 0, lab.Failed},
+		"checker at fault":                  {[]checker.Cell{known, atOdds}, 0, lab.Failed},
+		"not all have ended":                {[]checker.Cell{safe, known}, 1, lab.Unknown},
+		"a surprise ended it":               {[]checker.Cell{safe, broken}, 1, lab.Surprise},
+		"none has ended":                    {nil, 1, lab.Unknown},
+		"n/a only":                          {[]checker.Cell{expectedSkip, expectedSkip}, 0, lab.Nothing},
+		"n/a only, not all have ended":      {[]checker.Cell{expectedSkip}, 1, lab.Unknown},
+		"n/a, and one that is not":          {[]checker.Cell{expectedSkip, safe}, 0, lab.Expected},
+		"n/a that nobody expected":          {[]checker.Cell{skipped}, 0, lab.Surprise},
+		"n/a only, of which one is a known": {[]checker.Cell{expectedSkip, {Verdict: skipped.Verdict, Expected: safe.Expected, Known: true}}, 0, lab.Nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, lab.OutcomeOf(&checker.Run{Cells: test.cells, Finished: test.left == 0}))
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/worker"
+)
+
+// The first argument of this program when it is one of the processes of a run.
+const (
+	asGuard  = "locklab-guard"
+	asWorker = "locklab-worker"
+)
+
+// Serve makes this program able to be the processes of a run in the live world, which are started from its own binary: clients that know
+// these locks, and the guard that cleans up after a run that was killed. Call it first in main, or in TestMain. If the program was
+// started as such a process, Serve does not return.
+func Serve(locks ...impls.Spec) {
+	if len(os.Args) < 2 {
+		return
+	}
+	var err error
+	switch os.Args[1] {
+	case asGuard:
+		err = live.GuardMain(os.Stdin, os.Stdout)
+	case asWorker:
+		err = worker.Run(context.Background(), os.Stdin, os.Stdout, locks)
+	default:
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+var errNotServed = errors.New("this process was started as a part of a run, but the program does not serve as one: call lab.Serve first in main, or in TestMain")
+
+// self is the command that runs this program as a process of a run. Without Serve, a test binary runs no test in its place.
+func self(as string) ([]string, error) {
+	if len(os.Args) > 1 && (os.Args[1] == asGuard || os.Args[1] == asWorker) {
+		return nil, errNotServed
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{path, as}
+	if strings.HasSuffix(path, ".test") {
+		argv = append(argv, "-test.run=^$")
+	}
+	return argv, nil
+}

@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/sim"
+)
+
+// The worlds that Setting.World can name.
+const (
+	Live = "live" // processes, sockets, servers
+	Sim  = "sim"  // the model: the locks' own code in one process and in virtual time
+)
+
+// Setting says where cells run. The zero Setting is the live world with an embedded Redis and an embedded toxiproxy.
+type Setting struct {
+	World string // Live or Sim; empty: Live
+	// Timeout is after how long a cell is given up as unknown; zero: a minute.
+	Timeout time.Duration
+	// Wait is how clients wait between the tries of an acquire (see impls/waiting); empty: each lock's own way.
+	Wait string
+
+	// The rest is about the live world.
+
+	Server        string // live.Embedded, live.RedisServer (started by the lab) or the host:port of a running one; empty: embedded
+	Toxiproxy     string // URL of a running toxiproxy; empty: an embedded one
+	Listen        string // the host on which the lab listens for an outside toxiproxy; empty: loopback
+	Advertise     string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
+	NoStateProbes bool   // do not ask the server for the state of the lock around each command
+}
+
+// reviewed says whether what is n/a was reviewed for such a setting.
+func (s Setting) reviewed() bool {
+	own := s.Server == "" || s.Server == live.Embedded || s.Server == live.RedisServer
+	return own && s.Wait == ""
+}
+
+// parallel is how many cells are in flight where nobody says: in the live world they mostly wait.
+func (s Setting) parallel() int {
+	if s.World == Sim {
+		return runtime.NumCPU()
+	}
+	return 14 * runtime.NumCPU()
+}
+
+// open opens the world, whose results go to dir; empty: nothing is kept.
+func (s Setting) open(ctx context.Context, dir string) (World, error) {
+	timeout := cmp.Or(s.Timeout, time.Minute)
+	switch s.World {
+	case Sim:
+		return sim.Open(sim.Config{CellTimeout: timeout, Wait: s.Wait}), nil
+	case Live, "":
+	default:
+		return nil, fmt.Errorf("unknown world %q; there are %s and %s", s.World, Live, Sim)
+	}
+	guard, err := self(asGuard)
+	if err != nil {
+		return nil, err
+	}
+	worker, err := self(asWorker)
+	if err != nil {
+		return nil, err
+	}
+	w, err := live.Open(ctx, live.Config{
+		Dir: dir, Guard: guard, Worker: worker, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait,
+	})
+	if err != nil {
+		return nil, err // w is a nil pointer, and as a World would not be nil
+	}
+	return w, nil
+}

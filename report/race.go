@@ -1,0 +1,145 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// raceLines is in how many lines a race is told.
+const raceLines = 5
+
+// beat is something that happened in a race, in a few words.
+type beat struct {
+	at     time.Duration
+	client string // who did it; empty: nobody
+	text   string
+	times  int // how often in a row
+}
+
+func (b beat) String() string {
+	if b.times > 1 {
+		return fmt.Sprintf("%s %d times", b.text, b.times)
+	}
+	return b.text
+}
+
+// race tells how a cell came to its worst anomaly, in at most five lines, the last of which is the anomaly.
+func race(cell checker.Cell, events []history.Event, width int) []string {
+	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {
+		return nil
+	}
+	worst := slices.MinFunc(cell.Verdict.Anomalies, func(a, b checker.Anomaly) int {
+		return cmp.Or(gravity(a.Name)-gravity(b.Name), cmp.Compare(a.At, b.At))
+	})
+	beats := newTimeline(events).beats(worst)
+	for len(beats) > raceLines-1 {
+		beats = mergeTwo(beats)
+	}
+	end := beat{at: worst.At, text: string(worst.Name) + ": " + worst.Why}
+	line := func(b beat) string {
+		return fmt.Sprintf("%8.3fs  %s", (b.at - events[0].At).Seconds(), clean(b.String()))
+	}
+	if len([]rune(line(end))) > width {
+		end.text = string(worst.Name) + ": " + meaning(worst.Name)
+	}
+	var lines []string
+	for _, b := range append(beats, end) {
+		lines = append(lines, clip(line(b), width))
+	}
+	return lines
+}
+
+// gravity ranks anomalies by what they mean to a user: what was lost comes before how.
+func gravity(name checker.Name) int {
+	order := []checker.Name{checker.LostUpdate, checker.DoubleHolder, checker.StuckLock, checker.StaleWrite}
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// beats are what matters of a history up to an anomaly: grants, work and releases of its clients, faults, and leases that ended.
+func (t *timeline) beats(a checker.Anomaly) []beat {
+	var beats []beat
+	add := func(b beat) {
+		if last := len(beats) - 1; last >= 0 && beats[last].text == b.text && b.client != "" {
+			beats[last].times++
+			return
+		}
+		b.times = 1
+		beats = append(beats, b)
+	}
+	moments := t.moments
+	for i, e := range t.events {
+		for len(moments) > 0 && moments[0].Pos < float64(i) {
+			if moments[0].At <= a.At && slices.Contains(t.servers, moments[0].Lane) {
+				add(beat{at: moments[0].At, text: "the lease ends"})
+			}
+			moments = moments[1:]
+		}
+		if e.At > a.At {
+			break
+		}
+		if text := t.beat(e, a); text != "" {
+			add(beat{at: e.At, client: t.laneOf(e), text: text})
+		}
+	}
+	return beats
+}
+
+// beat is an event in a few words; empty if a short telling can do without.
+func (t *timeline) beat(e history.Event, a checker.Anomaly) string {
+	who := t.laneOf(e)
+	switch f := faultOf(e); {
+	case f != nil && faults.Kind(f.Name) != faults.Stall:
+		return faultBeat(who, f)
+	case !slices.Contains(a.Clients, e.Client) || e.Kind != history.KindReturn || e.Outcome != history.OK:
+		return ""
+	}
+	switch e.Op {
+	case history.OpAcquire:
+		return who + " acquires the lock"
+	case history.OpWork:
+		return who + " writes"
+	case history.OpRelease:
+		return who + " releases it"
+	}
+	return ""
+}
+
+func faultBeat(who string, f *history.Fault) string {
+	kind := faults.Kind(f.Name)
+	switch {
+	case kind.Holds() && f.Phase == history.PhaseEffective:
+		return fmt.Sprintf("%s: %s (%s)", who, faultWord(f.Name), f.What)
+	case f.Phase == history.PhaseEffective:
+		return fmt.Sprintf("%s: %s", who, faultWord(f.Name))
+	case f.Phase == history.PhaseRecover && !kind.Holds():
+		return who + " goes on"
+	}
+	return ""
+}
+
+// mergeTwo joins the two neighbours that make the shortest line.
+func mergeTwo(beats []beat) []beat {
+	best, length := 0, -1
+	for i := range len(beats) - 1 {
+		if n := len(beats[i].String()) + len(beats[i+1].String()); length < 0 || n < length {
+			best, length = i, n
+		}
+	}
+	first, second := beats[best], beats[best+1]
+	text := second.String()
+	if first.client != "" && first.client == second.client {
+		text = strings.TrimPrefix(strings.TrimPrefix(text, second.client+": "), second.client+" ")
+	}
+	merged := beat{at: first.at, client: second.client, text: first.String() + "; " + text, times: 1}
+	return slices.Replace(beats, best, best+2, merged)
+}

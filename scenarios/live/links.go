@@ -1,0 +1,172 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// links are the ways of one handle to the lock servers and to the resource.
+type links struct {
+	servers  []*lockLink
+	resource *link
+}
+
+// lockLink is the way of one handle to one lock server.
+type lockLink struct {
+	*link
+	server   *lockServer
+	injected *network.Injected // nil if it is whole
+	fault    faults.LinkFault  // which one
+}
+
+// connect makes the links of a handle. What there is of them is returned with an error, too.
+func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
+	l := &links{}
+	for _, s := range c.servers {
+		what := "lock"
+		if len(c.servers) > 1 {
+			what += "-" + s.name
+		}
+		link, err := c.link(ctx, s.tap, handle, what)
+		if err != nil {
+			return l, err
+		}
+		l.servers = append(l.servers, &lockLink{link: link, server: s})
+	}
+	var err error
+	l.resource, err = c.link(ctx, c.resourceTap, handle, "resource")
+	return l, err
+}
+
+// addrs are the addresses of the lock servers as the client is told them.
+func (l *links) addrs() []string {
+	addrs := make([]string, len(l.servers))
+	for i, one := range l.servers {
+		addrs[i] = one.Addr()
+	}
+	return addrs
+}
+
+// closeLinks takes the ways of a process to the servers down. What a tap still holds of it is delivered all the same.
+func (p *peer) closeLinks() error {
+	var errs []error
+	for _, l := range p.links {
+		for _, one := range l.servers {
+			errs = append(errs, one.close())
+		}
+		if l.resource != nil {
+			errs = append(errs, l.resource.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// linksTo are the links of the process to the servers that are named, or to all: those of every handle in it.
+func (p *peer) linksTo(names []string) []*lockLink {
+	var found []*lockLink
+	for _, h := range p.client.Handles {
+		if p.links[h] == nil {
+			continue
+		}
+		for _, l := range p.links[h].servers {
+			if len(names) == 0 || slices.Contains(names, l.server.name) {
+				found = append(found, l)
+			}
+		}
+	}
+	return found
+}
+
+// Disturb injects a fault into the process's links, into all at once, and asserts that it has taken effect.
+func (p *peer) Disturb(ctx context.Context, fault faults.LinkFault, names []string) (string, error) {
+	links := p.linksTo(names)
+	said, err := atOnce(links, func(l *lockLink) (string, error) {
+		injected, err := l.Inject(ctx, fault)
+		if err != nil {
+			return "", err
+		}
+		l.injected, l.fault = injected, fault
+		return injected.Evidence(), nil
+	})
+	return p.evidence(links, said), err
+}
+
+// atOnce does the same to several links, and returns what is to be said of each.
+func atOnce(links []*lockLink, do func(*lockLink) (string, error)) (said []string, _ error) {
+	said = make([]string, len(links))
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { said[i], errs[i] = do(l) })
+	}
+	wg.Wait()
+	return said, errors.Join(errs...)
+}
+
+// evidence joins what is said of several links.
+func (p *peer) evidence(links []*lockLink, said []string) string {
+	parts := make([]string, len(links))
+	for i, l := range links {
+		parts[i] = p.cell.About([]string{l.server.name}, said[i])
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Heal ends the faults of the process's links.
+func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) {
+	disturbed := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected == nil })
+	said, err := atOnce(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	var kinds []faults.Kind
+	for _, l := range disturbed {
+		l.injected = nil
+		if !slices.Contains(kinds, l.fault.Kind) {
+			kinds = append(kinds, l.fault.Kind)
+		}
+	}
+	var healed []play.Healed
+	for _, kind := range kinds {
+		h := play.Healed{Kind: kind}
+		var links []*lockLink
+		var words []string
+		for i, l := range disturbed {
+			if l.fault.Kind != kind {
+				continue
+			}
+			links, words = append(links, l), append(words, said[i])
+			if l.fault.BreaksConnections() && !slices.Contains(h.Broken, l.server.name) {
+				h.Broken = append(h.Broken, l.server.name)
+			}
+		}
+		h.Evidence = p.evidence(links, words)
+		healed = append(healed, h)
+	}
+	return healed, nil
+}
+
+// Reconnect lets a process notice, before the script goes on, that its connections were broken. Otherwise its next command would fail or
+// not by chance. A link with a fault is left alone: nothing would come of it.
+func (p *peer) Reconnect(ctx context.Context, names []string) error {
+	links := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected != nil })
+	if p.doomed() || p.paused || len(links) == 0 {
+		return nil
+	}
+	req := protocol.Request{Do: protocol.Reconnect}
+	if len(links) < len(p.linksTo(nil)) {
+		for _, l := range links {
+			req.Servers = append(req.Servers, l.Addr())
+		}
+	}
+	_, err := p.ask(ctx, req)
+	return err
+}

@@ -1,0 +1,371 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// mainHandle is the name under which a process opens its first lock; further ones go by their names in the script.
+const mainHandle = "lock"
+
+// exitTime is how long a client may take to exit by itself before it is killed.
+const exitTime = 2 * time.Second
+
+// peer is a client's operating system process, and the links of the handles in it: what the script does to a client is carried out here.
+// It belongs to the goroutine that plays the client; but heard runs in the reader of the process's output.
+type peer struct {
+	client *play.Client
+	cell   *cell
+	links  map[*play.Handle]*links
+
+	*worker // nil before start, and when the process is another peer's
+	hello   protocol.Hello
+	paused  bool
+
+	mu    sync.Mutex
+	asked map[int64]*play.Operation // operations sent, by number
+
+	moments chan storm.Moment // a storm that waits for this client's receives them
+
+	parted  chan struct{} // closed when the process is to be this peer's no longer
+	watched sync.WaitGroup
+	early   error // it had ended before it was told to, or had broken the protocol
+	ending  error // what went wrong when the process was ended
+}
+
+func newPeer(c *cell, client *play.Client) *peer {
+	return &peer{
+		client: client, cell: c, links: make(map[*play.Handle]*links), asked: make(map[int64]*play.Operation), moments: make(chan storm.Moment),
+		parted: make(chan struct{}),
+	}
+}
+
+// notice tells a storm that waits for it that the client has come to a moment.
+func (p *peer) notice(m storm.Moment) {
+	select {
+	case p.moments <- m:
+	default:
+	}
+}
+
+// start starts the process and brings it to the point where it has opened its locks.
+func (p *peer) start(ctx context.Context) error {
+	for _, h := range p.client.Handles {
+		l, err := p.cell.connect(ctx, h.Name)
+		p.links[h] = l
+		if err != nil {
+			return err
+		}
+	}
+	w, err := p.cell.world.pool.take(p.argv(), p)
+	if err != nil {
+		return play.Undecided("client %s could not be started: %v", p.client.Name, err)
+	}
+	p.worker = w
+	p.watched.Go(p.watch)
+	return p.introduce(ctx)
+}
+
+// argv is the command that runs the process.
+func (p *peer) argv() []string {
+	if p.cell.subject.Argv != nil {
+		return p.cell.subject.Argv
+	}
+	return p.cell.world.cfg.Worker
+}
+
+// stderrPath is where the process's standard error is kept.
+func (p *peer) stderrPath() string { return filepath.Join(p.cell.dir, p.client.Name+".stderr") }
+
+// watch waits for the end of the process's output. An end that the script did not order ends its holds, and the cell.
+func (p *peer) watch() {
+	select {
+	case <-p.conn.Done():
+	case <-p.parted:
+		return
+	}
+	if p.doomed() || p.cell.Over() {
+		return
+	}
+	why := p.gone()
+	p.client.Exited(why.Error())
+	p.cell.spoil(why)
+}
+
+// doomed says whether the process is ended by order, or about to be.
+func (p *peer) doomed() bool { return p.client.Crashed() }
+
+// introduce says init and open. A client that does not get so far is no subject for a verdict.
+func (p *peer) introduce(ctx context.Context) error {
+	main := p.links[p.client.Handles[0]]
+	hello, err := p.ask(ctx, protocol.Request{
+		Do: protocol.Init, Version: protocol.Version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
+		TimeoutMS: protocol.MS(2 * p.cell.world.cfg.CellTimeout),
+	})
+	if err != nil {
+		return err
+	}
+	if hello.Hello == nil {
+		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(hello.Error))
+	}
+	p.hello = *hello.Hello
+	if len(p.client.Handles) > 1 && !p.hello.Separate {
+		return nil // the cell is not applicable, as its traits will say
+	}
+	for _, h := range p.client.Handles {
+		if err := p.open(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens one lock of the process. A further one goes its own way to the servers, by which its commands are known.
+func (p *peer) open(ctx context.Context, h *play.Handle) error {
+	req := protocol.Request{
+		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Name, Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
+	}
+	if h != p.client.Handles[0] {
+		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
+	}
+	opened, err := p.ask(ctx, req)
+	if err != nil {
+		return err
+	}
+	if opened.Outcome != protocol.OK {
+		return play.Undecided("%s could not open its lock%s", h.Name, clause(opened.Error))
+	}
+	return nil
+}
+
+// handle is the name under which the process knows a lock.
+func (p *peer) handle(h *play.Handle) string {
+	if h == p.client.Handles[0] {
+		return mainHandle
+	}
+	return h.Name
+}
+
+// ask sends a request that is no operation of the history and waits for its answer.
+func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message, error) {
+	req.ID = p.cell.NextID()
+	reply, err := p.conn.Send(req)
+	if err != nil {
+		return protocol.Message{}, p.gone()
+	}
+	select {
+	case msg, ok := <-reply:
+		if !ok {
+			return protocol.Message{}, p.gone()
+		}
+		if msg.Unsupported {
+			return msg, unsupported(p.client.Name, req.Do)
+		}
+		return msg, nil
+	case <-ctx.Done():
+		return protocol.Message{}, play.Undecided("%s did not answer %s: %v", p.client.Name, req.Do, context.Cause(ctx))
+	}
+}
+
+// unsupported says that a client does not know a verb: every client must know most of them.
+func unsupported(client, verb string) error {
+	if verb == protocol.Skew || verb == protocol.Reconnect {
+		return play.NotApplicable("the client does not know %q", verb)
+	}
+	return play.Undecided("%s does not know %q, which every client must", client, verb)
+}
+
+// gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
+func (p *peer) gone() error {
+	how := p.conn.Err()
+	if how == nil || errors.Is(how, protocol.ErrGone) {
+		how = errors.New("client exited before replying: " + p.fate())
+	}
+	return play.Undecided("%s: %v%s", p.client.Name, how, p.stderr)
+}
+
+// fate is how the process ended. The end of its output comes a little earlier, and that of its standard error a little later.
+func (p *peer) fate() string {
+	patience := time.After(exitTime)
+	for _, end := range []<-chan struct{}{p.proc.Done(), p.stderr.done} {
+		select {
+		case <-end:
+		case <-patience:
+			return p.proc.State()
+		}
+	}
+	return p.proc.State()
+}
+
+// heard records what a process says, in the order in which it says it, before anybody acts on it.
+func (p *peer) heard(msg protocol.Message) {
+	defer p.cell.notify()
+	switch {
+	case msg.Lost != "":
+		if h := p.named(msg.Lost); h != nil {
+			h.NoticeLoss(msg.Why)
+		}
+	case msg.Valid != "" && msg.ValidMS != nil:
+		if h := p.named(msg.Valid); h != nil {
+			h.NoticeValidity(protocol.Duration(*msg.ValidMS))
+		}
+	case msg.ID != 0:
+		p.mu.Lock()
+		op := p.asked[msg.ID]
+		delete(p.asked, msg.ID)
+		p.mu.Unlock()
+		if op != nil { // else it answers init, open and the like
+			op.Return(msg.Answer())
+		}
+	}
+}
+
+// named is the handle of that name. Where a process has one lock only, any notice is about that one.
+func (p *peer) named(name string) *play.Handle {
+	for _, h := range p.client.Handles {
+		if p.handle(h) == name || len(p.client.Handles) == 1 {
+			return h
+		}
+	}
+	return nil
+}
+
+func clause(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// stop ends the cell's use of the process. One that can be reset serves another cell; any other is asked to exit, and killed if it does
+// not, or cannot. A client that had ended before it was asked, or that breaks the protocol to the last, says so in early.
+func (p *peer) stop() {
+	if p.worker == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
+	defer cancel()
+	healthy := !p.paused && !p.doomed()
+	if healthy && canReset(p.hello) && p.reset(ctx) {
+		close(p.parted)
+		p.watched.Wait()
+		p.ending = p.stderr.next()
+		if p.cell.world.pool.putBack(p.worker) {
+			p.worker = nil
+			return
+		}
+	} else if healthy {
+		p.early = p.dismiss(ctx)
+	}
+	p.ending = errors.Join(p.ending, p.proc.Kill(context.Background()))
+	p.watched.Wait()
+}
+
+// reset has the process forget all that it has done for this cell, and says whether it is as good as new.
+func (p *peer) reset(ctx context.Context) bool {
+	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Reset})
+	return err == nil && msg.Outcome == protocol.OK
+}
+
+// dismiss asks the client to exit and waits until it has. One that takes its time has done nothing wrong.
+func (p *peer) dismiss(ctx context.Context) error {
+	if _, err := p.ask(ctx, protocol.Request{Do: protocol.Exit}); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	select {
+	case <-p.conn.Done():
+	case <-ctx.Done():
+		return nil
+	}
+	if err := p.conn.Err(); !errors.Is(err, protocol.ErrGone) {
+		return play.Undecided("%s: %v", p.client.Name, err)
+	}
+	return nil
+}
+
+// close releases what the lab holds of a process that has been stopped.
+func (p *peer) close() error {
+	errs := []error{p.ending}
+	if p.worker != nil {
+		errs = append(errs, p.conn.Close(), p.stderr.close())
+	}
+	return errors.Join(append(errs, p.closeLinks())...)
+}
+
+// verbs are the protocol's words for operations.
+var verbs = map[history.Op]string{
+	history.OpAcquire: protocol.Acquire, history.OpRelease: protocol.Release, history.OpRenew: protocol.Renew,
+	history.OpCheck: protocol.Check, history.OpWork: protocol.Work,
+}
+
+// Call sends the request of an operation.
+func (p *peer) Call(op *play.Operation) error {
+	req := protocol.Request{ID: op.ID, Do: verbs[op.Op], Handle: p.handle(op.Handle)}
+	switch op.Op {
+	case history.OpAcquire:
+		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.Wait
+	case history.OpWork:
+		order(&req, op.Handle.Data)
+	}
+	p.mu.Lock()
+	p.asked[op.ID] = op
+	p.mu.Unlock()
+	if _, err := p.conn.Send(req); err != nil {
+		return p.gone()
+	}
+	return nil
+}
+
+// order completes a request to work.
+func order(req *protocol.Request, data play.Data) {
+	req.Key = data.Key
+	if data.Work != history.Counter {
+		req.Workload = string(data.Work)
+	}
+	switch data.Work {
+	case history.FlashSale:
+		req.Stock = data.Stock
+	case history.MarketItems:
+		req.Item = data.Item
+	}
+}
+
+// Cancel orders the client to give an operation up.
+func (p *peer) Cancel(ctx context.Context, op *play.Operation) error {
+	_, err := p.ask(ctx, protocol.Request{Do: protocol.Cancel, Op: op.ID})
+	return err
+}
+
+func (p *peer) Pause(ctx context.Context) error {
+	err := p.proc.Pause(ctx)
+	p.paused = err == nil
+	return err
+}
+
+func (p *peer) Resume(ctx context.Context) error {
+	err := p.proc.Resume(ctx)
+	p.paused = p.paused && err != nil
+	return err
+}
+
+func (p *peer) Kill(ctx context.Context) error { return p.proc.Kill(ctx) }
+
+// SetClock sets the process's clock.
+func (p *peer) SetClock(ctx context.Context, offset time.Duration, rate float64) error {
+	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(offset), Rate: rate})
+	if err == nil && msg.Outcome != protocol.OK {
+		return play.Undecided("%s did not set its clock%s", p.client.Name, clause(msg.Error))
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// worker is a client process that may serve one cell after the other. To start one costs more than most cells.
+type worker struct {
+	argv   string // by which it was started
+	proc   *process.Process
+	conn   *protocol.Conn
+	stderr *stderr
+	user   atomic.Pointer[peer] // whom it serves; nil: nobody
+}
+
+// pool holds the workers that no cell uses, each as good as new.
+type pool struct {
+	guard *process.Guard
+
+	mu     sync.Mutex
+	free   map[string][]*worker // by argv
+	closed bool
+}
+
+func newPool(guard *process.Guard) *pool {
+	return &pool{guard: guard, free: make(map[string][]*worker)}
+}
+
+// take hands a worker to a peer: one that is free, or a new one.
+func (p *pool) take(argv []string, user *peer) (*worker, error) {
+	key := strings.Join(argv, "\x00")
+	p.mu.Lock()
+	for all := p.free[key]; len(all) > 0; all = p.free[key] {
+		w := all[len(all)-1]
+		p.free[key] = all[:len(all)-1]
+		if w.conn.Err() == nil {
+			p.mu.Unlock()
+			w.user.Store(user)
+			return w, nil
+		}
+		defer w.end(context.Background()) // it has ended while nobody used it
+	}
+	p.mu.Unlock()
+	return p.start(argv, key, user)
+}
+
+func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
+	childIn, toChild, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childIn.Close()
+	fromChild, childOut, err := os.Pipe()
+	if err != nil {
+		toChild.Close()
+		return nil, err
+	}
+	defer childOut.Close()
+	w := &worker{argv: key}
+	w.user.Store(user)
+	stderr, childErr, err := keepStderr(func() string {
+		if user := w.user.Load(); user != nil {
+			return user.stderrPath()
+		}
+		return ""
+	})
+	if err != nil {
+		toChild.Close()
+		fromChild.Close()
+		return nil, err
+	}
+	defer childErr.Close()
+	w.stderr = stderr
+
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, childErr
+	if w.proc, err = p.guard.Start(cmd); err != nil {
+		toChild.Close()
+		fromChild.Close()
+		return nil, err
+	}
+	w.conn = protocol.NewConn(toChild, fromChild, func(msg protocol.Message) {
+		if user := w.user.Load(); user != nil {
+			user.heard(msg)
+		}
+	})
+	return w, nil
+}
+
+// putBack takes a worker that has been reset. It says whether there is room for it; if not, its user ends it.
+func (p *pool) putBack(w *worker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	w.user.Store(nil)
+	p.free[w.argv] = append(p.free[w.argv], w)
+	return true
+}
+
+// close ends the workers that are left.
+func (p *pool) close() error {
+	p.mu.Lock()
+	p.closed = true
+	var all []*worker
+	for _, free := range p.free {
+		all = append(all, free...)
+	}
+	p.free = nil
+	p.mu.Unlock()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, w := range all {
+		wg.Go(func() { errs[i] = w.end(context.Background()) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// end ends the process, and releases what the lab holds of it.
+func (w *worker) end(ctx context.Context) error {
+	err := w.proc.Kill(ctx)
+	return errors.Join(err, w.conn.Close(), w.stderr.close())
+}
+
+// canReset says whether a client that introduced itself so can be used again.
+func canReset(hello protocol.Hello) bool { return slices.Contains(hello.Verbs, protocol.Reset) }

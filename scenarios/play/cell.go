@@ -1,0 +1,249 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// Cell is one lock in one scenario, being played. A world makes it by NewCell, sets Stage, Store and each client's Process, has the clients
+// open their locks, and calls Play and ReadData.
+type Cell struct {
+	Script  *scenarios.Script
+	Traits  Traits
+	Record  *Recorder
+	Stage   Stage
+	Store   Store
+	Wait    string // how clients wait between the tries of an acquire; empty: each lock's own way
+	Clients []*Client
+
+	LockKey  string
+	OtherKey string // of the lock that some are on instead; empty: none is
+	// Forsakes: an unknown outcome is left at that. The client goes on as one that did not get what it asked for.
+	Forsakes bool
+	// Lacks is what the script needs and the lock, its client or the servers do not have, once that is known.
+	Lacks string
+
+	data, otherData Data
+	laid            *history.Work // the data in the beginning; nil for a counter
+	handles         map[string]*Handle
+	ids             atomic.Int64
+	busy            time.Duration // spent in steps that do not wait
+	over            atomic.Bool
+}
+
+// NewCell is a cell with so many clients, by name. All keys of its locks begin with prefix, those of the data with dataKey.
+func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
+	c := &Cell{
+		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
+		data: Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
+	}
+	c.otherData = c.data
+	if len(script.OtherKey) > 0 {
+		c.OtherKey, c.otherData = prefix+"other", c.data.Other()
+	}
+	for _, name := range clients {
+		client := &Client{Name: name, cell: c}
+		for _, handle := range append([]string{name}, script.HandlesOf(name)...) {
+			h := &Handle{Name: handle, Client: client, Key: c.LockKey, Data: c.data, cell: c}
+			if script.OnOtherKey(handle) {
+				h.Key, h.Data = c.OtherKey, c.otherData
+			}
+			client.Handles = append(client.Handles, h)
+			c.handles[handle] = h
+		}
+		c.Clients = append(c.Clients, client)
+	}
+	return c
+}
+
+// Handle is the handle of that name; nil if there is none.
+func (c *Cell) Handle(name string) *Handle { return c.handles[name] }
+
+// IsLock says whether a key is a lock's.
+func (c *Cell) IsLock(key string) bool { return key == c.LockKey || key == c.OtherKey && key != "" }
+
+// IsData says whether a key belongs to the data that work is done to.
+func (c *Cell) IsData(key string) bool {
+	return c.data.Has(key) || c.OtherKey != "" && c.otherData.Has(key)
+}
+
+// NextID is a number for the next operation.
+func (c *Cell) NextID() int64 { return c.ids.Add(1) }
+
+// Witness records what a world has seen, as long as the script goes on. It may be called by several goroutines at once.
+func (c *Cell) Witness(e history.Event) {
+	if !c.over.Load() {
+		c.Record.Add(e)
+	}
+}
+
+// End closes the script: what clients still do is no part of it.
+func (c *Cell) End() { c.over.Store(true) }
+
+// Over says whether the script has ended.
+func (c *Cell) Over() bool { return c.over.Load() }
+
+// Opened records that a client has opened its locks.
+func (c *Cell) Opened(client *Client) {
+	servers := len(c.Stage.Servers())
+	if servers < 2 {
+		servers = 0
+	}
+	for _, h := range client.Handles {
+		c.Record.Add(history.Event{Kind: history.KindOpen, Client: h.Name, Lock: h.Key, Detail: &history.Detail{
+			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Local: c.Traits.Local, Work: c.laid, Servers: servers,
+			Reentrant: c.Traits.Reentrant, Fair: c.Traits.Fair,
+		}})
+	}
+}
+
+// Play carries the steps of the script out. A machine that stalled meanwhile may have ended a lease that should not have ended, and so
+// have led the script elsewhere.
+func (c *Cell) Play(ctx context.Context) error {
+	began := c.Stage.Now()
+	var err error
+	for i := range c.Script.Steps {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err = c.step(ctx, &c.Script.Steps[i]); err != nil {
+			break
+		}
+	}
+	host, stalls := c.Stage.(Host)
+	if !stalls || err != nil && !leftScript(err) {
+		return err
+	}
+	if stall := host.LongestStall(began); stall > c.Script.Lease/4 {
+		return Stalled("the machine stalled for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
+	}
+	return err
+}
+
+// step carries out one line of the script and compares what it came to with what must be seen.
+func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
+	if strider, ok := c.Stage.(Strider); ok {
+		if _, err := c.Stage.Until(ctx, strider.Stride(), never); err != nil {
+			return err
+		}
+	}
+	h := c.handles[step.Client] // nil where the lab acts
+	if h != nil && h.Skips(step) {
+		c.note(step, step.Text+"  (skipped: "+h.Name+" does not hold the lock)")
+		return nil
+	}
+	c.note(step, step.Text)
+	began := c.Stage.Now()
+	result, err := c.perform(ctx, h, step)
+	if err != nil {
+		return err
+	}
+	if err := c.inTime(step, c.Stage.Now()-began); err != nil {
+		return err
+	}
+	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
+		return nil
+	}
+	if c.busy > c.Script.Lease/c.slices() { // a lease may have ended that should not have, or a time-out
+		return Stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
+	}
+	return PremiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
+}
+
+func (c *Cell) note(step *scenarios.Step, text string) {
+	c.Record.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
+}
+
+// inTime ends a script on a machine so slow that a lease may have ended by itself: one step took more than a quarter of it, or all since
+// the last wait together more than half.
+func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
+	if _, stalls := c.Stage.(Host); !stalls {
+		return nil
+	}
+	if step.Waits() {
+		c.busy = 0
+		return nil
+	}
+	c.busy += took
+	switch lease := c.Script.Lease; {
+	case took > lease/4:
+		return Stalled("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+	case c.busy > lease/2:
+		return Stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// slices is into how many parts of its lease a lock may cut it: where there are several servers, it waits a tenth for each.
+func (c *Cell) slices() time.Duration {
+	if len(c.Stage.Servers()) > 1 {
+		return 10
+	}
+	return 4
+}
+
+// Fault records a phase of a fault.
+func (c *Cell) Fault(kind faults.Kind, target string, phase history.Phase, what string) {
+	c.Record.Add(history.Event{Kind: history.KindFault, Client: target, Lock: c.LockKey, Detail: &history.Detail{
+		Fault: &history.Fault{Name: string(kind), Target: target, Phase: phase, What: what},
+	}})
+}
+
+// silent is the end of a script in which a client, or the machine, did not answer in time.
+func silent(who, what string, err error) error {
+	var early *Ending
+	if errors.As(err, &early) {
+		return Undecided("%s did not answer %s: %s", who, what, early.Why)
+	}
+	return Undecided("%s did not answer %s: %v", who, what, err)
+}
+
+func never() bool { return false }
+
+// Lay lays the data out, before any client is there.
+func (c *Cell) Lay(ctx context.Context) error {
+	for _, data := range c.stores() {
+		commands, work := data.Beginning()
+		c.laid = work
+		if len(commands) == 0 {
+			continue
+		}
+		if err := c.Store.Do(ctx, commands); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stores are the data that work is done to: one, if the work under locks on the other key is done to the same.
+func (c *Cell) stores() []Data {
+	if c.otherData.Key == c.data.Key {
+		return []Data{c.data}
+	}
+	return []Data{c.otherData, c.data}
+}
+
+// ReadData records what the work under the locks has come to.
+func (c *Cell) ReadData(ctx context.Context) error {
+	keys := []string{c.LockKey}
+	data := []Data{c.data}
+	if c.OtherKey != "" && c.otherData.Key != c.data.Key {
+		keys, data = append(keys, c.OtherKey), append(data, c.otherData)
+	}
+	for i, lock := range keys {
+		found, err := data[i].Found(func(key string) ([]string, error) { return c.Store.Values(ctx, key) })
+		if err != nil {
+			return fmt.Errorf("reading the %s: %w", data[i].Work, err)
+		}
+		c.Record.Add(history.Event{Kind: history.KindFinal, Lock: lock, Detail: found})
+	}
+	return nil
+}

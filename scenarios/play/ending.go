@@ -1,0 +1,64 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Ending is how a script ends before its last step. Any other error is a failure of the lab or of a server.
+type Ending struct {
+	Text string // one of history's Ended constants
+	Why  string
+}
+
+func (e *Ending) Error() string { return e.Text + ": " + e.Why }
+
+// NotApplicable ends a script that makes no sense for this lock, client or server.
+func NotApplicable(format string, args ...any) error {
+	return &Ending{history.EndedNA, fmt.Sprintf(format, args...)}
+}
+
+// Stalled ends a script because the machine stood still, or was so slow, that a lease may have ended which should not have.
+func Stalled(format string, args ...any) error {
+	return &Ending{history.EndedStalled, fmt.Sprintf(format, args...)}
+}
+
+// Undecided ends a script because a client misbehaved.
+func Undecided(format string, args ...any) error {
+	return &Ending{history.EndedUnknown, fmt.Sprintf(format, args...)}
+}
+
+// PremiseMissed ends a script of which a step did not come to what must be seen.
+func PremiseMissed(format string, args ...any) error {
+	return &Ending{history.EndedPremise, fmt.Sprintf(format, args...)}
+}
+
+// leftScript says whether a script ended early because something came to something else than it says.
+func leftScript(err error) bool {
+	var early *Ending
+	return errors.As(err, &early) && (early.Text == history.EndedPremise || early.Text == history.EndedNA)
+}
+
+// EndOf turns the error that ended a script, if any, into the last event of its history.
+func EndOf(err error) history.Event {
+	detail := &history.Detail{Text: history.EndedComplete}
+	var early *Ending
+	switch {
+	case err == nil:
+	case errors.As(err, &early):
+		detail.Text, detail.Why = early.Text, early.Why
+	default:
+		detail.Text, detail.Why = history.EndedFailed, err.Error()
+	}
+	return history.Event{Kind: history.KindEnd, Detail: detail}
+}
+
+// Played is what came of a cell.
+type Played struct {
+	Header history.Header // of the history; its run and cell are named by whoever keeps it
+	Events []history.Event
+	// Lacks is what the script needs and the lock, its client or the servers do not have; "" if nothing.
+	Lacks string
+}

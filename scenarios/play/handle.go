@@ -1,0 +1,328 @@
+package play
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// Handle is one lock object of a client, by the name under which the script knows its user: the client's own, or that of a further handle
+// in its process. It belongs to the goroutine that plays it; Current, Lost and Valid may be called by any.
+type Handle struct {
+	Name   string
+	Client *Client
+	Key    string // of its lock
+	Data   Data   // of the work under its lock
+	cell   *Cell
+
+	Belief
+	pending  *Operation  // that has not been answered, as the script sees it; nil: none
+	heldUp   *breakpoint // where something of it is held; nil: nowhere
+	late     *breakpoint // what is held, and no operation waits for any more; nil: nothing
+	inFlight atomic.Pointer[Operation]
+}
+
+// Operation is a request that the script made of a handle.
+type Operation struct {
+	Handle *Handle
+	ID     int64
+	Op     history.Op
+	Within time.Duration // an acquire tries again for so long; zero: once
+	answer history.Answer
+	done   chan struct{}
+	gaveUp atomic.Bool
+	ahead  []*breakpoint // those not yet reached, in the order of the script
+}
+
+// breakpoint is one of the script that has been armed.
+type breakpoint struct {
+	Armed
+	want faults.Breakpoint
+}
+
+// Begin begins the operation of a step, with its breakpoints armed first.
+func (h *Handle) Begin(step *scenarios.Step) (*Operation, error) {
+	if h.pending != nil {
+		return nil, Undecided("line %d: %s is still busy with its %v", step.Line, h.Name, h.pending.Op)
+	}
+	c := h.cell
+	op := &Operation{Handle: h, ID: c.NextID(), Op: step.Op, Within: step.Within.Of(c.Script.Lease), done: make(chan struct{})}
+	for _, at := range step.Breakpoints {
+		op.ahead = append(op.ahead, h.arm(at, op.ID, op.Op == history.OpWork))
+	}
+	called := history.Event{Kind: history.KindCall, Client: h.Name, Lock: h.Key, Op: op.Op, ID: op.ID}
+	if op.Within > 0 {
+		called.Detail = &history.Detail{Bound: op.Within}
+	}
+	h.inFlight.Store(op)
+	c.Record.Add(called)
+	h.Belief.Begin(op.Op)
+	return op, h.Client.Process.Call(op)
+}
+
+// arm sets a breakpoint for the requests of one operation.
+func (h *Handle) arm(at faults.Breakpoint, op int64, work bool) *breakpoint {
+	return &breakpoint{Armed: h.cell.Stage.Arm(at, h.Name, op, work), want: at}
+}
+
+// Return takes in the answer to the operation, and records it before anybody acts on it.
+func (op *Operation) Return(a history.Answer) {
+	h := op.Handle
+	h.inFlight.CompareAndSwap(op, nil)
+	gaveUp := op.gaveUp.Load() || h.cell.Forsakes && a.Outcome == history.Unknown
+	h.cell.Witness(a.Returned(h.Name, h.Key, op.Op, op.ID, gaveUp))
+	op.answer = a
+	close(op.done)
+}
+
+// Done is closed when the operation has been answered.
+func (op *Operation) Done() <-chan struct{} { return op.done }
+
+// Answer is what the operation came to, once it is done.
+func (op *Operation) Answer() history.Answer { return op.answer }
+
+// Answered says whether the operation is done.
+func (op *Operation) Answered() bool {
+	select {
+	case <-op.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// GiveUp notes that the client is to give the operation up.
+func (op *Operation) GiveUp() { op.gaveUp.Store(true) }
+
+// Current is the operation in whose time a command of this handle arrives at a server, or at the resource.
+func (h *Handle) Current(onResource bool) (history.Op, int64) {
+	op := h.inFlight.Load()
+	if op == nil || (op.Op == history.OpWork) != onResource {
+		return history.OpNone, 0
+	}
+	return op.Op, op.ID
+}
+
+// NoticeLoss records that the lock has announced its loss.
+func (h *Handle) NoticeLoss(why string) {
+	h.Lost.Store(true)
+	h.cell.Witness(history.Event{Kind: history.KindLost, Client: h.Name, Lock: h.Key, Detail: &history.Detail{Why: why}})
+}
+
+// NoticeValidity records that the lock has declared, in the background, that its hold is good for so long from now.
+func (h *Handle) NoticeValidity(valid time.Duration) {
+	h.cell.Witness(history.Event{Kind: history.KindValid, Client: h.Name, Lock: h.Key, Valid: history.Declared(valid)})
+}
+
+// settle waits until the pending operation has returned, or is held up with all its breakpoints reached; for at most d.
+func (h *Handle) settle(ctx context.Context, d time.Duration) (scenarios.Result, error) {
+	op, stage := h.pending, h.cell.Stage
+	deadline := stage.Now() + d
+	for {
+		reached := func() bool { return len(op.ahead) > 0 && op.ahead[0].Reached() }
+		left := d
+		if d != Ever {
+			left = max(0, deadline-stage.Now())
+		}
+		ok, err := stage.Until(ctx, left, func() bool { return op.Answered() || reached() })
+		switch {
+		case err != nil:
+			return "", silent(h.Name, op.Op.String(), err)
+		case !ok:
+			return "", NotApplicable("%s waits for more than %v for what is held", h.Name, d)
+		case !reached():
+			return h.finish(ctx, op)
+		case h.meet(op):
+			return scenarios.ResultHeldUp, nil
+		}
+	}
+}
+
+// meet notes that the next breakpoint of an operation has been reached, and says whether the operation is held up there.
+func (h *Handle) meet(op *Operation) (heldUp bool) {
+	at := op.ahead[0]
+	op.ahead = op.ahead[1:]
+	h.record(at, history.PhaseEffective)
+	switch at.want.Action {
+	case faults.ActHoldRequest, faults.ActHoldReply:
+		h.heldUp = at
+		return true
+	case faults.ActHoldCopy:
+		h.late = at
+	case faults.ActDropReply:
+		return len(op.ahead) == 0
+	}
+	return false
+}
+
+func (h *Handle) record(at *breakpoint, phase history.Phase) {
+	h.cell.Fault(at.want.Action.Kind(), h.Name, phase, strings.Join(at.Args(), " "))
+}
+
+// finish takes note of the answer to the pending operation.
+func (h *Handle) finish(ctx context.Context, op *Operation) (scenarios.Result, error) {
+	h.pending = nil
+	if op.answer.Unsupported {
+		return "", h.unsupported(op)
+	}
+	if err := h.meetAll(ctx, op); err != nil {
+		return "", err
+	}
+	for _, missed := range op.ahead {
+		missed.Disarm()
+	}
+	h.Learn(op.Op, op.answer.Outcome, h.cell.Traits.Reentrant)
+	if err := h.Client.reconnectBroken(ctx); err != nil {
+		return "", err
+	}
+	if len(op.ahead) > 0 && !op.gaveUp.Load() {
+		return "", NotApplicable("%s's %v returned %v without %s", h.Name, op.Op, op.answer.Outcome, op.ahead[0].want.Request())
+	}
+	return resultOf(op.answer.Outcome), nil
+}
+
+// unsupported is the end of a script that asks for what the client does not know.
+func (h *Handle) unsupported(op *Operation) error {
+	c := h.cell
+	switch {
+	case op.Op == history.OpWork && h.Data.Work != history.Counter:
+		return NotApplicable("%s", lacksWork(h.Data.Work))
+	case op.Op == history.OpAcquire && c.Wait != "":
+		c.Lacks = "the lock, or its client, cannot wait by \"" + c.Wait + "\""
+		return NotApplicable("%s", c.Lacks)
+	case op.Op == history.OpRenew, op.Op == history.OpCheck:
+		return NotApplicable("the client does not know %q", op.Op.String())
+	}
+	return Undecided("%s does not know %q, which every client must", h.Name, op.Op.String())
+}
+
+// meetAll notes the breakpoints that the answered operation has met. Where one has, but a duplicate is still on its way, it waits.
+func (h *Handle) meetAll(ctx context.Context, op *Operation) error {
+	for len(op.ahead) > 0 {
+		at := op.ahead[0]
+		switch {
+		case at.Reached():
+		case at.Delivered(): // before the client had its answer
+			if _, err := h.cell.Stage.Until(ctx, Ever, at.Reached); err != nil {
+				return Undecided("%s of %s did not come to an end: %v", at.want.Action.Kind(), h.Name, err)
+			}
+		default:
+			return nil
+		}
+		h.meet(op)
+	}
+	return nil
+}
+
+func resultOf(outcome history.Outcome) scenarios.Result {
+	switch outcome {
+	case history.OK:
+		return scenarios.ResultOK
+	case history.No:
+		return scenarios.ResultNo
+	}
+	return scenarios.ResultUnknown
+}
+
+// settleWithin settles the pending operation, and gives it up when so long has passed; zero: never.
+func (h *Handle) settleWithin(ctx context.Context, patience time.Duration) (scenarios.Result, error) {
+	if patience == 0 {
+		return h.settle(ctx, Ever)
+	}
+	op := h.pending
+	answered, err := h.cell.Stage.Until(ctx, patience, op.Answered)
+	switch {
+	case err != nil:
+		return "", silent(h.Name, op.Op.String(), err)
+	case answered:
+		return h.finish(ctx, op)
+	}
+	return h.giveUp(ctx)
+}
+
+// giveUp orders the client to cancel its operation, and waits for the answer.
+func (h *Handle) giveUp(ctx context.Context) (scenarios.Result, error) {
+	op := h.pending
+	op.GiveUp()
+	if err := h.Client.Process.Cancel(ctx, op); err != nil {
+		return "", err
+	}
+	if _, err := h.cell.Stage.Until(ctx, Ever, op.Answered); err != nil {
+		return "", silent(h.Name, "cancel", err)
+	}
+	result, err := h.finish(ctx, op)
+	h.forget()
+	return result, err
+}
+
+// forget turns what is held of an operation into something late: the operation does not wait for it any more.
+func (h *Handle) forget() {
+	if h.heldUp != nil {
+		h.late, h.heldUp = h.heldUp, nil
+	}
+}
+
+// letGo lets go what is held of an operation, and waits for the operation to come to something, unless that is to happen in the
+// background. A renewal that nobody waits for has been let go when the server has carried it out.
+func (h *Handle) letGo(ctx context.Context, inBackground bool) (scenarios.Result, error) {
+	held := h.heldUp
+	h.heldUp = nil
+	h.record(held, history.PhaseRecover)
+	held.Release()
+	switch {
+	case inBackground:
+		return scenarios.ResultDone, nil
+	case h.pending != nil:
+		return h.settle(ctx, Ever)
+	}
+	return h.delivered(ctx, held)
+}
+
+// arrives lets go what no operation waits for, and waits until the server has carried it out.
+func (h *Handle) arrives(ctx context.Context) (scenarios.Result, error) {
+	held := h.late
+	h.late = nil
+	h.record(held, history.PhaseRecover)
+	held.Release()
+	return h.delivered(ctx, held)
+}
+
+func (h *Handle) delivered(ctx context.Context, held *breakpoint) (scenarios.Result, error) {
+	if _, err := h.cell.Stage.Until(ctx, Ever, held.Delivered); err != nil {
+		return "", Undecided("the held request of %s was not delivered: %v", h.Name, err)
+	}
+	return scenarios.ResultDone, nil
+}
+
+// timeOut waits until the client takes what is held for lost, for a lease at most, and its operation comes to something without.
+func (h *Handle) timeOut(ctx context.Context) (scenarios.Result, error) {
+	h.forget()
+	return h.settle(ctx, h.cell.Script.Lease)
+}
+
+// renews waits until the lock renews itself in the background, for two leases at most, and stops that on the wire.
+func (h *Handle) renews(ctx context.Context, want faults.Breakpoint) (scenarios.Result, error) {
+	at := h.arm(want, Background, false)
+	reached, err := h.cell.Stage.Until(ctx, 2*h.cell.Script.Lease, at.Reached)
+	switch {
+	case err != nil:
+		return "", silent(h.Name, "with a renewal", err)
+	case !reached:
+		at.Disarm()
+		return "", NotApplicable("%s renewed nothing for two leases by %s", h.Name, want.Request())
+	}
+	h.record(at, history.PhaseEffective)
+	h.heldUp = at
+	return scenarios.ResultHeldUp, nil
+}
+
+// vanish notes that the client is there no more.
+func (h *Handle) vanish() {
+	h.Vanish()
+	h.pending = nil
+}

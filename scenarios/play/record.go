@@ -1,0 +1,133 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// HistoryFile is the name of a cell's history within the cell's directory.
+const HistoryFile = "history.jsonl"
+
+// Recorder keeps a cell's history for the judge. If it has a file it also writes it there, one line an event, as it happens: what was
+// known when the lab was killed can be read back. It is safe for concurrent use.
+type Recorder struct {
+	since func() time.Duration
+
+	mu     sync.Mutex
+	file   io.Closer
+	out    *history.Writer // nil: it is only kept
+	events []history.Event
+	err    error // the first write that failed
+	closed bool
+}
+
+// NewRecorder begins a history that is only kept. since is what time it is.
+func NewRecorder(since func() time.Duration) *Recorder { return &Recorder{since: since} }
+
+// NewFileRecorder begins a history in a file, which it closes. since is what time it is.
+func NewFileRecorder(file io.WriteCloser, header history.Header, since func() time.Duration) (*Recorder, error) {
+	out, err := history.NewWriter(file, header)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("beginning the history: %w", err), file.Close())
+	}
+	return &Recorder{since: since, file: file, out: out}, nil
+}
+
+// Add records e. An event without a time happens now; one that comes with a time keeps it unless that would run backwards.
+func (r *Recorder) Add(e history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if e.At == 0 {
+		e.At = r.since()
+	}
+	if n := len(r.events); n > 0 {
+		e.At = max(e.At, r.events[n-1].At)
+	}
+	r.events = append(r.events, e)
+	if r.out == nil {
+		return
+	}
+	if err := r.out.Write(e); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// LastTouch is when a command last created, replaced or prolonged key.
+func (r *Recorder) LastTouch(key string) (at time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.events) - 1; i >= 0; i-- {
+		e := r.events[i]
+		if e.Kind == history.KindCommand && e.Lock == key && touches(e) {
+			return e.At, true
+		}
+	}
+	return 0, false
+}
+
+// Reached says whether a command of an operation that named key was answered, other than by an error.
+func (r *Recorder) Reached(key string, op int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.events, func(e history.Event) bool {
+		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !strings.HasPrefix(e.Detail.Command.Reply, "-")
+	})
+}
+
+// RenewedSince names the servers on which a command in the background has prolonged key after a time.
+func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.events) - 1; i >= 0 && r.events[i].At >= from; i-- {
+		e := r.events[i]
+		if e.Kind != history.KindCommand || e.Op != history.OpNone {
+			continue
+		}
+		for _, change := range e.Detail.Command.Changes {
+			if change.Key == key && change.Effect(e.Detail.Command.Asked) == history.EffectProlonged {
+				servers = append(servers, e.Detail.Command.Server)
+			}
+		}
+	}
+	return servers
+}
+
+// touches says whether a command created, replaced or prolonged the lock that it named. Where the server was not asked, whatever
+// acquires and renews is taken to have done so.
+func touches(e history.Event) bool {
+	command := e.Detail.Command
+	if len(command.Changes) == 0 {
+		return e.Op == history.OpAcquire || e.Op == history.OpNone
+	}
+	for _, change := range command.Changes {
+		switch change.Effect(command.Asked) {
+		case history.EffectCreated, history.EffectReplaced, history.EffectProlonged:
+			return change.Key == e.Lock
+		}
+	}
+	return false
+}
+
+// Close ends the record and returns its events, with the first error met while writing them.
+func (r *Recorder) Close() ([]history.Event, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.file == nil {
+		return r.events, nil
+	}
+	if err := r.file.Close(); err != nil && r.err == nil {
+		r.err = err
+	}
+	return r.events, r.err
+}

@@ -1,0 +1,94 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// named are the servers that a step names; all, where it names none.
+func (c *Cell) named(names []string) []Server {
+	if len(names) == 0 {
+		return c.Stage.Servers()
+	}
+	return slices.DeleteFunc(slices.Clone(c.Stage.Servers()), func(s Server) bool { return !slices.Contains(names, s.Name()) })
+}
+
+// states asks servers for the lock's key.
+func (c *Cell) states(ctx context.Context, servers []Server) (States, error) {
+	states := make(States, len(servers))
+	for i, s := range servers {
+		var err error
+		if states[i], err = s.State(ctx, c.LockKey); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// CauseAt causes a fault of one server.
+func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
+	how := map[faults.Kind]string{
+		faults.ClockJump: f.By.String(), faults.Operator: "limits the lock to " + f.By.String(),
+		faults.Restart: "without its data", faults.FailOver: "with what it has saved",
+	}
+	recorded := f.Kind.Of().Recorded
+	c.Fault(recorded, s.Name(), history.PhaseInject, how[f.Kind])
+	evidence, err := s.Cause(ctx, f)
+	if err != nil {
+		return err
+	}
+	c.Fault(recorded, s.Name(), history.PhaseEffective, evidence)
+	return nil
+}
+
+// jumpClocks lets time jump on the named servers, or on all, where there must be a lock.
+func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) error {
+	states, err := c.states(ctx, c.named(names))
+	if err != nil {
+		return err
+	}
+	if states.Locked() == 0 {
+		return Undecided("the server's clock would jump while there is no lock on the server")
+	}
+	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.ClockJump, By: d})
+}
+
+func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) error {
+	for _, s := range c.named(names) {
+		if err := c.CauseAt(ctx, s, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart restarts the named servers, or all, and lets every client that can notice it.
+func (c *Cell) restart(ctx context.Context, names []string, kind faults.Kind) error {
+	if err := c.causeAtAll(ctx, names, ServerFault{Kind: kind}); err != nil {
+		return err
+	}
+	for _, client := range c.Clients {
+		if client.Crashed() {
+			continue
+		}
+		if err := client.Process.Reconnect(ctx, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save has the named servers, or all, keep a copy of their data.
+func (c *Cell) save(ctx context.Context, names []string) error {
+	for _, s := range c.named(names) {
+		if err := s.Save(ctx); err != nil {
+			return fmt.Errorf("saving the data of %s: %w", s.Name(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package play
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// Subject is a lock under test. It carries its specification, so that no world looks a lock up by its name.
+type Subject struct {
+	Name   string
+	Spec   *impls.Spec // nil: nothing is known of it
+	Argv   []string    // the command of a foreign client, which only the live world can run; nil: the lab's own client runs Spec
+	Traits Traits
+}
+
+// Limits says what a world cannot do, and why.
+type Limits map[faults.Capability]string
+
+// Traits are what a script may need of a lock and of its client.
+type Traits struct {
+	Known     bool // false: the client will say
+	Local     bool // the lock lives in its client's process
+	Leaseless bool
+	Renews    bool
+	Resends   bool
+	Servers   int  // how many lock servers it is tried with; less than two: one
+	Majority  bool // a majority of them is enough
+	Reentrant bool
+	Fair      bool
+	Separate  bool     // the locks of a process go their own ways to the servers
+	Verbs     []string // the optional verbs of the protocol that the client knows
+	Workloads []string // the kinds of work that the client knows, beside a counter
+	// Sends are the commands that operations may send, where that is known.
+	Sends impls.Commands
+}
+
+// SubjectOf is a lock in Go, run by the lab's own client.
+func SubjectOf(spec impls.Spec) Subject {
+	traits := Traits{
+		Known: true, Local: spec.Needs == impls.NoServer, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
+		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
+		Verbs: []string{protocol.Skew, protocol.Reconnect}, Workloads: scenarios.WorkloadNames(),
+	}
+	if spec.CanRenew() {
+		traits.Verbs = append(traits.Verbs, protocol.Renew)
+	}
+	if spec.CanCheck() {
+		traits.Verbs = append(traits.Verbs, protocol.Check)
+	}
+	return Subject{Name: spec.Name, Spec: &spec, Traits: traits}
+}
+
+// TraitsOf is what a client says of itself, which was given so many servers.
+func TraitsOf(hello protocol.Hello, servers int) Traits {
+	t := Traits{
+		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
+		Reentrant: hello.Reentrant, Fair: hello.Fair, Verbs: hello.Verbs, Workloads: hello.Workloads,
+	}
+	if hello.Servers == protocol.Majority || hello.Servers == protocol.All {
+		t.Servers, t.Majority = servers, hello.Servers == protocol.Majority
+	}
+	return t
+}
+
+// Can says whether the client knows an optional verb.
+func (t Traits) Can(verb string) bool { return slices.Contains(t.Verbs, verb) }
+
+// Lack says what a script needs that the lock, its client or the world does not have, or "".
+func (t Traits) Lack(script *scenarios.Script, world Limits) string {
+	for _, step := range script.Steps {
+		if why := needs(step, world); why != "" {
+			return why
+		}
+	}
+	if !t.Known {
+		return ""
+	}
+	if script.Servers > 1 && t.Servers < 2 {
+		return "the lock does not live on several servers"
+	}
+	for _, need := range script.Needs {
+		if why := t.lackFor(need); why != "" {
+			return why
+		}
+	}
+	if work := script.Work(); work != history.Counter && !slices.Contains(t.Workloads, string(work)) {
+		return lacksWork(work)
+	}
+	if len(script.Handles) > 0 && !t.Separate {
+		return "the client does not keep the connections of its locks apart"
+	}
+	limits := t.limits()
+	for _, step := range script.Steps {
+		if why := needs(step, limits); why != "" {
+			return why
+		}
+		if verb := map[history.Op]string{history.OpRenew: protocol.Renew, history.OpCheck: protocol.Check}[step.Op]; verb != "" && !t.Can(verb) {
+			return without[verb]
+		}
+		if what := t.unsent(step); what != "" {
+			return fmt.Sprintf("its %v sends no %s", step.Op, what)
+		}
+	}
+	return ""
+}
+
+// needs says what the fault of a step needs that limits rule out, or "".
+func needs(step scenarios.Step, limits Limits) string {
+	fault, ok := step.Fault()
+	if !ok {
+		return ""
+	}
+	for _, capability := range fault.Needs {
+		if why := limits[capability]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// limits are those of the lock and of its client.
+func (t Traits) limits() Limits {
+	limits := Limits{}
+	if t.Local {
+		limits[faults.ServerState] = "nothing of the lock is on a server"
+	}
+	if !t.Can(protocol.Skew) {
+		limits[faults.SetClock] = without[protocol.Skew]
+	}
+	if !t.Can(protocol.Reconnect) {
+		limits[faults.Reconnect] = without[protocol.Reconnect]
+	}
+	return limits
+}
+
+// unsent is what a step waits for an operation to send, if it never does, or "".
+func (t Traits) unsent(step scenarios.Step) string {
+	sent, known := t.Sends[step.Op]
+	for _, trap := range step.Breakpoints {
+		named := trap.Match.Kind == faults.MatchCommand
+		if known && (len(sent) == 0 || named && !slices.Contains(sent, trap.Match.Command)) {
+			return trap.Match.String()
+		}
+	}
+	return ""
+}
+
+// lacksWork says that a client does not know a kind of work.
+func lacksWork(work history.Workload) string {
+	return fmt.Sprintf("the client does not know the work %q", work)
+}
+
+// without says what is missing where a client does not know an optional verb.
+var without = map[string]string{
+	protocol.Renew:     "the lock's user cannot renew it",
+	protocol.Check:     "the lock cannot be asked whether it is still held",
+	protocol.Skew:      "the client's clock cannot be set",
+	protocol.Reconnect: "the client cannot be told to connect anew",
+}
+
+// lackFor says why the lock cannot do with a script that states a need, or "".
+func (t Traits) lackFor(need scenarios.Need) string {
+	lacks := map[scenarios.Need]struct {
+		lacking bool
+		why     string
+	}{
+		scenarios.NeedsService:    {t.Local, "the lock lives and dies with its client's process"},
+		scenarios.NeedsMajority:   {!t.Majority, "the lock is not content with a majority of several servers"},
+		scenarios.NeedsLease:      {t.Leaseless, "the lock has no lease"},
+		scenarios.NeedsRenewal:    {!t.Renews, "the lock does not renew itself"},
+		scenarios.NeedsResend:     {!t.Resends, "the client library sends nothing again by itself"},
+		scenarios.NeedsNoResend:   {t.Resends, "the client library sends commands again by itself"},
+		scenarios.NeedsReentrance: {!t.Reentrant, "its holder cannot take the lock again"},
+		scenarios.NeedsFairness:   {!t.Fair, "the lock promises no order"},
+		scenarios.NeedsCheck:      {!t.Can(protocol.Check), without[protocol.Check]},
+		scenarios.NeedsRenew:      {!t.Can(protocol.Renew), without[protocol.Renew]},
+	}
+	if lack := lacks[need]; lack.lacking {
+		return lack.why
+	}
+	return ""
+}
+
+// ServerNames are the names of a cell's lock servers: so many as the script has or the lock wants.
+func ServerNames(script *scenarios.Script, traits Traits) []string {
+	n := cmp.Or(script.Servers, traits.Servers)
+	if n < 2 {
+		return []string{"redis"}
+	}
+	return scenarios.ServerNames(n)
+}

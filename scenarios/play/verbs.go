@@ -1,0 +1,152 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// call is a step on its way: where, by which handle (nil: the lab acts), and what it says.
+type call struct {
+	*Cell
+	by   *Handle
+	step *scenarios.Step
+}
+
+// span is the step's length of time.
+func (c call) span() time.Duration { return c.step.Span.Of(c.Script.Lease) }
+
+// verbs says what each verb does. Nothing else carries a verb out, in any world.
+var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, error){
+	scenarios.VerbOp: func(ctx context.Context, c call) (scenarios.Result, error) { return c.operate(ctx) },
+	scenarios.VerbRenews: func(ctx context.Context, c call) (scenarios.Result, error) {
+		return c.by.renews(ctx, c.step.Breakpoints[0])
+	},
+	scenarios.VerbAwait: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
+			return "", err
+		}
+		c.by.forget() // it goes on by itself
+		return c.by.settle(ctx, Ever)
+	},
+	scenarios.VerbWaits: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
+			return "", err
+		}
+		return c.by.awaitAsked(ctx)
+	},
+	scenarios.VerbArrives: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if err := c.needs(c.by.late != nil, "nothing of %s is late"); err != nil {
+			return "", err
+		}
+		return c.by.arrives(ctx)
+	},
+	scenarios.VerbContinue: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if c.by.heldUp == nil && c.by.late != nil {
+			return c.by.arrives(ctx)
+		}
+		if err := c.needs(c.by.heldUp != nil, "nothing of %s is held up"); err != nil {
+			return "", err
+		}
+		return c.by.letGo(ctx, c.step.Async)
+	},
+	scenarios.VerbTimesOut: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if err := c.needs(c.by.pending != nil && c.by.heldUp != nil, "%s waits for nothing that is held"); err != nil {
+			return "", err
+		}
+		return c.by.timeOut(ctx)
+	},
+	scenarios.VerbGiveUp: func(ctx context.Context, c call) (scenarios.Result, error) {
+		if err := c.needs(c.by.pending != nil, "%s has nothing to give up"); err != nil {
+			return "", err
+		}
+		return c.by.giveUp(ctx)
+	},
+	scenarios.VerbWaitExpired: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitExpired(ctx) },
+	scenarios.VerbWaitHalf:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitHalfOver(ctx) },
+	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitFreed(ctx) },
+	scenarios.VerbWaitRenewed: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRenewed(ctx) },
+
+	scenarios.VerbPause:  done(func(ctx context.Context, c call) error { return c.by.Client.Pause(ctx) }),
+	scenarios.VerbResume: done(func(ctx context.Context, c call) error { return c.by.Client.Resume(ctx) }),
+	scenarios.VerbCrash:  done(func(ctx context.Context, c call) error { return c.crash(ctx) }),
+	scenarios.VerbThreadDies: done(func(_ context.Context, c call) error {
+		c.by.threadDies()
+		return nil
+	}),
+	scenarios.VerbClock:       done(func(ctx context.Context, c call) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) }),
+	scenarios.VerbCutOff:      done(disturb(faults.Partition)),
+	scenarios.VerbRefuse:      done(disturb(faults.Refuse)),
+	scenarios.VerbDelay:       done(disturb(faults.Delay)),
+	scenarios.VerbLoseReplies: done(disturb(faults.ReplyLost)),
+	scenarios.VerbHeal:        done(func(ctx context.Context, c call) error { return c.by.Client.Heal(ctx, c.step.Servers) }),
+	scenarios.VerbServerJump:  done(func(ctx context.Context, c call) error { return c.jumpClocks(ctx, c.step.Servers, c.span()) }),
+	scenarios.VerbOperator: done(func(ctx context.Context, c call) error {
+		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.Operator, By: c.span(), Key: c.LockKey})
+	}),
+	scenarios.VerbRestart:      done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.Restart) }),
+	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.FailOver) }),
+	scenarios.VerbSave:         done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
+}
+
+// perform does what a step says.
+func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (scenarios.Result, error) {
+	verb, ok := verbs[step.Verb]
+	if !ok {
+		return "", fmt.Errorf("line %d: nothing carries out %q", step.Line, step.Text)
+	}
+	return verb(ctx, call{c, by, step})
+}
+
+// done is a verb that comes to nothing but its effect.
+func done(do func(context.Context, call) error) func(context.Context, call) (scenarios.Result, error) {
+	return func(ctx context.Context, c call) (scenarios.Result, error) { return scenarios.ResultDone, do(ctx, c) }
+}
+
+// needs ends the script if what a verb continues is not there.
+func (c call) needs(there bool, format string) error {
+	if there {
+		return nil
+	}
+	return Undecided("line %d: "+format, c.step.Line, c.by.Name)
+}
+
+func (c call) operate(ctx context.Context) (scenarios.Result, error) {
+	op, err := c.by.Begin(c.step)
+	if err != nil {
+		return "", err
+	}
+	c.by.pending = op
+	switch {
+	case c.step.Async:
+		return scenarios.ResultDone, nil
+	case c.step.Op == history.OpRelease:
+		return c.by.settleWithin(ctx, op.Within)
+	}
+	return c.by.settle(ctx, Ever)
+}
+
+func (c call) crash(ctx context.Context) error {
+	if err := c.by.Client.Kill(ctx); err != nil {
+		return err
+	}
+	for _, h := range c.by.Client.Handles {
+		h.vanish()
+	}
+	return nil
+}
+
+// disturb is a verb that injects a fault into links.
+func disturb(kind faults.Kind) func(context.Context, call) error {
+	return func(ctx context.Context, c call) error {
+		fault := faults.LinkFault{Kind: kind, Direction: c.step.Direction}
+		if kind == faults.Delay {
+			fault.Each = c.span()
+		}
+		return c.by.Client.Disturb(ctx, fault, c.step.Servers)
+	}
+}

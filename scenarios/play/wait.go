@@ -1,0 +1,119 @@
+package play
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/scenarios"
+)
+
+// pollEvery is how often a server, or the record, is asked about what nothing says will change.
+const pollEvery = 10 * time.Millisecond
+
+// pass lets so much time go by.
+func (c *Cell) pass(ctx context.Context, d time.Duration) error {
+	_, err := c.Stage.Until(ctx, max(0, d), never)
+	return err
+}
+
+// waitExpired waits until the lease of the last grant has passed, on every server: asked of the server where the key has a TTL, and
+// otherwise of the clock of a reader whose clock is right. A lock that has no lease, or renews it, is live after two leases; one in its
+// client's memory, after one.
+func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
+	lease := c.Script.Lease
+	if c.Traits.Local {
+		return scenarios.ResultLive, c.pass(ctx, lease)
+	}
+	bound := c.Stage.Now() + 2*lease
+	for {
+		states, err := c.states(ctx, c.Stage.Servers())
+		if err != nil {
+			return "", err
+		}
+		granted, ok := c.Record.LastTouch(c.LockKey)
+		if !ok {
+			return "", c.untouched()
+		}
+		if states.Locked() == 0 {
+			return scenarios.ResultExpired, nil
+		}
+		wait := states.LeaseLeft(granted + lease - c.Stage.Now())
+		if wait <= 0 {
+			return c.Traits.AfterLease(), nil
+		}
+		left := bound - c.Stage.Now()
+		switch {
+		case left > 0:
+		case states.Free():
+			return scenarios.ResultExpired, nil
+		default:
+			return scenarios.ResultLive, nil
+		}
+		if err := c.pass(ctx, min(wait, left)); err != nil {
+			return "", err
+		}
+	}
+}
+
+// waitHalfOver waits until half the lease of the last grant has passed: whoever prolongs it then adds to it.
+func (c *Cell) waitHalfOver(ctx context.Context) (scenarios.Result, error) {
+	granted, ok := c.Record.LastTouch(c.LockKey)
+	if !ok {
+		return "", c.untouched()
+	}
+	return scenarios.ResultDone, c.pass(ctx, granted+c.Script.Lease/2-c.Stage.Now())
+}
+
+func (c *Cell) untouched() error {
+	return Undecided("nothing that anybody did has reached the lock's key %s", c.LockKey)
+}
+
+// waitFreed waits until the key is gone from a majority of the servers, for two leases at most.
+func (c *Cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
+	return c.poll(ctx, func() (bool, error) {
+		states, err := c.states(ctx, c.Stage.Servers())
+		return err == nil && states.Free(), err
+	})
+}
+
+// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most; on every server where
+// the lock is, because each may be renewed in its own time.
+func (c *Cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
+	began := c.Stage.Now()
+	return c.poll(ctx, func() (bool, error) {
+		renewed := c.Record.RenewedSince(began, c.LockKey)
+		if len(renewed) == 0 {
+			return false, nil
+		}
+		others := slices.DeleteFunc(slices.Clone(c.Stage.Servers()), func(s Server) bool { return slices.Contains(renewed, s.Name()) })
+		states, err := c.states(ctx, others)
+		return err == nil && states.Locked() == 0, err
+	})
+}
+
+// poll waits until something is so, for two leases at most.
+func (c *Cell) poll(ctx context.Context, so func() (bool, error)) (scenarios.Result, error) {
+	for bound := c.Stage.Now() + 2*c.Script.Lease; ; {
+		if ok, err := so(); err != nil || ok {
+			return scenarios.ResultOK, err
+		}
+		if c.Stage.Now() >= bound {
+			return scenarios.ResultNo, nil
+		}
+		if err := c.pass(ctx, pollEvery); err != nil {
+			return "", err
+		}
+	}
+}
+
+// awaitAsked waits until the pending acquire has been at the server and was not granted, so that it goes on waiting.
+func (h *Handle) awaitAsked(ctx context.Context) (scenarios.Result, error) {
+	op := h.pending
+	for !op.Answered() && !h.cell.Record.Reached(h.Key, op.ID) {
+		if err := h.cell.pass(ctx, pollEvery); err != nil {
+			return "", err
+		}
+	}
+	return scenarios.ResultDone, nil
+}

@@ -1,0 +1,43 @@
+package protocol
+
+import "github.com/locklab/locklab/history"
+
+// Reply is an answer as the protocol has it; Message.Answer reads it back.
+func Reply(a history.Answer) Message {
+	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error, Fence: a.Fence, Did: a.Did}
+	switch a.Outcome {
+	case history.OK:
+		m.Outcome = OK
+	case history.No:
+		m.Outcome = No
+	}
+	if a.Limited {
+		left := max(MS(a.Valid), 0)
+		m.ValidMS = &left
+	}
+	if a.Counted {
+		m.Read, m.Wrote = &a.Read, &a.Wrote
+	}
+	return m
+}
+
+// Answer is what a reply says of an operation. An outcome that is neither ok nor no is unknown.
+func (m Message) Answer() history.Answer {
+	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error, Fence: m.Fence, Did: m.Did}
+	switch m.Outcome {
+	case OK:
+		a.Outcome = history.OK
+	case No:
+		a.Outcome = history.No
+	}
+	if m.ValidMS != nil {
+		a.Limited, a.Valid = true, Duration(*m.ValidMS)
+	}
+	if m.Read != nil {
+		a.Counted, a.Read = true, *m.Read
+	}
+	if m.Wrote != nil {
+		a.Counted, a.Wrote = true, *m.Wrote
+	}
+	return a
+}
