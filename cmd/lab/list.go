@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,10 +14,15 @@ import (
 )
 
 func newList() *cobra.Command {
-	kinds := []string{"locks", "scenarios", "workloads", "anomalies"}
-	return &cobra.Command{
-		Use:       "list locks|scenarios|workloads|anomalies",
-		Short:     "List what there is",
+	kinds := []string{"locks", "scenarios", "workloads", "anomalies", "sources"}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list locks|scenarios|workloads|anomalies|sources",
+		Short: "List locks, scenarios, workloads, anomalies or sources",
+		Long: `List prints a table of the locks, scenarios, workloads or anomalies that the lab
+knows, or of the sources: the articles and threads that they come from.`,
+		Example: `  lab list locks
+  lab list sources --json`,
 		ValidArgs: kinds,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -23,48 +31,132 @@ func newList() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rows, err := listOf(args[0], kinds)
+			l, err := listOf(args[0], kinds)
 			if err != nil {
 				return err
 			}
-			return writeTable(cmd.OutOrStdout(), terminalWidth(cmd), "", rows)
+			if asJSON {
+				return l.writeJSON(cmd.OutOrStdout())
+			}
+			return l.write(cmd.OutOrStdout(), terminalWidth(cmd))
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with all that is known of each entry")
+	return cmd
 }
 
-// listOf is a table of one of the kinds, with its heads.
-func listOf(kind string, kinds []string) ([][]string, error) {
+// list is what lab list prints.
+type list struct {
+	heads   []string
+	rows    [][]string
+	notes   []string // below the table
+	entries any      // for JSON; nil: the rows, by their heads
+}
+
+func listOf(kind string, kinds []string) (list, error) {
 	switch kind {
 	case "locks":
-		rows := [][]string{{"LOCK", "FROM", "IDEA"}}
-		for _, spec := range impls.All() {
-			from, _, _ := strings.Cut(spec.Source, ";")
-			rows = append(rows, []string{spec.Name, from, spec.Idea})
-		}
-		return rows, nil
+		return listLocks(), nil
 	case "scenarios":
-		scripts, err := scenarios.Builtin()
-		rows := [][]string{{"SCENARIO", "WHAT HAPPENS"}}
-		for _, script := range scripts {
-			rows = append(rows, []string{script.Name, script.Title})
-		}
-		return rows, err
+		return listScenarios()
 	case "workloads":
-		rows := [][]string{{"WORKLOAD", "WHAT IS DONE UNDER THE LOCK"}}
-		for _, work := range scenarios.Workloads() {
-			idea := work.Idea
-			if work.Source != "" {
-				idea += " (" + work.Source + ")"
-			}
-			rows = append(rows, []string{string(work.Name), idea})
-		}
-		return rows, nil
+		return listWorkloads(), nil
 	case "anomalies":
-		rows := [][]string{{"ANOMALY", "WHAT WAS SEEN"}}
+		l := list{heads: []string{"anomaly", "meaning"}}
 		for _, d := range checker.Definitions() {
-			rows = append(rows, []string{string(d.Name), d.Meaning})
+			l.rows = append(l.rows, []string{string(d.Name), d.Meaning})
 		}
-		return rows, nil
+		return l, nil
+	case "sources":
+		return listSources(), nil
 	}
-	return nil, unknown("list", kind, kinds, "there are "+enumerate(kinds, "and"))
+	return list{}, unknown("list", kind, kinds, "there are "+enumerate(kinds, "and"))
+}
+
+func listLocks() list {
+	l := list{heads: []string{"lock", "from", "idea"}, notes: articleTitles()}
+	for _, spec := range impls.All() {
+		from, _, _ := strings.Cut(spec.Source, ";")
+		l.rows = append(l.rows, []string{spec.Name, from, spec.Idea})
+	}
+	return l
+}
+
+func listScenarios() (list, error) {
+	scripts, err := scenarios.Builtin()
+	l := list{heads: []string{"scenario", "title"}}
+	for _, script := range scripts {
+		l.rows = append(l.rows, []string{script.Name, script.Title})
+	}
+	return l, err
+}
+
+func listWorkloads() list {
+	l := list{heads: []string{"workload", "idea"}, notes: articleTitles()}
+	for _, work := range scenarios.Workloads() {
+		idea := work.Idea
+		if work.Source != "" {
+			idea += " (" + work.Source + ")"
+		}
+		l.rows = append(l.rows, []string{string(work.Name), idea})
+	}
+	return l
+}
+
+func listSources() list {
+	l := list{heads: []string{"source", "title"}, entries: scenarios.References()}
+	for _, r := range scenarios.References() {
+		title := strings.TrimPrefix(strings.TrimPrefix(r.String(), "article "), r.ID+": ")
+		if len(r.In) > 0 {
+			title += " (" + strings.Join(r.In, ", ") + ")"
+		}
+		l.rows = append(l.rows, []string{r.ID, title})
+	}
+	return l
+}
+
+// articleTitles says what the numbers of articles stand for.
+func articleTitles() []string {
+	var notes []string
+	for _, r := range scenarios.References() {
+		if r.Kind == scenarios.Article {
+			notes = append(notes, "article "+r.ID+": "+r.Title)
+		}
+	}
+	return append(notes, "more: "+invocation()+" list sources")
+}
+
+func (l list) write(w io.Writer, width int) error {
+	heads := make([]string, len(l.heads))
+	for i, head := range l.heads {
+		heads[i] = strings.ToUpper(head)
+	}
+	if err := writeTable(w, width, "", append([][]string{heads}, l.rows...)); err != nil || len(l.notes) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, note := range l.notes {
+		for _, line := range wrapWords(note, width) {
+			fmt.Fprintln(w, line)
+		}
+	}
+	return nil
+}
+
+func (l list) writeJSON(w io.Writer) error {
+	entries := l.entries
+	if entries == nil {
+		objects := make([]map[string]string, len(l.rows))
+		for i, row := range l.rows {
+			objects[i] = map[string]string{}
+			for k, head := range l.heads {
+				objects[i][head] = row[k]
+			}
+		}
+		entries = objects
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(entries)
 }

@@ -77,6 +77,9 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 			fmt.Fprintf(w, "  line %-3d %s\n", step.Line, step.Text)
 		}
 	}
+	if err := writeSources(w, width, script.Source); err != nil {
+		return err
+	}
 	fmt.Fprint(w, "\nExpected\n")
 	expect := lab.Expect(matrix)
 	var rows [][]string
@@ -124,6 +127,9 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 	if err := writeTable(w, width, "  ", card); err != nil {
 		return err
 	}
+	if err := writeSources(w, width, spec.Source); err != nil {
+		return err
+	}
 	fmt.Fprint(w, "\nExpected\n")
 	var rows [][]string
 	for _, script := range scripts {
@@ -136,6 +142,20 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 				rows = append(rows, []string{script.Name + ", " + bugs + " alone", expectation(expected)})
 			}
 		}
+	}
+	return writeTable(w, width, "  ", rows)
+}
+
+// writeSources says what a citation stands for. Scripts of users cite what they like.
+func writeSources(w io.Writer, width int, citation string) error {
+	cited, err := scenarios.Cited(citation)
+	if err != nil || len(cited) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nSources\n")
+	var rows [][]string
+	for _, r := range cited {
+		rows = append(rows, []string{r.String()})
 	}
 	return writeTable(w, width, "  ", rows)
 }

@@ -19,8 +19,9 @@ const (
 	end    = "<!-- end of what is generated -->\n"
 
 	// What is generated, and from which reviewed file.
-	fromMatrix = "scenarios/expected.txt"
-	fromPoints = "sim/explore/breaking.txt"
+	fromMatrix  = "scenarios/expected.txt"
+	fromPoints  = "sim/explore/breaking.txt"
+	fromSources = "scenarios/sources.go"
 )
 
 // holdPart holds the part of a page that is generated from a reviewed file against what it should be, or rewrites it.

@@ -79,7 +79,7 @@ func troubles() []trouble {
 		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-reply-lost", "watchdog-published", "ghost-lock", "watchdog"},
 
 		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
-		{"A7, S19", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
+		{"A7, swarthy/redis-semaphore#205", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
 
 		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
@@ -89,7 +89,7 @@ func troubles() []trouble {
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
 		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
 
-		{"A9, S18", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
+		{"A9, redisson/redisson#3194", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
 
 		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", "redisson"},
 		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", "redisson"},
@@ -107,8 +107,8 @@ func troubles() []trouble {
 		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
 		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},
 
-		{"001, S07", "★ the client library sends DEL again, on the next one's lock", "release-reply-lost-resent", "setpx-del-resend", "double-holder, wrongful-delete", "setpx-lua-resend"},
-		{"001, S01", "★ the client library sends SET NX again, and is refused by its own ghost", "acquire-reply-lost-resent", "setpx-lua-resend", "ghost-lock", ""},
+		{"001", "★ the client library sends DEL again, on the next one's lock", "release-reply-lost-resent", "setpx-del-resend", "double-holder, wrongful-delete", "setpx-lua-resend"},
+		{"001, redis/go-redis#2985", "★ the client library sends SET NX again, and is refused by its own ghost", "acquire-reply-lost-resent", "setpx-lua-resend", "ghost-lock", ""},
 		{"W1", "stock 1, two requests both see 1: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
 		{"W2", "★ the stock is in memory: two instances have two stocks, and no lock helps", "flash-sale-two-instances", "setpx-lua", "lost-update", ""},
 		{"W3", "two buyers of one item, the first one's lease over: paid twice", "market-two-buyers", "setpx-lua", "lost-update", "watchdog"},
@@ -134,6 +134,9 @@ func (row trouble) line(r reviewed) string {
 	require.True(r.t, ok, "%q: there is no scenario %s", row.what, row.scenario)
 	_, ok = impls.Find(row.lock)
 	require.True(r.t, ok, "%q: there is no lock %s", row.what, row.lock)
+	cited, err := scenarios.Cited(row.article)
+	require.NoError(r.t, err, row.what)
+	assert.NotEmpty(r.t, cited, row.what)
 	shown := r.verdict(row.scenario, row.lock).Names()
 	claimed := row.names()
 	for _, name := range claimed {

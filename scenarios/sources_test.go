@@ -1,0 +1,70 @@
+package scenarios_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// TestCitations asserts that whatever cards, scripts and workloads cite is in the bibliography, and that each of the lab's own locks and
+// scripts says where it comes from.
+func TestCitations(t *testing.T) {
+	for _, spec := range impls.All() {
+		cited, err := scenarios.Cited(spec.Source)
+		require.NoError(t, err, spec.Name)
+		assert.NotEmpty(t, cited, "%s: %q", spec.Name, spec.Source)
+	}
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	for _, script := range scripts {
+		cited, err := scenarios.Cited(script.Source)
+		require.NoError(t, err, script.Name)
+		assert.NotEmpty(t, cited, "%s: %q", script.Name, script.Source)
+	}
+	for _, work := range scenarios.Workloads() {
+		_, err := scenarios.Cited(work.Source)
+		require.NoError(t, err, work.Name)
+	}
+}
+
+func TestCited(t *testing.T) {
+	tests := map[string][]string{
+		"articles 000 v2, 001 and 003, A4":                  {"000", "001", "003", "A4"},
+		"redisson/redisson#3194 and #3712: the renewal":     {"redisson/redisson#3194", "redisson/redisson#3712"},
+		"article 004, W3; Kleppmann, \"How to do\"":         {"004", "W3", "Kleppmann"},
+		"article 003, A9; from Redisson's published source": {"003", "A9", "Redisson's published source"},
+		"a lease of 1000 ms":                                nil,
+	}
+	for text, want := range tests {
+		cited, err := scenarios.Cited(text)
+		require.NoError(t, err)
+		var got []string
+		for _, r := range cited {
+			got = append(got, r.ID)
+		}
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"article 009", "A99", "nobody/nothing#1"} {
+		_, err := scenarios.Cited(text)
+		assert.ErrorContains(t, err, "which the bibliography does not have", text)
+	}
+}
+
+// TestReferences asserts that no entry is there twice, and that algorithms name articles that exist.
+func TestReferences(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range scenarios.References() {
+		assert.False(t, seen[r.ID], r.ID)
+		seen[r.ID] = true
+		assert.NotEmpty(t, r.Title, r.ID)
+		for _, article := range r.In {
+			assert.True(t, seen[article], "%s is in %s", r.ID, article)
+		}
+	}
+	assert.Equal(t, "article 002: Distributed locks with Redis, and a simple implementation that extends the lock by itself; hope_wisdom; address not known",
+		scenarios.References()[2].String())
+}
