@@ -111,8 +111,8 @@ func commandsOf(e *history.Event) []history.Command {
 		lock.Args, lock.Changes = []string{"EVALSHA", "release", "1", e.Lock, e.Client}, []history.Change{{Key: e.Lock, Before: held}}
 	default:
 		return []history.Command{
-			{Server: resource, Args: []string{"GET", "counter"}, Reply: fmt.Sprint(e.Detail.Read)},
-			{Server: resource, Args: []string{"SET", "counter", fmt.Sprint(e.Detail.Wrote)}, Reply: "OK"},
+			{Server: history.Resource, Args: []string{"GET", "counter"}, Reply: fmt.Sprint(e.Detail.Read)},
+			{Server: history.Resource, Args: []string{"SET", "counter", fmt.Sprint(e.Detail.Wrote)}, Reply: "OK"},
 		}
 	}
 	return []history.Command{lock}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // deeds watches what the commands of one client do to the lock of another:
@@ -31,36 +32,36 @@ type charge struct {
 	lock    int
 	culprit int
 	grant   int64 // the culprit's acquire, which must return ok for the charge to count; zero: it counts as it is
-	victim  claim
+	victim  timeline.Claim
 	event   int // index of the command
 	at      time.Duration
 	command string
 }
 
 // proven: the victim was told that it has the lock, and so was the culprit where that matters.
-func (c charge) proven() bool { return c.grant == 0 && c.victim.standing == granted }
+func (c charge) proven() bool { return c.grant == 0 && c.victim.Standing == timeline.Granted }
 
-func (m *deeds) step(f *fact, v *view) []Anomaly {
-	switch f.e.Kind {
+func (m *deeds) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	switch f.Event.Kind {
 	case history.KindCommand:
 		return m.command(f, v)
 	case history.KindReturn:
-		if f.op.kind == history.OpAcquire && len(m.charges) > 0 {
+		if f.Op.Kind == history.OpAcquire && len(m.charges) > 0 {
 			return m.settle(f, v)
 		}
 	}
 	return nil
 }
 
-func (m *deeds) command(f *fact, v *view) []Anomaly {
-	if f.change == nil || f.work || f.owner.client == 0 || f.owner.client == f.client {
+func (m *deeds) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Change == nil || f.Work || f.Owner.Client == 0 || f.Owner.Client == f.Client {
 		return nil
 	}
 	var found []Anomaly
 	file := func(name Name, grant int64) {
 		c := charge{
-			name: name, lock: f.lock, culprit: f.client, grant: grant, victim: f.owner,
-			event: f.i, at: f.e.At, command: commandWord(f),
+			name: name, lock: f.Lock, culprit: f.Client, grant: grant, victim: f.Owner,
+			event: f.Index, at: f.Event.At, command: commandWord(f),
 		}
 		if c.proven() {
 			found = append(found, c.anomaly(v))
@@ -68,14 +69,14 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 		}
 		m.charges = append(m.charges, c)
 	}
-	grants := f.effect == history.EffectCreated || f.effect == history.EffectReplaced
-	if f.live && grants && f.mine.op != 0 && f.mine.standing == pending {
-		file(EarlyGrant, f.mine.op)
+	grants := f.Effect == history.EffectCreated || f.Effect == history.EffectReplaced
+	if f.Live && grants && f.Mine.Op != 0 && f.Mine.Standing == timeline.Pending {
+		file(EarlyGrant, f.Mine.Op)
 	}
-	if !f.live || f.foreign {
+	if !f.Live || f.Foreign {
 		return found
 	}
-	switch f.effect {
+	switch f.Effect {
 	case history.EffectReplaced:
 		file(Overwrite, 0)
 	case history.EffectRemoved:
@@ -87,19 +88,19 @@ func (m *deeds) command(f *fact, v *view) []Anomaly {
 }
 
 // settle takes in the outcome of an acquire on which charges wait.
-func (m *deeds) settle(f *fact, v *view) []Anomaly {
+func (m *deeds) settle(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	var found []Anomaly
 	m.charges = slices.DeleteFunc(m.charges, func(c charge) bool {
-		return c.grant == f.op.id && c.culprit == f.client && f.op.outcome != history.OK ||
-			c.victim.op == f.op.id && c.victim.client == f.client && f.op.outcome != history.OK
+		return c.grant == f.Op.ID && c.culprit == f.Client && f.Op.Outcome != history.OK ||
+			c.victim.Op == f.Op.ID && c.victim.Client == f.Client && f.Op.Outcome != history.OK
 	})
 	for n := range m.charges {
 		c := &m.charges[n]
-		if c.grant == f.op.id && c.culprit == f.client {
+		if c.grant == f.Op.ID && c.culprit == f.Client {
 			c.grant = 0
 		}
-		if c.victim.op == f.op.id && c.victim.client == f.client {
-			c.victim.settle(f.op)
+		if c.victim.Op == f.Op.ID && c.victim.Client == f.Client {
+			c.victim.Settle(f.Op)
 		}
 		if c.proven() {
 			found = append(found, c.anomaly(v))
@@ -109,27 +110,27 @@ func (m *deeds) settle(f *fact, v *view) []Anomaly {
 	return found
 }
 
-func (c charge) anomaly(v *view) Anomaly {
-	culprit, victim := v.clients.name(c.culprit), v.clients.name(c.victim.client)
+func (c charge) anomaly(v *timeline.Cursor) Anomaly {
+	culprit, victim := v.Clients.Name(c.culprit), v.Clients.Name(c.victim.Client)
 	return Anomaly{
-		Name: c.name, Lock: v.locks.name(c.lock), Clients: []string{culprit, victim}, At: c.at,
+		Name: c.name, Lock: v.LockNames.Name(c.lock), Clients: []string{culprit, victim}, At: c.at,
 		Why:    c.why(culprit, victim),
-		Events: inOrder(c.victim.command, c.victim.settled, c.event),
+		Events: inOrder(c.victim.Command, c.victim.Settled, c.event),
 	}
 }
 
 func (c charge) why(culprit, victim string) string {
 	deed := fmt.Sprintf("%s's %s at %s", culprit, c.command, told(c.at))
-	owned := fmt.Sprintf("%s had held since %s", victim, told(c.victim.since()))
-	if c.victim.settledAt > c.at {
-		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, told(c.victim.at), told(c.victim.settledAt))
+	owned := fmt.Sprintf("%s had held since %s", victim, told(c.victim.Since()))
+	if c.victim.SettledAt > c.at {
+		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, told(c.victim.At), told(c.victim.SettledAt))
 	}
 	switch c.name {
 	case EarlyGrant:
-		if c.victim.ends == never {
+		if c.victim.Ends == timeline.Never {
 			return fmt.Sprintf("%s got the lock that %s and had not released; that lock has no lease that could have ended.", deed, owned)
 		}
-		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", deed, owned, left(c.victim.ends-c.at))
+		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", deed, owned, left(c.victim.Ends-c.at))
 	case Overwrite:
 		return fmt.Sprintf("%s replaced the value of the lock that %s.", deed, owned)
 	case WrongfulDelete:

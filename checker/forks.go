@@ -4,23 +4,24 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // forks judges a ledger as it was found at the end: each entry must have the next number, and name the one before it.
-func (c *counter) forks(f *fact, v *view) []Anomaly {
-	if c.work != history.Ledger || f.e.Detail == nil {
+func (c *counter) forks(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if c.work != history.Ledger || f.Event.Detail == nil {
 		return nil
 	}
-	why := forkWords(f.e.Detail.Work.Find("entries"))
+	why := forkWords(f.Event.Detail.Work.Find("entries"))
 	if why == "" {
 		return nil
 	}
 	var clients []string
-	events := []int{f.i}
+	events := []int{f.Index}
 	if c.last.event != 0 {
-		clients, events = []string{v.clients.name(c.last.client)}, inOrder(c.last.event, f.i)
+		clients, events = []string{v.Clients.Name(c.last.client)}, inOrder(c.last.event, f.Index)
 	}
-	return []Anomaly{{Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: clients, At: f.e.At, Why: why, Events: events}}
+	return []Anomaly{{Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: clients, At: f.Event.At, Why: why, Events: events}}
 }
 
 // forkWords tells the first entry that does not follow the one before it; "" if all do.

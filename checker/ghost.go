@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // ghostLock: the service holds the lock for a client that was told, or concluded, that it did not get it; and another client was
@@ -19,19 +20,19 @@ type ghostLock struct {
 type ghostMet struct {
 	op     int64
 	client int
-	ghost  claim
+	ghost  timeline.Claim
 	event  int // index of the command
 	at     time.Duration
 }
 
-func (m *ghostLock) step(f *fact, v *view) []Anomaly {
-	if f.op.kind != history.OpAcquire || f.lock == 0 {
+func (m *ghostLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Op.Kind != history.OpAcquire || f.Lock == 0 {
 		return nil
 	}
-	switch f.e.Kind {
+	switch f.Event.Kind {
 	case history.KindCommand:
-		if isGhost(f, v) && !slices.Contains(m.told, f.owner.op) {
-			m.meet(ghostMet{op: f.op.id, client: f.client, ghost: f.owner, event: f.i, at: f.e.At})
+		if isGhost(f, v) && !slices.Contains(m.told, f.Owner.Op) {
+			m.meet(ghostMet{op: f.Op.ID, client: f.Client, ghost: f.Owner, event: f.Index, at: f.Event.At})
 		}
 	case history.KindReturn:
 		if len(m.met) > 0 {
@@ -42,11 +43,11 @@ func (m *ghostLock) step(f *fact, v *view) []Anomaly {
 }
 
 // isGhost says whether the command of an acquire found the lock held by a ghost.
-func isGhost(f *fact, v *view) bool {
-	o := f.owner
-	return f.change != nil && !f.work && !f.elsewhere && !f.foreign && f.change.Before.Exists() && f.effect == history.EffectNone &&
-		o.op != 0 && o.client != f.client && o.standing == refused && o.settled < f.op.called &&
-		!o.over && !v.dead[o.client] && o.leased(f.e.At)
+func isGhost(f *timeline.Fact, v *timeline.Cursor) bool {
+	o := f.Owner
+	return f.Change != nil && !f.Work && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
+		o.Op != 0 && o.Client != f.Client && o.Standing == timeline.Refused && o.Settled < f.Op.Called &&
+		!o.Over && !v.Dead[o.Client] && o.Leased(f.Event.At)
 }
 
 // meet remembers the first ghost that an acquire met.
@@ -56,17 +57,17 @@ func (m *ghostLock) meet(met ghostMet) {
 	}
 }
 
-func (m *ghostLock) returned(f *fact, v *view) []Anomaly {
-	met := takeWaiting(&m.met, func(g ghostMet) bool { return g.op == f.op.id && g.client == f.client })
-	if met.op == 0 || f.op.outcome != history.No || slices.Contains(m.told, met.ghost.op) {
+func (m *ghostLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	met := takeWaiting(&m.met, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
+	if met.op == 0 || f.Op.Outcome != history.No || slices.Contains(m.told, met.ghost.Op) {
 		return nil
 	}
-	m.told = append(m.told, met.ghost.op)
-	client, ghost := v.clients.name(f.client), v.clients.name(met.ghost.client)
+	m.told = append(m.told, met.ghost.Op)
+	client, ghost := v.Clients.Name(f.Client), v.Clients.Name(met.ghost.Client)
 	return []Anomaly{{
-		Name: GhostLock, Lock: v.locks.name(f.lock), Clients: []string{ghost, client}, At: f.e.At,
+		Name: GhostLock, Lock: v.LockNames.Name(f.Lock), Clients: []string{ghost, client}, At: f.Event.At,
 		Why: fmt.Sprintf("%s was refused at %s because the lock was %s's by its command at %s, though %s had ended its acquire at %s without it.",
-			client, told(f.e.At), ghost, told(met.ghost.at), ghost, told(met.ghost.settledAt)),
-		Events: inOrder(met.ghost.command, met.ghost.settled, met.event, f.i),
+			client, told(f.Event.At), ghost, told(met.ghost.At), ghost, told(met.ghost.SettledAt)),
+		Events: inOrder(met.ghost.Command, met.ghost.Settled, met.event, f.Index),
 	}}
 }

@@ -4,26 +4,27 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // doubleHolder: two clients were in a hold at the same time.
 type doubleHolder struct{}
 
-func (doubleHolder) step(f *fact, v *view) []Anomaly {
-	if !f.began {
+func (doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if !f.Began {
 		return nil
 	}
 	var found []Anomaly
-	for client, h := range v.keys[f.lock].holds {
-		if client == f.client || !h.active(f.e.At) {
+	for client, h := range v.Locks[f.Lock].Holds {
+		if client == f.Client || !h.Active(f.Event.At) {
 			continue
 		}
-		mine, other := v.clients.name(f.client), v.clients.name(client)
+		mine, other := v.Clients.Name(f.Client), v.Clients.Name(client)
 		found = append(found, Anomaly{
-			Name: DoubleHolder, Lock: v.locks.name(f.lock), Clients: []string{mine, other}, At: f.e.At,
+			Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
 			Why: fmt.Sprintf("%s was told at %s that it has the lock, which %s had held since %s and had not given up.",
-				mine, told(f.e.At), other, told(h.sinceAt)),
-			Events: inOrder(h.since, f.i),
+				mine, told(f.Event.At), other, told(h.SinceAt)),
+			Events: inOrder(h.Since, f.Index),
 		})
 	}
 	return found
@@ -48,36 +49,36 @@ type fenceWait struct {
 	before fence
 }
 
-func (m *fences) step(f *fact, v *view) []Anomaly {
-	if f.op.kind != history.OpAcquire || f.lock == 0 {
+func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Op.Kind != history.OpAcquire || f.Lock == 0 {
 		return nil
 	}
-	for len(m.highest) <= f.lock {
+	for len(m.highest) <= f.Lock {
 		m.highest = append(m.highest, fence{})
 	}
-	highest := &m.highest[f.lock]
-	switch f.e.Kind {
+	highest := &m.highest[f.Lock]
+	switch f.Event.Kind {
 	case history.KindCall:
-		if highest.number > 0 && !f.hold.active(f.e.At) {
-			m.waiting = append(m.waiting, fenceWait{f.op.id, f.client, *highest})
+		if highest.number > 0 && !f.Hold.Active(f.Event.At) {
+			m.waiting = append(m.waiting, fenceWait{f.Op.ID, f.Client, *highest})
 		}
 	case history.KindReturn:
-		wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.op.id && w.client == f.client })
-		if f.op.outcome != history.OK || f.e.Fence == 0 {
+		wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
+		if f.Op.Outcome != history.OK || f.Event.Fence == 0 {
 			return nil
 		}
-		if f.e.Fence > highest.number {
-			*highest = fence{f.e.Fence, f.client, f.i}
+		if f.Event.Fence > highest.number {
+			*highest = fence{f.Event.Fence, f.Client, f.Index}
 		}
-		if f.e.Fence > wait.before.number {
+		if f.Event.Fence > wait.before.number {
 			return nil
 		}
-		mine, other := v.clients.name(f.client), v.clients.name(wait.before.client)
+		mine, other := v.Clients.Name(f.Client), v.Clients.Name(wait.before.client)
 		return []Anomaly{{
-			Name: FenceRegression, Lock: v.locks.name(f.lock), Clients: []string{mine, other}, At: f.e.At,
+			Name: FenceRegression, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
 			Why: fmt.Sprintf("%s got fence %d at %s, though %s had got fence %d before it asked.",
-				mine, f.e.Fence, told(f.e.At), other, wait.before.number),
-			Events: inOrder(wait.before.event, f.op.called, f.i),
+				mine, f.Event.Fence, told(f.Event.At), other, wait.before.number),
+			Events: inOrder(wait.before.event, f.Op.Called, f.Index),
 		}}
 	}
 	return nil

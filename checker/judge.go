@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // defaultTimeout bounds a window where the options do not.
@@ -58,17 +59,17 @@ func firstOutOfOrder(events []history.Event) int {
 // observe folds the monitors over a history. It also says what makes no sense in it, or "".
 func observe(events []history.Event, most int) (anomalies []Anomaly, malformed string) {
 	found := findings{most: most}
-	v, all := newView(), monitors()
-	emit := func(f *fact) {
+	v, all := timeline.NewCursor(), monitors()
+	emit := func(f *timeline.Fact) {
 		for _, m := range all {
 			found.add(m.step(f, v))
 		}
 	}
 	for i := range events {
-		v.step(i, &events[i], emit)
+		v.Step(i, &events[i], emit)
 	}
 	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
-	return found.list, v.malformed
+	return found.list, v.Malformed
 }
 
 // findings collects anomalies, at most so many of one name.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // market judges money and items that change hands. An update is lost when a trade replaces what an acknowledged trade has written
@@ -53,12 +54,12 @@ func newMarket(begin *history.Work) *market {
 	return &market{begin: begin, written: make(map[string]writing), trades: make(map[int64]*trading)}
 }
 
-func (m *market) step(f *fact, v *view) []Anomaly {
-	switch f.e.Kind {
+func (m *market) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	switch f.Event.Kind {
 	case history.KindCall:
-		m.trades[f.op.id] = &trading{seen: make(map[string]sight)}
+		m.trades[f.Op.ID] = &trading{seen: make(map[string]sight)}
 	case history.KindCommand:
-		if t := m.trades[f.op.id]; t != nil && f.work && answeredOrQueued(f.e.Detail.Command) {
+		if t := m.trades[f.Op.ID]; t != nil && f.Work && answeredOrQueued(f.Event.Detail.Command) {
 			return m.command(t, f, v)
 		}
 	case history.KindReturn:
@@ -70,11 +71,11 @@ func (m *market) step(f *fact, v *view) []Anomaly {
 }
 
 func answeredOrQueued(c *history.Command) bool {
-	return answered(c) || len(c.Args) > 0 && c.Reply == "QUEUED"
+	return timeline.Answered(c) || len(c.Args) > 0 && c.Reply == "QUEUED"
 }
 
-func (m *market) command(t *trading, f *fact, v *view) []Anomaly {
-	c := f.e.Detail.Command
+func (m *market) command(t *trading, f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	c := f.Event.Detail.Command
 	name := strings.ToUpper(c.Args[0])
 	switch {
 	case c.Reply == "QUEUED":
@@ -88,12 +89,12 @@ func (m *market) command(t *trading, f *fact, v *view) []Anomaly {
 			return nil
 		}
 		return m.write(t, f, v, queued)
-	case runsScript(name):
+	case timeline.RunsScript(name):
 		return m.write(t, f, v, comparedCommands(c.Args))
-	case !readsOnly(name):
+	case !timeline.ReadsOnly(name):
 		return m.write(t, f, v, [][]string{c.Args})
 	case len(c.Args) > 1 && name != "WATCH":
-		t.seen[c.Args[1]] = sight{f.i, f.e.At}
+		t.seen[c.Args[1]] = sight{f.Index, f.Event.At}
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func comparedCommands(args []string) (commands [][]string) {
 }
 
 // write takes in commands that were carried out in one step.
-func (m *market) write(t *trading, f *fact, v *view, commands [][]string) (found []Anomaly) {
+func (m *market) write(t *trading, f *timeline.Fact, v *timeline.Cursor, commands [][]string) (found []Anomaly) {
 	for _, args := range commands {
 		if len(args) < 3 {
 			continue
@@ -132,19 +133,19 @@ func (m *market) write(t *trading, f *fact, v *view, commands [][]string) (found
 		case "HDEL":
 			thing, value, seen = "item "+args[2], "bought", t.seen[args[1]]
 		case "HSET":
-			thing, value, seen = "item "+args[2], "listed", t.seen[strings.Join([]string{args[1], "items", history.ProcessOf(v.clients.name(f.client))}, ":")]
+			thing, value, seen = "item "+args[2], "listed", t.seen[strings.Join([]string{args[1], "items", history.ProcessOf(v.Clients.Name(f.Client))}, ":")]
 		default:
 			continue
 		}
-		now := writing{f.op.id, f.client, f.i, f.e.At, value}
+		now := writing{f.Op.ID, f.Client, f.Index, f.Event.At, value}
 		before := m.written[thing]
 		m.written[thing] = now
 		if before.event <= seen.event || seen.event == 0 || before.trade == now.trade {
 			continue
 		}
 		lost := lostTrade{before.trade, Anomaly{
-			Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: lostWords(thing, seen, before, now, v),
-			Clients: []string{v.clients.name(now.client), v.clients.name(before.client)}, Events: inOrder(seen.event, before.event, f.i),
+			Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), At: f.Event.At, Why: lostWords(thing, seen, before, now, v),
+			Clients: []string{v.Clients.Name(now.client), v.Clients.Name(before.client)}, Events: inOrder(seen.event, before.event, f.Index),
 		}}
 		if victim := m.trades[before.trade]; victim != nil && victim.acked {
 			found = append(found, lost.anomaly)
@@ -155,8 +156,8 @@ func (m *market) write(t *trading, f *fact, v *view, commands [][]string) (found
 	return found
 }
 
-func lostWords(thing string, seen sight, before, now writing, v *view) string {
-	mine, other := v.clients.name(now.client), v.clients.name(before.client)
+func lostWords(thing string, seen sight, before, now writing, v *timeline.Cursor) string {
+	mine, other := v.Clients.Name(now.client), v.Clients.Name(before.client)
 	if item, ok := strings.CutPrefix(thing, "item "); ok {
 		return fmt.Sprintf("%s %s %s at %s by what it had read at %s, though %s had %s it at %s.",
 			mine, now.value, item, told(now.at), told(seen.at), other, before.value, told(before.at))
@@ -166,27 +167,27 @@ func lostWords(thing string, seen sight, before, now writing, v *view) string {
 		mine, whose, now.value, told(now.at), told(seen.at), other, before.value, told(before.at))
 }
 
-func (m *market) returned(f *fact) (found []Anomaly) {
-	t := m.trades[f.op.id]
-	if t == nil || f.op.outcome != history.OK {
+func (m *market) returned(f *timeline.Fact) (found []Anomaly) {
+	t := m.trades[f.Op.ID]
+	if t == nil || f.Op.Outcome != history.OK {
 		return nil
 	}
 	t.acked = true
 	m.charges = slices.DeleteFunc(m.charges, func(c lostTrade) bool {
-		if c.victim == f.op.id {
+		if c.victim == f.Op.ID {
 			found = append(found, c.anomaly)
 		}
-		return c.victim == f.op.id
+		return c.victim == f.Op.ID
 	})
 	return found
 }
 
-func (m *market) final(f *fact, v *view) (found []Anomaly) {
-	if f.e.Detail == nil || f.e.Detail.Work == nil {
+func (m *market) final(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
+	if f.Event.Detail == nil || f.Event.Detail.Work == nil {
 		return nil
 	}
-	for _, why := range marketWords(m.begin, f.e.Detail.Work) {
-		found = append(found, Anomaly{Name: LostUpdate, Lock: v.locks.name(f.lock), At: f.e.At, Why: why, Events: []int{f.i}})
+	for _, why := range marketWords(m.begin, f.Event.Detail.Work) {
+		found = append(found, Anomaly{Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), At: f.Event.At, Why: why, Events: []int{f.Index}})
 	}
 	return found
 }

@@ -59,7 +59,7 @@ func counterHistories(events []history.Event) []*counterHistory {
 		case e.Kind == history.KindExit:
 			pending = slices.DeleteFunc(pending, func(c call) bool { return c.client == e.Client })
 		case e.Client != "" && e.Kind == history.KindCommand:
-			if e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server != resource {
+			if e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server != history.Resource {
 				continue
 			}
 			wired = true

@@ -13,6 +13,9 @@ import (
 // open is the position of an end that has not come.
 const open = math.MaxInt64
 
+// never is the end of a hold whose validity is not limited.
+const never = time.Duration(math.MaxInt64)
+
 // span is one hold of a lock: taken at some point of [call, got], given back at some point of [end, done].
 //
 // Acquires that were refused put no constraint on anybody, and those with an unknown outcome none either: nobody believes to
@@ -47,8 +50,8 @@ type asked struct {
 	call int // index of the call
 }
 
-// mutexReader reads the holds of all locks out of a history. It is written apart from the view on purpose: it is half of the
-// second judge.
+// mutexReader reads the holds of all locks out of a history. It is half of the second judge, so it is written apart from package
+// timeline on purpose: it shares no code with it, and has arithmetic of validity of its own (mayGrant, validUntil).
 type mutexReader struct {
 	events []history.Event
 	locks  map[string]*mutexHistory
@@ -110,21 +113,37 @@ func (r *mutexReader) event(i int, e *history.Event) {
 
 // command notes when a client can have got or prolonged the lease on a lock.
 func (r *mutexReader) command(e *history.Event) {
-	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == resource {
+	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == history.Resource {
 		return
 	}
 	c := e.Detail.Command
-	if len(c.Changes) == 0 && e.Lock != "" && grants(c, nil) {
+	if len(c.Changes) == 0 && e.Lock != "" && mayGrant(c, nil) {
 		h, _ := r.holder(e.Client, e.Lock)
 		h.from = e.At
 	}
 	for n := range c.Changes {
-		if change := &c.Changes[n]; change.Key != "" && grants(c, change) {
+		if change := &c.Changes[n]; change.Key != "" && mayGrant(c, change) {
 			h, _ := r.holder(e.Client, change.Key)
 			h.from = e.At
 		}
 	}
 }
+
+// mayGrant says whether a command may have begun or prolonged the lease on a key, and its client heard so. change is what it did to
+// the key; nil if the server was not asked.
+func mayGrant(c *history.Command, change *history.Change) bool {
+	switch {
+	case c.Late || c.ReplyDropped:
+		return false
+	case change == nil:
+		return true
+	}
+	effect := change.Effect(c.Asked)
+	return effect != history.EffectNone && effect != history.EffectRemoved && effect != history.EffectShortened
+}
+
+// validUntil is the earliest end of a hold that was declared, at from or later, to be good for so long: a client may have rounded.
+func validUntil(from, valid time.Duration) time.Duration { return from + valid - history.ExpiryMargin }
 
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // monitor defines one anomaly, or two that are two sides of one thing. It is folded over a history.
@@ -14,7 +15,7 @@ import (
 // Its state is small and holds values only, nothing that points into the history.
 type monitor interface {
 	// step takes in one event and reports what it proves. f and v are only read, and not kept.
-	step(f *fact, v *view) []Anomaly
+	step(f *timeline.Fact, v *timeline.Cursor) []Anomaly
 }
 
 // monitors are the definitions of all anomalies.
@@ -42,7 +43,7 @@ func word(c *history.Command) string {
 }
 
 // commandWord is the word for the command of a fact that is known to be one.
-func commandWord(f *fact) string { return word(f.e.Detail.Command) }
+func commandWord(f *timeline.Fact) string { return word(f.Event.Detail.Command) }
 
 // inOrder sorts event indexes and drops repeated ones.
 func inOrder(events ...int) []int {

@@ -288,7 +288,7 @@ func genCommand(t *rapid.T) *history.Command {
 	c := &history.Command{Server: "redis", Args: []string{"SET", "k", value.Draw(t, "put")}, Reply: "OK"}
 	c.Late, c.ReplyDropped = rapid.IntRange(0, 5).Draw(t, "late") == 0, rapid.IntRange(0, 5).Draw(t, "dropped") == 0
 	if rapid.Bool().Draw(t, "resource") {
-		c.Server = resource
+		c.Server = history.Resource
 		if rapid.Bool().Draw(t, "read") {
 			c.Args, c.Reply = []string{"GET", "counter"}, value.Draw(t, "got")
 		}

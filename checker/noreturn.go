@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // noReturn: a release, or an acquire that was to wait for so long and no longer, did not return in its user's time, though nothing held
@@ -33,39 +34,39 @@ func (p patience) concerns(f injury, client string) bool {
 }
 
 // sends notes a command of the operation.
-func (p *patience) sends(f *fact) {
-	what := f.e.Detail.Command.Server + " " + word(f.e.Detail.Command)
+func (p *patience) sends(f *timeline.Fact) {
+	what := f.Event.Detail.Command.Server + " " + word(f.Event.Detail.Command)
 	if p.first == "" {
 		p.first = what
 	}
-	if what == p.first && f.e.At >= f.op.calledAt+2*f.op.bound {
+	if what == p.first && f.Event.At >= f.Op.CalledAt+2*f.Op.Bound {
 		p.late++
 	}
 }
 
-func (m *noReturn) step(f *fact, v *view) []Anomaly {
+func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	switch {
-	case f.e.Kind == history.KindFault:
-		m.fault(f.e, v)
-	case f.op.kind != history.OpRelease && f.op.kind != history.OpAcquire || f.op.bound == 0:
-	case f.e.Kind == history.KindCall:
-		p := patience{op: f.op.id, client: f.client, acquire: f.op.kind == history.OpAcquire}
-		p.excused = slices.ContainsFunc(m.faults, func(i injury) bool { return p.concerns(i, v.clients.name(f.client)) })
+	case f.Event.Kind == history.KindFault:
+		m.fault(f.Event, v)
+	case f.Op.Kind != history.OpRelease && f.Op.Kind != history.OpAcquire || f.Op.Bound == 0:
+	case f.Event.Kind == history.KindCall:
+		p := patience{op: f.Op.ID, client: f.Client, acquire: f.Op.Kind == history.OpAcquire}
+		p.excused = slices.ContainsFunc(m.faults, func(i injury) bool { return p.concerns(i, v.Clients.Name(f.Client)) })
 		m.pending = append(m.pending, p)
-	case f.e.Kind == history.KindCommand:
+	case f.Event.Kind == history.KindCommand:
 		for n := range m.pending {
-			if p := &m.pending[n]; p.op == f.op.id && p.client == f.client {
+			if p := &m.pending[n]; p.op == f.Op.ID && p.client == f.Client {
 				p.sends(f)
 			}
 		}
-	case f.e.Kind == history.KindReturn:
+	case f.Event.Kind == history.KindReturn:
 		return m.returned(f, v)
 	}
 	return nil
 }
 
 // fault takes in a fault, from the moment at which it is injected.
-func (m *noReturn) fault(e *history.Event, v *view) {
+func (m *noReturn) fault(e *history.Event, v *timeline.Cursor) {
 	if e.Detail == nil || e.Detail.Fault == nil {
 		return
 	}
@@ -77,7 +78,7 @@ func (m *noReturn) fault(e *history.Event, v *view) {
 	m.faults = append(m.faults, what)
 	for n := range m.pending {
 		p := &m.pending[n]
-		p.excused = p.excused || p.concerns(what, v.clients.name(p.client))
+		p.excused = p.excused || p.concerns(what, v.Clients.Name(p.client))
 	}
 }
 
@@ -86,27 +87,27 @@ func (f injury) concerns(client string) bool {
 	return f.kind.OnServer() || history.ProcessOf(f.target) == history.ProcessOf(client)
 }
 
-func (m *noReturn) returned(f *fact, v *view) []Anomaly {
-	p := takeWaiting(&m.pending, func(p patience) bool { return p.op == f.op.id && p.client == f.client })
-	gaveUp := f.op.outcome == history.Unknown && f.op.gaveUp
+func (m *noReturn) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	p := takeWaiting(&m.pending, func(p patience) bool { return p.op == f.Op.ID && p.client == f.Client })
+	gaveUp := f.Op.Outcome == history.Unknown && f.Op.GaveUp
 	if p.op == 0 || p.excused || !gaveUp {
 		return nil
 	}
-	waited, why := f.e.At-f.op.calledAt, "though nothing held it up and every lease had ended"
-	what := fmt.Sprintf("release, called at %s,", told(f.op.calledAt))
+	waited, why := f.Event.At-f.Op.CalledAt, "though nothing held it up and every lease had ended"
+	what := fmt.Sprintf("release, called at %s,", told(f.Op.CalledAt))
 	switch {
 	case p.acquire && p.late < 3: // one try may be due when patience ends, and one under way
 		return nil
 	case p.acquire:
-		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", told(f.op.calledAt), told(f.op.bound))
+		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", told(f.Op.CalledAt), told(f.Op.Bound))
 		why = "though nothing held it up, and it went on asking"
-	case waited < f.op.bound || f.e.At < v.keys[f.lock].freedBy(f.op.calledAt):
+	case waited < f.Op.Bound || f.Event.At < v.Locks[f.Lock].FreedBy(f.Op.CalledAt):
 		return nil
 	}
-	client := v.clients.name(f.client)
+	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
-		Name: NoReturn, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At,
-		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, told(f.e.At), why),
-		Events: inOrder(f.op.called, f.i),
+		Name: NoReturn, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
+		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, told(f.Event.At), why),
+		Events: inOrder(f.Op.Called, f.Index),
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // overcount is unreleasable for a lock that counts: its holder has released it as often as it was told that it got it, and the
@@ -25,49 +26,49 @@ type holdings struct {
 	unsure   bool
 }
 
-func (m *overcount) step(f *fact, v *view) []Anomaly {
-	if f.lock == 0 || !v.keys[f.lock].reentrant {
+func (m *overcount) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock == 0 || !v.Locks[f.Lock].Reentrant {
 		return nil
 	}
-	for len(m.tallies) <= f.lock {
+	for len(m.tallies) <= f.Lock {
 		m.tallies = append(m.tallies, holdings{})
 	}
-	t := &m.tallies[f.lock]
+	t := &m.tallies[f.Lock]
 	switch {
-	case f.e.Kind == history.KindCommand:
+	case f.Event.Kind == history.KindCommand:
 		t.note(f)
-	case t.made == 0 || f.client != t.client:
-	case f.e.Kind == history.KindLost:
+	case t.made == 0 || f.Client != t.client:
+	case f.Event.Kind == history.KindLost:
 		t.unsure = true
-	case f.e.Kind == history.KindCall && f.op.kind == history.OpRelease:
+	case f.Event.Kind == history.KindCall && f.Op.Kind == history.OpRelease:
 		t.released++
-		t.unsure = t.unsure || !f.hold.active(f.e.At)
-	case f.e.Kind == history.KindReturn:
+		t.unsure = t.unsure || !f.Hold.Active(f.Event.At)
+	case f.Event.Kind == history.KindReturn:
 		return t.returned(f, v)
 	}
 	return nil
 }
 
 // note takes in a command that named the lock.
-func (t *holdings) note(f *fact) {
-	if f.change == nil || f.work {
+func (t *holdings) note(f *timeline.Fact) {
+	if f.Change == nil || f.Work {
 		return
 	}
-	if f.foreign {
+	if f.Foreign {
 		*t = holdings{} // it counts from another time
 	}
-	own := t.made != 0 && t.client == f.client
-	switch f.effect {
+	own := t.made != 0 && t.client == f.Client
+	switch f.Effect {
 	case history.EffectCreated:
 		*t = holdings{}
-		if f.mine.op != 0 {
-			t.client, t.made = f.client, f.i
+		if f.Mine.Op != 0 {
+			t.client, t.made = f.Client, f.Index
 		}
 	case history.EffectReplaced:
 		if !own {
 			*t = holdings{}
-		} else if f.op.kind == history.OpRelease {
-			t.changed = f.i
+		} else if f.Op.Kind == history.OpRelease {
+			t.changed = f.Index
 		}
 	case history.EffectRemoved, history.EffectUnclear:
 		*t = holdings{}
@@ -75,31 +76,31 @@ func (t *holdings) note(f *fact) {
 }
 
 // returned takes in the outcome of an operation of the client.
-func (t *holdings) returned(f *fact, v *view) []Anomaly {
-	switch f.op.kind {
+func (t *holdings) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	switch f.Op.Kind {
 	case history.OpAcquire:
-		if f.op.outcome == history.OK {
+		if f.Op.Outcome == history.OK {
 			t.acquired++
 		}
-		t.unsure = t.unsure || f.op.outcome == history.Unknown && !f.op.gaveUp
+		t.unsure = t.unsure || f.Op.Outcome == history.Unknown && !f.Op.GaveUp
 		return nil
 	case history.OpRelease:
-		t.unsure = t.unsure || f.op.outcome != history.OK
+		t.unsure = t.unsure || f.Op.Outcome != history.OK
 	default:
 		return nil
 	}
-	l := &v.keys[f.lock].ledger
-	over := t.released == t.acquired && t.changed > f.op.called && v.ops.acquiring(f.client, f.lock).id == 0
-	inPlace := l.there && !l.off && !l.stale && l.owner.client == f.client && l.owner.leased(f.e.At)
+	l := &v.Locks[f.Lock].Ledger
+	over := t.released == t.acquired && t.changed > f.Op.Called && v.Ops.Acquiring(f.Client, f.Lock).ID == 0
+	inPlace := l.There && !l.Off && !l.Stale && l.Owner.Client == f.Client && l.Owner.Leased(f.Event.At)
 	if t.unsure || !over || !inPlace {
 		return nil
 	}
-	client := v.clients.name(f.client)
+	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
-		Name: Unreleasable, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At,
+		Name: Unreleasable, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
 		Why: fmt.Sprintf("%s was told %s that it has the lock, and its release number %d was answered ok at %s, but the lock is still in place.",
-			client, times(t.acquired), t.released, told(f.e.At)),
-		Events: inOrder(t.made, f.op.called, t.changed, f.i),
+			client, times(t.acquired), t.released, told(f.Event.At)),
+		Events: inOrder(t.made, f.Op.Called, t.changed, f.Index),
 	}}
 }
 

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // tenure is what was certain when an operation of a lock's holder was called: that the lock was its own.
 type tenure struct {
 	op     int64
 	client int
-	owner  claim
-	hold   hold
+	owner  timeline.Claim
+	hold   timeline.Hold
 	// What the operation's commands did to the lock since.
 	removed   int  // index of the command that removed the client's own lock; 0: none did
 	changed   bool // one changed its value: a lock that counts
@@ -21,57 +22,57 @@ type tenure struct {
 }
 
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
-func rightful(o claim, client int, l *ledger, at time.Duration) bool {
-	return o.client != 0 && o.client == client && o.standing == granted && !o.dead &&
-		l.there && !l.off && !l.stale && !l.foreign && o.leased(at)
+func rightful(o timeline.Claim, client int, l *timeline.Ledger, at time.Duration) bool {
+	return o.Client != 0 && o.Client == client && o.Standing == timeline.Granted && !o.Dead &&
+		l.There && !l.Off && !l.Stale && !l.Foreign && o.Leased(at)
 }
 
 // note takes in a command of the operation.
-func (t *tenure) note(f *fact) {
-	t.lookedAt = f.i
-	if f.owner.client != f.client || f.foreign {
+func (t *tenure) note(f *timeline.Fact) {
+	t.lookedAt = f.Index
+	if f.Owner.Client != f.Client || f.Foreign {
 		return
 	}
-	switch f.effect {
+	switch f.Effect {
 	case history.EffectRemoved:
-		t.removed, t.removedAt = f.i, f.e.At
+		t.removed, t.removedAt = f.Index, f.Event.At
 	case history.EffectReplaced:
 		t.changed = true
 	}
 }
 
 // stillOwner says whether the lock is, after the operation, as much its client's as before.
-func (t tenure) stillOwner(f *fact, v *view) bool {
-	l := &v.keys[f.lock].ledger
-	o := l.owner
-	return t.owner.client != 0 && o.op == t.owner.op && o.command == t.owner.command && len(l.challengers) == 0 &&
-		rightful(o, f.client, l, f.e.At)
+func (t tenure) stillOwner(f *timeline.Fact, v *timeline.Cursor) bool {
+	l := &v.Locks[f.Lock].Ledger
+	o := l.Owner
+	return t.owner.Client != 0 && o.Op == t.owner.Op && o.Command == t.owner.Command && len(l.Challengers) == 0 &&
+		rightful(o, f.Client, l, f.Event.At)
 }
 
 // tenures follows the operations of one kind, or of several, of holders.
 type tenures []tenure
 
 // follow keeps a tenure from an operation's call to its return; done is true with the return.
-func (ts *tenures) follow(f *fact, v *view) (t tenure, done bool) {
-	switch f.e.Kind {
+func (ts *tenures) follow(f *timeline.Fact, v *timeline.Cursor) (t tenure, done bool) {
+	switch f.Event.Kind {
 	case history.KindCall:
-		l := &v.keys[f.lock].ledger
-		t := tenure{op: f.op.id, client: f.client, hold: f.hold}
-		if f.hold.active(f.e.At) && rightful(f.owner, f.client, l, f.e.At) {
-			t.owner = f.owner
+		l := &v.Locks[f.Lock].Ledger
+		t := tenure{op: f.Op.ID, client: f.Client, hold: f.Hold}
+		if f.Hold.Active(f.Event.At) && rightful(f.Owner, f.Client, l, f.Event.At) {
+			t.owner = f.Owner
 		}
 		*ts = append(*ts, t)
 	case history.KindCommand:
-		if f.change == nil || f.work {
+		if f.Change == nil || f.Work {
 			break
 		}
 		for n := range *ts {
-			if t := &(*ts)[n]; t.op == f.op.id && t.client == f.client {
+			if t := &(*ts)[n]; t.op == f.Op.ID && t.client == f.Client {
 				t.note(f)
 			}
 		}
 	case history.KindReturn:
-		t := takeWaiting((*[]tenure)(ts), func(t tenure) bool { return t.op == f.op.id && t.client == f.client })
+		t := takeWaiting((*[]tenure)(ts), func(t tenure) bool { return t.op == f.Op.ID && t.client == f.Client })
 		return t, t.op != 0
 	}
 	return tenure{}, false
@@ -89,39 +90,39 @@ type silentRelease struct {
 	tenure
 	lock     int
 	value    string // what the lock held when it was last seen
-	returned op
+	returned timeline.Operation
 }
 
-func (m *unreleasable) step(f *fact, v *view) []Anomaly {
-	if f.lock == 0 {
+func (m *unreleasable) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock == 0 {
 		return nil
 	}
-	if len(m.silent) > 0 && f.e.Kind == history.KindCommand && !f.work {
+	if len(m.silent) > 0 && f.Event.Kind == history.KindCommand && !f.Work {
 		return m.next(f, v)
 	}
-	if f.op.kind != history.OpRelease {
+	if f.Op.Kind != history.OpRelease {
 		return nil
 	}
 	t, done := m.releases.follow(f, v)
-	definite := f.op.outcome == history.OK || f.op.outcome == history.No
+	definite := f.Op.Outcome == history.OK || f.Op.Outcome == history.No
 	switch {
-	case !done || !definite || f.op.inner || t.changed || !t.stillOwner(f, v):
+	case !done || !definite || f.Op.Inner || t.changed || !t.stillOwner(f, v):
 		return nil
 	case t.lookedAt != 0:
-		return []Anomaly{t.leftInPlace(f.op, f.lock, t.lookedAt, v)}
-	case !t.hold.again: // it may count by itself
-		m.silent = append(m.silent, silentRelease{t, f.lock, v.keys[f.lock].ledger.value, f.op})
+		return []Anomaly{t.leftInPlace(f.Op, f.Lock, t.lookedAt, v)}
+	case !t.hold.Again: // it may count by itself
+		m.silent = append(m.silent, silentRelease{t, f.Lock, v.Locks[f.Lock].Ledger.Value, f.Op})
 	}
 	return nil
 }
 
 // next takes in the first command on the lock of a silent release, and follows it like any other.
-func (m *unreleasable) next(f *fact, v *view) (found []Anomaly) {
-	for s, ok := m.takeSilent(f.lock); ok; s, ok = m.takeSilent(f.lock) {
-		late := f.op.id == s.op && f.client == s.client
-		untouched := f.change != nil && f.change.Before.Exists() && f.change.Before.Value == s.value
-		if untouched && !late && f.owner.client == s.client && f.owner.command == s.owner.command && f.owner.leased(f.e.At) {
-			found = append(found, s.leftInPlace(s.returned, f.lock, f.i, v))
+func (m *unreleasable) next(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
+	for s, ok := m.takeSilent(f.Lock); ok; s, ok = m.takeSilent(f.Lock) {
+		late := f.Op.ID == s.op && f.Client == s.client
+		untouched := f.Change != nil && f.Change.Before.Exists() && f.Change.Before.Value == s.value
+		if untouched && !late && f.Owner.Client == s.client && f.Owner.Command == s.owner.Command && f.Owner.Leased(f.Event.At) {
+			found = append(found, s.leftInPlace(s.returned, f.Lock, f.Index, v))
 		}
 	}
 	m.releases.follow(f, v)
@@ -134,13 +135,13 @@ func (m *unreleasable) takeSilent(lock int) (s silentRelease, ok bool) {
 }
 
 // leftInPlace is the anomaly of a release after which a command found the lock still there.
-func (t tenure) leftInPlace(release op, lock, seen int, v *view) Anomaly {
-	client := v.clients.name(t.client)
+func (t tenure) leftInPlace(release timeline.Operation, lock, seen int, v *timeline.Cursor) Anomaly {
+	client := v.Clients.Name(t.client)
 	return Anomaly{
-		Name: Unreleasable, Lock: v.locks.name(lock), Clients: []string{client}, At: release.returnedAt,
+		Name: Unreleasable, Lock: v.LockNames.Name(lock), Clients: []string{client}, At: release.ReturnedAt,
 		Why: fmt.Sprintf("%s released the lock that it had held since %s and was answered %s at %s, but the lock is still in place.",
-			client, told(t.owner.since()), release.outcome, told(release.returnedAt)),
-		Events: inOrder(t.owner.command, release.called, seen, release.returned),
+			client, told(t.owner.Since()), release.Outcome, told(release.ReturnedAt)),
+		Events: inOrder(t.owner.Command, release.Called, seen, release.Returned),
 	}
 }
 
@@ -150,58 +151,58 @@ type falseAlarm struct {
 	asked tenures
 }
 
-func (m *falseAlarm) step(f *fact, v *view) []Anomaly {
-	if f.lock == 0 || f.client == 0 {
+func (m *falseAlarm) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock == 0 || f.Client == 0 {
 		return nil
 	}
-	if f.e.Kind == history.KindLost {
+	if f.Event.Kind == history.KindLost {
 		return notice(f, v)
 	}
-	if f.op.kind != history.OpCheck && f.op.kind != history.OpRelease {
+	if f.Op.Kind != history.OpCheck && f.Op.Kind != history.OpRelease {
 		return nil
 	}
 	t, done := m.asked.follow(f, v)
-	if !done || f.op.outcome != history.No {
+	if !done || f.Op.Outcome != history.No {
 		return nil
 	}
-	client := v.clients.name(f.client)
+	client := v.Clients.Name(f.Client)
 	why := ""
 	switch {
-	case f.op.kind == history.OpRelease && t.removed != 0:
+	case f.Op.Kind == history.OpRelease && t.removed != 0:
 		why = fmt.Sprintf("%s's release was answered no at %s, though its own command at %s had removed its lock.",
-			client, told(f.e.At), told(t.removedAt))
+			client, told(f.Event.At), told(t.removedAt))
 	case t.stillOwner(f, v) && !t.changed:
 		why = fmt.Sprintf("%s's %s was answered no at %s, though the lock had been its own since %s, with %s of the lease left.",
-			client, f.op.kind, told(f.e.At), told(t.owner.since()), leaseLeft(t.owner, f.e.At))
+			client, f.Op.Kind, told(f.Event.At), told(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
 	default:
 		return nil
 	}
 	return []Anomaly{{
-		Name: FalseAlarm, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At, Why: why,
-		Events: inOrder(f.op.called, max(t.removed, t.lookedAt, f.op.called), f.i),
+		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At, Why: why,
+		Events: inOrder(f.Op.Called, max(t.removed, t.lookedAt, f.Op.Called), f.Index),
 	}}
 }
 
 // notice judges a notice of loss. The lease counts only as far as the client had certainly been told of it: a renewal whose
 // answer was lost on the way is none to the client.
-func notice(f *fact, v *view) []Anomaly {
-	o := f.owner
-	o.ends = min(o.ends, o.sure)
-	if !f.hold.active(f.e.At) || !rightful(o, f.client, &v.keys[f.lock].ledger, f.e.At) {
+func notice(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	o := f.Owner
+	o.Ends = min(o.Ends, o.Sure)
+	if !f.Hold.Active(f.Event.At) || !rightful(o, f.Client, &v.Locks[f.Lock].Ledger, f.Event.At) {
 		return nil
 	}
-	client := v.clients.name(f.client)
+	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
-		Name: FalseAlarm, Lock: v.locks.name(f.lock), Clients: []string{client}, At: f.e.At,
+		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
 		Why: fmt.Sprintf("%s was told at %s that its lock was lost, though the lock had been its own since %s, with %s of the lease left.",
-			client, told(f.e.At), told(o.since()), leaseLeft(o, f.e.At)),
-		Events: inOrder(o.command, f.i),
+			client, told(f.Event.At), told(o.Since()), leaseLeft(o, f.Event.At)),
+		Events: inOrder(o.Command, f.Index),
 	}}
 }
 
-func leaseLeft(c claim, at time.Duration) string {
-	if c.ends == never {
+func leaseLeft(c timeline.Claim, at time.Duration) string {
+	if c.Ends == timeline.Never {
 		return "all"
 	}
-	return left(c.ends - at)
+	return left(c.Ends - at)
 }

@@ -7,23 +7,24 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, one succeeded though
 // nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
 // operation under way of the client that it was aimed at.
 func Premises(events []history.Event) string {
-	p := premises{v: newView(), called: make(map[string]bool)}
+	p := premises{v: timeline.NewCursor(), called: make(map[string]bool)}
 	for i := range events {
 		p.before(&events[i])
-		p.v.step(i, &events[i], p.fact)
+		p.v.Step(i, &events[i], p.fact)
 		p.after(&events[i])
 	}
 	return p.verdict()
 }
 
 type premises struct {
-	v        *view
+	v        *timeline.Cursor
 	tried    bool            // an acquire was called
 	acquired bool            // one returned ok, or took the lock on the server without its client being told
 	local    bool            // the lock reaches no server
@@ -53,35 +54,35 @@ type trial struct {
 }
 
 // fact takes in what operations and commands came to.
-func (p *premises) fact(f *fact) {
+func (p *premises) fact(f *timeline.Fact) {
 	switch {
-	case f.e.Kind == history.KindOpen:
-		p.local = p.local || f.e.Detail != nil && f.e.Detail.Local
-	case f.e.Kind == history.KindCommand:
+	case f.Event.Kind == history.KindOpen:
+		p.local = p.local || f.Event.Detail != nil && f.Event.Detail.Local
+	case f.Event.Kind == history.KindCommand:
 		p.command(f)
-	case f.op.kind != history.OpAcquire:
-	case f.e.Kind == history.KindCall:
+	case f.Op.Kind != history.OpAcquire:
+	case f.Event.Kind == history.KindCall:
 		p.tried = true
-		p.trying = append(p.trying, trial{op: f.op.id, client: f.client, lock: f.lock})
-	case f.e.Kind == history.KindReturn:
-		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.op.id && t.client == f.client })
-		p.acquired = p.acquired || f.op.outcome == history.OK
-		if f.began && !t.seen && !p.local && p.unseen == "" {
-			p.unseen = f.e.Client
+		p.trying = append(p.trying, trial{op: f.Op.ID, client: f.Client, lock: f.Lock})
+	case f.Event.Kind == history.KindReturn:
+		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
+		p.acquired = p.acquired || f.Op.Outcome == history.OK
+		if f.Began && !t.seen && !p.local && p.unseen == "" {
+			p.unseen = f.Event.Client
 		}
 	}
 }
 
 // command takes in a command: an acquire that took the lock, and whose acquires have reached it.
-func (p *premises) command(f *fact) {
-	if f.work {
+func (p *premises) command(f *timeline.Fact) {
+	if f.Work {
 		return
 	}
-	taken := f.effect == history.EffectCreated || f.effect == history.EffectReplaced
-	p.acquired = p.acquired || taken && f.op.kind == history.OpAcquire
+	taken := f.Effect == history.EffectCreated || f.Effect == history.EffectReplaced
+	p.acquired = p.acquired || taken && f.Op.Kind == history.OpAcquire
 	for n := range p.trying {
 		t := &p.trying[n]
-		t.seen = t.seen || t.client == f.client && t.lock == f.lock
+		t.seen = t.seen || t.client == f.Client && t.lock == f.Lock
 	}
 }
 
@@ -128,17 +129,17 @@ func (p *premises) hits(target string, client int) bool {
 	if client == 0 {
 		return false
 	}
-	name := p.v.clients.name(client)
+	name := p.v.Clients.Name(client)
 	return name == target || history.ProcessOf(name) == target
 }
 
 // busy says whether a client is in a hold or has an operation under way; the empty name stands for anybody.
 func (p *premises) busy(name string, at time.Duration) bool {
 	is := func(c int) bool { return name == "" || p.hits(name, c) }
-	return slices.ContainsFunc(p.v.ops.pending, func(o op) bool { return is(o.client) }) ||
-		slices.ContainsFunc(p.v.keys, func(k lockView) bool {
-			for c, h := range k.holds {
-				if is(c) && h.active(at) {
+	return slices.ContainsFunc(p.v.Ops.Pending, func(o timeline.Operation) bool { return is(o.Client) }) ||
+		slices.ContainsFunc(p.v.Locks, func(k timeline.Lock) bool {
+			for c, h := range k.Holds {
+				if is(c) && h.Active(at) {
 					return true
 				}
 			}
@@ -148,8 +149,8 @@ func (p *premises) busy(name string, at time.Duration) bool {
 
 // leftBehind says whether the service still keeps a lock for a client.
 func (p *premises) leftBehind(name string, at time.Duration) bool {
-	return slices.ContainsFunc(p.v.keys, func(k lockView) bool {
-		return k.ledger.there && p.hits(name, k.ledger.owner.client) && k.ledger.owner.leased(at)
+	return slices.ContainsFunc(p.v.Locks, func(k timeline.Lock) bool {
+		return k.Ledger.There && p.hits(name, k.Ledger.Owner.Client) && k.Ledger.Owner.Leased(at)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // sequence is how the data of a workload is read as a number that grows by one with each update: the counter itself, the number of
@@ -63,7 +64,7 @@ func (s sequence) note(w *wire, c *history.Command) {
 
 // noteStock reads GET and SET of the stock. Of the two places of a stock, the database is the one that counts.
 func (s sequence) noteStock(w *wire, c *history.Command) {
-	if !answered(c) {
+	if !timeline.Answered(c) {
 		return
 	}
 	switch name := strings.ToUpper(c.Args[0]); {
@@ -74,7 +75,7 @@ func (s sequence) noteStock(w *wire, c *history.Command) {
 		w.got, w.hasGot = w.seen, w.hasSeen
 		w.put, w.hasPut = counted(c.Args[2])
 		w.put, w.wrote = s.turned(w.put), true
-	case name != "SET" && name != "INCR" && acceptedWrite(c):
+	case name != "SET" && name != "INCR" && timeline.AcceptedWrite(c):
 		w.hasGot, w.hasPut, w.wrote = false, false, true
 	}
 }
@@ -89,7 +90,7 @@ func (s sequence) counts(key string) bool {
 
 // noteEntry reads LINDEX and RPUSH of entries.
 func noteEntry(w *wire, c *history.Command) {
-	if !answered(c) {
+	if !timeline.Answered(c) {
 		return
 	}
 	switch name := strings.ToUpper(c.Args[0]); {
@@ -102,7 +103,7 @@ func noteEntry(w *wire, c *history.Command) {
 		if w.hasSeen {
 			w.got = w.seen
 		}
-	case acceptedWrite(c):
+	case timeline.AcceptedWrite(c):
 		w.hasGot, w.hasPut, w.wrote = false, false, true
 	}
 }

@@ -171,7 +171,7 @@ func (s *story) command(e *history.Event, w *words, work bool, effect string) er
 	}
 	key := s.lock(e.Client, e.ID)
 	if work {
-		c.Server, key, c.Reply = resource, storyCounter, "OK"
+		c.Server, key, c.Reply = history.Resource, storyCounter, "OK"
 	}
 	c.Args, *w = *w, nil
 	for n := range c.Args {

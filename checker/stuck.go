@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // stuckLock: nobody alive holds the lock, yet nobody can get it within the bound. An acquire with a bound was refused; from its
@@ -21,30 +22,30 @@ type stuckWait struct {
 	client    int
 	lock      int
 	contended bool // the lock was, or may have been, somebody's meanwhile
-	owner     claim
+	owner     timeline.Claim
 	seen      int // index of the latest command that found the lock there though its lease had ended; 0: none
 	seenAt    time.Duration
 	free      bool // it found no lock there, and was refused all the same
 }
 
-func (m *stuckLock) step(f *fact, v *view) []Anomaly {
-	if f.e.Kind == history.KindCall && f.op.kind == history.OpAcquire && f.op.bound > 0 && f.lock != 0 {
-		m.waiting = append(m.waiting, stuckWait{op: f.op.id, client: f.client, lock: f.lock, contended: contended(f, v)})
+func (m *stuckLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Event.Kind == history.KindCall && f.Op.Kind == history.OpAcquire && f.Op.Bound > 0 && f.Lock != 0 {
+		m.waiting = append(m.waiting, stuckWait{op: f.Op.ID, client: f.Client, lock: f.Lock, contended: contended(f, v)})
 		return nil
 	}
-	if len(m.waiting) == 0 || f.lock == 0 {
+	if len(m.waiting) == 0 || f.Lock == 0 {
 		return nil
 	}
-	if f.began || changesHands(f) {
+	if f.Began || changesHands(f) {
 		for n := range m.waiting {
 			w := &m.waiting[n]
-			w.contended = w.contended || w.lock == f.lock
+			w.contended = w.contended || w.lock == f.Lock
 		}
 	}
-	if f.op.kind != history.OpAcquire {
+	if f.Op.Kind != history.OpAcquire {
 		return nil
 	}
-	switch f.e.Kind {
+	switch f.Event.Kind {
 	case history.KindCommand:
 		m.command(f, v)
 	case history.KindReturn:
@@ -54,87 +55,76 @@ func (m *stuckLock) step(f *fact, v *view) []Anomaly {
 }
 
 // contended says whether somebody has the lock, or may have it, when an acquire is called.
-func contended(f *fact, v *view) bool {
-	k := &v.keys[f.lock]
-	for _, h := range k.holds {
-		if h.active(f.e.At) {
+func contended(f *timeline.Fact, v *timeline.Cursor) bool {
+	k := &v.Locks[f.Lock]
+	for _, h := range k.Holds {
+		if h.Active(f.Event.At) {
 			return true
 		}
 	}
 	// A lease would bring the truth to light; without one, a client that does not know may have the lock for ever.
-	o := k.ledger.owner
-	return k.leaseless && o.client != 0 && !o.dead && (o.standing == pending || o.standing == dubious || o.releasing)
+	o := k.Ledger.Owner
+	return k.Leaseless && o.Client != 0 && !o.Dead && (o.Standing == timeline.Pending || o.Standing == timeline.Dubious || o.Releasing)
 }
 
 // changesHands says whether a command made the lock somebody's, or nobody's; or its owner renewed it by order of its user, who
 // then wants it, whatever an earlier answer was.
-func changesHands(f *fact) bool {
-	switch f.effect {
+func changesHands(f *timeline.Fact) bool {
+	switch f.Effect {
 	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
-		return !f.work
+		return !f.Work
 	case history.EffectProlonged:
-		return f.op.kind == history.OpRenew && f.owner.client == f.client
+		return f.Op.Kind == history.OpRenew && f.Owner.Client == f.Client
 	}
 	return false
 }
 
 // command looks for the proof: the lock is still there when it should have been freed.
-func (m *stuckLock) command(f *fact, v *view) {
-	if f.change == nil || f.work || f.change.Before.Exists() != f.change.After.Exists() {
+func (m *stuckLock) command(f *timeline.Fact, v *timeline.Cursor) {
+	if f.Change == nil || f.Work || f.Change.Before.Exists() != f.Change.After.Exists() {
 		return
 	}
-	if !f.change.Before.Exists() && !(v.keys[f.lock].fair && asks(f.e.Detail.Command) && v.ops.alone(f.client, f.lock)) {
+	if !f.Change.Before.Exists() && !(v.Locks[f.Lock].Fair && asks(f.Event.Detail.Command) && v.Ops.Alone(f.Client, f.Lock)) {
 		return
 	}
-	seen := f.e.At
-	if f.found > 0 {
-		seen = f.found
+	seen := f.Event.At
+	if f.BlockedSince > 0 {
+		seen = f.BlockedSince
 	}
 	for n := range m.waiting {
 		w := &m.waiting[n]
-		if w.op != f.op.id || w.client != f.client {
+		if w.op != f.Op.ID || w.client != f.Client {
 			continue
 		}
-		o := f.owner
-		maybe := o.client != 0 && !o.dead && (o.standing == pending || o.standing == dubious) && o.leased(f.e.At)
-		if seen > v.keys[f.lock].freedBy(f.op.calledAt) && !maybe {
-			w.owner, w.seen, w.seenAt, w.free = o, f.i, f.e.At, !f.change.Before.Exists()
+		o := f.Owner
+		maybe := o.Client != 0 && !o.Dead && (o.Standing == timeline.Pending || o.Standing == timeline.Dubious) && o.Leased(f.Event.At)
+		if seen > v.Locks[f.Lock].FreedBy(f.Op.CalledAt) && !maybe {
+			w.owner, w.seen, w.seenAt, w.free = o, f.Index, f.Event.At, !f.Change.Before.Exists()
 		}
 	}
 }
 
-// freedBy is when a lease that began before at has certainly ended; never if nobody said how long leases are.
-func (k *lockView) freedBy(at time.Duration) time.Duration {
-	switch {
-	case k.leaseless:
-		return at
-	case k.lease == 0:
-		return never
-	}
-	return at + k.lease + leaseMargin(k.lease)
-}
-
-func (m *stuckLock) returned(f *fact, v *view) []Anomaly {
-	w := takeWaiting(&m.waiting, func(w stuckWait) bool { return w.op == f.op.id && w.client == f.client })
-	waited := f.e.At - f.op.calledAt
-	if w.op == 0 || w.contended || w.seen == 0 || f.op.outcome != history.No || waited < f.op.bound*3/4 {
+func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	w := takeWaiting(&m.waiting, func(w stuckWait) bool { return w.op == f.Op.ID && w.client == f.Client })
+	waited := f.Event.At - f.Op.CalledAt
+	if w.op == 0 || w.contended || w.seen == 0 || f.Op.Outcome != history.No || waited < f.Op.Bound*3/4 {
 		return nil
 	}
-	client := v.clients.name(f.client)
+	client := v.Clients.Name(f.Client)
 	clients, whose := []string{client}, ""
-	if w.owner.client != 0 {
-		owner := v.clients.name(w.owner.client)
+	if w.owner.Client != 0 {
+		owner := v.Clients.Name(w.owner.Client)
 		clients = append(clients, owner)
-		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, told(w.owner.at))
+		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, told(w.owner.At))
 	}
 	still := fmt.Sprintf("the lock was still there at %s%s", told(w.seenAt), whose)
 	if w.free {
 		still = fmt.Sprintf("the lock was free at %s", told(w.seenAt))
 	}
 	return []Anomaly{{
-		Name: StuckLock, Lock: v.locks.name(f.lock), Clients: clients, At: f.e.At,
+		Name: StuckLock, Lock: v.LockNames.Name(f.Lock), Clients: clients, At: f.Event.At,
 		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and %s, though no client was in a hold.",
-			client, told(f.op.calledAt), told(f.e.At), still),
-		Events: inOrder(f.op.called, w.seen, f.i),
+			client, told(f.Op.CalledAt), told(f.Event.At), still),
+		Events: inOrder(f.Op.Called, w.seen, f.Index),
 	}}
 }

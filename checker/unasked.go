@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // unasked says why a history in which nothing bad was seen does not show that the lock is safe: commands reached the lock around
@@ -37,10 +38,10 @@ func unasked(events []history.Event) string {
 // ended with an error may have.
 func mattersUnasked(c *history.Command) bool {
 	switch {
-	case c.Server == resource || len(c.Changes) > 0 || len(c.Args) == 0:
+	case c.Server == history.Resource || len(c.Changes) > 0 || len(c.Args) == 0:
 		return false
-	case readsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
+	case timeline.ReadsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
 		return false
 	}
-	return !strings.HasPrefix(c.Reply, "-") || runsScript(c.Args[0])
+	return !strings.HasPrefix(c.Reply, "-") || timeline.RunsScript(c.Args[0])
 }

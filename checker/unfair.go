@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // unfair: a lock that promises order granted out of order. One client had asked, and was waiting, before another was even told to
@@ -23,25 +24,25 @@ type unfair struct {
 
 // waiter is an acquire that waits.
 type waiter struct {
-	op
+	timeline.Operation
 	asked  int  // index of the command by which it has certainly asked; 0: none came back yet
 	served bool // it has got the lock, or may have stopped waiting for it
 }
 
 // overtaking is a grant while another had waited longer.
 type overtaking struct {
-	first, second op
+	first, second timeline.Operation
 	asked, got    int // indexes of the commands by which the first had asked, and the second got the lock
 	at            time.Duration
 	waited, told  bool // the acquires have returned, the first as one that waited, the second with ok
 }
 
-func (m *unfair) step(f *fact, v *view) []Anomaly {
-	if f.lock != 0 && v.keys[f.lock].fair && f.op.kind == history.OpAcquire {
-		switch f.e.Kind {
+func (m *unfair) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock != 0 && v.Locks[f.Lock].Fair && f.Op.Kind == history.OpAcquire {
+		switch f.Event.Kind {
 		case history.KindCall:
-			if f.op.bound > 0 {
-				m.queue = append(m.queue, waiter{op: f.op})
+			if f.Op.Bound > 0 {
+				m.queue = append(m.queue, waiter{Operation: f.Op})
 			}
 		case history.KindCommand:
 			m.command(f)
@@ -56,22 +57,22 @@ func (m *unfair) step(f *fact, v *view) []Anomaly {
 }
 
 // command takes in a command of an acquire: by it the client has asked, or got the lock.
-func (m *unfair) command(f *fact) {
-	c := f.e.Detail.Command
-	if f.change == nil || f.work || c.Late {
+func (m *unfair) command(f *timeline.Fact) {
+	c := f.Event.Detail.Command
+	if f.Change == nil || f.Work || c.Late {
 		return
 	}
-	mine := slices.IndexFunc(m.queue, func(w waiter) bool { return w.is(f.op) })
-	if f.effect != history.EffectCreated {
+	mine := slices.IndexFunc(m.queue, func(w waiter) bool { return w.Is(f.Op) })
+	if f.Effect != history.EffectCreated {
 		if mine >= 0 && m.queue[mine].asked == 0 && asks(c) {
-			m.queue[mine].asked = f.i
+			m.queue[mine].asked = f.Index
 		}
 		return
 	}
 	for _, w := range m.queue {
-		patient := f.e.At < w.calledAt+w.bound*3/4
-		if w.lock == f.lock && w.client != f.client && !w.served && w.asked != 0 && w.asked < f.op.called && patient {
-			m.found = append(m.found, overtaking{first: w.op, second: f.op, asked: w.asked, got: f.i, at: f.e.At})
+		patient := f.Event.At < w.CalledAt+w.Bound*3/4
+		if w.Lock == f.Lock && w.Client != f.Client && !w.served && w.asked != 0 && w.asked < f.Op.Called && patient {
+			m.found = append(m.found, overtaking{first: w.Operation, second: f.Op, asked: w.asked, got: f.Index, at: f.Event.At})
 		}
 	}
 	if mine >= 0 {
@@ -82,48 +83,45 @@ func (m *unfair) command(f *fact) {
 // asks says whether a command has put its client into the queue, if there is one. Of a script that was carried out this is certain,
 // because it is one step; of other commands, of which there may be several, nobody knows which does.
 func asks(c *history.Command) bool {
-	return len(c.Args) > 0 && runsScript(c.Args[0]) && !c.ReplyDropped && !strings.HasPrefix(c.Reply, "-")
+	return len(c.Args) > 0 && timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !strings.HasPrefix(c.Reply, "-")
 }
 
-// is says whether two ops are one and the same.
-func (o op) is(p op) bool { return o.id == p.id && o.client == p.client }
-
 // disturbed takes in that a fault, or its end, may have kept clients from waiting. A clock that is wrong does not.
-func (m *unfair) disturbed(f *fact, v *view) {
+func (m *unfair) disturbed(f *timeline.Fact, v *timeline.Cursor) {
 	switch {
-	case f.e.Kind == history.KindExit:
-		m.drop(func(o op) bool { return o.client == f.client })
-	case f.e.Kind == history.KindFault && f.e.Detail != nil && f.e.Detail.Fault != nil:
-		fault := f.e.Detail.Fault
-		target := v.clients.find(fault.Target)
+	case f.Event.Kind == history.KindExit:
+		m.drop(func(o timeline.Operation) bool { return o.Client == f.Client })
+	case f.Event.Kind == history.KindFault && f.Event.Detail != nil && f.Event.Detail.Fault != nil:
+		fault := f.Event.Detail.Fault
+		target := v.Clients.Find(fault.Target)
 		for n := range m.queue {
 			w := &m.queue[n]
-			w.served = w.served || onServer(fault) || w.client == target && faults.Kind(fault.Name) != faults.Skew
+			w.served = w.served || faults.Kind(fault.Name).OnServer() || w.Client == target && faults.Kind(fault.Name) != faults.Skew
 		}
 	}
 }
 
 // drop forgets acquires that will not return, and what would have been known by their returns.
-func (m *unfair) drop(gone func(op) bool) {
-	m.queue = slices.DeleteFunc(m.queue, func(w waiter) bool { return gone(w.op) })
+func (m *unfair) drop(gone func(timeline.Operation) bool) {
+	m.queue = slices.DeleteFunc(m.queue, func(w waiter) bool { return gone(w.Operation) })
 	m.found = slices.DeleteFunc(m.found, func(o overtaking) bool {
 		return gone(o.first) && !o.waited || gone(o.second) && !o.told
 	})
 }
 
-func (m *unfair) returned(f *fact, v *view) []Anomaly {
-	if f.op.outcome == history.Unknown {
-		m.drop(f.op.is)
+func (m *unfair) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Op.Outcome == history.Unknown {
+		m.drop(f.Op.Is)
 	}
-	m.queue = slices.DeleteFunc(m.queue, func(w waiter) bool { return w.is(f.op) })
-	if f.op.outcome == history.No {
-		m.found = slices.DeleteFunc(m.found, func(o overtaking) bool { return o.second.is(f.op) })
+	m.queue = slices.DeleteFunc(m.queue, func(w waiter) bool { return w.Is(f.Op) })
+	if f.Op.Outcome == history.No {
+		m.found = slices.DeleteFunc(m.found, func(o overtaking) bool { return o.second.Is(f.Op) })
 	}
 	var certain []Anomaly
 	for n := range m.found {
 		o := &m.found[n]
-		o.waited = o.waited || o.first.is(f.op)
-		o.told = o.told || o.second.is(f.op)
+		o.waited = o.waited || o.first.Is(f.Op)
+		o.told = o.told || o.second.Is(f.Op)
 		if o.waited && o.told {
 			certain = append(certain, o.anomaly(v))
 		}
@@ -132,12 +130,12 @@ func (m *unfair) returned(f *fact, v *view) []Anomaly {
 	return certain
 }
 
-func (o overtaking) anomaly(v *view) Anomaly {
-	first, second := v.clients.name(o.first.client), v.clients.name(o.second.client)
+func (o overtaking) anomaly(v *timeline.Cursor) Anomaly {
+	first, second := v.Clients.Name(o.first.Client), v.Clients.Name(o.second.Client)
 	return Anomaly{
-		Name: Unfair, Lock: v.locks.name(o.first.lock), Clients: []string{second, first}, At: o.at,
+		Name: Unfair, Lock: v.LockNames.Name(o.first.Lock), Clients: []string{second, first}, At: o.at,
 		Why: fmt.Sprintf("%s, who asked at %s, got the lock at %s, though %s had asked at %s and was waiting.",
-			second, told(o.second.calledAt), told(o.at), first, told(o.first.calledAt)),
-		Events: inOrder(o.asked, o.second.called, o.got),
+			second, told(o.second.CalledAt), told(o.at), first, told(o.first.CalledAt)),
+		Events: inOrder(o.asked, o.second.Called, o.got),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // wire is what the commands of a work operation to the protected resource said: what it read, and what it wrote then. Where it did
@@ -17,7 +18,7 @@ type wire struct {
 
 // note takes in a command of the operation. What the client did not hear, it has not read.
 func (w *wire) note(c *history.Command) {
-	if !answered(c) {
+	if !timeline.Answered(c) {
 		return
 	}
 	unheard := c.Late || c.Again || c.ReplyDropped
@@ -33,7 +34,7 @@ func (w *wire) note(c *history.Command) {
 		w.put, w.hasPut = counted(c.Reply)
 		w.got, w.hasGot = w.put-1, w.hasPut
 		w.wrote = true
-	case acceptedWrite(c):
+	case timeline.AcceptedWrite(c):
 		w.hasGot, w.hasPut, w.wrote = false, false, true
 	}
 }

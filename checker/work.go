@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // staleWrite: the resource accepted a write from a client whose turn was over. It goes by order alone: whose grant of the lock
@@ -23,24 +24,24 @@ type turn struct {
 	released time.Duration // when its release had returned; zero if it has not
 }
 
-func (m *staleWrite) step(f *fact, v *view) []Anomaly {
-	if f.lock == 0 || f.client == 0 {
+func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock == 0 || f.Client == 0 {
 		return nil
 	}
-	for len(m.turns) <= f.lock {
+	for len(m.turns) <= f.Lock {
 		m.turns = append(m.turns, turn{})
 	}
-	t := &m.turns[f.lock]
+	t := &m.turns[f.Lock]
 	switch {
-	case f.e.Kind == history.KindReturn && f.op.outcome == history.OK && f.op.kind == history.OpAcquire:
+	case f.Event.Kind == history.KindReturn && f.Op.Outcome == history.OK && f.Op.Kind == history.OpAcquire:
 		if next := newTurn(f); next.order > t.order || t.client == 0 {
 			*t = next
 		}
-	case f.e.Kind == history.KindReturn && f.op.outcome == history.OK && f.op.kind == history.OpRelease:
-		if t.client == f.client && f.op.called > t.event && !f.op.inner {
-			t.released = f.e.At
+	case f.Event.Kind == history.KindReturn && f.Op.Outcome == history.OK && f.Op.Kind == history.OpRelease:
+		if t.client == f.Client && f.Op.Called > t.event && !f.Op.Inner {
+			t.released = f.Event.At
 		}
-	case f.wrote:
+	case f.Wrote:
 		return t.judge(f, v)
 	}
 	return nil
@@ -48,34 +49,34 @@ func (m *staleWrite) step(f *fact, v *view) []Anomaly {
 
 // newTurn is the turn that begins with an acquire's return. The service's order counts: a grant whose reply was long on its way
 // is an old one.
-func newTurn(f *fact) turn {
-	order := f.op.took
+func newTurn(f *timeline.Fact) turn {
+	order := f.Op.Took
 	if order == 0 {
-		order = f.i
+		order = f.Index
 	}
-	return turn{client: f.client, order: order, event: f.i, at: f.e.At}
+	return turn{client: f.Client, order: order, event: f.Index, at: f.Event.At}
 }
 
-func (t turn) judge(f *fact, v *view) []Anomaly {
-	writer := v.clients.name(f.client)
+func (t turn) judge(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	writer := v.Clients.Name(f.Client)
 	anomaly := Anomaly{
-		Name: StaleWrite, Lock: v.locks.name(f.lock), Clients: []string{writer}, At: f.e.At, Events: inOrder(t.event, f.i),
+		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
 	switch {
 	case t.client == 0:
 		return nil
-	case t.client != f.client:
-		owner := v.keys[f.lock].ledger.owner
-		if owner.client == f.client && owner.standing != refused {
+	case t.client != f.Client:
+		owner := v.Locks[f.Lock].Ledger.Owner
+		if owner.Client == f.Client && owner.Standing != timeline.Refused {
 			return nil // it may have the lock by now, without having been told
 		}
-		other := v.clients.name(t.client)
+		other := v.Clients.Name(t.client)
 		anomaly.Clients = append(anomaly.Clients, other)
 		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though the lock had been %s's since %s.",
-			writer, commandWord(f), told(f.e.At), other, told(t.at))
+			writer, commandWord(f), told(f.Event.At), other, told(t.at))
 	case t.released != 0:
 		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though it had released the lock at %s.",
-			writer, commandWord(f), told(f.e.At), told(t.released))
+			writer, commandWord(f), told(f.Event.At), told(t.released))
 	default:
 		return nil
 	}
@@ -120,31 +121,31 @@ type pendingUpdate struct {
 	wire   wire
 }
 
-func (m *lostUpdate) step(f *fact, v *view) []Anomaly {
-	if f.e.Kind == history.KindExit {
+func (m *lostUpdate) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Event.Kind == history.KindExit {
 		for n := range m.counters {
-			m.counters[n].forget(f.client)
+			m.counters[n].forget(f.Client)
 		}
 		return nil
 	}
-	opens := f.e.Kind == history.KindOpen && f.e.Detail != nil && f.e.Detail.Work != nil
-	if f.lock == 0 || f.op.kind != history.OpWork && f.e.Kind != history.KindFinal && !opens {
+	opens := f.Event.Kind == history.KindOpen && f.Event.Detail != nil && f.Event.Detail.Work != nil
+	if f.Lock == 0 || f.Op.Kind != history.OpWork && f.Event.Kind != history.KindFinal && !opens {
 		return nil
 	}
-	for len(m.counters) <= f.lock {
+	for len(m.counters) <= f.Lock {
 		m.counters = append(m.counters, counter{})
 	}
-	c := &m.counters[f.lock]
+	c := &m.counters[f.Lock]
 	if opens {
-		c.open(f.e.Detail.Work)
+		c.open(f.Event.Detail.Work)
 		return nil
 	}
 	if c.market != nil {
 		return c.market.step(f, v)
 	}
-	switch f.e.Kind {
+	switch f.Event.Kind {
 	case history.KindCall:
-		c.pending = append(c.pending, pendingUpdate{op: f.op.id, client: f.client, before: c.highest})
+		c.pending = append(c.pending, pendingUpdate{op: f.Op.ID, client: f.Client, before: c.highest})
 	case history.KindCommand:
 		c.command(f)
 	case history.KindReturn:
@@ -175,32 +176,32 @@ func (c *counter) forget(client int) {
 	}
 }
 
-func (c *counter) command(f *fact) {
+func (c *counter) command(f *timeline.Fact) {
 	for n := range c.pending {
-		if p := &c.pending[n]; f.work && p.op == f.op.id && p.client == f.client {
-			c.note(&p.wire, f.e.Detail.Command)
+		if p := &c.pending[n]; f.Work && p.op == f.Op.ID && p.client == f.Client {
+			c.note(&p.wire, f.Event.Detail.Command)
 		}
 	}
 }
 
-func (c *counter) returned(f *fact, v *view) []Anomaly {
-	own := takeWaiting(&c.pending, func(p pendingUpdate) bool { return p.op == f.op.id && p.client == f.client })
+func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	own := takeWaiting(&c.pending, func(p pendingUpdate) bool { return p.op == f.Op.ID && p.client == f.Client })
 	defer func() {
 		if len(c.pending) == 0 {
 			c.recent = c.recent[:0]
 		}
 	}()
-	if f.op.outcome != history.OK {
+	if f.Op.Outcome != history.OK {
 		return nil
 	}
 	c.acks++
 	c.sold++
-	c.last = update{client: f.client, event: f.i, at: f.e.At}
-	read, ok := c.read(&own.wire, f.e, v.wired)
+	c.last = update{client: f.Client, event: f.Index, at: f.Event.At}
+	read, ok := c.read(&own.wire, f.Event, v.Wired)
 	if !ok {
 		return c.soldTooMany(f, v, nil)
 	}
-	u := update{read: read, client: f.client, event: f.i, at: f.e.At}
+	u := update{read: read, client: f.Client, event: f.Index, at: f.Event.At}
 	lost, n := c.lostBy(u, own.before)
 	if n >= 0 {
 		c.recent = slices.Insert(c.recent, n, u)
@@ -211,25 +212,25 @@ func (c *counter) returned(f *fact, v *view) []Anomaly {
 	if lost.event == 0 {
 		return c.soldTooMany(f, v, nil)
 	}
-	mine, other := v.clients.name(u.client), v.clients.name(lost.client)
+	mine, other := v.Clients.Name(u.client), v.Clients.Name(lost.client)
 	why := c.bothRead(other, mine, read, told(lost.at), told(u.at))
 	if lost.read != read {
 		why = c.readTooOld(mine, read, told(u.at), other, lost.read+1, told(lost.at))
 	}
 	return c.soldTooMany(f, v, &Anomaly{
-		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{mine, other}, At: f.e.At, Why: why,
-		Events: inOrder(lost.event, f.op.called, f.i),
+		Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At, Why: why,
+		Events: inOrder(lost.event, f.Op.Called, f.Index),
 	})
 }
 
 // soldTooMany adds to what an acknowledged sale has shown already, if anything, that the stock did not suffice for it.
-func (c *counter) soldTooMany(f *fact, v *view, shown *Anomaly) []Anomaly {
+func (c *counter) soldTooMany(f *timeline.Fact, v *timeline.Cursor, shown *Anomaly) []Anomaly {
 	if c.stock > 0 && c.sold > c.stock {
 		if shown == nil {
 			shown = &Anomaly{
-				Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{v.clients.name(f.client)}, At: f.e.At,
-				Why:    fmt.Sprintf("%s's sale was acknowledged at %s.", v.clients.name(f.client), told(f.e.At)),
-				Events: inOrder(f.op.called, f.i),
+				Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{v.Clients.Name(f.Client)}, At: f.Event.At,
+				Why:    fmt.Sprintf("%s's sale was acknowledged at %s.", v.Clients.Name(f.Client), told(f.Event.At)),
+				Events: inOrder(f.Op.Called, f.Index),
 			}
 		}
 		shown.Why += " " + c.oversold(c.sold)
@@ -256,11 +257,11 @@ func (c *counter) lostBy(u, before update) (lost update, n int) {
 	return update{}, n
 }
 
-func (c *counter) final(f *fact, v *view) []Anomaly {
-	if f.e.Detail == nil {
+func (c *counter) final(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Event.Detail == nil {
 		return nil
 	}
-	value, last, why := c.turned(f.e.Detail.Value), c.highest, ""
+	value, last, why := c.turned(f.Event.Detail.Value), c.highest, ""
 	switch {
 	case value < c.acks:
 		why = c.tooFew(c.acks, value)
@@ -268,12 +269,12 @@ func (c *counter) final(f *fact, v *view) []Anomaly {
 			last = c.last
 		}
 	case last.event != 0 && value <= last.read:
-		why = c.tooLow(value, v.clients.name(last.client), last.read+1, told(last.at))
+		why = c.tooLow(value, v.Clients.Name(last.client), last.read+1, told(last.at))
 	default:
 		return c.forks(f, v)
 	}
 	return append(c.forks(f, v), Anomaly{
-		Name: LostUpdate, Lock: v.locks.name(f.lock), Clients: []string{v.clients.name(last.client)}, At: f.e.At, Why: why,
-		Events: inOrder(last.event, f.i),
+		Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{v.Clients.Name(last.client)}, At: f.Event.At, Why: why,
+		Events: inOrder(last.event, f.Index),
 	})
 }

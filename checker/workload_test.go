@@ -119,7 +119,7 @@ func (f *floor) call(client string) *job {
 
 func (j *job) send(reply string, args ...string) {
 	j.f.record(history.Event{ID: j.id, Client: j.client, Kind: history.KindCommand, Op: history.OpWork, Detail: &history.Detail{
-		Command: &history.Command{Server: resource, Args: args, Reply: reply},
+		Command: &history.Command{Server: history.Resource, Args: args, Reply: reply},
 	}})
 }
 

@@ -127,9 +127,12 @@ type Detail struct {
 	Work      *Work
 }
 
+// Resource is the name of the server that has what locks protect.
+const Resource = "resource"
+
 // Command is a command as the tap saw it pass.
 type Command struct {
-	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; "resource").
+	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; Resource).
 	Server string
 	// Conn numbers the connections of a run.
 	Conn int64

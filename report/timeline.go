@@ -259,17 +259,14 @@ func (b *timelineBuilder) endHeldUp(client string, i int) {
 	}
 }
 
-// resource is the name of the server that work goes to.
-const resource = "resource"
-
 // laneOf is the client or server that an event happened to; empty if it is neither.
 func (t *timeline) laneOf(e history.Event) string {
 	f := faultOf(e)
 	switch {
 	case f != nil && (slices.Contains(t.clients, f.Target) || slices.Contains(t.servers, f.Target)):
 		return f.Target
-	case e.Kind == history.KindFinal && slices.Contains(t.servers, resource):
-		return resource
+	case e.Kind == history.KindFinal && slices.Contains(t.servers, history.Resource):
+		return history.Resource
 	}
 	return e.Client
 }

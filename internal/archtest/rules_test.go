@@ -18,10 +18,11 @@ type rule struct {
 // ancestor is an error: a new package has to say where it stands.
 func rules() map[string]rule {
 	return map[string]rule{
-		"history": {},
+		"history":  {},
+		"timeline": {own: []string{"history", "faults"}, pure: true, scripted: true},
 
 		"impls":   {own: []string{"history"}, pure: true, scripted: true},
-		"checker": {own: []string{"history", "faults"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		"checker": {own: []string{"history", "faults", "timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
 		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
 		"sim/explore": {own: []string{"history", "impls", "checker", "sim", "worker/work"}, pure: true, clock: true},

@@ -97,7 +97,7 @@ func (r *record) command(e history.Event, c *history.Command) {
 		r.spells[""] = append(r.spells[""], spell{what: "the machine was slow", from: c.Sent, to: e.At})
 	}
 	all := r.acquires[e.Client]
-	if len(all) == 0 || c.Server == resource {
+	if len(all) == 0 || c.Server == history.Resource {
 		return
 	}
 	last := &all[len(all)-1]
@@ -107,9 +107,6 @@ func (r *record) command(e history.Event, c *history.Command) {
 		last.lease = c.Sent
 	}
 }
-
-// resource is the name of the server that work goes to.
-const resource = "resource"
 
 func (r *record) answered(e history.Event) {
 	for _, all := range [][]acquire{r.acquires[e.Client], r.releases[e.Client]} {

@@ -1,4 +1,4 @@
-package checker
+package timeline
 
 import (
 	"slices"
@@ -58,18 +58,18 @@ func (q *quorum) part(server string) *part {
 // mine says whether the part is certainly the client's by that acquire, with lease left.
 func (p part) mine(client int, op int64, at time.Duration) bool {
 	return p.there && !p.stale && client != 0 && p.client == client && p.op == op &&
-		(p.ends == never || at+leaseMargin(p.lease) < p.ends)
+		(p.ends == Never || at+leaseMargin(p.lease) < p.ends)
 }
 
-// count is how many parts are the client's by that acquire.
-func (q *quorum) count(client int, op int64, at time.Duration) int {
+// majority says whether a majority of the parts is the client's by that acquire.
+func (q *quorum) majority(client int, op int64, at time.Duration) bool {
 	n := 0
 	for _, p := range q.parts {
 		if p.mine(client, op, at) {
 			n++
 		}
 	}
-	return n
+	return n >= q.need
 }
 
 // ends is when the client has a majority no longer, if nothing happens.
@@ -114,29 +114,28 @@ func (p *part) observe(before history.State) {
 
 // apply records what a command did to the part. mine is the claim that it founds; again: its client has the lock already, and takes
 // it once more.
-func (p *part) apply(c history.Change, effect history.Effect, mine claim, again bool, at time.Duration) {
-	own := p.client == mine.client && p.there
+func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again bool, at time.Duration) {
+	own := p.client == mine.Client && p.there
 	switch effect {
 	case history.EffectCreated:
 		p.take(mine)
 	case history.EffectReplaced:
-		if own && (again || mine.op == 0) {
-			p.ends = mine.ends
+		if own && (again || mine.Op == 0) {
+			p.ends = mine.Ends
 		} else {
 			p.take(mine)
 		}
 	case history.EffectProlonged:
 		if own {
-			p.ends = mine.ends
+			p.ends = mine.Ends
 		}
 	case history.EffectShortened:
-		p.ends = min(p.ends, mine.ends)
+		p.ends = min(p.ends, mine.Ends)
 	case history.EffectUnclear:
-		changed := c.Before.Value != c.After.Value || c.Before.Type != c.After.Type
 		switch {
-		case own && !changed:
-			p.ends = mine.ends
-		case changed || mine.op != 0:
+		case own && sameValue(c):
+			p.ends = mine.Ends
+		case !sameValue(c), mine.Op != 0:
 			p.take(mine)
 		}
 	}
@@ -146,75 +145,84 @@ func (p *part) apply(c history.Change, effect history.Effect, mine claim, again 
 	}
 }
 
-func (p *part) take(c claim) { p.client, p.op, p.lease, p.ends = c.client, c.op, c.lease, c.ends }
+func (p *part) take(c Claim) { p.client, p.op, p.lease, p.ends = c.Client, c.Op, c.Lease, c.Ends }
 
 // touchQuorum is touch for a lock that lives on several servers.
-func (v *view) touchQuorum(f *fact, c *history.Command) {
-	k := &v.keys[f.lock]
-	q, l, at := k.quorum, &k.ledger, f.e.At
-	f.hold = *v.hold(f.client, f.lock)
-	if grants(c, f.change) {
-		v.hold(f.client, f.lock).from = at
+func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
+	k := &v.Locks[f.Lock]
+	q, l, at := k.quorum, &k.Ledger, f.Event.At
+	f.Hold = *v.hold(f.Client, f.Lock)
+	if grants(c, f.Change) {
+		v.hold(f.Client, f.Lock).from = at
 	}
 	mine := v.claim(f, c)
 	p := q.part(c.Server)
-	p.observe(f.change.Before)
-	f.owner, f.live = l.owner, v.live(l.owner, f.lock, at)
-	f.elsewhere = p.client != f.owner.client || p.op != f.owner.op
+	p.observe(f.Change.Before)
+	f.Owner, f.Live = l.Owner, v.live(l.Owner, f.Lock, at)
+	f.Elsewhere = p.client != f.Owner.Client || p.op != f.Owner.Op
 
-	own := f.client == f.owner.client
-	had, got := q.count(f.owner.client, f.owner.op, at) >= q.need, q.count(f.client, mine.op, at) >= q.need
-	effect := f.change.Effect(c.Asked)
-	p.apply(*f.change, effect, mine, own && f.live, at)
-	has, gets := q.count(f.owner.client, f.owner.op, at) >= q.need, q.count(f.client, mine.op, at) >= q.need
+	own := f.Client == f.Owner.Client
+	had, got := q.majority(f.Owner.Client, f.Owner.Op, at), q.majority(f.Client, mine.Op, at)
+	effect := f.Change.Effect(c.Asked)
+	p.apply(*f.Change, effect, mine, own && f.Live, at)
+	has, gets := q.majority(f.Owner.Client, f.Owner.Op, at), q.majority(f.Client, mine.Op, at)
+	wins, loses := gets && !got && mine.Op != 0, had && !has
 
-	q.change = history.Change{Key: f.change.Key}
-	f.change, f.mine, f.effect = &q.change, mine, history.EffectNone
+	q.change = history.Change{Key: f.Change.Key}
+	f.Change, f.Mine, f.Effect = &q.change, mine, onWhole(effect, wins, had, loses, own, has)
 	switch {
-	case gets && !got && mine.op != 0:
-		f.effect = history.EffectCreated
-		if had && !own {
-			f.effect = history.EffectReplaced
-		}
-		f.mine.ends = q.ends(f.client, mine.op)
-		v.ops.took(mine.op, f.client, f.i)
-	case had && !has && own:
-		f.effect = history.EffectUnclear // what it finds on the other servers may show that it had lost the lock before
-	case had && !has && (effect == history.EffectRemoved || effect == history.EffectReplaced):
-		f.effect = effect
+	case wins:
+		f.Mine.Ends = q.ends(f.Client, mine.Op)
+		v.Ops.took(mine.Op, f.Client, f.Index)
+	case loses && own:
 	case own && has && effect != history.EffectNone:
-		l.owner.ends = q.ends(f.client, f.owner.op)
-		if effect == history.EffectReplaced {
-			f.effect = effect // a lock that counts
-		}
+		l.Owner.Ends = q.ends(f.Client, f.Owner.Op)
 	case effect == history.EffectNone:
-		if f.found = q.blocked(f.client); f.found > 0 {
+		if f.BlockedSince = q.blocked(f.Client); f.BlockedSince > 0 {
 			q.change.Before.Type, q.change.After.Type = taken, taken
 		}
 	}
 	l.applyQuorum(f, own, gets)
-	l.there, l.stale = q.count(l.owner.client, l.owner.op, at) >= q.need, false
+	l.There, l.Stale = q.majority(l.Owner.Client, l.Owner.Op, at), false
+}
+
+// onWhole is what a command with an effect on one server did to the lock as a whole. Its client wins a majority by it, or the owner, which
+// had one, loses it or has it still.
+func onWhole(effect history.Effect, wins, had, loses, own, has bool) history.Effect {
+	switch {
+	case wins && had && !own:
+		return history.EffectReplaced
+	case wins:
+		return history.EffectCreated
+	case loses && own: // what it finds on the other servers may show that it had lost the lock before
+		return history.EffectUnclear
+	case loses && (effect == history.EffectRemoved || effect == history.EffectReplaced):
+		return effect
+	case own && has && effect == history.EffectReplaced: // a lock that counts
+		return effect
+	}
+	return history.EffectNone
 }
 
 // taken is the type of the state of a lock as a whole that is not free.
 const taken = "taken"
 
 // applyQuorum records what a command did to the lock as a whole. majority says whether its client has it now.
-func (l *ledger) applyQuorum(f *fact, own, majority bool) {
-	switch f.effect {
+func (l *Ledger) applyQuorum(f *Fact, own, majority bool) {
+	switch f.Effect {
 	case history.EffectReplaced:
 		switch {
 		case own:
-		case f.live:
-			l.challengers = append(l.challengers, f.mine)
+		case f.Live:
+			l.Challengers = append(l.Challengers, f.Mine)
 		case majority:
-			l.take(f.mine)
+			l.take(f.Mine)
 		default:
-			l.take(claim{})
+			l.take(Claim{})
 		}
 	case history.EffectCreated:
-		l.take(f.mine)
+		l.take(f.Mine)
 	case history.EffectRemoved, history.EffectUnclear:
-		l.take(claim{})
+		l.take(Claim{})
 	}
 }

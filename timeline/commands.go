@@ -1,4 +1,4 @@
-package checker
+package timeline
 
 import (
 	"strings"
@@ -6,22 +6,22 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// acceptedWrite says whether the resource carried out a command that writes. It goes by command and reply and not by the state
+// AcceptedWrite says whether the resource carried out a command that writes. It goes by command and reply and not by the state
 // before and after: a write of the value that was there already is a write too.
-func acceptedWrite(c *history.Command) bool {
-	if !answered(c) || strings.EqualFold(c.Args[0], "EXEC") && c.Reply == "nil" {
+func AcceptedWrite(c *history.Command) bool {
+	if !Answered(c) || strings.EqualFold(c.Args[0], "EXEC") && c.Reply == "nil" {
 		return false
 	}
-	return !readsOnly(c.Args[0])
+	return !ReadsOnly(c.Args[0])
 }
 
-// answered says whether the server carried a command out: it neither refused it nor only queued it.
-func answered(c *history.Command) bool {
+// Answered says whether the server carried a command out: it neither refused it nor only queued it.
+func Answered(c *history.Command) bool {
 	return len(c.Args) > 0 && c.Reply != "" && c.Reply != "QUEUED" && !strings.HasPrefix(c.Reply, "-")
 }
 
-// readsOnly says whether a command, by its name, changes nothing.
-func readsOnly(name string) bool {
+// ReadsOnly says whether a command, by its name, changes nothing.
+func ReadsOnly(name string) bool {
 	switch strings.ToUpper(name) {
 	case "GET", "MGET", "STRLEN", "EXISTS", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE", "OBJECT", "HGET", "HMGET", "HGETALL", "HEXISTS",
 		"HLEN", "LRANGE", "LLEN", "LINDEX", "SISMEMBER", "SMEMBERS", "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD",
@@ -31,8 +31,8 @@ func readsOnly(name string) bool {
 	return false
 }
 
-// runsScript says whether a command, by its name, may do several things and fail in between.
-func runsScript(name string) bool {
+// RunsScript says whether a command, by its name, may do several things and fail in between.
+func RunsScript(name string) bool {
 	switch strings.ToUpper(name) {
 	case "EVAL", "EVALSHA", "FCALL", "EXEC":
 		return true

@@ -1,0 +1,182 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Never is the end of a lease, or of a hold, that does not end.
+const Never = time.Duration(math.MaxInt64)
+
+// leaseMargin is how much of a lease must be left before it counts as running: clocks are read at different places.
+func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
+
+// Standing is what is known about the acquire on which a claim rests.
+type Standing uint8
+
+// The standings.
+const (
+	Pending Standing = iota // it has not returned
+	Granted                 // it returned ok
+	Refused                 // it returned no, or its client gave it up
+	Dubious                 // it ended unknown, or there is none
+)
+
+// Claim is a client's claim on a lock by a command of its that the service carried out. The zero claim is nobody's.
+type Claim struct {
+	Client  int
+	Op      int64 // the acquire that it rests on; zero if not known
+	Command int   // index of the command
+	At      time.Duration
+	Lease   time.Duration
+	Ends    time.Duration // when the lease ends, as early as can be
+	// Sure is the end of the lease as far as the client has certainly been told.
+	Sure     time.Duration
+	Standing Standing
+	Settled  int // index of the event from which the standing is known
+	// SettledAt is when that was.
+	SettledAt time.Duration
+	Over      bool // its client has called release, or was told that the lock was lost
+	Releasing bool // that release has not definitely returned
+	Dead      bool // its client has exited
+}
+
+// Leased says whether the lease certainly has time left.
+func (c Claim) Leased(at time.Duration) bool {
+	return c.Client != 0 && (c.Ends == Never || at+leaseMargin(c.Lease) < c.Ends)
+}
+
+// Since is when the client had the lock as far as it knew, or got it.
+func (c Claim) Since() time.Duration {
+	if c.Standing == Granted {
+		return c.SettledAt
+	}
+	return c.At
+}
+
+// Ledger is the service's side of one lock: whose it is by the commands that it carried out.
+type Ledger struct {
+	server string // the only server that has the key
+	Off    bool   // the key lives on several servers: nothing is concluded from one of them
+	There  bool   // the key existed when it was last seen
+	Value  string // what it held then
+	Stale  bool   // it may have changed since, unseen
+	// Foreign: what is there is none of the owner's. Something that we did not see has put another value in its place, such as a
+	// fail-over to a replica that still had an older lock.
+	Foreign bool
+	Owner   Claim
+	// Challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock.
+	Challengers []Claim
+}
+
+// settle records the outcome of an acquire.
+func (l *Ledger) settle(o Operation) {
+	if l.Owner.Op == o.ID && l.Owner.Client == o.Client {
+		l.Owner.Settle(o)
+	}
+	n := slices.IndexFunc(l.Challengers, func(c Claim) bool { return c.Op == o.ID })
+	if n < 0 {
+		return
+	}
+	c := l.Challengers[n]
+	l.Challengers = slices.Delete(l.Challengers, n, n+1)
+	if o.Outcome == history.OK {
+		c.Settle(o)
+		l.Owner = c
+	}
+}
+
+// Settle takes in the outcome of the acquire on which the claim rests.
+func (c *Claim) Settle(o Operation) {
+	c.Settled, c.SettledAt = o.Returned, o.ReturnedAt
+	switch {
+	case o.Outcome == history.OK:
+		c.Standing, c.Sure = Granted, c.Ends
+	case o.Refused():
+		c.Standing = Refused
+	default:
+		c.Standing = Dubious
+	}
+}
+
+// observe brings the ledger up to what a command found before it did anything.
+func (l *Ledger) observe(server string, before history.State) {
+	if l.server == "" {
+		l.server = server
+	}
+	if l.server != server {
+		l.Off = true
+	}
+	switch {
+	case !before.Exists():
+		l.Foreign = false
+	case !l.There:
+		l.take(Claim{}) // left over, or made by somebody whom we did not see
+	case l.Stale && before.Value != l.Value:
+		l.Foreign = true
+	}
+	l.There, l.Stale = before.Exists(), false
+}
+
+// apply records what a command did to the key. mine is the claim that the command would found; live says whether the owner's
+// claim must be respected.
+func (l *Ledger) apply(c history.Change, effect history.Effect, mine Claim, live bool) {
+	own := mine.Client == l.Owner.Client && !l.Foreign
+	switch effect {
+	case history.EffectCreated:
+		l.take(mine)
+	case history.EffectRemoved:
+		if !l.Foreign {
+			l.take(Claim{})
+		}
+	case history.EffectReplaced:
+		l.replaced(mine, own, live)
+	case history.EffectProlonged:
+		if own {
+			l.Owner.Ends = mine.Ends
+		}
+	case history.EffectShortened:
+		if !l.Foreign {
+			l.Owner.Ends = min(l.Owner.Ends, mine.Ends)
+		}
+	case history.EffectUnclear:
+		l.unclear(c, mine, own)
+	}
+	l.There, l.Value = c.After.Exists(), c.After.Value
+	l.Foreign = l.Foreign && l.There
+}
+
+// replaced records that a command put another value in the place of the lock's.
+func (l *Ledger) replaced(mine Claim, own, live bool) {
+	switch {
+	case own && (live || mine.Op == 0):
+		l.Owner.Ends = mine.Ends
+	case live && !l.Foreign:
+		l.Challengers = append(l.Challengers, mine)
+	case l.Foreign && mine.Standing != Pending && mine.Standing != Granted: // it is still nobody's
+	default:
+		l.take(mine)
+	}
+}
+
+// unclear records a change that may be the key's own expiry. Still, whoever wrote what is there now has the lock.
+func (l *Ledger) unclear(c history.Change, mine Claim, own bool) {
+	switch {
+	case !c.After.Exists():
+		l.take(Claim{})
+	case own && sameValue(c):
+		l.Owner.Ends = mine.Ends
+	case !sameValue(c), mine.Op != 0:
+		l.take(mine)
+	}
+}
+
+func sameValue(c history.Change) bool {
+	return c.Before.Value == c.After.Value && c.Before.Type == c.After.Type
+}
+
+// take makes what is there the lock of a claim.
+func (l *Ledger) take(c Claim) { l.Owner, l.Challengers, l.Foreign = c, nil, false }
