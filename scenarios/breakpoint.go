@@ -72,11 +72,8 @@ func unknownOrMissing(kind, word, example string, known []string) error {
 
 // unknownOption complains about the words after an operation, by the first of them.
 func unknownOption(r *reader) error {
-	options := []string{"within", "in background"}
-	for _, action := range faults.Actions() {
-		options = append(options, action.Words())
-	}
-	for _, option := range options {
+	known := append(options(), breakpointActions()...)
+	for _, option := range known {
 		if first, rest, _ := strings.Cut(option, " "); first == r.peek() && rest != "" {
 			return fmt.Errorf("%q is not understood; did you mean %q?", strings.Join(r.words, " "), option)
 		}
@@ -85,5 +82,5 @@ func unknownOption(r *reader) error {
 	if meant := didYouMean(r.peek(), firsts); meant != "" {
 		return fmt.Errorf("unknown word %q%s", r.peek(), meant)
 	}
-	return fmt.Errorf("unknown word %q; after an operation come %s", r.peek(), strings.Join(options, ", "))
+	return fmt.Errorf("unknown word %q; after an operation come %s", r.peek(), strings.Join(known, ", "))
 }

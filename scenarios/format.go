@@ -20,16 +20,11 @@ func Format(s *Script) []byte {
 	for _, text := range s.About {
 		out.WriteString(strings.TrimRight("# "+text, " ") + "\n")
 	}
-	headers := [][2]string{
-		{"source", s.Source}, {"workload", s.workWords()}, {"lease", span(s.Lease)}, {"clients", strings.Join(s.Actors(), " ")},
-		{"other-key", strings.Join(s.OtherKey, " ")}, {"servers", s.serversWord()}, {"needs", strings.Join(stringsOf(s.Needs), " ")},
-		{"expect", s.Expect.String()},
-	}
 	width := len("clients")
 	if s.workWords() != "" {
 		width = len("workload")
 	}
-	for _, h := range headers {
+	for _, h := range s.headerLines() {
 		if name, value := h[0], h[1]; value != "" {
 			fmt.Fprintf(&out, "%-*s  %s\n", width, name, value)
 		}
@@ -43,6 +38,15 @@ func Format(s *Script) []byte {
 		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Subject(), step.says())
 	}
 	return out.Bytes()
+}
+
+// headerLines are the headers and what they say; "" where the script leaves one out.
+func (s *Script) headerLines() [][2]string {
+	return [][2]string{
+		{"source", s.Source}, {"workload", s.workWords()}, {"lease", span(s.Lease)}, {"clients", strings.Join(s.Actors(), " ")},
+		{"other-key", strings.Join(s.OtherKey, " ")}, {"servers", s.serversWord()}, {"needs", strings.Join(stringsOf(s.Needs), " ")},
+		{"expect", s.Expect.String()},
+	}
 }
 
 // String is the expectation as scripts write it: "getset overwrite, early-grant"; empty where there is none.

@@ -172,7 +172,7 @@ func (s *Step) clock(r *reader) (err error) {
 	case "":
 		err = errors.New("how does the clock go? Write 'clock ahead 2s', 'clock behind 2s', 'clock rate 1.5' or 'clock right'")
 	default:
-		err = unknownWord("clock setting", how, []string{"ahead", "behind", "rate", "right"})
+		err = unknownWord("clock setting", how, clockSettings())
 	}
 	return err
 }

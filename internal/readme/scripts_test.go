@@ -1,0 +1,149 @@
+package readme
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
+)
+
+const scriptsPage = "../../docs/scripts.md"
+
+// example is a script of the page, with the words of the grammar that its heading names, and the verdicts that the page states.
+type example struct {
+	line     int
+	form     string
+	words    []string
+	text     string
+	verdicts []claim
+}
+
+// claim is a line such as "- `setpx-lua`: safe" below an example.
+type claim struct {
+	line          int
+	lock, verdict string
+}
+
+var (
+	formComment = regexp.MustCompile(`^<!-- form: (.+) -->$`)
+	quoted      = regexp.MustCompile("`([^`]+)`")
+	claimLine   = regexp.MustCompile("^- `([^`]+)`: (.+)$")
+)
+
+// readExamples reads the page. An example without verdicts is an error.
+func readExamples(t *testing.T) []*example {
+	t.Helper()
+	var all []*example
+	var open *example
+	form, words, inside := "", []string(nil), false
+	for i, line := range strings.Split(pageText(t, scriptsPage), "\n") {
+		switch {
+		case line == "```lab":
+			open, inside = &example{line: i + 1, form: form, words: words}, true
+			all = append(all, open)
+		case inside && line == "```":
+			inside = false
+		case inside:
+			open.text += line + "\n"
+		case strings.HasPrefix(line, "## "):
+			form, words, open = "", nil, nil
+		case strings.HasPrefix(line, "### "):
+			words, open = nil, nil
+			for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+				words = append(words, m[1])
+			}
+		case formComment.MatchString(line):
+			form = formComment.FindStringSubmatch(line)[1]
+		case open != nil && claimLine.MatchString(line):
+			m := claimLine.FindStringSubmatch(line)
+			open.verdicts = append(open.verdicts, claim{i + 1, m[1], m[2]})
+		}
+	}
+	for _, e := range all {
+		require.NotEmpty(t, e.verdicts, "%s:%d: no verdict is stated below the example", scriptsPage, e.line)
+	}
+	return all
+}
+
+// parse reads an example; where it has no title, its heading is one.
+func (e *example) parse(t *testing.T) *scenarios.Script {
+	t.Helper()
+	script, err := scenarios.Parse("example.lab", []byte(e.text))
+	require.NoError(t, err, "%s:%d", scriptsPage, e.line)
+	return script
+}
+
+// TestScriptsPageIsComplete holds the headings of docs/scripts.md against the grammar: each word of each form has an example that uses
+// it, and no heading names a word that the parser does not know.
+func TestScriptsPageIsComplete(t *testing.T) {
+	shown := map[string][]string{}
+	for _, e := range readExamples(t) {
+		uses := e.parse(t).Uses()
+		for _, word := range e.words {
+			assert.Contains(t, uses[e.form], word, "%s:%d: the example does not use the %s %q", scriptsPage, e.line, e.form, word)
+			shown[e.form] = append(shown[e.form], word)
+		}
+	}
+	for _, form := range scenarios.Grammar() {
+		for _, word := range form.Words {
+			assert.Contains(t, shown[form.Name], word, "%s has no example of the %s %q", scriptsPage, form.Name, word)
+		}
+		delete(shown, form.Name)
+	}
+	assert.Empty(t, shown, "%s has forms that the grammar does not have", scriptsPage)
+}
+
+// TestScriptsPageIsTrue plays the examples of docs/scripts.md in the model and compares the verdicts that the page states.
+func TestScriptsPageIsTrue(t *testing.T) {
+	runner := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}
+	page := strings.Split(pageText(t, scriptsPage), "\n")
+	for _, e := range readExamples(t) {
+		for _, claim := range e.verdicts {
+			spec, ok := impls.Find(claim.lock)
+			require.True(t, ok, "%s:%d: there is no lock %s", scriptsPage, claim.line, claim.lock)
+			cell := runner.Run(t.Context(), lab.Case{Subject: play.SubjectOf(spec), Script: e.parse(t), Round: 1})
+			require.Empty(t, cell.Failure, "%s:%d", scriptsPage, e.line)
+			verdict := cell.Verdict
+			if verdict.Kind == checker.NotApplicable {
+				verdict.Reason = ""
+			}
+			if *update {
+				page[claim.line-1] = "- `" + claim.lock + "`: " + verdict.String()
+				continue
+			}
+			assert.Equal(t, claim.verdict, verdict.String(), "%s:%d: %s", scriptsPage, claim.line, claim.lock)
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(scriptsPage, []byte(strings.Join(page, "\n")), 0o644))
+	}
+}
+
+// TestScriptsPageUsesGrammar asserts that what a script is said to use is in the grammar, for the scripts that come with the lab.
+func TestScriptsPageUsesGrammar(t *testing.T) {
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	known := map[string][]string{}
+	for _, form := range scenarios.Grammar() {
+		known[form.Name] = form.Words
+	}
+	for _, script := range scripts {
+		for form, words := range script.Uses() {
+			for _, word := range words {
+				assert.True(t, slices.Contains(known[form], word), "%s: %s %q", script.Name, form, word)
+			}
+		}
+	}
+}
