@@ -254,6 +254,10 @@ func (loseReplies) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.link.addToxic(ctx, "timeout", loseName, downstream, map[string]any{"timeout": 0}); err != nil {
 		return "", err
 	}
+	// A gate before this toxic would keep a reply that comes when the toxic has gone, and toxiproxy would wait for ever to remove it.
+	if err := i.link.removeGates(ctx, downstream, 0); err != nil {
+		return "", err
+	}
 	if i.probe == nil {
 		return "replies dropped" + noCanary, nil
 	}

@@ -34,7 +34,8 @@ type Link struct {
 	unusable error      // why no fault can be injected any more
 	closed   bool
 	injected *Injected
-	gates    map[string]int // by stream: how many have been added
+	gates    map[string][]string // by stream, the oldest first
+	gated    int                 // how many gates there have been
 }
 
 // portTries is how many ports are tried before a link is given up.
@@ -53,7 +54,7 @@ func (n *Network) Link(ctx context.Context, name, upstream string, canary Canary
 		name:    name,
 		canary:  canary,
 		turn:    make(chan struct{}, 1),
-		gates:   make(map[string]int),
+		gates:   make(map[string][]string),
 	}
 	l.proxy.Name, l.proxy.Upstream, l.proxy.Enabled = n.run+name, upstream, true
 	n.mu.Lock()

@@ -58,12 +58,14 @@ func (l *Link) slow(ctx context.Context, stream string, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	l.gates[stream]++
-	return l.addToxic(ctx, "latency", gate(stream, l.gates[stream]), stream, toxiproxy.Attributes{"latency": 0})
+	l.gated++
+	gate := fmt.Sprintf("gate-%s-%d", stream, l.gated)
+	if err := l.addToxic(ctx, "latency", gate, stream, toxiproxy.Attributes{"latency": 0}); err != nil {
+		return err
+	}
+	l.gates[stream] = append(l.gates[stream], gate)
+	return nil
 }
-
-// gate is the name of the nth gate of a stream.
-func gate(stream string, n int) string { return fmt.Sprintf("gate-%s-%d", stream, n) }
 
 // unslow delivers what slow holds, in its order, and what comes later at once. The gate stays, and the one before it goes: on a
 // connection that is dead the last toxic waits for ever to hand on what it has, and toxiproxy 2.12 for ever to remove it
@@ -72,10 +74,18 @@ func (l *Link) unslow(ctx context.Context, stream string) error {
 	if err := l.removeToxic(ctx, "slow-"+stream); err != nil {
 		return err
 	}
-	if l.gates[stream] == 1 {
-		return nil
+	return l.removeGates(ctx, stream, 1)
+}
+
+// removeGates removes the oldest gates of a stream until so many are left.
+func (l *Link) removeGates(ctx context.Context, stream string, left int) error {
+	for len(l.gates[stream]) > left {
+		if err := l.removeToxic(ctx, l.gates[stream][0]); err != nil {
+			return err
+		}
+		l.gates[stream] = l.gates[stream][1:]
 	}
-	return l.removeToxic(ctx, gate(stream, l.gates[stream]-1))
+	return nil
 }
 
 // dropSlowed drops what slow holds, and everything that comes later. The toxic must not simply be left to a deleted proxy: it
