@@ -25,11 +25,25 @@ const (
 	StuckLock       Name = "stuck-lock"
 	GhostLock       Name = "ghost-lock"
 	Unreleasable    Name = "unreleasable"
-	NoReturn        Name = "no-return"
+	HungOperation   Name = "hung-operation"
 	FalseAlarm      Name = "false-alarm"
 	FenceRegression Name = "fence-regression"
 	Unfair          Name = "unfair"
 )
+
+// UnmarshalText also reads names that anomalies had before.
+func (n *Name) UnmarshalText(text []byte) error {
+	*n = Named(string(text))
+	return nil
+}
+
+// Named is the anomaly of that name, or of one that it had before.
+func Named(name string) Name {
+	if name == "no-return" {
+		return HungOperation
+	}
+	return Name(name)
+}
 
 // Definition is an anomaly and what it means, in one line.
 type Definition struct {
@@ -40,19 +54,19 @@ type Definition struct {
 // Definitions lists every anomaly that the checker knows, in the order in which reports show them.
 func Definitions() []Definition {
 	return []Definition{
-		{DoubleHolder, "two clients were in a hold at the same time"},
-		{EarlyGrant, "the service gave the lock away while the holder's lease had time left and nobody had released it"},
-		{WrongfulDelete, "a client's command removed a lock that another client owned"},
+		{DoubleHolder, "two clients held the lock at the same time"},
+		{EarlyGrant, "the service granted the lock before the holder's lease had ended"},
+		{WrongfulDelete, "a client's command removed another client's lock"},
 		{WrongfulRenew, "a client's command prolonged another client's lock"},
-		{Overwrite, "a client's command replaced the value of another client's live lock"},
-		{StaleWrite, "the resource accepted a write from a client whose turn was over"},
+		{Overwrite, "a client's command overwrote another client's live lock"},
+		{StaleWrite, "a write was accepted from a client that no longer held the lock"},
 		{LostUpdate, "an acknowledged update is missing at the end"},
-		{StuckLock, "nobody alive holds it, yet nobody can get it within the bound"},
-		{GhostLock, "the service holds the lock for a client that was told, or concluded, that it did not get it"},
-		{Unreleasable, "the rightful holder's release leaves its own lock in place"},
-		{NoReturn, "an operation did not return in its user's time, though nothing held it up but the lock itself"},
-		{FalseAlarm, "the lock told its holder that it was lost, or not held, and that was untrue"},
-		{FenceRegression, "a later grant got a smaller fence"},
+		{StuckLock, "nobody holds the lock, and nobody can acquire it in time"},
+		{GhostLock, "the service holds the lock for a client that does not know it"},
+		{Unreleasable, "the owner's release leaves its own lock in place"},
+		{HungOperation, "an operation missed its deadline, and only the lock delayed it"},
+		{FalseAlarm, "the lock reported a loss that had not happened"},
+		{FenceRegression, "a later grant got a smaller fencing token"},
 		{Unfair, "a lock that promises order granted out of order"},
 	}
 }

@@ -24,7 +24,7 @@ func shorts() []short {
 		{checker.StuckLock, "stuck", "K"},
 		{checker.GhostLock, "ghost", "G"},
 		{checker.Unreleasable, "unrel", "U"},
-		{checker.NoReturn, "noret", "N"},
+		{checker.HungOperation, "hung", "H"},
 		{checker.FalseAlarm, "alarm", "A"},
 		{checker.FenceRegression, "fence", "F"},
 		{checker.Unfair, "order", "T"},

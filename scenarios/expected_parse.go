@@ -86,7 +86,7 @@ func parseAnomalies(text string) (checker.Verdict, error) {
 	}
 	var named []checker.Name
 	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
+		word = string(checker.Named(strings.TrimSpace(word)))
 		if !slices.Contains(known, word) {
 			return checker.Verdict{}, unknownWord("verdict or anomaly", word, append(known, string(checker.Safe), string(checker.NotApplicable)))
 		}

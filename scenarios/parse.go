@@ -221,6 +221,7 @@ func (p *parser) expect(words []string) error {
 	}
 	p.script.Expect.Lock = words[0]
 	for i, word := range words[1:] {
+		word = string(checker.Named(word))
 		if !slices.Contains(anomalies(), word) {
 			return unknownWord("anomaly", word, anomalies())
 		}

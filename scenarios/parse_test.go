@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
@@ -203,4 +204,15 @@ func TestSlowerScriptTellsTheSameStory(t *testing.T) {
 	require.Equal(t, -24*time.Second, slower.Steps[1].Span.Of(slower.Lease))
 	require.Equal(t, 4*time.Second, slower.Steps[2].Within.Of(slower.Lease))
 	require.Equal(t, 500*time.Millisecond, script.Steps[0].Span.Fixed, "the script itself is left as it is")
+}
+
+// TestFormerNames asserts that names which anomalies had before are still read.
+func TestFormerNames(t *testing.T) {
+	script, err := Parse("old.lab", []byte("lease 1s\nclients C1\nexpect setpx-lua-published no-return\nC1 acquire"))
+	require.NoError(t, err)
+	require.Equal(t, []checker.Name{checker.HungOperation}, script.Expect.Anomalies)
+	matrix, err := ParseExpected("old.txt", []byte("take-turns setpx-lua-published no-return\n"))
+	require.NoError(t, err)
+	expected, _ := matrix.Lookup("take-turns", "setpx-lua-published")
+	require.Equal(t, "hung-operation", expected.Verdict.String())
 }

@@ -278,6 +278,7 @@ func (f *exploreFlags) only(config *explore.Config) error {
 		names = append(names, string(d.Name))
 	}
 	for _, name := range f.anomalies {
+		name = string(checker.Named(name))
 		if !slices.Contains(names, name) {
 			return unknown("anomaly", name, names, see("lab list anomalies"))
 		}

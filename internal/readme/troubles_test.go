@@ -49,9 +49,9 @@ func troubles() []trouble {
 		{"A4", "A's lease is 30 s, A works 35 s: both work", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "watchdog"},
 		{"A4", "set the value and the expiry in one command, else a crash between them leaves a lock for ever", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setpx-lua"},
 		{"A4 code", "★ a lost SET reply leaves a ghost for the whole lease", "acquire-reply-lost", "setpx-lua-published", "ghost-lock", "watchdog"},
-		{"A4 code", "★ release retries every 200 ms until its own bound, 24.9 days: it hangs when the lock is not its own any more", "release-after-the-lease", "setpx-lua-published/endless-release", "no-return", "setpx-lua"},
-		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published", "no-return", "setpx-lua"},
-		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published", "no-return", "setpx-lua"},
+		{"A4 code", "★ release retries every 200 ms until its own bound, 24.9 days: it hangs when the lock is not its own any more", "release-after-the-lease", "setpx-lua-published/endless-release", "hung-operation", "setpx-lua"},
+		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published", "hung-operation", "setpx-lua"},
+		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ 001: the release swallows its error and says no: the lock stays, and its user does not know", "release-broken-off", "setex-lua-published", "unreleasable, false-alarm", "setpx-lua"},
 		{"A4", "★ a SET comes late, when its client has given up: to take back helps only if it is there already", "late-acquire", "setpx-lua", "ghost-lock", "redlock"},
 

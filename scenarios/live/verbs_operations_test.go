@@ -151,7 +151,7 @@ func operationVerbs() map[string]verbTest {
 			C1 acquire => ok
 			wait until expired => expired
 			C1 release within 1.5 leases => unknown`,
-			"no-return", []string{"C1 acquire: ok", "C1 release", "C1 release: unknown"}},
+			"hung-operation", []string{"C1 acquire: ok", "C1 release", "C1 release: unknown"}},
 
 		"two locks of a process on one key": {"setpx-lua", `
 			lease 60s

@@ -61,7 +61,7 @@ func articles() map[string]struct {
 		"renewal-unheard":    {"redisson", explore.LostReply, 2, checker.DoubleHolder, long},
 		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
 
-		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.NoReturn, twoOnce},
+		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.HungOperation, twoOnce},
 		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"restart-amid-work":    {"setnx-del", explore.Restart, 1, checker.StaleWrite, twoOnce},
 		"release-unheard":      {"getset-published", explore.LostReply, 1, checker.Unreleasable, twoOnce},

@@ -129,7 +129,7 @@ func (c Creed) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) st
 			return what
 		}
 		return r.late(a)
-	case checker.NoReturn:
+	case checker.HungOperation:
 		return r.slowed(a)
 	case checker.StuckLock:
 		if what := r.beingReleased(a); what != "" {

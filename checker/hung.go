@@ -106,7 +106,7 @@ func (m *noReturn) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	}
 	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
-		Name: NoReturn, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
+		Name: HungOperation, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
 		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, told(f.Event.At), why),
 		Events: inOrder(f.Op.Called, f.Index),
 	}}
