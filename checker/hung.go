@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -14,7 +13,6 @@ import (
 // a time that was longer than the lease, so that the lock need not have waited for anything any more; and an acquire when it
 // had begun several more tries though twice its time was over. A wrong clock is no excuse for that: whoever waits need not look at it.
 type noReturn struct {
-	faults  []injury
 	pending []patience
 }
 
@@ -29,8 +27,20 @@ type patience struct {
 }
 
 // concerns says whether a fault may hold the operation up.
-func (p patience) concerns(f injury, client string) bool {
-	return f.concerns(client) && !(p.acquire && f.kind == faults.Skew)
+func (p patience) concerns(f *timeline.FaultSpan, client string) bool {
+	if f.Recovered >= 0 || p.acquire && f.Kind == faults.Skew {
+		return false
+	}
+	return f.Kind.OnServer() || history.ProcessOf(f.Target) == history.ProcessOf(client)
+}
+
+// excuse notes whether a fault that is in effect, or about to be, may hold the operation up: it hits the client's process, something else
+// in that, or a server.
+func (p *patience) excuse(v *timeline.Cursor) {
+	client := v.Clients.Name(p.client)
+	for n := range v.Faults {
+		p.excused = p.excused || p.concerns(&v.Faults[n], client)
+	}
 }
 
 // sends notes a command of the operation.
@@ -47,11 +57,13 @@ func (p *patience) sends(f *timeline.Fact) {
 func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	switch {
 	case f.Event.Kind == history.KindFault:
-		m.fault(f.Event, v)
+		for n := range m.pending {
+			m.pending[n].excuse(v)
+		}
 	case f.Op.Kind != history.OpRelease && f.Op.Kind != history.OpAcquire || f.Op.Bound == 0:
 	case f.Event.Kind == history.KindCall:
 		p := patience{op: f.Op.ID, client: f.Client, acquire: f.Op.Kind == history.OpAcquire}
-		p.excused = slices.ContainsFunc(m.faults, func(i injury) bool { return p.concerns(i, v.Clients.Name(f.Client)) })
+		p.excuse(v)
 		m.pending = append(m.pending, p)
 	case f.Event.Kind == history.KindCommand:
 		for n := range m.pending {
@@ -63,28 +75,6 @@ func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return m.returned(f, v)
 	}
 	return nil
-}
-
-// fault takes in a fault, from the moment at which it is injected.
-func (m *noReturn) fault(e *history.Event, v *timeline.Cursor) {
-	if e.Detail == nil || e.Detail.Fault == nil {
-		return
-	}
-	what := injury{faults.Kind(e.Detail.Fault.Name), e.Detail.Fault.Target}
-	m.faults = slices.DeleteFunc(m.faults, func(i injury) bool { return i == what })
-	if e.Detail.Fault.Phase == history.PhaseRecover {
-		return
-	}
-	m.faults = append(m.faults, what)
-	for n := range m.pending {
-		p := &m.pending[n]
-		p.excused = p.excused || p.concerns(what, v.Clients.Name(p.client))
-	}
-}
-
-// concerns says whether a fault may hold up a client: it hits the client's process, something else in that, or a server.
-func (f injury) concerns(client string) bool {
-	return f.kind.OnServer() || history.ProcessOf(f.target) == history.ProcessOf(client)
 }
 
 func (m *noReturn) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {

@@ -31,20 +31,10 @@ type premises struct {
 	called   map[string]bool // clients that were asked to do anything
 	trying   []trial         // acquires under way
 	unseen   string          // the first client that was told that it has the lock without a command of its having been seen
-	awaited  []injury
-	open     []injury // in effect
-	effects  int      // how many faults took effect
-	hit      bool     // one of them fell on something
-	missed   string   // the first fault that was taken back, or injected again, before it took effect
+	effects  int             // how many faults took effect
+	hit      bool            // one of them fell on something
+	missed   string          // the first fault that was taken back, or injected again, before it took effect
 }
-
-// injury is a fault and what it hits.
-type injury struct {
-	kind   faults.Kind
-	target string
-}
-
-func (f injury) String() string { return fmt.Sprintf("%s of %s", f.kind, f.target) }
 
 // trial is an acquire under way.
 type trial struct {
@@ -86,42 +76,52 @@ func (p *premises) command(f *timeline.Fact) {
 	}
 }
 
-// before takes in a crash while its client still has what it had.
+// before takes in a fault as things were when it happened: a crash while its client still has what it had.
 func (p *premises) before(e *history.Event) {
-	if e.Kind == history.KindFault && e.Detail != nil && e.Detail.Fault != nil {
-		if f := e.Detail.Fault; faults.Kind(f.Name) == faults.Crash && f.Phase == history.PhaseInject {
+	f := e.Fault()
+	if f == nil || faults.Kind(f.Name) == faults.Stall { // a stall is nobody's doing
+		return
+	}
+	n := slices.IndexFunc(p.v.Faults, func(g timeline.FaultSpan) bool {
+		return g.Kind == faults.Kind(f.Name) && g.Target == f.Target && g.Awaited()
+	})
+	switch f.Phase {
+	case history.PhaseInject:
+		if faults.Kind(f.Name) == faults.Crash {
 			p.hit = p.hit || p.busy(f.Target, e.At)
 		}
+		p.miss(n)
+	case history.PhaseEffective:
+		p.effects++
+		// A breakpoint takes effect when it has caught a command of an operation, which may have returned by the time of the record.
+		p.hit = p.hit || n < 0 && faults.Kind(f.Name).OnMessage() && p.called[f.Target]
+	case history.PhaseRecover:
+		p.miss(n)
 	}
 }
 
 func (p *premises) after(e *history.Event) {
-	switch e.Kind {
-	case history.KindCall:
+	if e.Kind == history.KindCall {
 		p.called[e.Client] = true
-	case history.KindFault:
-		if e.Detail != nil && e.Detail.Fault != nil {
-			p.fault(e.Detail.Fault)
-		}
 	}
 	if !p.hit {
-		p.hit = slices.ContainsFunc(p.open, func(f injury) bool { return p.fell(f, e) })
+		p.hit = slices.ContainsFunc(p.v.Faults, func(f timeline.FaultSpan) bool { return f.Effective >= 0 && p.fell(f, e) })
 	}
 }
 
 // fell says whether a fault in effect falls on something at an event.
-func (p *premises) fell(f injury, e *history.Event) bool {
-	switch f.kind {
+func (p *premises) fell(f timeline.FaultSpan, e *history.Event) bool {
+	switch f.Kind {
 	case faults.ClockJump:
 		return true // it shortens every lease on the server
 	case faults.Skew:
-		return e.Kind == history.KindCall && history.ProcessOf(e.Client) == f.target || p.busy(f.target, e.At)
+		return e.Kind == history.KindCall && history.ProcessOf(e.Client) == f.Target || p.busy(f.Target, e.At)
 	case faults.Crash:
-		return p.leftBehind(f.target, e.At)
+		return p.leftBehind(f.Target, e.At)
 	case faults.Restart:
 		return e.Kind == history.KindFault && p.busy("", e.At) // of the empty server nobody knows later that it was restarted
 	}
-	return p.busy(f.target, e.At)
+	return p.busy(f.Target, e.At)
 }
 
 // hits says whether a fault of that target falls on a client: one of a process falls on every lock in it.
@@ -154,47 +154,15 @@ func (p *premises) leftBehind(name string, at time.Duration) bool {
 	})
 }
 
-func (p *premises) fault(f *history.Fault) {
-	if faults.Kind(f.Name) == faults.Stall {
-		return // nobody's doing
-	}
-	what := injury{faults.Kind(f.Name), f.Target}
-	isWhat := func(o injury) bool { return o == what }
-	awaited := slices.Contains(p.awaited, what)
-	switch f.Phase {
-	case history.PhaseInject:
-		if awaited {
-			p.miss(what)
-			return
-		}
-		p.awaited = append(p.awaited, what)
-	case history.PhaseEffective:
-		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
-		p.open = append(p.open, what)
-		p.effects++
-		// A breakpoint takes effect when it has caught a command of an operation, which may have returned by the time of the record.
-		p.hit = p.hit || !awaited && what.kind.OnMessage() && p.called[what.target]
-	case history.PhaseRecover:
-		if awaited {
-			p.miss(what)
-		}
-		p.awaited = slices.DeleteFunc(p.awaited, isWhat)
-		if what.kind != faults.Skew { // a clock that was wrong stays so in what was computed by it
-			p.open = slices.DeleteFunc(p.open, isWhat)
-		}
-	}
-}
-
-func (p *premises) miss(what injury) {
-	if p.missed == "" {
-		p.missed = what.String()
+// miss notes that a fault never took effect; n is its index in the cursor's, negative: there is none.
+func (p *premises) miss(n int) {
+	if n >= 0 && p.missed == "" {
+		p.missed = fmt.Sprintf("%s of %s", p.v.Faults[n].Kind, p.v.Faults[n].Target)
 	}
 }
 
 func (p *premises) verdict() string {
-	if p.missed == "" && len(p.awaited) > 0 {
-		p.miss(p.awaited[0])
-	}
+	p.miss(slices.IndexFunc(p.v.Faults, func(f timeline.FaultSpan) bool { return f.Awaited() }))
 	switch {
 	case p.tried && !p.acquired:
 		return "no acquire succeeded"

@@ -19,6 +19,9 @@ func (d Direction) String() string {
 // Includes says whether traffic in one direction is part of d.
 func (d Direction) Includes(one Direction) bool { return d == Both || d == one }
 
+// RightClock is how histories word that a client's clock is right again.
+const RightClock = "offset 0s, rate 1"
+
 // LinkFault is a fault of a link: Partition, Refuse, Delay or ReplyLost.
 type LinkFault struct {
 	Kind      Kind

@@ -105,6 +105,22 @@ type Event struct {
 	Outcome Outcome
 }
 
+// Command is the command that the event records; nil if it records none.
+func (e *Event) Command() *Command {
+	if e.Kind != KindCommand || e.Detail == nil {
+		return nil
+	}
+	return e.Detail.Command
+}
+
+// Fault is the fault that the event records; nil if it records none.
+func (e *Event) Fault() *Fault {
+	if e.Kind != KindFault || e.Detail == nil {
+		return nil
+	}
+	return e.Detail.Fault
+}
+
 // Detail holds the rarer facts about an event. The comments of the kinds say who uses what.
 type Detail struct {
 	Lease     time.Duration // time after which the service frees the lock by itself

@@ -44,7 +44,7 @@ func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts Explai
 type story struct {
 	b                       strings.Builder
 	cell                    checker.Cell
-	t                       *timeline
+	t                       *chart
 	rows                    []row
 	holds, faults           []span // those that can be seen beside the rows
 	opts                    ExplainOptions
@@ -62,7 +62,7 @@ const (
 )
 
 func newStory(cell checker.Cell, events []history.Event, opts ExplainOptions) *story {
-	s := &story{cell: cell, t: newTimeline(events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies)}
+	s := &story{cell: cell, t: newChart(events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies)}
 	s.rows = s.t.rowsOf(cell, opts.Limit)
 	for _, numbers := range s.shows {
 		s.marks = max(s.marks, len(markNumbers(numbers)))
@@ -104,7 +104,7 @@ func (s *story) timeline() {
 		s.b.WriteString("The history is empty.\n")
 		return
 	}
-	s.b.WriteString("Beside a client: ┃ it believes that it holds, │ it does not; z paused, x dead, / cut off, : a message held, ~ clock or link disturbed.\n")
+	s.b.WriteString("Beside a client: ┃ it holds the lock, │ it does not; z paused, x dead, / cut off, : a message held, ~ clock or link disturbed.\n")
 	if n := leftOut(rows); n > 0 {
 		fmt.Fprintf(&s.b, "%s left out, to keep this readable.\n", plural(n, "event is", "events are"))
 	}
@@ -150,10 +150,10 @@ func (s *story) event(r row) {
 		return
 	}
 	text := s.t.describe(r.event)
-	if c := commandOf(e); c != nil && len(s.t.servers) > 1 {
+	if c := e.Command(); c != nil && len(s.t.servers) > 1 {
 		text = clean(c.Server) + ": " + text
 	}
-	s.lines(r, sign, number, e.Client, arrow(commandOf(e)), text)
+	s.lines(r, sign, number, e.Client, arrow(e.Command()), text)
 }
 
 // arrow is what a client's column shows of a command.
@@ -209,7 +209,7 @@ func (s *story) gutter(client string, pos float64) string {
 	}
 	sign := " "
 	for _, f := range s.faults {
-		if f.Lane == client && f.From <= pos && pos < f.To {
+		if f.Lane == client && f.At(pos) {
 			sign = stronger(sign, faultSign(f.Label))
 		}
 	}
@@ -218,7 +218,7 @@ func (s *story) gutter(client string, pos float64) string {
 
 // covered says whether a span of the lane is on at a position.
 func covered(spans []span, lane string, pos float64) bool {
-	return slices.ContainsFunc(spans, func(s span) bool { return s.Lane == lane && s.From <= pos && pos < s.To })
+	return slices.ContainsFunc(spans, func(s span) bool { return s.Lane == lane && s.At(pos) })
 }
 
 func faultSign(name string) string {

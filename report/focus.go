@@ -15,7 +15,7 @@ const (
 
 // rowsOf chooses what to show of a cell. Of a storm, which is far too long to be read, it is the one anomaly that a reader wants to
 // understand, and the clients that took part in it.
-func (t *timeline) rowsOf(cell checker.Cell, limit int) []row {
+func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	if cell.Storm == nil || len(cell.Verdict.Anomalies) == 0 {
 		return t.rows(t.keep(cell.Verdict.Anomalies, limit))
 	}
@@ -37,7 +37,7 @@ func telling(all []checker.Anomaly) checker.Anomaly {
 }
 
 // around keeps what shows an anomaly and, of what its clients did and suffered, what lies between, and just before and after.
-func (t *timeline) around(a checker.Anomaly, limit int) []bool {
+func (t *chart) around(a checker.Anomaly, limit int) []bool {
 	keep := make([]bool, len(t.events))
 	room := limit
 	mark := func(i int) {
@@ -53,7 +53,7 @@ func (t *timeline) around(a checker.Anomaly, limit int) []bool {
 		return keep
 	}
 	concerns := func(i int) bool {
-		if commandOf(t.events[i]) != nil {
+		if t.events[i].Command() != nil {
 			return t.notes[i] != "" // what changed nothing is one of many tries
 		}
 		return slices.Contains(a.Clients, t.laneOf(t.events[i]))

@@ -57,7 +57,7 @@ func TestFaultsOfAProcessAreSeenOnAllItsLanes(t *testing.T) {
 		fault(5, "pause", "C1", history.PhaseRecover),
 		fault(6, "thread-death", "C1", history.PhaseInject),
 	}
-	line := newTimeline(events)
+	line := newChart(events)
 	assert.Equal(t, []string{"C1", "C1.b", "C2", "C10"}, line.clients)
 	var seen []string
 	for _, s := range line.faults {

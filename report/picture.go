@@ -32,7 +32,7 @@ const (
 // picture draws a timeline as SVG: a lane for each client and each server.
 type picture struct {
 	b     strings.Builder
-	t     *timeline
+	t     *chart
 	rows  []row
 	tops  []float64 // the middle of each row
 	high  float64
@@ -44,7 +44,7 @@ type picture struct {
 
 // drawing is the SVG of a cell's history, and how many of its events it leaves out. id makes its names unique within the page.
 func drawing(id string, cell checker.Cell, events []history.Event, limit int) (svg string, missing int) {
-	t := newTimeline(events)
+	t := newChart(events)
 	p := &picture{t: t, rows: t.rowsOf(cell, limit), shows: shownBy(cell.Verdict.Anomalies), id: id}
 	p.layout()
 	p.open(cell)
@@ -191,17 +191,17 @@ func (p *picture) axis(name, class string) {
 		class, x, 40, x, p.high-picMargin/2, x-18, x+28, esc(clip(name, 12)))
 }
 
-// bar draws a span as an upright bar; it returns its y and height.
+// bar draws a span as an upright bar, with what it is about and its positions as data; it returns its y and height.
 func (p *picture) bar(s span, class string, x, width float64, tip string) (y, h float64) {
 	y = p.y(s.From)
 	h = max(3, p.y(s.To)-y)
-	fmt.Fprintf(&p.b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3"><title>%s</title></rect>`+"\n", class, x, y, width, h, esc(clip(tip, 2*maxWords)))
+	fmt.Fprintf(&p.b, `<rect class="%s" data-lane="%s" data-key="%s" data-from="%v" data-to="%v" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3"><title>%s</title></rect>`+"\n",
+		class, esc(s.Lane), esc(s.Key), s.From, s.To, x, y, width, h, esc(clip(tip, 2*maxWords)))
 	return y, h
 }
 
 func (p *picture) hold(s span) {
-	p.bar(s, fmt.Sprintf("hold c%d", p.client(s.Lane)), p.lanes[s.Lane]-8, 16,
-		fmt.Sprintf("%s believes that it holds %s, %s", s.Lane, s.Key, p.period(s)))
+	p.bar(s, fmt.Sprintf("hold c%d", p.client(s.Lane)), p.lanes[s.Lane]-8, 16, fmt.Sprintf("%s holds %s, %s", s.Lane, s.Key, p.period(s)))
 }
 
 func (p *picture) operation(s span) {
@@ -224,19 +224,12 @@ func (p *picture) fault(s span) {
 	fmt.Fprintf(&p.b, `<rect fill="url(#%s-h)" x="%.1f" y="%.1f" width="%.0f" height="%.1f" pointer-events="none"/>`+"\n", p.id, x-20, y, float64(picClient-12), h)
 }
 
-// period says when something was, in the words of its events.
+// period says when something was.
 func (p *picture) period(s span) string {
-	from := stamp(p.t.events[int(s.From)].At)
 	if s.Open {
-		return "from " + from + "ms to the end"
+		return "from " + stamp(s.Began) + "ms to the end"
 	}
-	until := p.t.events[min(int(s.To), len(p.t.events)-1)].At
-	for _, m := range p.t.moments {
-		if m.Pos == s.To && m.Lane == s.Lane {
-			until = m.At
-		}
-	}
-	return fmt.Sprintf("from %sms to %sms", from, stamp(until))
+	return fmt.Sprintf("from %sms to %sms", stamp(s.Began), stamp(s.Ended))
 }
 
 // keyBars draws the lives of the keys beside the axes of the servers, in the colours of their owners.

@@ -38,7 +38,7 @@ func race(cell checker.Cell, events []history.Event, width int) []string {
 	worst := slices.MinFunc(cell.Verdict.Anomalies, func(a, b checker.Anomaly) int {
 		return cmp.Or(gravity(a.Name)-gravity(b.Name), cmp.Compare(a.At, b.At))
 	})
-	beats := newTimeline(events).beats(worst)
+	beats := newChart(events).beats(worst)
 	for len(beats) > raceLines-1 {
 		beats = mergeTwo(beats)
 	}
@@ -66,7 +66,7 @@ func gravity(name checker.Name) int {
 }
 
 // beats are what matters of a history up to an anomaly: grants, work and releases of its clients, faults, and leases that ended.
-func (t *timeline) beats(a checker.Anomaly) []beat {
+func (t *chart) beats(a checker.Anomaly) []beat {
 	var beats []beat
 	add := func(b beat) {
 		if last := len(beats) - 1; last >= 0 && beats[last].text == b.text && b.client != "" {
@@ -95,9 +95,9 @@ func (t *timeline) beats(a checker.Anomaly) []beat {
 }
 
 // beat is an event in a few words; empty if a short telling can do without.
-func (t *timeline) beat(e history.Event, a checker.Anomaly) string {
+func (t *chart) beat(e history.Event, a checker.Anomaly) string {
 	who := t.laneOf(e)
-	switch f := faultOf(e); {
+	switch f := e.Fault(); {
 	case f != nil && faults.Kind(f.Name) != faults.Stall:
 		return faultBeat(who, f)
 	case !slices.Contains(a.Clients, e.Client) || e.Kind != history.KindReturn || e.Outcome != history.OK:

@@ -29,7 +29,7 @@ const (
 const aroundAnomaly = 8
 
 // rows are the events to be shown, and what happens between them. What is left out leaves a gap that says how much.
-func (t *timeline) rows(keep []bool) []row {
+func (t *chart) rows(keep []bool) []row {
 	var rows []row
 	moments := t.moments
 	for i, e := range t.events {
@@ -53,7 +53,7 @@ func (t *timeline) rows(keep []bool) []row {
 
 // keep chooses what to show of a history: everything if it has at most limit events, else what surrounds the anomalies, and then
 // the beginning.
-func (t *timeline) keep(anomalies []checker.Anomaly, limit int) []bool {
+func (t *chart) keep(anomalies []checker.Anomaly, limit int) []bool {
 	keep := make([]bool, len(t.events))
 	room := limit
 	mark := func(i int) {

@@ -107,6 +107,7 @@ func pastLease() ([]history.Event, checker.Cell) {
 	s.step(14, "C1 resume => done")
 	s.fault("pause", "C1", history.PhaseRecover, "SIGCONT")
 	s.step(15, "C1 continue => ok")
+	s.fault("hold", "C1", history.PhaseRecover, "hold before first write")
 	stale := s.command("C1", "resource", "OK", change(sampleStock, s.stock("3"), s.stock("3")), "SET", sampleStock, "3")
 	s.ret("C1", history.OK, &history.Detail{Read: 4, Wrote: 3})
 	s.step(16, "C1 release => ok")

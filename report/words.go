@@ -20,7 +20,7 @@ func faultWord(name string) string {
 const maxWords = 160
 
 // describe tells an event in one line, without its time and without who did it. The line is clean.
-func (t *timeline) describe(i int) string {
+func (t *chart) describe(i int) string {
 	e := t.events[i]
 	d := e.Detail
 	if d == nil {
@@ -29,7 +29,7 @@ func (t *timeline) describe(i int) string {
 	return clip(clean(t.words(i, e, d)), maxWords)
 }
 
-func (t *timeline) words(i int, e history.Event, d *history.Detail) string {
+func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 	switch e.Kind {
 	case history.KindOpen:
 		return openWords(e, d)

@@ -46,8 +46,9 @@ type Cursor struct {
 	worksUnder         []int  // by client: the lock of its last operation of work
 	Locks              []Lock // by lock
 	Ops                Operations
-	Wired              bool // commands to the resource are on record
-	fact               Fact // reused from event to event
+	Faults             []FaultSpan // those that have not been taken back, and all skews: what was computed by a wrong clock stays wrong
+	Wired              bool        // commands to the resource are on record
+	fact               Fact        // reused from event to event
 	// Malformed says what is impossible in the history so far; "" if nothing is.
 	Malformed string
 }
@@ -130,7 +131,7 @@ func (v *Cursor) Step(i int, e *history.Event, emit func(*Fact)) {
 	case history.KindExit:
 		v.exit(f.Client)
 	case history.KindFault:
-		v.fault(e)
+		v.fault(i, e)
 	}
 	emit(f)
 }
@@ -146,23 +147,24 @@ func (v *Cursor) open(f *Fact) {
 	}
 }
 
-// fault takes in that what the server holds may have changed without a command.
-func (v *Cursor) fault(e *history.Event) {
-	if e.Detail == nil || e.Detail.Fault == nil || !faults.Kind(e.Detail.Fault.Name).OnServer() {
+// fault takes in a fault. After one of a server, what that holds may have changed without a command.
+func (v *Cursor) fault(i int, e *history.Event) {
+	v.noteFault(i, e)
+	f := e.Fault()
+	if f == nil || !faults.Kind(f.Name).OnServer() {
 		return
 	}
 	for lock := range v.Locks {
 		v.Locks[lock].Ledger.Stale = true
-		v.Locks[lock].quorum.doubt(e.Detail.Fault.Target)
+		v.Locks[lock].quorum.doubt(f.Target)
 	}
 }
 
 func (v *Cursor) command(f *Fact, emit func(*Fact)) {
-	d := f.Event.Detail
-	if d == nil || d.Command == nil || f.Client == 0 {
+	c := f.Event.Command()
+	if c == nil || f.Client == 0 {
 		return
 	}
-	c := d.Command
 	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, connOf(c))
 	if c.Server == history.Resource {
 		v.work(f, c, emit)

@@ -61,7 +61,7 @@ func rules() map[string]rule {
 			"history", "impls", "checker", "report", "worker",
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
 		}},
-		"report":   {own: []string{"history", "faults", "checker"}},
+		"report":   {own: []string{"history", "faults", "timeline", "checker"}},
 		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
 		"cmd/lab": {
 			own: []string{

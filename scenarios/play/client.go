@@ -91,9 +91,6 @@ func (c *Client) SetClock(ctx context.Context, offset time.Duration, rate float6
 	return nil
 }
 
-// RightClock is how a history words that a clock is right again.
-const RightClock = "offset 0s, rate 1"
-
 // Disturb injects a fault into the process's links to the lock servers that are named, or to all.
 func (c *Client) Disturb(ctx context.Context, fault faults.LinkFault, servers []string) error {
 	c.cell.Fault(fault.Kind, c.Name, history.PhaseInject, c.cell.About(servers, fault.String()))

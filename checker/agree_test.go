@@ -1,0 +1,193 @@
+package checker_test
+
+import (
+	"bytes"
+	"html"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// TestAllAgreeOnStories compares who holds at each event of every history in the repository: by the checker's monitors, by porcupine's
+// reader, by lab explain and by the picture in report.html.
+func TestAllAgreeOnStories(t *testing.T) {
+	stories, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	for _, path := range stories {
+		events, err := checker.ReadStory(path)
+		require.NoError(t, err)
+		agree(t, path, events)
+	}
+	histories := 0
+	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "history.jsonl" || !strings.Contains(path, "testdata") {
+			return err
+		}
+		histories++
+		file, err := history.ReadFile(path)
+		require.NoError(t, err)
+		agree(t, path, file.Events)
+		return nil
+	}))
+	assert.NotZero(t, histories)
+	assert.NotEmpty(t, stories)
+}
+
+// TestAllAgreeOnTheSuite does the same for every cell of the suite.
+func TestAllAgreeOnTheSuite(t *testing.T) {
+	if racing.Enabled || testing.Short() {
+		t.Skip("the suite is long")
+	}
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	var subjects []play.Subject
+	for _, spec := range impls.All() {
+		subjects = append(subjects, play.SubjectOf(spec))
+	}
+	cases := lab.Cases(scripts, subjects, 1, lab.Expect(nil))
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{World: lab.Sim}, Parallel: 2, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "run")},
+	}})
+	require.NoError(t, err)
+	histories := lab.HistoriesOf(run)
+	defer func() { assert.NoError(t, histories.Close()) }()
+	for _, cell := range run.Cells {
+		events, err := histories.Read(cell)
+		require.NoError(t, err)
+		agree(t, cell.Dir, events)
+	}
+}
+
+// agree compares who holds after each event.
+func agree(t *testing.T, name string, events []history.Event) {
+	t.Helper()
+	if len(events) == 0 {
+		return
+	}
+	monitors, second := checker.HoldersByMonitors(events), checker.HoldersBySecondJudge(events)
+	explained := byExplain(t, events)
+	drawn, last := byPicture(t, events)
+	for i := range events {
+		want := words(monitors[i])
+		ok := assert.Equal(t, want, words(second[i]), "%s, event %d: porcupine's reader", name, i+1)
+		if i <= last {
+			ok = assert.Equal(t, want, words(drawn[i]), "%s, event %d: report.html", name, i+1) && ok
+		}
+		if got, told := explained[i]; told {
+			ok = assert.Equal(t, clients(monitors[i]), got, "%s, event %d: lab explain", name, i+1) && ok
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+func words(holders []checker.Holder) []string {
+	all := []string{}
+	for _, h := range holders {
+		all = append(all, h.Client+" "+h.Lock)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func clients(holders []checker.Holder) []string {
+	all := []string{}
+	for _, h := range holders {
+		all = append(all, h.Client)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// surprise is a cell of which every report shows the whole history.
+func surprise() checker.Cell {
+	return checker.Cell{
+		Lock: "lock", Scenario: "scenario", Verdict: checker.Verdict{Kind: checker.Safe},
+		Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Broken}, By: checker.ByMatrix},
+	}
+}
+
+// byExplain reads the gutters of lab explain: the clients that hold a lock, by event. Lines of the script have no gutter.
+func byExplain(t *testing.T, events []history.Event) map[int][]string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, report.Explain(&b, surprise(), events, report.ExplainOptions{Width: 1000, Limit: len(events)}))
+	held := make(map[int][]string)
+	var names []string
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		cells := []rune(line)
+		if strings.HasPrefix(line, "    # ") {
+			names = strings.Fields(line)[2:]
+			continue
+		}
+		if names == nil || len(cells) < gutters {
+			continue
+		}
+		number, err := strconv.Atoi(strings.TrimSpace(string(cells[:5])))
+		if err != nil {
+			continue
+		}
+		held[number-1] = []string{}
+		for n := gutters; n < len(cells) && (cells[n] == '┃' || cells[n] == '│'); n += column {
+			if cells[n] == '┃' {
+				held[number-1] = append(held[number-1], names[(n-gutters)/column])
+			}
+		}
+		slices.Sort(held[number-1])
+	}
+	return held
+}
+
+// Where the first gutter of lab explain stands, and how wide a client's column is where there is room.
+const (
+	gutters = 16
+	column  = 27
+)
+
+var bar = regexp.MustCompile(`<rect class="hold [^"]*" data-lane="([^"]*)" data-key="([^"]*)" data-from="([^"]*)" data-to="([^"]*)"`)
+
+// byPicture reads the bars of the holds in report.html. It also says which event is the last that the picture shows.
+func byPicture(t *testing.T, events []history.Event) (held [][]checker.Holder, last int) {
+	t.Helper()
+	var b bytes.Buffer
+	run := &checker.Run{Cells: []checker.Cell{surprise()}}
+	require.NoError(t, report.HTML(&b, run, one(events)))
+	held = make([][]checker.Holder, len(events))
+	require.Contains(t, b.String(), "<svg", "there is a picture")
+	for _, found := range bar.FindAllStringSubmatch(b.String(), -1) {
+		from, err := strconv.ParseFloat(found[3], 64)
+		require.NoError(t, err)
+		to, err := strconv.ParseFloat(found[4], 64)
+		require.NoError(t, err)
+		for i := range events {
+			if from <= float64(i) && float64(i) < to {
+				held[i] = append(held[i], checker.Holder{Client: html.UnescapeString(found[1]), Lock: html.UnescapeString(found[2])})
+			}
+		}
+	}
+	const limit = 240 // of a picture
+	return held, min(len(events), limit) - 1
+}
+
+// one is a run's only history.
+type one []history.Event
+
+func (events one) Read(checker.Cell) ([]history.Event, error) { return events, nil }
+func (one) Where(checker.Cell) string                         { return "" }
