@@ -10,12 +10,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // exploreFlags are the flags of lab explore as given.
@@ -24,7 +28,7 @@ type exploreFlags struct {
 	clients, rounds, servers, faults int
 	lag, reenter                     int
 	skew                             time.Duration
-	budget                           explore.Budget
+	budget                           map[faults.Kind]*int
 	anomalies                        []string
 	limits                           []string
 	out, server                      string
@@ -34,34 +38,33 @@ type exploreFlags struct {
 }
 
 func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
-	flags := &exploreFlags{find: find}
+	flags := &exploreFlags{find: find, budget: map[faults.Kind]*int{}}
 	cmd := &cobra.Command{
 		Use:   "explore LOCK | --all",
-		Short: "Go every way through a lock, and tell the smallest set of faults that breaks it",
-		Long: `Explore runs a lock's own code in a model, and tries every order in which its
-clients and servers can take turns, with fewest faults first. So what it finds is
-a smallest counterexample, told step by step; or it says that the lock holds
-within the bounds, and what these were. A search that a limit has stopped never
-says so.
+		Short: "Explore every interleaving of a lock, and show the smallest set of faults that breaks it",
+		Long: `Explore runs a lock's own code in a model, in every interleaving of its clients,
+its servers and time. Fewest faults first, then fewest steps: the first
+counterexample is minimal. Without one, the lock holds within the bounds that the
+report names. A search that a limit has stopped never says so.
 
-Without a flag for a fault, all kinds may strike, up to --max-faults together;
+Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.
 
 With --all it finds the fewest faults of each kind that break each lock, and
 compares that with the table in docs/breaking-points.md. Its searches are smaller
 than those of the table, so they may know less, unless --limit states=4000000.
 
-With --replay the counterexample is forced on a real server, with real processes,
-by a script that --out shows; with --all --replay, all those of the table are.
+With --replay a script forces the counterexample on a real server, with real
+processes; --out writes that script. With --all --replay, every counterexample of
+the table is replayed.
 
-Exit codes: 0 as expected, a broken lock that should break among it; 1 a surprise,
-or a replay that showed something else; 2 unknown: a limit stopped the search,
-the lock was never held, so that nothing could go wrong, or the machine stood
-still for too long during a replay; 3 the lab is at fault, or the lock cannot be
-explored.`,
+Exit codes: 0 as expected, also for a broken lock that should break; 1 a surprise,
+or a replay that showed something else; 2 unknown: a limit stopped the search, the
+lock was never held, or the host stalled for too long during a replay; 3 the lab
+failed, or the lock cannot be explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
-  lab explore watchdog-published --overworks 1 --anomaly wrongful-renew --limit time=30s
+  lab explore watchdog-published --long-holds 1 --anomaly wrongful-renew --limit time=30s
   lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
@@ -92,31 +95,43 @@ func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Comple
 
 // groups binds the flags of lab explore.
 func (f *exploreFlags) groups() []flagGroup {
-	what, faults, shown := flagSet(), flagSet(), flagSet()
+	what, flags, shown := flagSet(), flagSet(), flagSet()
 	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
 	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants, up to 3)")
 	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
-	what.StringSliceVar(&f.limits, "limit", nil, "`LIMITS` at which the search gives up: states=N, time=30s, memory=4GiB (default: that much memory)")
-	what.BoolVar(&f.all, "all", false, "the table of breaking points of all locks")
+	what.StringSliceVar(&f.limits, "limit", nil, "stop the search at `LIMITS`: states=N, time=30s, memory=4GiB (default: memory=4GiB)")
+	what.BoolVar(&f.all, "all", false, "find the breaking points of every lock, and compare them with the reviewed table")
 
-	faults.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
-	faults.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, one and a half leases)")
-	faults.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
-	for _, fault := range explore.Faults() {
-		faults.Uint8Var(&f.budget[fault], fault.Flag(), 0, "up to `N` times, "+fault.Meaning())
-	}
+	flags.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
+	flags.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
+	flags.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
+	f.budgetFlags(flags)
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
-	shown.BoolVar(&f.replay, "replay", false, "play the counterexample on a real server, with real processes and faults; with --all those of the table")
+	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample on a real server, with real processes and faults; with --all, those of the table")
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
-	shown.BoolVarP(&f.verbose, "verbose", "v", false, "tell every step, also those that go without saying")
+	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, also those that another one implies")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
-	shown.BoolVar(&f.update, "update", false, "with --all: write the table into sim/explore/breaking.txt, for review")
-	return []flagGroup{{"What to explore", what}, {"Faults", faults}, {"What to report", shown}}
+	shown.BoolVar(&f.update, "update", false, "with --all: write the table to sim/points/breaking.txt, for review")
+	return []flagGroup{{"What to explore", what}, {"Faults", flags}, {"What to report", shown}}
+}
+
+// budgetFlags binds a flag for each kind of fault. A flag's earlier name still works.
+func (f *exploreFlags) budgetFlags(flags *pflag.FlagSet) {
+	for _, kind := range explore.Faults() {
+		entry := kind.Of()
+		n := new(int)
+		f.budget[kind] = n
+		flags.IntVar(n, entry.Flag, 0, "up to `N` times, "+trace.Meaning(kind, explore.UsualSkew, explore.Lease, 1))
+		for _, old := range entry.Old {
+			flags.IntVar(n, old, 0, "")
+			_ = flags.MarkHidden(old)
+		}
+	}
 }
 
 // run carries lab explore out.
@@ -131,21 +146,21 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	lines, err := explore.Reviewed()
+	lines, err := points.Reviewed()
 	if err != nil {
 		return err
 	}
-	expected := explore.Expect(lines, config)
+	expected := points.Expect(lines, config)
 	opts := terminalOptions(cmd)
-	story := explore.StoryOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}
+	shown := report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}
 	if !f.json {
-		fmt.Fprint(cmd.OutOrStdout(), config.Bounds())
+		fmt.Fprint(cmd.OutOrStdout(), boundsText(config))
 	}
 	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	var last explore.Progress
 	config.Progress = func(p explore.Progress) {
 		last = p
-		meter.Show(p.Took, p.Line())
+		meter.Show(p.Took, progressLine(p))
 	}
 	result, err := explore.Explore(cmd.Context(), config)
 	meter.Clear()
@@ -153,8 +168,8 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		return f.interrupted(cmd, err, last)
 	}
 	if f.json {
-		err = f.object(cmd, result.Record(config), expected)
-	} else if err = result.Account(cmd.OutOrStdout(), config, story); err == nil {
+		err = f.object(cmd, newExploreRecord(config, result, expected))
+	} else if err = writeResult(cmd.OutOrStdout(), result, shown); err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "  expected   %s\n", expected)
 	}
 	if err == nil && f.out != "" {
@@ -176,13 +191,10 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	return exitWith(code)
 }
 
-func (f *exploreFlags) object(cmd *cobra.Command, record *explore.Record, expected explore.Expectation) error {
+func (f *exploreFlags) object(cmd *cobra.Command, record *exploreRecord) error {
 	encoder := json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(struct {
-		*explore.Record
-		Expected explore.Expectation `json:"expected"`
-	}{record, expected})
+	return encoder.Encode(record)
 }
 
 // interrupted says what is known of an exploration that did not come to its end.
@@ -190,18 +202,18 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; nothing was found so far\n", last.Line())
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; nothing was found so far\n", progressLine(last))
 	return &outcome{codeUnknown} // the signal's code comes before it
 }
 
 // exploredCode is the exit code for a result.
-func exploredCode(result *explore.Result, expected explore.Expectation, config explore.Config) int {
+func exploredCode(result *explore.Result, expected points.Expectation, config explore.Config) int {
 	switch {
 	case len(result.Disputed) > 0:
 		return codeFailed
 	case result.Found == nil && !result.Complete(), result.Vacuous():
 		return codeUnknown
-	case !result.Meets(expected, config):
+	case !expected.Meets(result, config.Lock.Card):
 		return codeSurprise
 	}
 	return codeExpected
@@ -225,15 +237,14 @@ func (f *exploreFlags) config(args []string) (explore.Config, error) {
 	if err := f.checkBounds(); err != nil {
 		return config, err
 	}
-	given := false
-	for _, fault := range explore.Faults() {
-		given = given || f.budget[fault] > 0
-	}
-	config.Budget = f.budget
-	for _, fault := range explore.Faults() {
-		if !given {
-			config.Budget[fault] = uint8(f.faults)
+	config.Budget = explore.Budget{}
+	for kind, n := range f.budget {
+		if *n > 0 {
+			config.Budget[kind] = *n
 		}
+	}
+	if len(config.Budget) == 0 {
+		config.Budget = explore.Any(f.faults)
 	}
 	if err := f.only(&config); err != nil {
 		return config, err
@@ -258,6 +269,11 @@ func (f *exploreFlags) checkBounds() error {
 	} {
 		if bound.value < bound.least || bound.value > bound.most {
 			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)
+		}
+	}
+	for kind, n := range f.budget {
+		if *n < 0 {
+			return usagef("--%s must be 0 or more, not %d", kind.Of().Flag, *n)
 		}
 	}
 	if f.skew != 0 && (f.skew < explore.LeastSkew || f.skew > explore.MostSkew || f.skew%explore.LeastSkew != 0) {

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
 )
 
 // table carries lab explore --all out.
@@ -37,9 +38,9 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	began := time.Now()
 	locks := impls.All()
 	told := 0
-	lines, err := explore.Points{
+	lines, err := points.Search{
 		Locks: locks, States: states, Parallel: runtime.NumCPU(),
-		Done: func(l explore.Line) {
+		Done: func(l points.Line) {
 			if told++; !f.quiet {
 				fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", told, len(locks), l.Lock, time.Since(began).Round(time.Second))
 			}
@@ -55,16 +56,16 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if f.update {
 		return updatePoints(cmd, lines)
 	}
-	reviewed, err := explore.Reviewed()
+	reviewed, err := points.Reviewed()
 	if err != nil {
 		return err
 	}
 	if f.json {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 			Lines []map[string]string `json:"lines"`
-		}{byHead(explore.Cells(lines))})
+		}{byHead(points.Rows(lines))})
 	} else {
-		err = report.Points(cmd.OutOrStdout(), explore.Cells(lines), terminalWidth(cmd))
+		err = report.Points(cmd.OutOrStdout(), points.Rows(lines), terminalWidth(cmd))
 	}
 	if err != nil {
 		return err
@@ -91,8 +92,8 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 		return usagef("--all is about every lock; take %s out", strings.Join(args, " "))
 	}
 	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "out"}
-	for _, fault := range explore.Faults() {
-		names = append(names, fault.Flag())
+	for _, kind := range explore.Faults() {
+		names = append(append(names, kind.Of().Flag), kind.Of().Old...)
 	}
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -115,22 +116,22 @@ func (f *exploreFlags) tableStates() (int, error) {
 			return 0, usagef("--all takes --limit states=N only: with any other the table would depend on the machine")
 		}
 	}
-	config := explore.Config{States: explore.UsualStates}
+	config := explore.Config{States: points.UsualStates}
 	if f.update {
-		config.States = explore.ReviewedStates
+		config.States = points.ReviewedStates
 	}
 	err := f.limit(&config)
 	return config.States, err
 }
 
 // tableCode compares the table with the reviewed one.
-func tableCode(cmd *cobra.Command, lines, reviewed []explore.Line) int {
+func tableCode(cmd *cobra.Command, lines, reviewed []points.Line) int {
 	code := codeExpected
-	for _, difference := range explore.Differences(lines, reviewed) {
+	for _, difference := range points.Differences(lines, reviewed) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
 		code = codeSurprise
 	}
-	disputed := slices.ContainsFunc(lines, func(l explore.Line) bool { return len(l.Disputed) > 0 })
+	disputed := slices.ContainsFunc(lines, func(l points.Line) bool { return len(l.Disputed) > 0 })
 	if disputed {
 		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the explorer and the checker disagree about a trace; lab explore of that lock shows it")
 		return codeFailed
@@ -138,13 +139,13 @@ func tableCode(cmd *cobra.Command, lines, reviewed []explore.Line) int {
 	return code
 }
 
-func updatePoints(cmd *cobra.Command, lines []explore.Line) error {
-	path := filepath.Join("sim", "explore", "breaking.txt")
+func updatePoints(cmd *cobra.Command, lines []points.Line) error {
+	path := filepath.Join("sim", "points", "breaking.txt")
 	if _, err := os.Stat(path); err != nil {
 		return usagef("--update rewrites %s, so run it at the root of the sources: %v", path, plainly(err))
 	}
 	var text strings.Builder
-	if err := explore.WriteLines(&text, lines); err != nil {
+	if err := points.WriteLines(&text, lines); err != nil {
 		return err
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {

@@ -18,6 +18,8 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/replay"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // replaysAtATime is how many counterexamples are played side by side, for each core: they mostly wait.
@@ -37,17 +39,17 @@ func (f *exploreFlags) checkReplay() error {
 }
 
 // replayOne plays the counterexample that was found on a real server.
-func (f *exploreFlags) replayOne(cmd *cobra.Command, lock impls.Spec, trace *explore.Trace) (int, error) {
-	if trace == nil {
+func (f *exploreFlags) replayOne(cmd *cobra.Command, lock impls.Spec, found *trace.Trace) (int, error) {
+	if found == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "lab: there is no counterexample, so nothing is replayed")
 		return codeExpected, nil
 	}
-	return f.play(cmd, []replay.Race{{Lock: lock, Faults: replay.All, Trace: trace}})
+	return f.play(cmd, []replay.Race{{Lock: lock, Faults: replay.All, Trace: found}})
 }
 
 // replayAll plays every counterexample that the table of breaking points names. Each is found anew.
 func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
-	lines, err := explore.Reviewed()
+	lines, err := points.Reviewed()
 	if err != nil {
 		return codeFailed, err
 	}
@@ -96,19 +98,19 @@ type hunt struct {
 	missed []error
 }
 
-func (h *hunt) search(ctx context.Context, line explore.Line) {
+func (h *hunt) search(ctx context.Context, line points.Line) {
 	lock, known := impls.Find(line.Lock)
 	if !known {
 		h.missed = append(h.missed, fmt.Errorf("%s is in the table of breaking points, and no lock", line.Lock))
 		return
 	}
-	for _, point := range replay.Points(line) {
-		race, err := point.Find(ctx, lock, explore.Config{States: explore.LongestStates})
+	for _, point := range line.Points() {
+		found, err := point.Find(ctx, lock, explore.Config{States: points.LongestStates})
 		if err != nil {
 			h.missed = append(h.missed, err)
 			continue
 		}
-		h.races = append(h.races, race)
+		h.races = append(h.races, replay.Race{Lock: lock, Faults: point.Faults, Trace: found})
 	}
 }
 

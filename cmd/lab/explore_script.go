@@ -8,16 +8,16 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/replay"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // script writes the counterexample as a script for lab run.
-func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, trace *explore.Trace) error {
-	if trace == nil {
+func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, found *trace.Trace) error {
+	if found == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
 		return nil
 	}
-	text, err := replay.Script(lock, trace)
+	text, err := replay.Script(lock, found)
 	if err != nil {
 		return usagef("--out: %v", err)
 	}

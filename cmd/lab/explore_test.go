@@ -12,6 +12,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // An exploration that is interrupted says how far it has come, and never that the lock holds.
@@ -29,23 +31,23 @@ func TestExploredCode(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	assert.True(t, ok)
 	config := explore.Config{Lock: lua}
-	found, held := &explore.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}, []string{"held"}
+	found, held := &trace.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}, []string{"held"}
 	tests := map[string]struct {
 		result   explore.Result
-		expected explore.Expectation
+		expected points.Expectation
 		want     int
 	}{
-		"holds":                {explore.Result{Facts: held}, explore.MustHold, codeExpected},
-		"nobody ever held it":  {explore.Result{Facts: []string{"refused"}}, explore.MustHold, codeUnknown},
-		"nor should have":      {explore.Result{}, explore.MustBreak, codeUnknown},
-		"broken as expected":   {explore.Result{Found: found}, explore.MustBreak, codeExpected},
-		"broken one passes":    {explore.Result{Facts: held}, explore.MustBreak, codeSurprise},
-		"sound one breaks":     {explore.Result{Found: found}, explore.MustHold, codeSurprise},
-		"breaks a promise":     {explore.Result{Found: found}, explore.PerCard, codeSurprise},
-		"limit":                {explore.Result{Facts: held, Limit: "5 states"}, explore.MustBreak, codeUnknown},
-		"found before a limit": {explore.Result{Found: found}, explore.MayBreak, codeExpected},
+		"holds":                {explore.Result{Coverage: held}, points.MustHold, codeExpected},
+		"nobody ever held it":  {explore.Result{Coverage: []string{"refused"}}, points.MustHold, codeUnknown},
+		"nor should have":      {explore.Result{}, points.MustBreak, codeUnknown},
+		"broken as expected":   {explore.Result{Found: found}, points.MustBreak, codeExpected},
+		"broken one passes":    {explore.Result{Coverage: held}, points.MustBreak, codeSurprise},
+		"sound one breaks":     {explore.Result{Found: found}, points.MustHold, codeSurprise},
+		"breaks a promise":     {explore.Result{Found: found}, points.PerCard, codeSurprise},
+		"limit":                {explore.Result{Coverage: held, Limit: "5 states"}, points.MustBreak, codeUnknown},
+		"found before a limit": {explore.Result{Found: found}, points.MayBreak, codeExpected},
 		"disputed": {
-			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, explore.MustBreak, codeFailed,
+			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, points.MustBreak, codeFailed,
 		},
 	}
 	for name, test := range tests {

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/replay"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // Whoever replays is told at once what went wrong, and in the end how often all went well.
@@ -57,7 +57,7 @@ func TestStage(t *testing.T) {
 				out: &out, err: &err, server: "embedded", count: 2, byName: map[string]*playing{},
 				meter: report.NewMeter(&err, report.TerminalOptions{}, true),
 			}
-			s.add("race", replay.Race{Lock: lock, Faults: "crash", Trace: &explore.Trace{Anomalies: []checker.Name{checker.Overwrite}}})
+			s.add("race", replay.Race{Lock: lock, Faults: "crash", Trace: &trace.Trace{Anomalies: []checker.Name{checker.Overwrite}}})
 			for _, cell := range test.plays {
 				cell.Scenario = "race"
 				require.NoError(t, s.Handle(report.Event{Kind: report.CellEnd, Cell: &cell}))

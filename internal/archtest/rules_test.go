@@ -25,7 +25,10 @@ func rules() map[string]rule {
 		"checker": {own: []string{"history", "faults", "timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
 		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"sim/explore": {own: []string{"history", "impls", "checker", "sim", "worker/work"}, pure: true, clock: true},
+		"sim/explore": {own: []string{"history", "faults", "impls", "checker", "sim", "sim/trace", "worker/work"}, pure: true, clock: true},
+		"sim/points":  {own: []string{"faults", "impls", "checker", "sim/explore", "sim/trace"}, pure: true},
+		// A counterexample as data: its readers need not know how it was found.
+		"sim/trace": {own: []string{"history", "faults", "checker", "sim"}, pure: true},
 
 		"worker/protocol": {own: []string{"history"}},
 		"worker/work":     {own: []string{"history", "impls"}, pure: true},
@@ -56,20 +59,20 @@ func rules() map[string]rule {
 		}},
 		"scenarios/storm":  {own: []string{"history", "faults", "checker", "impls", "scenarios"}, pure: true},
 		"scenarios/shrink": {own: []string{"history", "faults", "checker", "scenarios"}, pure: true},
-		"scenarios/replay": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/explore"}, pure: true},
+		"scenarios/replay": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/trace"}, pure: true},
 		"lab": {own: []string{
 			"history", "impls", "checker", "report", "worker",
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
 		}},
-		"report":   {own: []string{"history", "faults", "timeline", "checker"}},
+		"report":   {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
 		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
 		"cmd/lab": {
 			own: []string{
 				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"impls", "checker", "faults/server", "faults/network",
+				"impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
-				"sim/explore", "scenarios/replay",
+				"sim/explore", "sim/points", "sim/trace", "scenarios/replay",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},

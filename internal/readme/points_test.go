@@ -11,11 +11,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
 )
 
-func readPoints(t *testing.T) []explore.Line {
+func readPoints(t *testing.T) []points.Line {
 	t.Helper()
-	lines, err := explore.Reviewed()
+	lines, err := points.Reviewed()
 	require.NoError(t, err)
 	return lines
 }
@@ -23,7 +24,7 @@ func readPoints(t *testing.T) []explore.Line {
 // TestPointsPage holds docs/breaking-points.md against the reviewed breaking points.
 func TestPointsPage(t *testing.T) {
 	var b strings.Builder
-	for i, row := range explore.Cells(readPoints(t)) {
+	for i, row := range points.Rows(readPoints(t)) {
 		if i > 0 {
 			row[0] = "`" + row[0] + "`"
 			for k, entry := range row[1:] {
@@ -52,12 +53,12 @@ func TestPointsSummary(t *testing.T) {
 			cell := l.Cells[f]
 			switch {
 			case cell.Double.Faults == 1:
-				double = append(double, f.String())
+				double = append(double, string(f))
 			case cell.Any.Faults == 1:
 				other = append(other, fmt.Sprintf("%s (%s)", f, joined(cell.Any.Anomalies)))
 			case slices.Contains(l.None, checker.DoubleHolder): // there is nothing left to withstand
-			case cell.Any.Faults == 0 && cell.Any.Clear >= explore.MostAlone && cell.Any.Within == "":
-				none = append(none, f.String())
+			case cell.Any.Faults == 0 && cell.Any.Clear >= points.MostAlone && cell.Any.Within == "":
+				none = append(none, string(f))
 			}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", l.Lock, dash(joined(l.None)), dash(strings.Join(double, ", ")),
@@ -84,9 +85,9 @@ func dash(text string) string {
 // TestPointsLegend asserts that the page explains every letter and every fault of its table.
 func TestPointsLegend(t *testing.T) {
 	page := pageText(t, "../../docs/breaking-points.md")
-	require.Contains(t, page, fmt.Sprintf("%d,000,000 states", explore.ReviewedStates/1_000_000))
+	require.Contains(t, page, fmt.Sprintf("%d,000,000 states", points.ReviewedStates/1_000_000))
 	for _, f := range explore.Faults() {
-		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Flag()))
+		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Of().Flag))
 	}
 	for _, l := range readPoints(t) {
 		for _, cell := range l.Cells {

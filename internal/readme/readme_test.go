@@ -20,7 +20,7 @@ const (
 
 	// What is generated, and from which reviewed file.
 	fromMatrix  = "scenarios/expected.txt"
-	fromPoints  = "sim/explore/breaking.txt"
+	fromPoints  = "sim/points/breaking.txt"
 	fromSources = "scenarios/sources.go"
 )
 

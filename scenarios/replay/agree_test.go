@@ -8,21 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
 )
 
 // liveScenarios are the scripts in which one fault strikes that the explorer has, too.
-func liveScenarios() map[explore.Fault][]string {
-	return map[explore.Fault][]string{
-		explore.Pause:       {"pause-past-lease"},
-		explore.Crash:       {"holder-crashes"},
-		explore.LostReply:   {"acquire-reply-lost", "release-reply-lost"},
-		explore.LateRequest: {"late-acquire"},
-		explore.ClockAhead:  {"clock-ahead"},
-		explore.ServerJump:  {"server-clock-jumps"},
-		explore.Restart:     {"redis-restarts-empty"},
+func liveScenarios() map[faults.Kind][]string {
+	return map[faults.Kind][]string{
+		faults.Pause:       {"pause-past-lease"},
+		faults.Crash:       {"holder-crashes"},
+		faults.ReplyLost:   {"acquire-reply-lost", "release-reply-lost"},
+		faults.LateRequest: {"late-acquire"},
+		faults.ClockAhead:  {"clock-ahead"},
+		faults.ClockJump:   {"server-clock-jumps"},
+		faults.Restart:     {"redis-restarts-empty"},
 	}
 }
 
@@ -52,15 +54,15 @@ func TestNoLockIsClearedThatTheSuiteBreaks(t *testing.T) {
 
 // breaksWithAll says whether a lock that needs every one of its servers breaks when each of them is struck once. A script strikes them all;
 // the breaking points are of fewer faults.
-func breaksWithAll(t *testing.T, lock string, fault explore.Fault) bool {
+func breaksWithAll(t *testing.T, lock string, fault faults.Kind) bool {
 	t.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(t, ok)
-	if spec.Needs != impls.EveryServer || fault != explore.ServerJump && fault != explore.Restart {
+	if spec.Needs != impls.EveryServer || fault != faults.ClockJump && fault != faults.Restart {
 		return false
 	}
 	config := explore.Config{Lock: spec, Clients: 2, Rounds: 1, MostFaults: spec.Servers, Only: []checker.Name{checker.DoubleHolder}}
-	config.Budget[fault] = uint8(spec.Servers)
+	config.Budget = explore.Budget{fault: spec.Servers}
 	result, err := explore.Explore(t.Context(), config)
 	require.NoError(t, err)
 	return result.Found != nil && len(result.Found.Faults) == spec.Servers
@@ -88,11 +90,11 @@ func TestNoLockIsAccusedThatTheSuiteClears(t *testing.T) {
 	}
 }
 
-func reviewed(t *testing.T) (*scenarios.Matrix, []explore.Line) {
+func reviewed(t *testing.T) (*scenarios.Matrix, []points.Line) {
 	t.Helper()
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
-	lines, err := explore.Reviewed()
+	lines, err := points.Reviewed()
 	require.NoError(t, err)
 	return matrix, lines
 }

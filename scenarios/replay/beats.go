@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // beat is one thing in a trace that has a place of its own in the story.
 type beat struct {
-	kind    explore.StepKind
-	step    *explore.Step
+	kind    trace.Kind
+	step    *trace.Step
 	who     int   // the client; nobody: the lab
 	deed    *deed // the operation that it is a part of; nil: it is part of none
 	request int   // which of the deed's requests it is about
@@ -33,7 +34,7 @@ const (
 // deed is an operation.
 type deed struct {
 	op       history.Op
-	requests []*explore.Step // those that breakpoints count
+	requests []*trace.Step // those that breakpoints count
 	outcome  history.Outcome
 	returned bool
 	ending   bool // it has not returned when the trace ends, and would with the next reply
@@ -45,14 +46,14 @@ type deed struct {
 
 // tale is a trace, taken apart.
 type tale struct {
-	trace    *explore.Trace
+	trace    *trace.Trace
 	prologue []history.Event // who takes part
 	beats    []*beat
 	trial    []*beat // what happens from when a fresh client tries, in the end; empty: none does
 	epilogue []history.Event
 }
 
-func newTale(t *explore.Trace) *tale {
+func newTale(t *trace.Trace) *tale {
 	var rest []history.Event
 	out := &tale{trace: t}
 	for _, e := range t.Events {
@@ -98,7 +99,7 @@ func (t *tale) goesOnBeside(who int, d *deed) bool {
 		switch {
 		case b.deed == d:
 			return false
-		case b.who == who && b.deed == nil && b.kind == explore.StepServe:
+		case b.who == who && b.deed == nil && b.kind == trace.Serve:
 			return true
 		}
 	}
@@ -106,12 +107,12 @@ func (t *tale) goesOnBeside(who int, d *deed) bool {
 }
 
 // save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
-const save explore.StepKind = "save"
+const save trace.Kind = "save"
 
 // withSaves has each server that will fail over save its data, right before the writes that are to be lost.
 func withSaves(beats []*beat) []*beat {
 	for i := len(beats) - 1; i >= 0; i-- {
-		if !strikes(beats[i], explore.FailOver) {
+		if !strikes(beats[i], faults.FailOver) {
 			continue
 		}
 		server, lost := beats[i].server, beats[i].step.Lost
@@ -121,7 +122,7 @@ func withSaves(beats []*beat) []*beat {
 				continue
 			}
 			if lost--; lost == 0 {
-				saved := &beat{kind: save, step: &explore.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
+				saved := &beat{kind: save, step: &trace.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
 				beats = slices.Insert(beats, k, saved)
 				i++
 				break
@@ -132,14 +133,14 @@ func withSaves(beats []*beat) []*beat {
 }
 
 // isTrial says whether a fresh client begins to try.
-func isTrial(b *beat) bool { return b.kind == explore.StepCall && b.step.Fresh }
+func isTrial(b *beat) bool { return b.kind == trace.Call && b.step.Fresh }
 
 // withoutEcho takes out the reply that comes with an operation's return: they are one.
 func withoutEcho(beats []*beat) []*beat {
 	echo := map[*beat]bool{}
 	last := map[int]*beat{}
 	for _, b := range beats {
-		if before := last[b.who]; b.kind == explore.StepReturn && before != nil && before.kind == explore.StepReply {
+		if before := last[b.who]; b.kind == trace.Return && before != nil && before.kind == trace.Reply {
 			echo[before] = true
 		}
 		last[b.who] = b
@@ -166,14 +167,14 @@ func (r *reader) take(kinds ...history.Kind) []history.Event {
 }
 
 // read makes a beat of a step; nil: it has no place of its own.
-func (r *reader) read(step *explore.Step) *beat {
+func (r *reader) read(step *trace.Step) *beat {
 	b := &beat{kind: step.Kind, step: step, who: step.Client, server: nowhere}
 	switch step.Kind {
-	case explore.StepCall:
+	case trace.Call:
 		b.events = r.take(history.KindCall)
 		b.deed = &deed{op: step.Op}
 		r.deeds[step.ID], r.open[step.Client] = b.deed, b.deed
-	case explore.StepReturn:
+	case trace.Return:
 		if step.Retries {
 			r.open[step.Client].waits = true
 			return nil
@@ -183,28 +184,28 @@ func (r *reader) read(step *explore.Step) *beat {
 		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome
 		b.deed.endless = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
-	case explore.StepServe, explore.StepArrive:
+	case trace.Serve, trace.Arrive:
 		b.events = r.take(history.KindCommand)
 		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
 		if !counts(step) {
-			r.deaf[step.Client] = step.Kind == explore.StepServe && !step.Beside
+			r.deaf[step.Client] = step.Kind == trace.Serve && !step.Beside
 			return nil
 		}
 		r.served(b)
-	case explore.StepReply:
+	case trace.Reply:
 		if step.Beside || r.deaf[step.Client] {
 			r.deaf[step.Client] = r.deaf[step.Client] && step.Beside
 			return nil
 		}
 		b.deed = r.open[step.Client]
 		b.request = len(b.deed.requests) - 1
-	case explore.StepFault:
+	case trace.Fault:
 		r.struck(b)
-	case explore.StepTime:
+	case trace.Time:
 		b.who = nobody
-	case explore.StepNotice:
+	case trace.Notice:
 		b.events = r.take(history.KindLost, history.KindValid)
-	case explore.StepExpire:
+	case trace.Expire:
 		r.timedOut(b)
 	default:
 		return nil
@@ -215,7 +216,7 @@ func (r *reader) read(step *explore.Step) *beat {
 // served notes a request with its operation.
 func (r *reader) served(b *beat) {
 	d := r.deeds[b.step.ID]
-	if d == nil || b.kind == explore.StepArrive {
+	if d == nil || b.kind == trace.Arrive {
 		return
 	}
 	b.deed, b.request = d, len(d.requests)
@@ -240,20 +241,20 @@ func (r *reader) struck(b *beat) {
 	b.events = r.take(history.KindFault)
 	who := b.step.Client
 	switch b.step.Fault {
-	case explore.Crash:
+	case faults.Crash:
 		b.events = slices.Concat(b.events, r.take(history.KindExit))
 		delete(r.open, who)
-	case explore.LostReply, explore.LateRequest, explore.Duplicate:
+	case faults.ReplyLost, faults.LateRequest, faults.Duplicate:
 		if b.step.Beside {
 			return
 		}
 		b.deed = r.open[who]
 		b.deed.spoilt = true
-		if b.step.Fault == explore.LateRequest {
+		if b.step.Fault == faults.LateRequest {
 			b.deed.requests = append(b.deed.requests, b.step)
 		}
 		b.request = len(b.deed.requests) - 1
-	case explore.ServerJump, explore.Restart, explore.FailOver:
+	case faults.ClockJump, faults.Restart, faults.FailOver:
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
 }
@@ -265,7 +266,7 @@ const (
 )
 
 // counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
-func counts(step *explore.Step) bool {
+func counts(step *trace.Step) bool {
 	if strings.HasPrefix(step.Reply, "(error) NOSCRIPT") {
 		return false
 	}

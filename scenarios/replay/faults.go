@@ -7,43 +7,43 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // befall tells a fault.
 func (w *writer) befall(i int, b *beat) error {
 	who, servers := b.who, w.named(b.server)
 	switch b.step.Fault {
-	case explore.Pause:
+	case faults.Pause:
 		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
 			w.paused[who] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
-	case explore.Crash:
+	case faults.Crash:
 		w.step(who, scenarios.Step{Verb: scenarios.VerbCrash})
 		w.dead[who] = true
 		delete(w.open, who)
 		delete(w.paused, who)
-	case explore.LostReply, explore.LateRequest:
+	case faults.ReplyLost, faults.LateRequest:
 		return w.lose(i, b)
-	case explore.Duplicate:
+	case faults.Duplicate:
 		if b.deed == nil {
 			return fmt.Errorf("what runs beside the operations is sent twice")
 		}
 		w.late[who] = true
 		return w.act(i, b)
-	case explore.ClockAhead:
-		w.clock(who, explore.Leases(w.trace.Skew))
-	case explore.ClockBehind:
-		w.clock(who, -explore.Leases(w.trace.Skew))
-	case explore.ServerJump:
+	case faults.ClockAhead:
+		w.clock(who, w.trace.Leases(w.trace.Skew))
+	case faults.ClockBehind:
+		w.clock(who, -w.trace.Leases(w.trace.Skew))
+	case faults.ClockJump:
 		delete(w.touched, b.server)
 		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
-	case explore.Restart:
+	case faults.Restart:
 		delete(w.touched, b.server)
 		w.outlast(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
-	case explore.FailOver:
+	case faults.FailOver:
 		delete(w.touched, b.server)
 		if at, locked := w.saved[b.server]; locked {
 			w.touched[b.server] = at
@@ -87,7 +87,7 @@ func (w *writer) lose(i int, b *beat) error {
 		w.begin(i, b)
 		t = w.open[b.who]
 	}
-	w.late[b.who] = b.step.Fault == explore.LateRequest
+	w.late[b.who] = b.step.Fault == faults.LateRequest
 	if !w.goesOn(b) {
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
 		t.stop = false
@@ -103,7 +103,7 @@ func (w *writer) lose(i int, b *beat) error {
 
 // loseBeside has what runs beside the operations of a client do without a reply: its connection breaks.
 func (w *writer) loseBeside(b *beat) {
-	late := b.step.Fault == explore.LateRequest
+	late := b.step.Fault == faults.LateRequest
 	if late {
 		w.renews(b.who, w.trap(faults.ActHoldRequest, b.step, nil))
 	}
@@ -129,7 +129,7 @@ func (w *writer) unheard(i int) bool {
 	served := w.beats[i].step
 	for _, b := range w.beats[i+1:] {
 		if b.step.Beside && b.step.Client == served.Client && b.step.Server == served.Server {
-			return strikes(b, explore.LostReply)
+			return strikes(b, faults.ReplyLost)
 		}
 	}
 	return false
@@ -137,14 +137,14 @@ func (w *writer) unheard(i int) bool {
 
 // timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
 func (w *writer) timesOut(d *deed, i int) bool {
-	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == explore.StepExpire && b.deed == d })
+	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == trace.Expire && b.deed == d })
 }
 
 // tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
 func (w *writer) tooLate(i int) bool {
 	for _, b := range w.beats[i+1:] {
 		if b.deed == w.beats[i].deed {
-			return b.kind == explore.StepExpire
+			return b.kind == trace.Expire
 		}
 	}
 	return false
@@ -216,13 +216,13 @@ func (w *writer) outlast(i int) {
 // betweenTwo says whether at the ith beat an operation is between two requests to a server.
 func (w *writer) betweenTwo(d *deed, i, server int) bool {
 	for _, b := range w.beats[i+1:] {
-		if b.deed == d && b.kind == explore.StepServe {
+		if b.deed == d && b.kind == trace.Serve {
 			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
 		}
 	}
 	return false
 }
 
-func strikes(b *beat, faults ...explore.Fault) bool {
-	return b.kind == explore.StepFault && slices.Contains(faults, b.step.Fault)
+func strikes(b *beat, faults ...faults.Kind) bool {
+	return b.kind == trace.Fault && slices.Contains(faults, b.step.Fault)
 }

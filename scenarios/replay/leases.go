@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // The leases of scripts: long where nothing has to end, so that no stall matters, and otherwise as short as a busy machine allows. By
@@ -38,14 +38,14 @@ func (w *writer) touch(b *beat) {
 		return // what it has changed is something else, such as a queue
 	}
 	delete(w.touched, b.server)
-	if b.step.After[b.server].Exists() {
+	if b.step.After.Keys[b.server].Exists() {
 		w.touched[b.server] = b.step.At
 	}
 }
 
 // pass waits for a lease to end. What else time brings comes by itself.
 func (w *writer) pass(i int, b *beat) {
-	if i+1 == len(w.beats) || w.beats[i+1].kind == explore.StepTime {
+	if i+1 == len(w.beats) || w.beats[i+1].kind == trace.Time {
 		return // who tries in the end waits by itself; or more of it passes
 	}
 	before := len(w.touched)
@@ -75,7 +75,7 @@ func (w *writer) age(i int, b *beat) {
 // beside tells what runs beside the operations: a lease is prolonged.
 func (w *writer) beside(i int, b *beat) {
 	switch {
-	case b.kind != explore.StepServe:
+	case b.kind != trace.Serve:
 		return
 	case w.unheard(i):
 		w.renews(b.who, w.trap(faults.ActHoldReply, b.step, nil))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // shows says whether the trace with its beats in another order still has its anomalies.
@@ -31,7 +31,7 @@ func (t *tale) prune() {
 	}
 	for _, b := range slices.Backward(t.beats) {
 		d := b.deed
-		if b.kind != explore.StepCall || d.spoilt || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
+		if b.kind != trace.Call || d.spoilt || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
 			continue
 		}
 		t.without(func(b *beat) bool { return b.deed == d })
@@ -51,7 +51,7 @@ func (t *tale) unnoticed(d *deed) bool {
 		last[b.server] = i
 	}
 	for server, from := range first {
-		met := func(b *beat) bool { return b.kind == explore.StepTime || b.server == server && b.deed != d }
+		met := func(b *beat) bool { return b.kind == trace.Time || b.server == server && b.deed != d }
 		took, tookKnown := t.beats[from].change()
 		gave, gaveKnown := t.beats[last[server]].change()
 		if !tookKnown || !gaveKnown || took.Before.Exists() || gave.After.Exists() || slices.ContainsFunc(t.beats[from:last[server]], met) {
@@ -121,14 +121,14 @@ func (t *tale) lanes() [][]*beat {
 type pins struct{ calls, returns, amidCalls bool }
 
 func (p pins) hold(a, b *beat) bool {
-	is := func(kind explore.StepKind) bool { return a.kind == kind || b.kind == kind }
+	is := func(kind trace.Kind) bool { return a.kind == kind || b.kind == kind }
 	switch {
 	case len(a.events) == 0 || len(b.events) == 0:
 		return false
-	case is(explore.StepCall):
-		return p.calls || p.amidCalls && is(explore.StepReturn)
+	case is(trace.Call):
+		return p.calls || p.amidCalls && is(trace.Return)
 	}
-	return p.returns && is(explore.StepReturn)
+	return p.returns && is(trace.Return)
 }
 
 // needs lists what must have come before each beat.
@@ -137,7 +137,7 @@ func (t *tale) needs(pinned pins) map[*beat][]*beat {
 	for i, b := range t.beats {
 		for _, a := range t.beats[:i] {
 			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
-			if a.who == b.who || sameServer || pinned.hold(a, b) || a.kind == explore.StepTime || b.kind == explore.StepTime {
+			if a.who == b.who || sameServer || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
 				needs[b] = append(needs[b], a)
 			}
 		}
@@ -154,7 +154,7 @@ func line(lanes [][]*beat, needs map[*beat][]*beat, ranks []int) []*beat {
 		return !slices.ContainsFunc(needs[b], func(a *beat) bool { return !done[a] })
 	}
 	idle := func(lane []*beat) bool { // its next beat would be a call that nothing can come of yet
-		if lane[0].kind != explore.StepCall || len(lane) == 1 {
+		if lane[0].kind != trace.Call || len(lane) == 1 {
 			return false
 		}
 		return slices.ContainsFunc(needs[lane[1]], func(a *beat) bool { return a != lane[0] && !done[a] })
@@ -193,14 +193,14 @@ func breaks(beats []*beat) int {
 // has not ended.
 func interrupted(beats []*beat, i int) bool {
 	b := beats[i]
-	if b.kind == explore.StepReturn {
+	if b.kind == trace.Return {
 		return false
 	}
 	for _, next := range beats[i+1:] {
 		switch {
 		case next.deed == b.deed:
 			return false
-		case next.kind != explore.StepNotice:
+		case next.kind != trace.Notice:
 			return !lastOf(beats[i:]) || !b.deed.ending
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
@@ -23,19 +24,20 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/replay"
 	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // articles are races that articles tell of, found by exploring: only the lock, the kind of fault and the anomaly are given.
 func articles() map[string]struct {
 	lock    string
-	fault   explore.Fault
+	fault   faults.Kind
 	most    int
 	anomaly checker.Name
 	bounds  explore.Config
 } {
 	type race = struct {
 		lock    string
-		fault   explore.Fault
+		fault   faults.Kind
 		most    int
 		anomaly checker.Name
 		bounds  explore.Config
@@ -43,36 +45,36 @@ func articles() map[string]struct {
 	twoOnce, twoTwice, threeOnce := explore.Config{Clients: 2, Rounds: 1}, explore.Config{Clients: 2, Rounds: 2}, explore.Config{Clients: 3, Rounds: 1}
 	several := explore.Config{Clients: 2, Rounds: 1, Servers: 3}
 	long := twoOnce // whose holders work for longer than their first lease lasts
-	long.Budget[explore.Overwork] = 1
+	long.Budget = explore.Budget{faults.LongHold: 1}
 	return map[string]race{
-		"double-delete":      {"setnx-expired-del", explore.Crash, 1, checker.WrongfulDelete, threeOnce},
-		"overwrite":          {"getset", explore.Crash, 1, checker.Overwrite, threeOnce},
-		"nil-for-expired":    {"getset-nil-expired", explore.Pause, 0, checker.Overwrite, twoTwice},
-		"nil-for-lost":       {"getset-nil-lost", explore.Pause, 1, checker.GhostLock, twoTwice},
-		"clock-ahead":        {"getset", explore.ClockAhead, 1, checker.Overwrite, twoOnce},
-		"clock-behind":       {"getset", explore.ClockBehind, 1, checker.Overwrite, twoOnce},
-		"crash-before-limit": {"setnx-expire-norepair", explore.Crash, 1, checker.StuckLock, twoOnce},
-		"strangers-lock":     {"setpx-del", explore.Pause, 1, checker.WrongfulDelete, twoOnce},
-		"looked-and-deleted": {"setpx-getdel", explore.Pause, 1, checker.WrongfulDelete, twoOnce},
-		"sent-again":         {"setpx-del-resend", explore.LostReply, 1, checker.WrongfulDelete, twoOnce},
-		"late-copy":          {"setnx-watch", explore.Duplicate, 1, checker.WrongfulDelete, twoOnce},
-		"paused-while-asked": {"watchdog", explore.Pause, 1, checker.StaleWrite, twoOnce},
-		"renewal-late":       {"redisson", explore.LateRequest, 2, checker.DoubleHolder, long},
-		"renewal-unheard":    {"redisson", explore.LostReply, 2, checker.DoubleHolder, long},
-		"late-request":       {"setpx-lua-resend", explore.LateRequest, 1, checker.GhostLock, twoOnce},
+		"double-delete":      {"setnx-expired-del", faults.Crash, 1, checker.WrongfulDelete, threeOnce},
+		"overwrite":          {"getset", faults.Crash, 1, checker.Overwrite, threeOnce},
+		"nil-for-expired":    {"getset-nil-expired", faults.Pause, 0, checker.Overwrite, twoTwice},
+		"nil-for-lost":       {"getset-nil-lost", faults.Pause, 1, checker.GhostLock, twoTwice},
+		"clock-ahead":        {"getset", faults.ClockAhead, 1, checker.Overwrite, twoOnce},
+		"clock-behind":       {"getset", faults.ClockBehind, 1, checker.Overwrite, twoOnce},
+		"crash-before-limit": {"setnx-expire-norepair", faults.Crash, 1, checker.StuckLock, twoOnce},
+		"strangers-lock":     {"setpx-del", faults.Pause, 1, checker.WrongfulDelete, twoOnce},
+		"looked-and-deleted": {"setpx-getdel", faults.Pause, 1, checker.WrongfulDelete, twoOnce},
+		"sent-again":         {"setpx-del-resend", faults.ReplyLost, 1, checker.WrongfulDelete, twoOnce},
+		"late-copy":          {"setnx-watch", faults.Duplicate, 1, checker.WrongfulDelete, twoOnce},
+		"paused-while-asked": {"watchdog", faults.Pause, 1, checker.StaleWrite, twoOnce},
+		"renewal-late":       {"redisson", faults.LateRequest, 2, checker.DoubleHolder, long},
+		"renewal-unheard":    {"redisson", faults.ReplyLost, 2, checker.DoubleHolder, long},
+		"late-request":       {"setpx-lua-resend", faults.LateRequest, 1, checker.GhostLock, twoOnce},
 
-		"endless-release":      {"setpx-lua-published/endless-release", explore.Pause, 1, checker.HungOperation, twoOnce},
-		"last-write-lost":      {"redisson-fair", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
-		"restart-amid-work":    {"setnx-del", explore.Restart, 1, checker.StaleWrite, twoOnce},
-		"release-unheard":      {"getset-published", explore.LostReply, 1, checker.Unreleasable, twoOnce},
-		"lost-amid-acquire":    {"setnx-expire", explore.FailOver, 1, checker.DoubleHolder, twoOnce},
-		"late-expire":          {"setnx-expire", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
-		"blind-renewal":        {"watchdog-published/blind-renewal", explore.Pause, 2, checker.WrongfulRenew, twoOnce},
-		"time-out-over":        {"redlock-no-second-look", explore.Pause, 1, checker.DoubleHolder, several},
-		"majority-lost":        {"redlock", explore.Restart, 1, checker.StaleWrite, several},
-		"released-by-half":     {"redlock-endless", explore.Pause, 1, checker.DoubleHolder, several},
-		"majority-lost-writes": {"redlock", explore.FailOver, 1, checker.DoubleHolder, several},
-		"copy-under-majority":  {"redlock", explore.Duplicate, 1, checker.LostUpdate, several},
+		"endless-release":      {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, twoOnce},
+		"last-write-lost":      {"redisson-fair", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
+		"restart-amid-work":    {"setnx-del", faults.Restart, 1, checker.StaleWrite, twoOnce},
+		"release-unheard":      {"getset-published", faults.ReplyLost, 1, checker.Unreleasable, twoOnce},
+		"lost-amid-acquire":    {"setnx-expire", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
+		"late-expire":          {"setnx-expire", faults.Pause, 2, checker.WrongfulRenew, twoOnce},
+		"blind-renewal":        {"watchdog-published/blind-renewal", faults.Pause, 2, checker.WrongfulRenew, twoOnce},
+		"time-out-over":        {"redlock-no-second-look", faults.Pause, 1, checker.DoubleHolder, several},
+		"majority-lost":        {"redlock", faults.Restart, 1, checker.StaleWrite, several},
+		"released-by-half":     {"redlock-endless", faults.Pause, 1, checker.DoubleHolder, several},
+		"majority-lost-writes": {"redlock", faults.FailOver, 1, checker.DoubleHolder, several},
+		"copy-under-majority":  {"redlock", faults.Duplicate, 1, checker.LostUpdate, several},
 	}
 }
 
@@ -85,11 +87,12 @@ func told(t *testing.T) map[string]replay.Race {
 		require.True(t, ok, r.lock)
 		config := r.bounds
 		config.Lock, config.MostFaults, config.Only = lock, r.most, []checker.Name{r.anomaly}
-		config.Budget[r.fault] = uint8(r.most)
+		config.Budget = explore.Budget{r.fault: r.most}
+		maps.Copy(config.Budget, r.bounds.Budget)
 		result, err := explore.Explore(t.Context(), config)
 		require.NoError(t, err, name)
 		require.NotNil(t, result.Found, name)
-		races[name] = replay.Race{Lock: lock, Faults: r.fault.String(), Trace: result.Found}
+		races[name] = replay.Race{Lock: lock, Faults: string(r.fault), Trace: result.Found}
 	}
 	return races
 }
@@ -110,7 +113,7 @@ func TestScripts(t *testing.T) {
 // TestNoScript: what a script cannot force is an error that says so.
 func TestNoScript(t *testing.T) {
 	lock, _ := impls.Find("setpx-lua")
-	beside := &explore.Trace{Lock: lock.Name, Clients: 1, Servers: 1, Steps: []explore.Step{{Kind: explore.StepExpire, Beside: true}}}
+	beside := &trace.Trace{Lock: lock.Name, Clients: 1, Servers: 1, Steps: []trace.Step{{Kind: trace.Expire, Beside: true}}}
 	_, err := replay.Script(lock, beside)
 	assert.ErrorContains(t, err, "beside the operations")
 }
@@ -126,8 +129,10 @@ func TestEveryRaceIsLive(t *testing.T) {
 		}
 		lock, known := impls.Find(line.Lock)
 		require.True(t, known, line.Lock)
-		race, err := replay.Points(line)[0].Find(t.Context(), lock, explore.Config{})
+		point := line.Points()[0]
+		found, err := point.Find(t.Context(), lock, explore.Config{})
 		require.NoError(t, err)
+		race := replay.Race{Lock: lock, Faults: point.Faults, Trace: found}
 		races[race.Name()] = race
 	}
 	servers := []string{live.Embedded, live.RedisServer}
@@ -177,45 +182,4 @@ func needRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Skip(err)
-}
-
-// TestPoints: each entry of a line is found again, once.
-func TestPoints(t *testing.T) {
-	_, lines := reviewed(t)
-	tests := map[string][]string{
-		"setpx-del": {
-			"setpx-del-pause-double-holder", "setpx-del-lost-reply-ghost-lock", "setpx-del-late-request-ghost-lock",
-			"setpx-del-late-request-double-holder", "setpx-del-duplicate-stale-write", "setpx-del-duplicate-double-holder",
-			"setpx-del-server-jump-double-holder", "setpx-del-restart-double-holder", "setpx-del-fail-over-double-holder",
-		},
-		"local": {"local-none-double-holder", "local-none-stale-write", "local-none-lost-update"},
-		"redlock-no-second-look": {
-			"redlock-no-second-look-pause-double-holder", "redlock-no-second-look-late-request-stale-write",
-			"redlock-no-second-look-duplicate-stale-write", "redlock-no-second-look-server-jump-double-holder",
-			"redlock-no-second-look-restart-double-holder", "redlock-no-second-look-fail-over-double-holder",
-		},
-	}
-	for name, want := range tests {
-		lock, _ := impls.Find(name)
-		line := lines[slices.IndexFunc(lines, func(l explore.Line) bool { return l.Lock == name })]
-		var found []string
-		for _, point := range replay.Points(line) {
-			race, err := point.Find(t.Context(), lock, explore.Config{})
-			require.NoError(t, err)
-			assert.LessOrEqual(t, len(race.Trace.Faults), 1)
-			found = append(found, race.Name())
-		}
-		assert.Equal(t, want, found)
-	}
-}
-
-// What the table names and nobody finds is an error that says so.
-func TestPointThatIsNotThere(t *testing.T) {
-	lock, _ := impls.Find("setpx-lua")
-	line := explore.Line{Lock: lock.Name, Mixture: []string{"crash", "duplicate"}}
-	points := replay.Points(line)
-	require.Len(t, points, 1)
-	assert.Equal(t, "2 × crash+duplicate: [double-holder]", points[0].String())
-	_, err := points[0].Find(t.Context(), lock, explore.Config{States: 1000})
-	assert.EqualError(t, err, "by the table of breaking points, 2 × crash+duplicate: [double-holder]; it was not found again")
 }

@@ -5,13 +5,13 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // traps are the breakpoints of an operation: where something comes between two of its beats, and where a fault strikes.
 func (w *writer) traps(d *deed) []faults.Breakpoint {
 	var traps []faults.Breakpoint
-	add := func(do faults.Action, request *explore.Step, before []*explore.Step) {
+	add := func(do faults.Action, request *trace.Step, before []*trace.Step) {
 		traps = append(traps, w.trap(do, request, before))
 	}
 	var held *beat // the beat after which it has been stopped
@@ -21,25 +21,25 @@ func (w *writer) traps(d *deed) []faults.Breakpoint {
 			continue
 		}
 		switch {
-		case strikes(b, explore.LateRequest):
+		case strikes(b, faults.LateRequest):
 			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
-		case strikes(b, explore.LostReply):
+		case strikes(b, faults.ReplyLost):
 			traps = append(traps, w.lostReply(b))
-		case b.kind == explore.StepExpire:
+		case b.kind == trace.Expire:
 			add(w.missed(b), d.requests[b.request], d.requests[:b.request])
-		case held != nil && b.kind == explore.StepServe && w.breaksOff(since, i):
+		case held != nil && b.kind == trace.Serve && w.breaksOff(since, i):
 			add(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
-		case held != nil && b.kind == explore.StepServe:
+		case held != nil && b.kind == trace.Serve:
 			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
-		case held != nil && len(d.requests) > 0 && b.kind != explore.StepFault:
+		case held != nil && len(d.requests) > 0 && b.kind != trace.Fault:
 			last := min(b.last(), len(d.requests)-1)
 			add(faults.ActHoldReply, d.requests[last], d.requests[:last])
 		}
-		if b.kind == explore.StepServe && w.copied(i) {
+		if b.kind == trace.Serve && w.copied(i) {
 			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
 		}
 		held = nil
-		if interrupted(w.beats, i) && (!strikes(b, explore.LostReply, explore.LateRequest) || w.goesOn(b)) {
+		if interrupted(w.beats, i) && (!strikes(b, faults.ReplyLost, faults.LateRequest) || w.goesOn(b)) {
 			held, since = b, i
 		}
 	}
@@ -57,13 +57,13 @@ func (w *writer) breaksOff(since, i int) bool {
 		return false
 	}
 	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool {
-		return strikes(fault, explore.Restart, explore.FailOver) && fault.server == b.server
+		return strikes(fault, faults.Restart, faults.FailOver) && fault.server == b.server
 	})
 }
 
 // last is the request that the operation has sent last, at a beat that is none itself.
 func (b *beat) last() int {
-	if b.kind == explore.StepReturn {
+	if b.kind == trace.Return {
 		return len(b.deed.requests) - 1
 	}
 	return b.request
@@ -81,7 +81,7 @@ func (w *writer) lostReply(b *beat) faults.Breakpoint {
 // missed is how a request is stopped that its client will wait for too long.
 func (w *writer) missed(b *beat) faults.Action {
 	answered := slices.ContainsFunc(w.beats, func(served *beat) bool {
-		return served.kind == explore.StepServe && served.deed == b.deed && served.request == b.request
+		return served.kind == trace.Serve && served.deed == b.deed && served.request == b.request
 	})
 	if answered {
 		return faults.ActHoldReply
@@ -93,7 +93,7 @@ func (w *writer) missed(b *beat) faults.Action {
 func (w *writer) copied(i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		if w.beats[k].deed == w.beats[i].deed {
-			return strikes(w.beats[k], explore.Duplicate)
+			return strikes(w.beats[k], faults.Duplicate)
 		}
 	}
 	return false
@@ -101,7 +101,7 @@ func (w *writer) copied(i int) bool {
 
 // unfinished stops an operation for good: before the request that would be next, or before it hears of the last.
 func (w *writer) unfinished(d *deed, held *beat) faults.Breakpoint {
-	if held.kind == explore.StepServe {
+	if held.kind == trace.Serve {
 		return w.trap(faults.ActHoldReply, held.step, d.requests[:held.request])
 	}
 	n := 1
@@ -112,7 +112,7 @@ func (w *writer) unfinished(d *deed, held *beat) faults.Breakpoint {
 }
 
 // trap is a breakpoint at a request, after those that the operation has sent before.
-func (w *writer) trap(do faults.Action, request *explore.Step, before []*explore.Step) faults.Breakpoint {
+func (w *writer) trap(do faults.Action, request *trace.Step, before []*trace.Step) faults.Breakpoint {
 	names := words(request, "")
 	name := names[len(names)-1]
 	nth := 1
@@ -134,7 +134,7 @@ func (w *writer) trap(do faults.Action, request *explore.Step, before []*explore
 }
 
 // words are the names of the commands of a request that breakpoints count; of those with a given name, if one is given.
-func words(request *explore.Step, only string) []string {
+func words(request *trace.Step, only string) []string {
 	var names []string
 	for _, command := range request.Request {
 		name := nameOf(command)

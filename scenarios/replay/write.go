@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
-func Script(lock impls.Spec, t *explore.Trace) (string, error) {
+func Script(lock impls.Spec, t *trace.Trace) (string, error) {
 	told := newTale(t)
 	told.prune()
 	told.arrange()
@@ -36,10 +37,14 @@ func Script(lock impls.Spec, t *explore.Trace) (string, error) {
 	return string(text), nil
 }
 
-func title(t *explore.Trace) string {
+func title(t *trace.Trace) string {
 	faults := "without any fault"
 	if len(t.Faults) > 0 {
-		faults = "after " + strings.Join(t.Faults, ", ")
+		words := make([]string, len(t.Faults))
+		for i, kind := range t.Faults {
+			words[i] = string(kind)
+		}
+		faults = "after " + strings.Join(words, ", ")
 	}
 	names := make([]string, len(t.Anomalies))
 	for i, name := range t.Anomalies {
@@ -48,11 +53,11 @@ func title(t *explore.Trace) string {
 	return fmt.Sprintf("%s %s: %s.", t.Lock, faults, strings.Join(names, ", "))
 }
 
-func about(t *explore.Trace) []string {
+func about(t *trace.Trace) []string {
 	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
 	var faults []string
 	for _, s := range t.Steps {
-		if s.Kind == explore.StepFault {
+		if s.Kind == trace.Fault {
 			faults = append(faults, fmt.Sprintf("%s: %s.", s.Fault, t.Meaning(s)))
 		}
 	}
@@ -98,14 +103,14 @@ func (w *writer) write() error {
 
 func (w *writer) tell(i int, b *beat) error {
 	switch b.kind {
-	case explore.StepTime:
+	case trace.Time:
 		w.pass(i, b)
 		return nil
-	case explore.StepFault:
+	case trace.Fault:
 		return w.befall(i, b)
-	case explore.StepArrive:
+	case trace.Arrive:
 		return w.arrive(b)
-	case explore.StepExpire:
+	case trace.Expire:
 		return w.timeOut(i, b)
 	case save:
 		w.save(b)
@@ -135,7 +140,7 @@ func (w *writer) act(i int, b *beat) error {
 		w.goOn(b.who)
 		w.came(b.who, i)
 	}
-	if b.kind == explore.StepReturn {
+	if b.kind == trace.Return {
 		delete(w.open, b.who)
 	}
 	return nil
@@ -175,7 +180,7 @@ func (w *writer) came(who, i int) {
 func (w *writer) stops(d *deed, i int) bool {
 	for k := i; k < len(w.beats); k++ {
 		b := w.beats[k]
-		if b.deed == d && (interrupted(w.beats, k) || b.kind == explore.StepExpire || strikes(b, explore.LostReply, explore.LateRequest)) {
+		if b.deed == d && (interrupted(w.beats, k) || b.kind == trace.Expire || strikes(b, faults.ReplyLost, faults.LateRequest)) {
 			return true
 		}
 	}

@@ -58,13 +58,11 @@ func TestTheJudgesAgree(t *testing.T) {
 func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) bool) int {
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)
-	for f := range config.Budget {
-		config.Budget[f] = 2
-	}
+	config.Budget = Any(2)
 	x := newExplorer(config, false, true)
 	defer x.automaton.class.dismiss()
 	x.horizon = 10 * x.lease
-	r := &recorder{x: x, trace: &Trace{}}
+	r := newRecorder(x)
 	x.watcher = r
 	r.begin(x.clients)
 	s, dice, found := x.initial(), rand.New(rand.NewPCG(seed, 1)), anomalies(0)
@@ -98,7 +96,7 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 		t.Errorf("seed %d: the explorer saw %v, the checker %v", seed, mine, seen)
 		for i, step := range r.trace.Steps {
 			t.Logf("%3d %6v %-7s C%d S%d %v %v %v %v %s | %v %v", i+1, step.At, step.Kind, step.Client+1, step.Server, step.Op,
-				step.Answer.Outcome, step.Passed, step.Request, step.Reply, step.After, step.Held)
+				step.Answer.Outcome, step.Passed, step.Request, step.Reply, step.After.Keys, step.After.Holds)
 		}
 		for _, a := range verdict.Anomalies {
 			t.Log(a.Name, a.Why)

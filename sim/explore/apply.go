@@ -57,7 +57,7 @@ func (x *explorer) apply(s *state, m move) error {
 		r := n.slots[m.slot].request
 		op := x.operationOf(c, int(m.slot))
 		if m.kind == moveTwice {
-			s.spent[Duplicate]++
+			s.spent[duplicate]++
 			x.judge.strikes(c)
 			c.travel[c.room()] = r | uint32(op)<<travelOp | current
 			c.sortTravel()
@@ -82,26 +82,26 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveWake:
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
-		s.spent[LostReply]++
+		s.spent[replyLost]++
 		x.judge.strikes(c)
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
-		s.spent[LateRequest]++
+		s.spent[lateRequest]++
 		x.judge.strikes(c)
 		r := x.automaton.nodes[c.node].slots[m.slot].request
 		c.travel[c.room()] = r | uint32(x.operationOf(c, int(m.slot)))<<travelOp | current
 		c.sortTravel()
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveCrash:
-		s.spent[Crash]++
+		s.spent[crash]++
 		x.crash(s, int(m.client))
 	case moveAhead:
-		s.spent[ClockAhead]++
+		s.spent[clockAhead]++
 		c.set(struck)
 		c.skew = 1
 	case moveBehind:
-		s.spent[ClockBehind]++
+		s.spent[clockBehind]++
 		c.set(struck)
 		c.skew = -1
 	}
@@ -283,13 +283,13 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	}
 	if done.next != before {
 		x.stir(s)
-		if x.config.Budget[FailOver] > 0 {
+		if x.allowed[failOver] > 0 {
 			s.replicas[server] = x.replicas.wrote(s.replicas[server], before)
 		}
 	}
 	if done.named {
 		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
-		if x.config.Budget[FailOver] > 0 {
+		if x.allowed[failOver] > 0 {
 			d.found, d.left = x.servers.value(before), x.servers.value(done.next)
 		}
 		x.judge.command(d)
@@ -332,8 +332,8 @@ func (x *explorer) pass(s *state, m move) {
 	if x.watcher != nil {
 		x.watcher.passed(m.d)
 	}
-	s.spent[Pause] += uint8(ones(m.paused))
-	s.spent[Overwork] += uint8(ones(m.busy))
+	s.spent[pause] += uint8(ones(m.paused))
+	s.spent[longHold] += uint8(ones(m.busy))
 	for i := range x.clients {
 		c := &s.clients[i]
 		if m.paused&(1<<i) != 0 {
@@ -353,7 +353,7 @@ func (x *explorer) pass(s *state, m move) {
 		before := s.servers[i]
 		s.servers[i] = x.servers.tick(before, m.d)
 		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
-			x.judge.facts |= wasExpired
+			x.judge.coverage |= wasExpired
 		}
 		s.replicas[i] = x.replicas.tick(s.replicas[i], m.d)
 	}
@@ -374,13 +374,13 @@ func (x *explorer) hit(s *state, m move) {
 	i := m.client
 	switch m.kind {
 	case moveJump:
-		s.spent[ServerJump]++
+		s.spent[clockJump]++
 		s.servers[i] = x.servers.tick(s.servers[i], 2*x.lease)
 	case moveRestart:
-		s.spent[Restart]++
+		s.spent[restart]++
 		s.servers[i] = x.servers.restart(s.servers[i])
 	case moveFail:
-		s.spent[FailOver]++
+		s.spent[failOver]++
 		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
 	s.owner.stale = true

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -17,12 +18,12 @@ func BenchmarkComplete(b *testing.B) {
 	for _, test := range []struct {
 		lock            string
 		clients, rounds int
-		faults          []Fault
+		faults          []faults.Kind
 	}{
 		{"getset", 3, 1, nil},
 		{"getset", 3, 2, nil},
-		{"setpx-lua", 3, 2, []Fault{Crash, Pause}},
-		{"fenced", 3, 2, []Fault{Crash}},
+		{"setpx-lua", 3, 2, []faults.Kind{faults.Crash, faults.Pause}},
+		{"fenced", 3, 2, []faults.Kind{faults.Crash}},
 	} {
 		b.Run(fmt.Sprintf("%s/%dx%d/%v", test.lock, test.clients, test.rounds, test.faults), func(b *testing.B) {
 			spec, _ := impls.Find(test.lock)

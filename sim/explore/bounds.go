@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -17,21 +18,6 @@ const (
 	MostSkew    = 20 * time.Minute
 )
 
-// Flag is the name of the fault's budget on a command line: the fault, more than one of it.
-func (f Fault) Flag() string {
-	switch f {
-	case Crash:
-		return "crashes"
-	case LostReply:
-		return "lost-replies"
-	case ClockAhead:
-		return "clocks-ahead"
-	case ClockBehind:
-		return "clocks-behind"
-	}
-	return f.String() + "s"
-}
-
 // Usual is what is explored of a lock where nobody asks for anything else. A broken lock is found to be broken at once then: with each
 // client more, and with each server, there are many times as many ways.
 func Usual(lock impls.Spec) Config {
@@ -39,8 +25,9 @@ func Usual(lock impls.Spec) Config {
 	if lock.Servers > 1 {
 		c.Clients, c.Servers = 2, min(lock.Servers, 3)
 	}
-	for f := range c.Budget {
-		c.Budget[f] = uint8(c.MostFaults)
-	}
+	c.Budget = Any(c.MostFaults)
 	return c
 }
+
+// ServerCount is how many servers there are in the search.
+func (c Config) ServerCount() int { return cmp.Or(c.Servers, max(c.Lock.Servers, 1)) }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -33,9 +34,10 @@ func explored(t *testing.T, config Config) *Result {
 	return result
 }
 
-func spend(faults ...Fault) (b Budget) {
-	for _, f := range faults {
-		b[f]++
+func spend(kinds ...faults.Kind) Budget {
+	b := Budget{}
+	for _, kind := range kinds {
+		b[kind]++
 	}
 	return b
 }
@@ -45,26 +47,26 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 	tests := []struct {
 		lock            string
 		clients, rounds int
-		faults          []Fault
+		faults          []faults.Kind
 		only            checker.Name
 	}{
-		{"local", 2, 1, nil, checker.DoubleHolder},                                               // A15
-		{"setnx-del", 2, 1, []Fault{Crash}, checker.StuckLock},                                   // A1
-		{"setnx-expired-del", 3, 1, []Fault{Crash}, checker.WrongfulDelete},                      // A2: two delete the expired lock
-		{"getset", 3, 1, []Fault{Crash}, checker.Overwrite},                                      // A3: two judge it expired
-		{"getset", 2, 1, []Fault{ClockAhead}, checker.DoubleHolder},                              // A3: skew
-		{"getset-nil-expired", 3, 1, nil, checker.Overwrite},                                     // A3: nil from GET
-		{"getset-nil-lost", 2, 2, []Fault{ClockAhead}, checker.GhostLock},                        // A3: nil from GETSET
-		{"setpx-del", 2, 1, []Fault{Pause}, checker.WrongfulDelete},                              // a stranger's lock
-		{"setpx-getdel", 2, 1, []Fault{Pause}, checker.WrongfulDelete},                           // between check and delete
-		{"setpx-del-resend", 2, 1, []Fault{LostReply}, checker.WrongfulDelete},                   // the retry
-		{"setpx-lua-resend", 2, 1, []Fault{LostReply}, checker.GhostLock},                        // refused by its own lock
-		{"setnx-expire-norepair", 2, 1, []Fault{Crash}, checker.StuckLock},                       // A5: between SETNX and EXPIRE
-		{"setnx-expire", 2, 1, []Fault{Pause, Pause}, checker.WrongfulRenew},                     // A5: late EXPIRE
-		{"setnx-expire-published", 2, 1, nil, checker.Unreleasable},                              // A5: aborted EXEC
-		{"watchdog-published/blind-renewal", 2, 1, []Fault{Pause, Pause}, checker.WrongfulRenew}, // A7: blind renewal
-		{"redisson-watchdog", 2, 1, []Fault{Overwork, LostReply}, checker.DoubleHolder},          // A8: one failed renewal is the last
-		{"setpx-lua-published/endless-release", 2, 1, []Fault{Pause}, checker.HungOperation},     // A4: a release after the lease
+		{"local", 2, 1, nil, checker.DoubleHolder},                                                                   // A15
+		{"setnx-del", 2, 1, []faults.Kind{faults.Crash}, checker.StuckLock},                                          // A1
+		{"setnx-expired-del", 3, 1, []faults.Kind{faults.Crash}, checker.WrongfulDelete},                             // A2: two delete the expired lock
+		{"getset", 3, 1, []faults.Kind{faults.Crash}, checker.Overwrite},                                             // A3: two judge it expired
+		{"getset", 2, 1, []faults.Kind{faults.ClockAhead}, checker.DoubleHolder},                                     // A3: skew
+		{"getset-nil-expired", 3, 1, nil, checker.Overwrite},                                                         // A3: nil from GET
+		{"getset-nil-lost", 2, 2, []faults.Kind{faults.ClockAhead}, checker.GhostLock},                               // A3: nil from GETSET
+		{"setpx-del", 2, 1, []faults.Kind{faults.Pause}, checker.WrongfulDelete},                                     // a stranger's lock
+		{"setpx-getdel", 2, 1, []faults.Kind{faults.Pause}, checker.WrongfulDelete},                                  // between check and delete
+		{"setpx-del-resend", 2, 1, []faults.Kind{faults.ReplyLost}, checker.WrongfulDelete},                          // the retry
+		{"setpx-lua-resend", 2, 1, []faults.Kind{faults.ReplyLost}, checker.GhostLock},                               // refused by its own lock
+		{"setnx-expire-norepair", 2, 1, []faults.Kind{faults.Crash}, checker.StuckLock},                              // A5: between SETNX and EXPIRE
+		{"setnx-expire", 2, 1, []faults.Kind{faults.Pause, faults.Pause}, checker.WrongfulRenew},                     // A5: late EXPIRE
+		{"setnx-expire-published", 2, 1, nil, checker.Unreleasable},                                                  // A5: aborted EXEC
+		{"watchdog-published/blind-renewal", 2, 1, []faults.Kind{faults.Pause, faults.Pause}, checker.WrongfulRenew}, // A7: blind renewal
+		{"redisson-watchdog", 2, 1, []faults.Kind{faults.LongHold, faults.ReplyLost}, checker.DoubleHolder},          // A8: one failed renewal is the last
+		{"setpx-lua-published/endless-release", 2, 1, []faults.Kind{faults.Pause}, checker.HungOperation},            // A4: a release after the lease
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.only), func(t *testing.T) {
@@ -74,7 +76,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 				Budget: spend(test.faults...), MostFaults: len(test.faults), Only: []checker.Name{test.only},
 			}
 			result := explored(t, config)
-			require.NotNil(t, result.Found, "not found, facts %v, %d states", result.Facts, result.States)
+			require.NotNil(t, result.Found, "not found, facts %v, %d states", result.Coverage, result.States)
 			assert.Contains(t, result.Found.Anomalies, test.only)
 			assert.Contains(t, result.Found.Verdict.Names(), test.only)
 			assert.Len(t, result.Found.Faults, len(test.faults), "with fewer faults it is found too: %v", result.Found.Faults)
@@ -87,18 +89,18 @@ func TestSoundLocksHold(t *testing.T) {
 	tests := []struct {
 		lock   string
 		rounds int
-		faults []Fault
+		faults []faults.Kind
 		only   []checker.Name // none: all
 	}{
 		{"setpx-lua", 2, nil, nil},
-		{"setpx-lua", 2, []Fault{Crash}, nil},
-		{"setpx-lua", 2, []Fault{Pause, LostReply}, []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.StuckLock}},
-		{"watchdog", 1, []Fault{Overwork}, nil},
-		{"watchdog", 2, []Fault{Pause}, []checker.Name{checker.DoubleHolder, checker.WrongfulDelete, checker.WrongfulRenew, checker.FalseAlarm}},
-		{"watchdog", 2, []Fault{LostReply}, []checker.Name{checker.GhostLock, checker.DoubleHolder, checker.StuckLock}},
-		{"fenced", 2, []Fault{Pause}, []checker.Name{checker.LostUpdate, checker.FenceRegression}},
-		{"redisson", 1, []Fault{Overwork}, nil},
-		{"setnx-del", 2, []Fault{Pause}, nil},
+		{"setpx-lua", 2, []faults.Kind{faults.Crash}, nil},
+		{"setpx-lua", 2, []faults.Kind{faults.Pause, faults.ReplyLost}, []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.StuckLock}},
+		{"watchdog", 1, []faults.Kind{faults.LongHold}, nil},
+		{"watchdog", 2, []faults.Kind{faults.Pause}, []checker.Name{checker.DoubleHolder, checker.WrongfulDelete, checker.WrongfulRenew, checker.FalseAlarm}},
+		{"watchdog", 2, []faults.Kind{faults.ReplyLost}, []checker.Name{checker.GhostLock, checker.DoubleHolder, checker.StuckLock}},
+		{"fenced", 2, []faults.Kind{faults.Pause}, []checker.Name{checker.LostUpdate, checker.FenceRegression}},
+		{"redisson", 1, []faults.Kind{faults.LongHold}, nil},
+		{"setnx-del", 2, []faults.Kind{faults.Pause}, nil},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
@@ -110,7 +112,7 @@ func TestSoundLocksHold(t *testing.T) {
 				t.Fatal(result.Found.Anomalies, result.Found.Verdict.Anomalies)
 			}
 			assert.True(t, result.Complete(), result.Limit)
-			assert.Subset(t, result.Facts, []string{"held", "refused", "handed over"})
+			assert.Subset(t, result.Coverage, []string{"held", "refused", "handed over"})
 		})
 	}
 }
@@ -120,19 +122,19 @@ func TestSoundLocksHold(t *testing.T) {
 func TestRedlock(t *testing.T) {
 	tests := []struct {
 		lock   string
-		faults []Fault
+		faults []faults.Kind
 		holds  bool
 	}{
 		{"redlock", nil, true},
-		{"redlock", []Fault{Pause}, true},
-		{"redlock", []Fault{Crash}, true},
-		{"redlock", []Fault{LostReply}, true},
-		{"redlock", []Fault{LateRequest}, true},
-		{"redlock", []Fault{ClockAhead}, true},
-		{"redlock", []Fault{ServerJump}, false},
-		{"redlock", []Fault{Restart}, false},
-		{"redlock-endless", []Fault{Pause}, false},
-		{"redlock-no-second-look", []Fault{Pause}, false},
+		{"redlock", []faults.Kind{faults.Pause}, true},
+		{"redlock", []faults.Kind{faults.Crash}, true},
+		{"redlock", []faults.Kind{faults.ReplyLost}, true},
+		{"redlock", []faults.Kind{faults.LateRequest}, true},
+		{"redlock", []faults.Kind{faults.ClockAhead}, true},
+		{"redlock", []faults.Kind{faults.ClockJump}, false},
+		{"redlock", []faults.Kind{faults.Restart}, false},
+		{"redlock-endless", []faults.Kind{faults.Pause}, false},
+		{"redlock-no-second-look", []faults.Kind{faults.Pause}, false},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
@@ -149,7 +151,7 @@ func TestRedlock(t *testing.T) {
 
 // The same command gives the same counts and the same trace.
 func TestExplorationIsDeterministic(t *testing.T) {
-	config := Config{Lock: lock(t, "getset"), Clients: 3, Rounds: 1, Budget: spend(Crash), MostFaults: 1}
+	config := Config{Lock: lock(t, "getset"), Clients: 3, Rounds: 1, Budget: spend(faults.Crash), MostFaults: 1}
 	first, second := explored(t, config), explored(t, config)
 	require.NotNil(t, first.Found)
 	assert.Equal(t, first.States, second.States)
@@ -213,25 +215,25 @@ func views(config Config, timed, unmerged, when bool) ([]string, error) {
 func TestMergingLosesNothing(t *testing.T) {
 	tests := []struct {
 		lock   string
-		faults []Fault
+		faults []faults.Kind
 	}{
-		{"setnx-del", []Fault{Crash}},
-		{"setnx-expired-del", []Fault{Crash}},
-		{"setpx-lua", []Fault{Pause}},
-		{"setpx-lua", []Fault{LateRequest}},
-		{"setpx-getdel", []Fault{Pause}},
-		{"getset", []Fault{Crash}},
-		{"getset", []Fault{ClockAhead}},
-		{"getset", []Fault{Pause}},
-		{"getset-nil-expired", []Fault{Crash, Pause}},
-		{"watchdog", []Fault{Pause}},
-		{"watchdog-published", []Fault{Crash}},
-		{"watchdog-published", []Fault{Pause}},
+		{"setnx-del", []faults.Kind{faults.Crash}},
+		{"setnx-expired-del", []faults.Kind{faults.Crash}},
+		{"setpx-lua", []faults.Kind{faults.Pause}},
+		{"setpx-lua", []faults.Kind{faults.LateRequest}},
+		{"setpx-getdel", []faults.Kind{faults.Pause}},
+		{"getset", []faults.Kind{faults.Crash}},
+		{"getset", []faults.Kind{faults.ClockAhead}},
+		{"getset", []faults.Kind{faults.Pause}},
+		{"getset-nil-expired", []faults.Kind{faults.Crash, faults.Pause}},
+		{"watchdog", []faults.Kind{faults.Pause}},
+		{"watchdog-published", []faults.Kind{faults.Crash}},
+		{"watchdog-published", []faults.Kind{faults.Pause}},
 		{"setnx-watch", nil},
 		{"watchdog", nil},
-		{"redisson", []Fault{LostReply}},
-		{"redisson-watchdog", []Fault{Pause}},
-		{"redisson", []Fault{Crash}},
+		{"redisson", []faults.Kind{faults.ReplyLost}},
+		{"redisson-watchdog", []faults.Kind{faults.Pause}},
+		{"redisson", []faults.Kind{faults.Crash}},
 		{"setnx-expire", nil},
 	}
 	for _, test := range tests {
@@ -260,15 +262,15 @@ func TestMergingLosesNothing(t *testing.T) {
 // TestUnfair: a queue keeps its order, whatever becomes of clients, but not if a clock is ahead by more than a client may be silent.
 func TestUnfair(t *testing.T) {
 	tests := []struct {
-		fault  Fault
+		fault  faults.Kind
 		skew   time.Duration
 		unfair bool
 	}{
-		{Pause, 0, false},
-		{Crash, 0, false},
-		{ClockAhead, 0, false},
-		{ClockAhead, 20 * time.Second, true}, // A10: computed with the clients' clocks
-		{ClockBehind, 20 * time.Second, true},
+		{faults.Pause, 0, false},
+		{faults.Crash, 0, false},
+		{faults.ClockAhead, 0, false},
+		{faults.ClockAhead, 20 * time.Second, true}, // A10: computed with the clients' clocks
+		{faults.ClockBehind, 20 * time.Second, true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
@@ -309,7 +311,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 		Card: impls.Card{Name: "worried", Needs: impls.OneServer},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
 	}
-	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(LostReply, ClockAhead), Only: []checker.Name{checker.FenceRegression}}
+	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(faults.ReplyLost, faults.ClockAhead), Only: []checker.Name{checker.FenceRegression}}
 	x := newExplorer(config, true, true)
 	require.NoError(t, x.search(t.Context()))
 	assert.Equal(t, x.result.States, explored(t, config).States)

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // Config says what to explore, and within which bounds.
@@ -55,7 +57,7 @@ type Progress struct {
 // Result is what came of an exploration.
 type Result struct {
 	// Found is the counterexample; nil: there is none within the bounds, or none was found before a limit.
-	Found *Trace
+	Found *trace.Trace
 	// Limit says what stopped the search before it was complete; empty: nothing did.
 	Limit string
 	Progress
@@ -63,8 +65,8 @@ type Result struct {
 	Learned, Nodes int
 	// Longest is the number of steps of the longest path.
 	Longest int
-	// Facts are what was seen at all: "held", "refused", "expired", "handed over".
-	Facts []string
+	// Coverage is what was seen at all: "held", "refused", "expired", "handed over".
+	Coverage []string
 	// Symmetric: clients that differ only in their name were taken for one.
 	Symmetric bool
 	// Horizon is the time after which nothing was looked at any more; 0: it did not matter.
@@ -79,20 +81,20 @@ type Result struct {
 type Dispute struct {
 	Anomaly checker.Name
 	Verdict checker.Verdict
-	Trace   *Trace
+	Trace   *trace.Trace
 }
 
 // Complete says whether everything within the bounds was looked at.
 func (r *Result) Complete() bool { return r.Limit == "" }
 
 // Vacuous says whether nothing was found of a lock that nobody ever had: that shows nothing.
-func (r *Result) Vacuous() bool { return r.Found == nil && !slices.Contains(r.Facts, "held") }
+func (r *Result) Vacuous() bool { return r.Found == nil && !slices.Contains(r.Coverage, "held") }
 
-// leaseLength is the lease of every lock here. Its third, tenth and twelfth part are whole milliseconds.
-const leaseLength = 1200 * time.Millisecond
+// Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
+const Lease = 1200 * time.Millisecond
 
-// usualSkew is by how much a wrong clock is wrong where nobody says so.
-const usualSkew = leaseLength * 3 / 2
+// UsualSkew is by how much a wrong clock is wrong by default.
+const UsualSkew = Lease * 3 / 2
 
 // horizon is how many leases an exploration looks ahead where time is told apart.
 const horizon = 4
@@ -100,6 +102,7 @@ const horizon = 4
 // explorer is one search. It is used by one goroutine.
 type explorer struct {
 	config      Config
+	allowed     [faultKinds]uint8 // of each kind of fault
 	clients     int
 	serverCount int
 	lease, skew ms
@@ -158,17 +161,14 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 
 // endless says whether a lock may be renewed for ever while its holder works: every renewal is one more of its history, so only the
 // horizon ends that. Otherwise who reads no clock cannot tell one time from another, and neither does the search.
-func (c Config) endless() bool { return c.Lock.Renews && c.Budget[Overwork] > 0 }
+func (c Config) endless() bool { return c.Lock.Renews && c.Budget[faults.LongHold] > 0 }
 
 func newExplorer(config Config, symmetric, reads bool) *explorer {
 	x := &explorer{
-		config: config, clients: config.Clients, serverCount: config.Servers,
-		lease: ms(leaseLength / time.Millisecond), reads: reads, timed: reads || config.endless(), began: time.Now(),
+		config: config, allowed: config.Budget.allowance(), clients: config.Clients, serverCount: config.ServerCount(),
+		lease: ms(Lease / time.Millisecond), reads: reads, timed: reads || config.endless(), began: time.Now(),
 	}
-	if x.serverCount == 0 {
-		x.serverCount = max(config.Lock.Servers, 1)
-	}
-	x.skew = ms(cmp.Or(config.Skew, usualSkew) / time.Millisecond)
+	x.skew = ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond)
 	x.horizon = x.lease * horizon
 	all := orders(1)
 	if symmetric {
@@ -187,7 +187,7 @@ func newExplorer(config Config, symmetric, reads bool) *explorer {
 	x.texts, x.parts = newTexts(all), newParts(len(all))
 	x.sortings = sortings(all, config.Clients)
 	x.width = x.clients + x.serverCount + 1
-	if config.Budget[FailOver] > 0 {
+	if x.allowed[failOver] > 0 {
 		x.width += x.serverCount
 	}
 	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
@@ -196,15 +196,15 @@ func newExplorer(config Config, symmetric, reads bool) *explorer {
 	if config.Queues() {
 		lock.New = untilHeld(lock.New)
 	}
-	x.automaton = newAutomaton(lock, leaseLength, config.Clients+1, x.serverCount, x.texts)
+	x.automaton = newAutomaton(lock, Lease, config.Clients+1, x.serverCount, x.texts)
 	x.judge = judge{
-		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(leaseLength) / time.Millisecond),
+		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}
 	most := config.most()
 	x.seen, x.queues, x.findings = newTable(), make([]queue, most+1), make([][]finding, most+1)
-	x.atOnce = min(max(int(config.Budget[Pause])+int(config.Budget[Overwork]), 1), most, config.Clients)
+	x.atOnce = min(max(int(x.allowed[pause])+int(x.allowed[longHold]), 1), most, config.Clients)
 	return x
 }
 
@@ -212,7 +212,7 @@ func newExplorer(config Config, symmetric, reads bool) *explorer {
 func (c Config) most() int {
 	most := 0
 	for _, budget := range c.Budget {
-		most += int(budget)
+		most += budget
 	}
 	return min(most, c.MostFaults)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -30,14 +31,14 @@ func TestFailOver(t *testing.T) {
 		spec, ok := impls.Find(test.lock)
 		require.True(t, ok)
 		result, err := Explore(t.Context(), Config{
-			Lock: spec, Clients: 2, Rounds: 2, Budget: Budget{FailOver: 1}, MostFaults: 1, Lag: test.lag, Only: []checker.Name{test.looksFor},
+			Lock: spec, Clients: 2, Rounds: 2, Budget: Budget{faults.FailOver: 1}, MostFaults: 1, Lag: test.lag, Only: []checker.Name{test.looksFor},
 		})
 		require.NoError(t, err)
 		require.Empty(t, result.Limit)
 		require.Empty(t, result.Disputed, "%+v: the checker sees another thing", test)
 		lost := 0
 		if result.Found != nil {
-			require.Equal(t, []string{"fail-over"}, result.Found.Faults)
+			require.Equal(t, []faults.Kind{faults.FailOver}, result.Found.Faults)
 			for _, s := range result.Found.Steps {
 				lost = max(lost, s.Lost)
 			}

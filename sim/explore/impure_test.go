@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -171,7 +172,7 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
 			}
 			config := Usual(spec)
-			config.Budget, config.MostFaults, config.Only = spend(Crash), 1, []checker.Name{checker.StuckLock}
+			config.Budget, config.MostFaults, config.Only = spend(faults.Crash), 1, []checker.Name{checker.StuckLock}
 			result := explored(t, config)
 			assert.Empty(t, result.Disputed)
 			assert.Equal(t, eager || servers == 2, result.Found != nil, "eager %v, %d servers", eager, servers)

@@ -226,7 +226,7 @@ func (j *judge) take(o owner) {
 // owns makes a claim the owner's: other challengers may still be told that the lock is theirs.
 func (j *judge) owns(o owner) {
 	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
-		j.facts |= handedOver
+		j.coverage |= handedOver
 	}
 	j.s.owner = o
 	for i := range j.s.clients {

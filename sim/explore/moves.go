@@ -181,7 +181,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 		case beside:
 			pausing |= 1 << i
 		case !main || c.has(busy):
-		case x.mayOverwork(c):
+		case x.mayHoldLong(c):
 			either = append(either, i)
 		default:
 			pausing |= 1 << i
@@ -204,7 +204,7 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 				busy |= 1 << i
 			}
 		}
-		if !x.canSpendMore(s, Pause, ones(paused), Overwork, ones(busy)) {
+		if !x.canSpendMore(s, pause, ones(paused), longHold, ones(busy)) {
 			continue
 		}
 		if timer <= expiry {
@@ -220,8 +220,8 @@ func (x *explorer) timeMoves(list []move, s *state) []move {
 	return list
 }
 
-// mayOverwork says whether a client is in a hold with something running beside it: without that, it is as good as paused.
-func (x *explorer) mayOverwork(c *client) bool {
+// mayHoldLong says whether a client is in a hold with something running beside it: without that, it is as good as paused.
+func (x *explorer) mayHoldLong(c *client) bool {
 	n := &x.automaton.nodes[c.node]
 	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0
 }
@@ -270,14 +270,14 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 		n := &x.automaton.nodes[c.node]
 		fresh := c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
 		if fresh && x.reads && c.skew == 0 && s.now == 0 {
-			if x.canSpend(s, ClockAhead) {
+			if x.canSpend(s, clockAhead) {
 				list = append(list, move{kind: moveAhead, client: uint8(i)})
 			}
-			if x.canSpend(s, ClockBehind) {
+			if x.canSpend(s, clockBehind) {
 				list = append(list, move{kind: moveBehind, client: uint8(i)})
 			}
 		}
-		if x.canSpend(s, Crash) && !(c.phase == waiting && n.idle) {
+		if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
 			list = append(list, move{kind: moveCrash, client: uint8(i)})
 		}
 		for k, sl := range n.slots[:n.tasks] {
@@ -285,11 +285,11 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 				continue
 			}
 			m := move{client: uint8(i), slot: uint8(k)}
-			if c.replies[k] != 0 && x.canSpend(s, LostReply) {
+			if c.replies[k] != 0 && x.canSpend(s, replyLost) {
 				m.kind = moveLose
 				list = append(list, m)
 			}
-			late, twice := c.replies[k] == 0 && x.canSpend(s, LateRequest), c.replies[k] == 0 && x.canSpend(s, Duplicate)
+			late, twice := c.replies[k] == 0 && x.canSpend(s, lateRequest), c.replies[k] == 0 && x.canSpend(s, duplicate)
 			if (late || twice) && c.room() < 0 {
 				x.cut = errTravel
 				continue
@@ -307,15 +307,15 @@ func (x *explorer) faultMoves(list []move, s *state) []move {
 	for i := range x.serverCount {
 		m := move{client: uint8(i)}
 		state := &x.servers.states[s.servers[i]]
-		if x.canSpend(s, ServerJump) && len(state.expiries) > 0 {
+		if x.canSpend(s, clockJump) && len(state.expiries) > 0 {
 			m.kind = moveJump
 			list = append(list, m)
 		}
-		if x.canSpend(s, Restart) && s.servers[i] != 0 {
+		if x.canSpend(s, restart) && s.servers[i] != 0 {
 			m.kind = moveRestart
 			list = append(list, m)
 		}
-		if x.canSpend(s, FailOver) {
+		if x.canSpend(s, failOver) {
 			m.kind = moveFail
 			for lost, state := range x.replicas.known[s.replicas[i]] {
 				if m.slot = uint8(lost); state != 0 {
@@ -337,12 +337,12 @@ func (c *client) room() int {
 	return -1
 }
 
-func (x *explorer) canSpend(s *state, f Fault) bool {
-	return s.spent[f] < x.config.Budget[f] && s.faults() < x.config.MostFaults
+func (x *explorer) canSpend(s *state, f fault) bool {
+	return s.spent[f] < x.allowed[f] && s.faults() < x.config.MostFaults
 }
 
-func (x *explorer) canSpendMore(s *state, f Fault, n int, g Fault, m int) bool {
-	return (n == 0 || int(s.spent[f])+n <= int(x.config.Budget[f])) && (m == 0 || int(s.spent[g])+m <= int(x.config.Budget[g])) &&
+func (x *explorer) canSpendMore(s *state, f fault, n int, g fault, m int) bool {
+	return (n == 0 || int(s.spent[f])+n <= int(x.allowed[f])) && (m == 0 || int(s.spent[g])+m <= int(x.allowed[g])) &&
 		s.faults()+n+m <= x.config.MostFaults
 }
 

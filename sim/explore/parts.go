@@ -96,7 +96,7 @@ func (x *explorer) pack(s, from *state, was *form) (f form) {
 	}
 	at := x.clients
 	at += copy(f[at:], s.servers[:x.serverCount])
-	if x.config.Budget[FailOver] > 0 {
+	if x.allowed[failOver] > 0 {
 		at += copy(f[at:], s.replicas[:x.serverCount])
 	}
 	if from != nil && s.common == from.common {
@@ -114,7 +114,7 @@ func (x *explorer) unpack(s *state, f *form) {
 	}
 	at := x.clients
 	at += copy(s.servers[:x.serverCount], f[at:])
-	if x.config.Budget[FailOver] > 0 {
+	if x.allowed[failOver] > 0 {
 		at += copy(s.replicas[:x.serverCount], f[at:])
 	}
 	s.common = x.parts.commons.values[f[at]]

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 )
 
 // A form says all about a state; and all states that are the same but for the order of the clients have the same normal form.
@@ -16,7 +17,7 @@ func TestForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{
-				Lock: lock(t, name), Clients: 3, Rounds: 1, Budget: spend(Crash, LateRequest, FailOver), MostFaults: 2, States: 5000,
+				Lock: lock(t, name), Clients: 3, Rounds: 1, Budget: spend(faults.Crash, faults.LateRequest, faults.FailOver), MostFaults: 2, States: 5000,
 				Only: []checker.Name{checker.Unfair}, // nothing is to end the search
 			}
 			x := newExplorer(config, true, true)

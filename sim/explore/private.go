@@ -26,10 +26,10 @@ type private struct {
 
 // privately takes the first private step that some client can make.
 func (x *explorer) privately(s *state, f *form) (m move, after form, found bool, err error) {
-	if x.config.Plain || x.canSpend(s, LostReply) {
+	if x.config.Plain || x.canSpend(s, replyLost) {
 		return move{}, form{}, false, nil
 	}
-	awake, which := !x.canSpend(s, Pause) && !x.canSpend(s, Overwork), 0
+	awake, which := !x.canSpend(s, pause) && !x.canSpend(s, longHold), 0
 	if awake {
 		which = 1
 	}

@@ -54,7 +54,7 @@ type judge struct {
 	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
 	only      anomalies // that are looked for
 	found     anomalies
-	facts     facts
+	coverage  coverage
 	full      bool // there was no room for a charge
 }
 
@@ -159,7 +159,7 @@ func (j *judge) acquired(n int, a process.Answer) {
 	j.settleCharges(n, ok)
 	if !ok {
 		if a.Outcome == history.No {
-			j.facts |= wasRefused
+			j.coverage |= wasRefused
 			if c.has(metGhost) {
 				j.found |= ghostLock
 			}
@@ -175,7 +175,7 @@ func (j *judge) acquired(n int, a process.Answer) {
 		c.phase, c.entered = waiting, 0
 		return
 	}
-	j.facts |= wasHeld
+	j.coverage |= wasHeld
 	c.phase = holding
 	if int(j.s.tally.client) == n+1 {
 		j.s.tally.acquired++
@@ -261,7 +261,7 @@ func (j *judge) grantTurn(n int) {
 		return
 	}
 	if j.s.turn != 0 && int(j.s.turn) != n+1 {
-		j.facts |= handedOver
+		j.coverage |= handedOver
 	}
 	j.s.turn, j.s.over = uint8(n)+1, false
 	for i := range j.clients {

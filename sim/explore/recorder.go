@@ -1,19 +1,20 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 // recorder writes a trace down while it is followed.
 type recorder struct {
 	x      *explorer
-	trace  *Trace
+	trace  *trace.Trace
 	now    time.Duration
 	ids    int64
 	open   [mostClients]int64 // operations under way
@@ -57,14 +58,20 @@ func (r *recorder) land(s sending) flight {
 	return f
 }
 
+func newRecorder(x *explorer) *recorder {
+	return &recorder{x: x, trace: &trace.Trace{
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), Began: base,
+	}}
+}
+
 func (r *recorder) event(e history.Event) {
 	e.At = r.now
 	r.trace.Events = append(r.trace.Events, e)
 }
 
 // note adds a step.
-func (r *recorder) note(s Step) {
-	s.At = r.now - start
+func (r *recorder) note(s trace.Step) {
+	s.At = r.now - trace.Start
 	r.trace.Steps = append(r.trace.Steps, s)
 }
 
@@ -74,23 +81,18 @@ func (r *recorder) complete(s *state, from int) {
 	for i := from; i < len(r.trace.Steps); i++ {
 		step := &r.trace.Steps[i]
 		for k := range x.serverCount {
-			step.After = append(step.After, x.servers.states[s.servers[k]].lock)
+			step.After.Keys = append(step.After.Keys, x.servers.states[s.servers[k]].lock)
 		}
 		for k := range x.clients {
-			step.Held = append(step.Held, s.clients[k].has(on) && s.clients[k].ends > 0)
+			step.After.Holds = append(step.After.Holds, s.clients[k].has(on) && s.clients[k].ends > 0)
 		}
-		step.Counter = x.counter(s)
+		step.After.Counter = x.counter(s)
 	}
 }
 
-func clientName(i int) string { return fmt.Sprintf("C%d", i+1) }
-
-// start is when a trace begins in its history; at zero the checker would take some moments for none.
-const start = time.Second
-
 // begin writes down who takes part.
 func (r *recorder) begin(clients int) {
-	r.now = start
+	r.now = trace.Start
 	for i := range clients {
 		r.opens(i)
 	}
@@ -99,7 +101,7 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: leaseLength, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
+		Lease: Lease, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {
@@ -108,7 +110,7 @@ func (r *recorder) opens(i int) {
 	if card.Leaseless {
 		detail.Lease = 0
 	}
-	r.event(history.Event{Kind: history.KindOpen, Client: clientName(i), Lock: lockKey, Detail: detail})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: lockKey, Detail: detail})
 }
 
 func (r *recorder) step(s *state, m move) error {
@@ -127,57 +129,57 @@ func (r *recorder) before(s *state, m move) {
 	case movePass:
 		for c := range x.clients {
 			if m.paused&(1<<c) != 0 {
-				r.fault(Step{Fault: Pause, Client: c, Server: -1}, "pause")
+				r.fault(trace.Step{Fault: faults.Pause, Client: c, Server: -1})
 			}
 			if m.busy&(1<<c) != 0 {
-				r.fault(Step{Fault: Overwork, Client: c, Server: -1}, "")
+				r.fault(trace.Step{Fault: faults.LongHold, Client: c, Server: -1})
 			}
 		}
 	case moveCrash:
-		r.fault(Step{Fault: Crash, Client: i, Server: -1}, "crash")
-		r.event(history.Event{Kind: history.KindExit, Client: clientName(i), Detail: &history.Detail{Why: "killed"}})
+		r.fault(trace.Step{Fault: faults.Crash, Client: i, Server: -1})
+		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(i), Detail: &history.Detail{Why: "killed"}})
 	case moveLose:
-		r.strike(s, m, LostReply, "reply-lost")
+		r.strike(s, m, faults.ReplyLost)
 	case moveLate:
 		r.fly(s, m, false)
-		r.strike(s, m, LateRequest, "hold")
+		r.strike(s, m, faults.LateRequest)
 	case moveTwice:
 		r.fly(s, m, true)
-		r.strike(s, m, Duplicate, "duplicate")
+		r.strike(s, m, faults.Duplicate)
 	case moveAhead:
-		r.fault(Step{Fault: ClockAhead, Client: i, Server: -1}, "skew")
+		r.fault(trace.Step{Fault: faults.ClockAhead, Client: i, Server: -1})
 	case moveBehind:
-		r.fault(Step{Fault: ClockBehind, Client: i, Server: -1}, "skew")
+		r.fault(trace.Step{Fault: faults.ClockBehind, Client: i, Server: -1})
 	case moveJump:
-		r.fault(Step{Fault: ServerJump, Client: -1, Server: i}, "clock-jump")
+		r.fault(trace.Step{Fault: faults.ClockJump, Client: -1, Server: i})
 	case moveRestart:
-		r.fault(Step{Fault: Restart, Client: -1, Server: i}, "restart")
+		r.fault(trace.Step{Fault: faults.Restart, Client: -1, Server: i})
 	case moveFail:
-		r.fault(Step{Fault: FailOver, Client: -1, Server: i, Lost: int(m.slot) + 1}, "restart")
+		r.fault(trace.Step{Fault: faults.FailOver, Client: -1, Server: i, Lost: int(m.slot) + 1})
 	case moveTake:
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
-		r.note(Step{Kind: StepReply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
+		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
 	case moveExpire:
 		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request]
-		expired := Step{Kind: StepExpire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
+		expired := trace.Step{Kind: trace.Expire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
 		if s.clients[i].replies[m.slot] == 0 {
 			expired.Request = q.commands
 		}
 		r.note(expired)
 	case moveWake:
-		r.note(Step{Kind: StepWake, Client: i, Beside: m.slot != 0})
+		r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: m.slot != 0})
 	}
 }
 
 // strike writes down a fault of a client's request. Only one that does not reach its server by then is told with it.
-func (r *recorder) strike(s *state, m move, f Fault, name string) {
+func (r *recorder) strike(s *state, m move, kind faults.Kind) {
 	x, c := r.x, &s.clients[m.client]
 	q := x.texts.requests[x.automaton.nodes[c.node].slots[m.slot].request]
-	step := Step{Fault: f, Client: int(m.client), Server: int(q.server), Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
-	if f == LateRequest {
+	step := trace.Step{Fault: kind, Client: int(m.client), Server: int(q.server), Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
+	if kind == faults.LateRequest {
 		step.Request = q.commands
 	}
-	r.fault(step, name)
+	r.fault(step)
 }
 
 // resumes writes down that a client which stood still makes its next step.
@@ -188,7 +190,7 @@ func (r *recorder) resumes(s *state, m move) {
 	}
 	if s.clients[m.client].has(asleep) {
 		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-			Fault: &history.Fault{Name: "pause", Target: clientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
+			Fault: &history.Fault{Name: string(faults.Pause), Target: trace.ClientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
 		}})
 	}
 }
@@ -198,34 +200,24 @@ func (r *recorder) gaveUp(i int) {
 	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
 }
 
-// fault writes a fault down; name is what a history calls it, empty: it calls it nothing.
-func (r *recorder) fault(s Step, name string) {
-	s.Kind = StepFault
-	r.trace.Faults = append(r.trace.Faults, s.Fault.String())
+// fault writes a fault down. A history does not have a long hold: it is no more than time that passes.
+func (r *recorder) fault(s trace.Step) {
+	s.Kind = trace.Fault
+	r.trace.Faults = append(r.trace.Faults, s.Fault)
 	r.note(s)
-	if name == "" {
+	if s.Fault == faults.LongHold {
 		return
 	}
 	target := r.serverName(s.Server)
 	if s.Client >= 0 {
-		target = clientName(s.Client)
+		target = trace.ClientName(s.Client)
 	}
-	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-		Fault: &history.Fault{Name: name, Target: target, Phase: history.PhaseEffective, What: r.trace.Meaning(s)},
-	}})
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{
+		Name: string(s.Fault.Of().Recorded), Target: target, Phase: history.PhaseEffective, What: r.trace.Meaning(s),
+	}}})
 }
 
-func (r *recorder) serverName(i int) string { return serverName(r.x.serverCount, i) }
-
-func serverName(servers, i int) string {
-	switch {
-	case i < 0:
-		return "resource"
-	case servers == 1:
-		return "redis"
-	}
-	return fmt.Sprintf("S%d", i+1)
-}
+func (r *recorder) serverName(i int) string { return trace.ServerName(r.x.serverCount, i) }
 
 // longWait is how long clients wait that wait until they have the lock.
 const longWait = time.Hour
@@ -242,7 +234,7 @@ func (r *recorder) called(i int, op history.Op) {
 	}
 	r.ids++
 	r.open[i], r.ops[i] = r.ids, op
-	e := history.Event{Kind: history.KindCall, Client: clientName(i), Lock: lockKey, Op: op, ID: r.ids}
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.ids}
 	switch {
 	case waits && r.x.judge.queues:
 		e.Detail = &history.Detail{Bound: longWait}
@@ -252,7 +244,7 @@ func (r *recorder) called(i int, op history.Op) {
 		e.Detail = &history.Detail{Bound: duration(r.x.judge.patience())}
 	}
 	r.event(e)
-	r.note(Step{Kind: StepCall, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
+	r.note(trace.Step{Kind: trace.Call, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
@@ -265,10 +257,10 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 		return
 	}
 	if r.x.judge.queues && op == history.OpAcquire && a.Outcome == history.No {
-		r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
+		r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
 		return
 	}
-	e := history.Event{Kind: history.KindReturn, Client: clientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
@@ -278,19 +270,19 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	}
 	e.Detail = &detail
 	r.event(e)
-	r.note(Step{Kind: StepReturn, Client: i, Op: op, ID: r.open[i], Answer: a})
+	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
 	r.open[i] = 0
 }
 
 func (r *recorder) notice(i int, n process.Notice) {
-	e := history.Event{Client: clientName(i), Lock: lockKey}
+	e := history.Event{Client: trace.ClientName(i), Lock: lockKey}
 	switch n.Kind {
 	case process.Lost:
 		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
-		r.note(Step{Kind: StepNotice, Client: i, Text: "lost: " + n.Why})
+		r.note(trace.Step{Kind: trace.Notice, Client: i, Text: "lost: " + n.Why})
 	case process.Renewed:
 		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.ValidityExpired)
-		r.note(Step{Kind: StepNotice, Client: i, Text: "renewed for " + n.Valid.String()})
+		r.note(trace.Step{Kind: trace.Notice, Client: i, Text: "renewed for " + n.Valid.String()})
 	default:
 		return
 	}
@@ -301,7 +293,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 const asked = time.Microsecond
 
 func (r *recorder) passed(d ms) {
-	r.note(Step{Kind: StepTime, Client: -1, Passed: duration(d)})
+	r.note(trace.Step{Kind: trace.Time, Client: -1, Passed: duration(d)})
 	r.now += duration(d)
 }
 
@@ -314,9 +306,9 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	if q.server >= 0 && names(q.commands, lockKey) {
 		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}
 	}
-	e := history.Event{Kind: history.KindCommand, Client: clientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
-	step := Step{
-		Kind: StepServe, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	step := trace.Step{
+		Kind: trace.Serve, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
 		Beside: s.op == history.OpNone, Late: s.unheard,
 	}
 	if s.op != history.OpNone {
@@ -328,7 +320,7 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 		step.ID, step.Op = e.ID, e.Op
 	}
 	if s.unheard {
-		step.Kind = StepArrive
+		step.Kind = trace.Arrive
 	}
 	r.event(e)
 	r.note(step)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -28,7 +29,7 @@ func (l *uncountedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if l.held {
 		return true, nil
 	}
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", leaseLength.Milliseconds())
+	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", Lease.Milliseconds())
 	l.held = reply == "OK"
 	return l.held, err
 }
@@ -44,16 +45,16 @@ func (l *uncountedLock) Release(ctx context.Context) (bool, error) {
 func TestReenter(t *testing.T) {
 	tests := map[string]struct {
 		lock     impls.Spec
-		faults   []Fault
+		faults   []faults.Kind
 		looksFor checker.Name // empty: all
 		finds    bool
 	}{
 		"counts right":            {lock(t, "redisson"), nil, "", false},
 		"counts right in a queue": {lock(t, "redisson-fair"), nil, "", false},
-		"after a crash":           {lock(t, "redisson"), []Fault{Crash}, "", false},
+		"after a crash":           {lock(t, "redisson"), []faults.Kind{faults.Crash}, "", false},
 		"one release is enough":   {uncounted(), nil, checker.DoubleHolder, true},
-		"a retry counts twice":    {lock(t, "redisson"), []Fault{LostReply}, checker.Unreleasable, true},
-		"a copy counts, too":      {lock(t, "redisson"), []Fault{Duplicate}, checker.Unreleasable, true},
+		"a retry counts twice":    {lock(t, "redisson"), []faults.Kind{faults.ReplyLost}, checker.Unreleasable, true},
+		"a copy counts, too":      {lock(t, "redisson"), []faults.Kind{faults.Duplicate}, checker.Unreleasable, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

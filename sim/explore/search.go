@@ -158,7 +158,7 @@ func (x *explorer) finish(err error) error {
 	}
 	x.result.Progress = x.progress(x.result.Faults, x.result.Steps)
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
-	x.result.Longest, x.result.Facts = x.longest, x.judge.facts.words()
+	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric = len(x.texts.orders) > 1
 	if x.beyond {
 		x.result.Horizon = duration(x.horizon)
@@ -292,16 +292,16 @@ func (x *explorer) settle(steps int) {
 // search goes on.
 func (x *explorer) conclude(faults, steps int) (bool, error) {
 	for list := x.findings[faults]; len(list) > 0 && list[0].steps <= steps; list = x.findings[faults] {
-		trace, err := x.trace(list[0])
+		found, err := x.trace(list[0])
 		if err != nil {
 			return false, err
 		}
-		disputed := trace.disputed(list[0].found)
-		if disputed == "" {
-			x.result.Found = trace
+		unseen := disputed(found, list[0].found)
+		if unseen == "" {
+			x.result.Found = found
 			return true, nil
 		}
-		x.result.Disputed = append(x.result.Disputed, Dispute{Anomaly: disputed, Verdict: trace.Verdict, Trace: trace})
+		x.result.Disputed = append(x.result.Disputed, Dispute{Anomaly: unseen, Verdict: found.Verdict, Trace: found})
 		x.findings[faults] = list[1:]
 	}
 	return false, nil

@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"flag"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
 )
@@ -34,14 +37,24 @@ func TestStates(t *testing.T) {
 			})
 		}
 	})
-	golden(t, "states", []byte(strings.Join(lines, "")))
+	got := strings.Join(lines, "")
+	if *update {
+		require.NoError(t, os.WriteFile(statesFile, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(statesFile)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run go test -update if this is meant")
 }
+
+const statesFile = "testdata/states.golden"
+
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 // The summary tells searches apart: a golden file of summaries that are all alike would freeze nothing.
 func TestStatesTellSearchesApart(t *testing.T) {
-	search := smallSearch{config: Config{Lock: lock(t, "setpx-del"), Clients: 2, Rounds: 1, Budget: Budget{Pause: 1}, MostFaults: 1}}
+	search := smallSearch{config: Config{Lock: lock(t, "setpx-del"), Clients: 2, Rounds: 1, Budget: Budget{faults.Pause: 1}, MostFaults: 1}}
 	one := search.summary(t)
-	search.config.Budget = Budget{Crash: 1}
+	search.config.Budget = Budget{faults.Crash: 1}
 	require.NotEqual(t, one, search.summary(t))
 }
 
@@ -70,11 +83,11 @@ func smallSearches(spec impls.Spec) []smallSearch {
 	}
 	if promises(impls.Fairness) {
 		fair := all
-		fair.Only, fair.Skew = []checker.Name{checker.Unfair}, 20*leaseLength
+		fair.Only, fair.Skew = []checker.Name{checker.Unfair}, 20*Lease
 		searches = append(searches, smallSearch{"unfair", fair})
 	}
 	if spec.Servers <= 1 {
-		lagging := Config{Lock: spec, Clients: 2, Rounds: 2, Budget: Budget{FailOver: 1}, MostFaults: 1, Lag: 2, States: 4_000}
+		lagging := Config{Lock: spec, Clients: 2, Rounds: 2, Budget: Budget{faults.FailOver: 1}, MostFaults: 1, Lag: 2, States: 4_000}
 		searches = append(searches, smallSearch{"lag", lagging})
 	}
 	return searches
@@ -88,13 +101,13 @@ func (s smallSearch) summary(t *testing.T) string {
 		return err.Error()
 	}
 	text := fmt.Sprintf("%d states, %d nodes, learned %d, longest %d, faults %d, steps %d, symmetric %v, horizon %v, limit %q, %v, disputed %d",
-		r.States, r.Nodes, r.Learned, r.Longest, r.Faults, r.Steps, r.Symmetric, r.Horizon, r.Limit, r.Facts, len(r.Disputed))
+		r.States, r.Nodes, r.Learned, r.Longest, r.Faults, r.Steps, r.Symmetric, r.Horizon, r.Limit, r.Coverage, len(r.Disputed))
 	if r.Found == nil {
 		return text
 	}
 	hash := fnv.New32a()
 	for _, step := range r.Found.Steps {
-		fmt.Fprintf(hash, "%v %s %d %d %v %v %v %s %v\n", step.At, step.Kind, step.Client, step.Server, step.Op, step.Answer.Outcome, step.Request, step.Reply, step.Held)
+		fmt.Fprintf(hash, "%v %s %d %d %v %v %v %s %v\n", step.At, step.Kind, step.Client, step.Server, step.Op, step.Answer.Outcome, step.Request, step.Reply, step.After.Holds)
 	}
 	return fmt.Sprintf("%s, %v in %d steps after %d faults (%08x)", text, r.Found.Anomalies, len(r.Found.Steps), len(r.Found.Faults), hash.Sum32())
 }

@@ -155,7 +155,7 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 		twin[at] = x.servers.rename(o, f[at])
 		at++
 	}
-	if x.config.Budget[FailOver] > 0 {
+	if x.allowed[failOver] > 0 {
 		for range x.serverCount {
 			twin[at] = x.replicas.rename(o, f[at])
 			at++

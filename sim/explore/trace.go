@@ -2,79 +2,13 @@ package explore
 
 import (
 	"slices"
-	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/trace"
 )
-
-// Trace is one way through a lock's states, step by step.
-type Trace struct {
-	Lock    string
-	Clients int // with the one that comes at the end, if one does
-	Servers int
-	Lease   time.Duration
-	Skew    time.Duration // by which a wrong clock is wrong
-	Faults  []string      // in the order in which they strike
-	Steps   []Step
-	// Events are the trace as a history, and Verdict is what the checker makes of it.
-	Events  []history.Event
-	Verdict checker.Verdict
-	// Anomalies are those that the last step shows.
-	Anomalies []checker.Name
-	// Ending says of which clients the operation under way at the end would end with the reply that is on its way to them.
-	Ending []bool
-}
-
-// StepKind is the kind of a step.
-type StepKind string
-
-// The kinds of steps.
-const (
-	StepCall   StepKind = "call"   // a client calls an operation
-	StepServe  StepKind = "serve"  // a server carries a request out
-	StepReply  StepKind = "reply"  // the reply reaches the client
-	StepReturn StepKind = "return" // an operation ends
-	StepExpire StepKind = "expire" // a client's time-out is over
-	StepWake   StepKind = "wake"   // a client's sleep is over
-	StepArrive StepKind = "arrive" // a request arrives that nobody waits for
-	StepTime   StepKind = "time"   // time passes
-	StepNotice StepKind = "notice" // a lock says something on its own account
-	StepFault  StepKind = "fault"  // a fault strikes
-)
-
-// Step is one step of a trace.
-type Step struct {
-	At      time.Duration
-	Kind    StepKind
-	Client  int            // from 0; negative: it is nobody's
-	Server  int            // from 0; negative: the resource
-	Op      history.Op     // of a call, a return and a request
-	ID      int64          // of the operation
-	Answer  process.Answer // of a return
-	Retries bool           // a return is only that of a try: the operation goes on
-	Passed  time.Duration  // of time
-	Fresh   bool           // a call is that of the client that comes at the end
-	Fault   Fault          // of a fault
-	Lost    int            // of a fail-over: how many writes
-	Request [][]string     // of a time-out: what has not reached its server by then
-	Reply   string
-	Beside  bool // the request is not an operation's
-	Late    bool // nobody waits for its reply
-	Text    string
-	// After is what the servers have under the lock's key after the step, and Counter what the resource counts.
-	After   []history.State
-	Counter int64
-	// Held says who believes to have the lock after the step.
-	Held []bool
-}
-
-// Meaning is what the fault that strikes at a step does, in one line.
-func (t *Trace) Meaning(s Step) string { return s.Fault.meaning(t.Skew, s.Lost) }
 
 // trace follows a finding from the beginning, and has the checker judge it.
-func (x *explorer) trace(f finding) (*Trace, error) {
+func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	var way []uint32
 	if !f.end {
 		way = append(way, f.move)
@@ -83,12 +17,11 @@ func (x *explorer) trace(f finding) (*Trace, error) {
 		way = append(way, x.ways[n].move)
 	}
 	slices.Reverse(way)
-	r := &recorder{x: x, trace: &Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: leaseLength, Skew: duration(x.skew), Anomalies: f.found.names(),
-	}}
-	wasTimed, wasFacts := x.timed, x.judge.facts
+	r := newRecorder(x)
+	r.trace.Anomalies = f.found.names()
+	wasTimed, wasSeen := x.timed, x.judge.coverage
 	x.watcher = r
-	defer func() { x.watcher, x.timed, x.judge.facts = nil, wasTimed, wasFacts }()
+	defer func() { x.watcher, x.timed, x.judge.coverage = nil, wasTimed, wasSeen }()
 	s := x.initial()
 	r.begin(x.clients)
 	for _, packed := range way {
@@ -148,7 +81,7 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 }
 
 // disputed is the first of the anomalies that the checker does not see; empty: it sees them all.
-func (t *Trace) disputed(found anomalies) checker.Name {
+func disputed(t *trace.Trace, found anomalies) checker.Name {
 	seen := t.Verdict.Names()
 	for _, name := range found.names() {
 		if !slices.Contains(seen, name) {

@@ -1,4 +1,4 @@
-package explore
+package points
 
 import (
 	"bytes"
@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 func TestReviewedIsWrittenAsItIsRead(t *testing.T) {
@@ -58,25 +61,26 @@ func TestReviewedTellsMistakes(t *testing.T) {
 
 // TestBreakingPoints finds the table again as far as small searches come. What they come to must be what the table says, or less.
 func TestBreakingPoints(t *testing.T) {
-	points := Points{Locks: impls.All(), States: 5_000, Parallel: 2}
+	search := Search{Locks: impls.All(), States: 5_000, Parallel: 2}
 	if racing.Enabled {
-		points.Kinds, points.States = []Fault{Crash}, 500
+		search.Kinds, search.States = []faults.Kind{faults.Crash}, 500
 	}
 	reviewed, err := Reviewed()
 	require.NoError(t, err)
-	lines, err := points.Find(t.Context())
+	lines, err := search.Find(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, Differences(lines, reviewed))
 	same := 0
 	for i, l := range lines {
 		assert.Empty(t, l.Disputed, l.Lock)
-		for k, text := range l.texts() {
-			if text == reviewed[i].texts()[k] {
+		want := reviewed[i].entries()
+		for k, got := range l.entries() {
+			if got == want[k] {
 				same++
 			}
 		}
 	}
-	assert.True(t, same > len(lines)*int(faultKinds)/2 || racing.Enabled, "too little was found again")
+	assert.True(t, same > len(lines)*len(explore.Faults())/2 || racing.Enabled, "too little was found again")
 }
 
 func TestDifferences(t *testing.T) {
@@ -160,29 +164,29 @@ setpx-del mixture crash + overwork
 	require.True(t, ok)
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
-	config := func(clients, rounds, most int, budget Budget, only ...checker.Name) Config {
-		return Config{Lock: setpx, Clients: clients, Rounds: rounds, MostFaults: most, Budget: budget, Only: only}
+	config := func(clients, rounds, most int, budget explore.Budget, only ...checker.Name) explore.Config {
+		return explore.Config{Lock: setpx, Clients: clients, Rounds: rounds, MostFaults: most, Budget: budget, Only: only}
 	}
 	tests := map[string]struct {
-		config Config
+		config explore.Config
 		want   Expectation
 	}{
-		"one is enough":          {config(3, 1, 2, Budget{Pause: 1}), MustBreak},
-		"it is looked for":       {config(3, 1, 2, Budget{Pause: 1}, checker.DoubleHolder), MustBreak},
-		"not what is looked for": {config(3, 1, 2, Budget{Pause: 1}, checker.Overwrite), MayBreak},
-		"too few clients":        {config(2, 1, 2, Budget{Pause: 1}), MayBreak},
-		"harmless":               {config(3, 1, 2, Budget{Crash: 2}), MustHold},
-		"harmless in 2x2":        {config(2, 2, 2, Budget{Crash: 2}), MustHold},
-		"more than was reviewed": {config(4, 1, 2, Budget{Crash: 2}), MayBreak},
-		"a third":                {config(3, 1, 3, Budget{Crash: 3}), MayBreak},
-		"no two holders":         {config(3, 1, 2, Budget{LostReply: 2}, checker.DoubleHolder), MustHold},
-		"two are not known":      {config(3, 1, 2, Budget{LateRequest: 2}), MayBreak},
-		"one is known":           {config(3, 1, 1, Budget{LateRequest: 1}), MustHold},
-		"fewer were reviewed":    {config(3, 1, 1, Budget{Restart: 1}), MayBreak},
-		"takes two rounds":       {config(2, 2, 1, Budget{Duplicate: 1}), MustBreak},
-		"mixture":                {config(2, 2, 2, Budget{Crash: 1, Overwork: 1}), MustBreak},
-		"half a mixture":         {config(3, 1, 1, Budget{Crash: 1, Overwork: 1}), MustHold},
-		"not in the table":       {Config{Lock: lua, Clients: 3, Rounds: 1}, PerCard},
+		"one is enough":          {config(3, 1, 2, explore.Budget{faults.Pause: 1}), MustBreak},
+		"it is looked for":       {config(3, 1, 2, explore.Budget{faults.Pause: 1}, checker.DoubleHolder), MustBreak},
+		"not what is looked for": {config(3, 1, 2, explore.Budget{faults.Pause: 1}, checker.Overwrite), MayBreak},
+		"too few clients":        {config(2, 1, 2, explore.Budget{faults.Pause: 1}), MayBreak},
+		"harmless":               {config(3, 1, 2, explore.Budget{faults.Crash: 2}), MustHold},
+		"harmless in 2x2":        {config(2, 2, 2, explore.Budget{faults.Crash: 2}), MustHold},
+		"more than was reviewed": {config(4, 1, 2, explore.Budget{faults.Crash: 2}), MayBreak},
+		"a third":                {config(3, 1, 3, explore.Budget{faults.Crash: 3}), MayBreak},
+		"no two holders":         {config(3, 1, 2, explore.Budget{faults.ReplyLost: 2}, checker.DoubleHolder), MustHold},
+		"two are not known":      {config(3, 1, 2, explore.Budget{faults.LateRequest: 2}), MayBreak},
+		"one is known":           {config(3, 1, 1, explore.Budget{faults.LateRequest: 1}), MustHold},
+		"fewer were reviewed":    {config(3, 1, 1, explore.Budget{faults.Restart: 1}), MayBreak},
+		"takes two rounds":       {config(2, 2, 1, explore.Budget{faults.Duplicate: 1}), MustBreak},
+		"mixture":                {config(2, 2, 2, explore.Budget{faults.Crash: 1, faults.LongHold: 1}), MustBreak},
+		"half a mixture":         {config(3, 1, 1, explore.Budget{faults.Crash: 1, faults.LongHold: 1}), MustHold},
+		"not in the table":       {explore.Config{Lock: lua, Clients: 3, Rounds: 1}, PerCard},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -192,18 +196,18 @@ setpx-del mixture crash + overwork
 }
 
 func TestMeets(t *testing.T) {
-	lua, ok := impls.Find("setpx-lua")
+	spec, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
-	c := Config{Lock: lua}
-	found := func(name checker.Name, faults ...string) *Result {
-		return &Result{Found: &Trace{Anomalies: []checker.Name{name}, Faults: faults}}
+	card := spec.Card
+	found := func(name checker.Name, kinds ...faults.Kind) *explore.Result {
+		return &explore.Result{Found: &trace.Trace{Anomalies: []checker.Name{name}, Faults: kinds}}
 	}
-	holds := &Result{}
-	assert.True(t, holds.Meets(MustHold, c))
-	assert.False(t, holds.Meets(MustBreak, c), "a broken lock that passes is a surprise")
-	assert.False(t, found(checker.GhostLock).Meets(MustHold, c))
-	assert.True(t, found(checker.GhostLock).Meets(MayBreak, c))
-	assert.True(t, found(checker.DoubleHolder, "pause").Meets(PerCard, c), "a lease does not survive a pause")
-	assert.False(t, found(checker.DoubleHolder, "crash").Meets(PerCard, c))
-	assert.False(t, found(checker.WrongfulDelete, "pause").Meets(PerCard, c), "its release is by the owner only")
+	holds := &explore.Result{}
+	assert.True(t, MustHold.Meets(holds, card))
+	assert.False(t, MustBreak.Meets(holds, card), "a broken lock that passes is a surprise")
+	assert.False(t, MustHold.Meets(found(checker.GhostLock), card))
+	assert.True(t, MayBreak.Meets(found(checker.GhostLock), card))
+	assert.True(t, PerCard.Meets(found(checker.DoubleHolder, faults.Pause), card), "a lease does not survive a pause")
+	assert.False(t, PerCard.Meets(found(checker.DoubleHolder, faults.Crash), card))
+	assert.False(t, PerCard.Meets(found(checker.WrongfulDelete, faults.Pause), card), "its release is by the owner only")
 }

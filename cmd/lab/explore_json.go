@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/sim/trace"
+)
+
+// exploreRecord is an exploration for programs.
+type exploreRecord struct {
+	Config   exploreConfig      `json:"config"`
+	Result   exploreResult      `json:"result"`
+	Steps    []exploreStep      `json:"steps,omitempty"`
+	Expected points.Expectation `json:"expected"`
+}
+
+type exploreConfig struct {
+	Lock       string         `json:"lock"`
+	Clients    int            `json:"clients"`
+	Rounds     int            `json:"rounds"`
+	Servers    int            `json:"servers"`
+	Reenter    int            `json:"reenter,omitempty"`
+	MostFaults int            `json:"most_faults"`
+	Budget     explore.Budget `json:"budget"`
+	Skew       time.Duration  `json:"skew_ns"`
+	Lag        int            `json:"lag"`
+	Only       []checker.Name `json:"only,omitempty"`
+}
+
+type exploreResult struct {
+	Outcome     string         `json:"outcome"` // holds, vacuous, broken, incomplete or disputed
+	Limit       string         `json:"limit,omitempty"`
+	Anomalies   []checker.Name `json:"anomalies,omitempty"`
+	Faults      []faults.Kind  `json:"faults,omitempty"`
+	Why         []string       `json:"why,omitempty"`
+	States      int            `json:"states"`
+	Longest     int            `json:"longest"`
+	Learned     int            `json:"learned"`
+	Memory      int            `json:"memory_bytes"`
+	Took        time.Duration  `json:"took_ns"`
+	Coverage    []string       `json:"facts"`
+	Symmetric   bool           `json:"symmetric"`
+	Horizon     time.Duration  `json:"horizon_ns,omitempty"`
+	Collision   float64        `json:"collision"`
+	Disputed    int            `json:"disputed,omitempty"`
+	TurningStep int            `json:"turning_step,omitempty"` // the number of one of the steps, from 1
+}
+
+type exploreStep struct {
+	Number  int           `json:"number"`
+	At      time.Duration `json:"at_ns"`
+	Kind    trace.Kind    `json:"kind"`
+	Client  string        `json:"client,omitempty"`
+	Server  string        `json:"server,omitempty"`
+	Op      string        `json:"op,omitempty"`
+	Fault   faults.Kind   `json:"fault,omitempty"`
+	Request [][]string    `json:"request,omitempty"`
+	Reply   string        `json:"reply,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	Passed  time.Duration `json:"passed_ns,omitempty"`
+	Text    string        `json:"text"`
+	Keys    []exploreKey  `json:"keys"`
+	Counter int64         `json:"counter"`
+	Holders []string      `json:"holders,omitempty"`
+}
+
+// exploreKey is what a server has under the lock's key.
+type exploreKey struct {
+	Value string        `json:"value,omitempty"`
+	TTL   time.Duration `json:"ttl_ns,omitempty"`
+}
+
+func newExploreRecord(c explore.Config, r *explore.Result, expected points.Expectation) *exploreRecord {
+	rec := &exploreRecord{
+		Config: exploreConfig{
+			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, MostFaults: c.MostFaults,
+			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), Lag: max(c.Lag, 1), Only: c.Only,
+		},
+		Result: exploreResult{
+			Outcome: exploreOutcome(r), Limit: r.Limit, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
+			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon, Collision: r.Collision, Disputed: len(r.Disputed),
+		},
+		Expected: expected,
+	}
+	for kind, n := range c.Budget {
+		if n > 0 {
+			rec.Config.Budget[kind] = n
+		}
+	}
+	if r.Found == nil {
+		return rec
+	}
+	rec.Result.Anomalies, rec.Result.Faults, rec.Result.TurningStep = r.Found.Anomalies, r.Found.Faults, r.Found.Turning()+1
+	for _, a := range r.Found.Verdict.Anomalies {
+		rec.Result.Why = append(rec.Result.Why, a.Why)
+	}
+	for i, s := range r.Found.Steps {
+		rec.Steps = append(rec.Steps, newExploreStep(r.Found, i, s))
+	}
+	return rec
+}
+
+func exploreOutcome(r *explore.Result) string {
+	switch {
+	case len(r.Disputed) > 0:
+		return "disputed"
+	case r.Found != nil:
+		return "broken"
+	case !r.Complete():
+		return "incomplete"
+	case r.Vacuous():
+		return "vacuous"
+	}
+	return "holds"
+}
+
+func newExploreStep(t *trace.Trace, i int, s trace.Step) exploreStep {
+	step := exploreStep{
+		Number: i + 1, At: s.At + trace.Start, Kind: s.Kind, Request: s.Request, Reply: s.Reply, Passed: s.Passed, Text: report.StepText(t, s),
+		Counter: s.After.Counter,
+	}
+	if s.Client >= 0 {
+		step.Client = trace.ClientName(s.Client)
+	}
+	if s.Op != history.OpNone || s.Kind == trace.Serve || s.Kind == trace.Arrive {
+		step.Op = s.Op.String()
+	}
+	switch s.Kind {
+	case trace.Serve, trace.Arrive:
+		step.Server = trace.ServerName(t.Servers, s.Server)
+	case trace.Return:
+		step.Outcome = s.Answer.Outcome.String()
+	case trace.Fault:
+		step.Fault = s.Fault
+		if s.Client < 0 {
+			step.Server = trace.ServerName(t.Servers, s.Server)
+		}
+	}
+	for _, state := range s.After.Keys {
+		step.Keys = append(step.Keys, exploreKey{Value: state.Value, TTL: state.TTL})
+	}
+	for c, holds := range s.After.Holds {
+		if holds {
+			step.Holders = append(step.Holders, trace.ClientName(c))
+		}
+	}
+	return step
+}

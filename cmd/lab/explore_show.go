@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
+)
+
+// boundsText says what is explored, and how far: the first lines of the report.
+func boundsText(c explore.Config) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s each, %s\n", c.Lock.Name, count(c.Clients, "client"), count(c.Rounds, "round"), count(c.ServerCount(), "server"))
+	if c.Reenter > 0 {
+		fmt.Fprintf(&b, "  re-enters  each holder takes the lock %s more before it works\n", count(c.Reenter, "time"))
+	}
+	fmt.Fprintf(&b, "  faults     %s\n", budgetText(c))
+	if c.Skew != 0 && c.Budget[faults.ClockAhead]+c.Budget[faults.ClockBehind] > 0 {
+		fmt.Fprintf(&b, "  skew       a wrong clock is wrong by %v, %s\n", c.Skew, trace.InLeases(c.Skew, explore.Lease))
+	}
+	if c.Lag > 1 && c.Budget[faults.FailOver] > 0 {
+		fmt.Fprintf(&b, "  lag        a replica that takes over lacks up to %d writes\n", c.Lag)
+	}
+	if len(c.Only) > 0 {
+		fmt.Fprintf(&b, "  looks for  %s\n", listed(c.Only))
+	}
+	return b.String()
+}
+
+func budgetText(c explore.Config) string {
+	switch {
+	case c.MostFaults == 0 || c.Budget.String() == explore.Budget(nil).String():
+		return "none"
+	case maps.Equal(c.Budget, explore.Any(c.MostFaults)):
+		return fmt.Sprintf("up to %d, of any kind", c.MostFaults)
+	}
+	return fmt.Sprintf("up to %d, of these: %s", c.MostFaults, c.Budget)
+}
+
+// writeResult writes what an exploration came to: the counterexample, that the lock holds within the bounds, or how far the search came.
+func writeResult(w io.Writer, r *explore.Result, opts report.TraceOptions) error {
+	if len(r.Disputed) > 0 {
+		d := r.Disputed[0] // the others are of the same kind, mostly
+		fmt.Fprintf(w, "\nDISPUTED: the explorer saw %s where the checker's verdict is %s. The lab is at fault, not the lock.\n\n", d.Anomaly, d.Verdict)
+		if err := report.Trace(w, d.Trace, opts); err != nil {
+			return err
+		}
+	}
+	if n := len(r.Disputed); n > 1 {
+		fmt.Fprintf(w, "\nand %d more disputed traces\n", n-1)
+	}
+	fmt.Fprintln(w)
+	if r.Found != nil {
+		if err := report.Trace(w, r.Found, opts); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := io.WriteString(w, conclusion(r))
+	return err
+}
+
+// conclusion is the result with what it rests on.
+func conclusion(r *explore.Result) string {
+	var b strings.Builder
+	switch {
+	case r.Found != nil:
+		fmt.Fprintf(&b, "BROKEN: %s after %s with %s\n", listed(r.Found.Anomalies), count(report.TraceRows(r.Found), "step"), count(len(r.Found.Faults), "fault"))
+	case !r.Complete():
+		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
+		fmt.Fprintf(&b, "  searched   %s; no counterexample\n", searched(r))
+	case r.Vacuous():
+		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
+	case len(r.Disputed) > 0:
+		fmt.Fprintf(&b, "UNDECIDED: explorer and checker disagree\n")
+	default:
+		fmt.Fprintf(&b, "HOLDS within these bounds\n")
+	}
+	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps, %d MiB\n",
+		r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest, r.Memory>>20)
+	fmt.Fprintf(&b, "  executed   %d steps of the lock's own code; %d local states of clients\n", r.Learned, r.Nodes)
+	fmt.Fprintf(&b, "  coverage   %s\n", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
+	symmetry := "clients that differ only by name count as one"
+	if !r.Symmetric {
+		symmetry = "not used: clients are told apart"
+	}
+	fmt.Fprintf(&b, "  symmetry   %s\n", symmetry)
+	fmt.Fprintf(&b, "  collision  hash-collision probability %.0e\n", r.Collision)
+	if r.Horizon > 0 {
+		fmt.Fprintf(&b, "  horizon    the search follows time for %v\n", r.Horizon)
+	}
+	return b.String()
+}
+
+// searched is what a search has covered before a limit.
+func searched(r *explore.Result) string {
+	if r.Faults == 0 {
+		return fmt.Sprintf("all up to step %d", r.Steps)
+	}
+	return fmt.Sprintf("all with fewer than %s, and with as many up to step %d", count(r.Faults, "fault"), r.Steps)
+}
+
+func listed(names []checker.Name) string {
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = string(name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// progressLine is how far an exploration has come, in one line.
+func progressLine(p explore.Progress) string {
+	return fmt.Sprintf("%d states, %s/s, depth %d, %d queued, %d MiB, %s, %v",
+		p.States, rate(p.States, p.Took), p.Steps, p.Frontier, p.Memory>>20, count(p.Faults, "fault"), p.Took.Round(100*time.Millisecond))
+}
+
+func rate(n int, took time.Duration) string {
+	if took <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", float64(n)/took.Seconds())
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

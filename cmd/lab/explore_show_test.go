@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
+)
+
+func TestWriteResult(t *testing.T) {
+	lua, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	progress := explore.Progress{States: 2000, Steps: 12, Faults: 1, Took: 2 * time.Second, Memory: 3 << 20}
+	tests := map[string]struct {
+		result  explore.Result
+		outcome string
+		says    []string
+		never   string
+	}{
+		"holds": {
+			explore.Result{Coverage: []string{"held", "refused"}, Progress: progress, Symmetric: true, Longest: 33}, "holds",
+			[]string{"HOLDS within these bounds\n", "2000 in 2s (1000/s), the longest path has 33 steps, 3 MiB\n", "coverage   held, refused\n"}, "VACUOUS",
+		},
+		"nobody ever held it": {
+			explore.Result{Coverage: []string{"refused"}}, "vacuous", []string{"VACUOUS: ", "symmetry   not used"}, "HOLDS",
+		},
+		"limit": {
+			explore.Result{Limit: "5 states", Coverage: []string{"held"}, Progress: progress}, "incomplete",
+			[]string{"NOT COMPLETE: stopped at the limit of 5 states\n", "all with fewer than 1 fault, and with as many up to step 12;"}, "HOLDS",
+		},
+		"horizon": {
+			explore.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",
+		},
+		"disputed": {
+			explore.Result{Coverage: []string{"held"}, Disputed: []explore.Dispute{{
+				Anomaly: checker.Overwrite, Verdict: checker.Verdict{Kind: checker.Safe}, Trace: &trace.Trace{Clients: 1, Servers: 1},
+			}}}, "disputed",
+			[]string{"DISPUTED: the explorer saw overwrite where the checker's verdict is safe.", "UNDECIDED"}, "HOLDS",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := explore.Config{Lock: lua, Clients: 3, Rounds: 1}
+			var b bytes.Buffer
+			require.NoError(t, writeResult(&b, &test.result, report.TraceOptions{}))
+			for _, words := range test.says {
+				assert.Contains(t, b.String(), words)
+			}
+			assert.NotContains(t, b.String(), test.never)
+			assert.Equal(t, test.outcome, newExploreRecord(c, &test.result, "").Result.Outcome)
+		})
+	}
+}
+
+func TestBoundsText(t *testing.T) {
+	lua, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	c := explore.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: explore.Budget{faults.Pause: 1, faults.Crash: 2}}
+	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c))
+	c.Budget = explore.Any(2)
+	assert.Contains(t, boundsText(c), "up to 2, of any kind")
+	c.MostFaults = 0
+	assert.Contains(t, boundsText(c), "faults     none")
+}

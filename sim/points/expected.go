@@ -1,0 +1,166 @@
+package points
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
+)
+
+// Expectation is what an exploration should come to.
+type Expectation string
+
+// The expectations.
+const (
+	MustBreak Expectation = "broken, by the reviewed table"
+	MustHold  Expectation = "holds, by the reviewed table"
+	MayBreak  Expectation = "not reviewed within these bounds; its card names a bug, so it may break"
+	PerCard   Expectation = "not reviewed within these bounds; by its card, it keeps its promises"
+)
+
+// Expect says what the reviewed breaking points, or else the lock's card, make of an exploration.
+func Expect(lines []Line, c explore.Config) Expectation {
+	i := slices.IndexFunc(lines, func(l Line) bool { return l.Lock == c.Lock.Name })
+	if i >= 0 && lines[i].Why == "" && !unlikeTable(c) {
+		switch {
+		case lines[i].breaks(c):
+			return MustBreak
+		case lines[i].holds(c):
+			return MustHold
+		}
+	}
+	if c.Lock.Bug != "" {
+		return MayBreak
+	}
+	return PerCard
+}
+
+// unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
+func unlikeTable(c explore.Config) bool {
+	return c.Skew != 0 || c.Lag > 1 || c.Reenter > 0 || c.Queues()
+}
+
+// wanted says whether one of the anomalies is looked for.
+func wanted(c explore.Config, names []checker.Name) bool {
+	return len(c.Only) == 0 || slices.ContainsFunc(names, func(n checker.Name) bool { return slices.Contains(c.Only, n) })
+}
+
+// onlyTwoHolders says whether nothing else is looked for.
+func onlyTwoHolders(c explore.Config) bool { return slices.Equal(c.Only, twoHolders()) }
+
+// allowed is how many faults of a kind a search may spend.
+func allowed(c explore.Config, kind faults.Kind) int { return min(c.Budget[kind], c.MostFaults) }
+
+// breaks says whether something that breaks the lock fits into the bounds.
+func (l Line) breaks(c explore.Config) bool {
+	least := bounds(c.Lock)
+	fits := func(b explore.Config) bool {
+		return c.Clients >= b.Clients && c.Rounds >= b.Rounds && c.ServerCount() >= b.Servers
+	}
+	if fits(least[0]) && len(l.None) > 0 && wanted(c, l.None) {
+		return true
+	}
+	for kind, cell := range l.Cells {
+		for _, b := range []Break{cell.Any, cell.Double} {
+			within := least[0]
+			if b.Twice {
+				within = least[1]
+			}
+			if b.Faults > 0 && b.Faults <= allowed(c, kind) && wanted(c, b.Anomalies) && fits(within) {
+				return true
+			}
+		}
+	}
+	missing := func(kind faults.Kind) bool { return c.Budget[kind] == 0 }
+	return len(l.Mixture) > 0 && c.MostFaults >= len(l.Mixture) && wanted(c, twoHolders()) && fits(least[len(least)-1]) &&
+		!slices.ContainsFunc(l.Mixture, missing)
+}
+
+// holds says whether all that fits into the bounds was searched: one kind of fault, or one fault.
+func (l Line) holds(c explore.Config) bool {
+	within := slices.ContainsFunc(bounds(c.Lock), func(b explore.Config) bool {
+		return c.Clients <= b.Clients && c.Rounds <= b.Rounds && (b.Servers == 0 || c.ServerCount() == b.Servers)
+	})
+	if !within || l.Unsure || wanted(c, l.None) && len(l.None) > 0 {
+		return false
+	}
+	kinds := 0
+	for kind, n := range c.Budget {
+		if n == 0 {
+			continue
+		}
+		kinds++
+		if !l.Cells[kind].holds(allowed(c, kind), onlyTwoHolders(c)) {
+			return false
+		}
+	}
+	return kinds <= 1 || c.MostFaults <= 1
+}
+
+// holds says whether so many faults are known to break nothing, or to make no two holders.
+func (c Cell) holds(faults int, twoHolders bool) bool {
+	if c.Any.Within != "" || c.Double.Within != "" {
+		return false // of fewer clients or rounds than the table is about
+	}
+	if twoHolders {
+		harmless := c.Any.Faults == 0 || c.Double.Faults == 0 || c.Any.Faults > faults
+		return harmless && max(c.Any.Clear, c.Double.Clear) >= faults
+	}
+	return (c.Any.Faults == 0 || c.Any.Faults > faults) && c.Any.Clear >= faults
+}
+
+// Meets says whether a result that is complete, or a counterexample, is what was expected.
+func (e Expectation) Meets(r *explore.Result, lock impls.Card) bool {
+	switch e {
+	case MustBreak:
+		return r.Found != nil
+	case MustHold:
+		return r.Found == nil
+	case MayBreak:
+		return true
+	}
+	return r.Found == nil || !breaksPromises(r.Found, lock)
+}
+
+// breaksPromises says whether one of the anomalies of a trace breaks what the lock's card promises.
+func breaksPromises(t *trace.Trace, card impls.Card) bool {
+	promises := func(p impls.Promise) bool { return slices.Contains(card.Promises, p) }
+	return slices.ContainsFunc(t.Anomalies, func(name checker.Name) bool {
+		switch name {
+		case checker.DoubleHolder, checker.EarlyGrant:
+			return promises(impls.MutualExclusion) && !excused(t, promises(impls.IgnoresClientTime), card.Renews)
+		case checker.StaleWrite, checker.LostUpdate, checker.FenceRegression:
+			return promises(impls.Fencing) && !excused(t, true, card.Renews)
+		case checker.WrongfulDelete:
+			return promises(impls.ReleaseByOwner)
+		case checker.WrongfulRenew:
+			return promises(impls.RenewByOwner)
+		case checker.StuckLock:
+			return promises(impls.CrashSafety)
+		case checker.FalseAlarm:
+			return promises(impls.KnowsLoss)
+		case checker.Unfair:
+			return promises(impls.Fairness)
+		}
+		return false
+	})
+}
+
+// excused says whether a fault struck that mutual exclusion by a lease does not survive: one that lasts longer than the lease, a
+// server that forgets or whose clock jumps, and a client's wrong clock where that is trusted.
+func excused(t *trace.Trace, ignoresClocks, renews bool) bool {
+	return slices.ContainsFunc(t.Faults, func(kind faults.Kind) bool {
+		switch kind {
+		case faults.Pause, faults.ClockJump, faults.Restart, faults.FailOver:
+			return true
+		case faults.LongHold:
+			return !renews
+		case faults.ClockAhead, faults.ClockBehind:
+			return !ignoresClocks
+		}
+		return false
+	})
+}
