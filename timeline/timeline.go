@@ -31,14 +31,14 @@ type Span struct {
 // At says whether the span covers a position.
 func (s Span) At(pos float64) bool { return s.From <= pos && pos < s.To }
 
-// OperationSpan is an operation, from its call to its return.
+// OperationSpan is an operation, from its call to its return, or to the end of its client.
 type OperationSpan struct {
 	Span
 	Op       history.Op
 	ID       int64
 	Client   string
 	Lock     string
-	Outcome  history.Outcome // Unknown if it did not return
+	Outcome  history.Outcome // Unknown if its client has ended, or the history
 	GaveUp   bool            // its client gave it up
 	Commands []int           // indexes of its commands, those that came late included
 }
@@ -103,11 +103,12 @@ type operationKey struct {
 
 type keyOn struct{ server, key string }
 
-// builder gathers a timeline. Holds, operations and faults that have not ended are open.
+// builder gathers a timeline.
 type builder struct {
 	Timeline
 	cursor     *Cursor
 	operations map[operationKey]int // the latest by number
+	calling    []int                // indexes of the operations that have not ended
 	holding    []int                // indexes of the holds that have not ended
 	keys       map[keyOn]*KeySpan   // those that are there
 }
@@ -167,13 +168,16 @@ func (b *builder) fact(f *Fact) {
 	case f.Op.ID == 0:
 	case e.Kind == history.KindCall:
 		b.operations[key] = len(b.Operations)
+		b.calling = append(b.calling, len(b.Operations))
 		b.Operations = append(b.Operations, OperationSpan{
 			Span: b.at(f.Index), Op: e.Op, ID: e.ID, Client: e.Client, Lock: e.Lock, Outcome: history.Unknown,
 		})
 	case e.Kind == history.KindReturn:
-		o := &b.Operations[b.operations[key]]
+		n := b.operations[key]
+		o := &b.Operations[n]
 		o.end(float64(f.Index), e.At)
 		o.Outcome, o.GaveUp = f.Op.Outcome, f.Op.GaveUp
+		b.calling = slices.DeleteFunc(b.calling, func(m int) bool { return m == n })
 	case e.Kind == history.KindCommand:
 		o := &b.Operations[b.operations[key]]
 		if n := len(o.Commands); n == 0 || o.Commands[n-1] != f.Index { // a command has a fact for each lock that it names
@@ -199,11 +203,24 @@ func (b *builder) event(i int, e *history.Event) {
 	switch f := e.Fault(); {
 	case e.Kind == history.KindCommand:
 		b.command(i, e)
+	case e.Kind == history.KindExit:
+		b.exit(i, e)
 	case e.Kind == history.KindReturn:
 		b.newOwners(i)
 	case f != nil && f.Phase == history.PhaseEffective:
 		b.serverFault(i, f)
 	}
+}
+
+// exit ends the operations of a client that has ended: nobody will answer them.
+func (b *builder) exit(i int, e *history.Event) {
+	b.calling = slices.DeleteFunc(b.calling, func(n int) bool {
+		o := &b.Operations[n]
+		if o.Client == e.Client {
+			o.end(float64(i), e.At)
+		}
+		return !o.Open
+	})
 }
 
 // endBy is why an event ended a hold.

@@ -57,7 +57,7 @@ func rules() map[string]rule {
 		"scenarios/sim": {own: []string{
 			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim", "worker/work",
 		}},
-		"scenarios/storm":  {own: []string{"history", "faults", "checker", "impls", "scenarios"}, pure: true},
+		"scenarios/storm":  {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
 		"scenarios/shrink": {own: []string{"history", "faults", "checker", "scenarios"}, pure: true},
 		"scenarios/replay": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/trace"}, pure: true},
 		"lab": {own: []string{

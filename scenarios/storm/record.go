@@ -3,13 +3,13 @@ package storm
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline"
 )
 
 // record is a history, arranged by what befell whom.
@@ -24,9 +24,9 @@ type record struct {
 	acquires map[string][]acquire
 	releases map[string][]acquire
 	spells   map[string][]spell // by client; "" for the whole machine
-	caught   map[string]bool    // by process: something of it was held on the wire when it crashed
 	skews    map[string][]spell
-	shocks   []spell // of the server
+	shocks   []spell                  // of the server
+	exits    map[string]time.Duration // by client
 }
 
 // acquire is an acquire of a client, or a release.
@@ -34,6 +34,7 @@ type acquire struct {
 	id            int64
 	called, ended time.Duration
 	lease         time.Duration // since when its lease runs: its last command, or the last that prolonged the lock
+	done          float64       // position of its end
 	outcome       history.Outcome
 	seen          bool // a command of it reached the lock's server
 }
@@ -45,51 +46,62 @@ type spell struct {
 	struck   bool // it was seen to take effect
 }
 
-// Right is how a history words that a client's clock is right again.
-const Right = "offset 0s, rate 1"
-
-const forever = time.Duration(math.MaxInt64)
+const forever = timeline.Never
 
 func newRecord(events []history.Event) *record {
 	r := &record{
-		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire), spells: make(map[string][]spell), caught: make(map[string]bool), skews: make(map[string][]spell),
+		events: events, acquires: make(map[string][]acquire), releases: make(map[string][]acquire),
+		spells: make(map[string][]spell), skews: make(map[string][]spell), exits: make(map[string]time.Duration),
 	}
-	for i, e := range events {
-		switch e.Kind {
+	all := timeline.Of(events)
+	called := make(map[int]*timeline.OperationSpan)
+	for n := range all.Operations {
+		called[int(all.Operations[n].From)] = &all.Operations[n]
+	}
+	for i := range events {
+		switch e := &events[i]; e.Kind {
 		case history.KindOpen:
 			r.lease, r.local, r.servers = e.Detail.Lease, e.Detail.Local, e.Detail.Servers
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At
 			}
-			asked := acquire{id: e.ID, called: e.At, ended: forever, lease: e.At, outcome: history.Unknown}
-			switch e.Op {
-			case history.OpAcquire:
-				r.acquires[e.Client] = append(r.acquires[e.Client], asked)
-			case history.OpRelease:
-				r.releases[e.Client] = append(r.releases[e.Client], asked)
+			if o := called[i]; o != nil {
+				r.called(o)
 			}
 		case history.KindCommand:
-			r.command(e, e.Detail.Command)
+			r.command(i, e)
 		case history.KindReturn:
 			r.returns = append(r.returns, i)
-			r.answered(e)
 		case history.KindExit:
-			r.died(e)
-		case history.KindFault:
-			if e.Detail != nil && e.Detail.Fault != nil {
-				r.fault(e, *e.Detail.Fault)
-			}
+			r.exits[e.Client] = e.At
 		}
 	}
+	for n := range all.Faults {
+		r.fault(&all.Faults[n], all.Faults[:n])
+	}
 	return r
+}
+
+func (r *record) called(o *timeline.OperationSpan) {
+	asked := acquire{id: o.ID, called: o.Began, ended: o.Ended, done: o.To, lease: o.Began, outcome: o.Outcome}
+	if o.Open {
+		asked.ended = forever
+	}
+	switch o.Op {
+	case history.OpAcquire:
+		r.acquires[o.Client] = append(r.acquires[o.Client], asked)
+	case history.OpRelease:
+		r.releases[o.Client] = append(r.releases[o.Client], asked)
+	}
 }
 
 // slow is how long a command may take on a machine that is not too busy. No fault makes it longer: it counts from the tap.
 const slow = 25 * time.Millisecond
 
 // command notes from when a lease runs, and that the machine was slow.
-func (r *record) command(e history.Event, c *history.Command) {
+func (r *record) command(i int, e *history.Event) {
+	c := e.Command()
 	if c == nil {
 		return
 	}
@@ -103,112 +115,71 @@ func (r *record) command(e history.Event, c *history.Command) {
 	last := &all[len(all)-1]
 	last.seen = true
 	renewed := slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectProlonged })
-	if last.ended == forever || renewed {
+	if float64(i) < last.done || renewed {
 		last.lease = c.Sent
 	}
 }
 
-func (r *record) answered(e history.Event) {
-	for _, all := range [][]acquire{r.acquires[e.Client], r.releases[e.Client]} {
-		for i := range slices.Backward(all) { // the latest is the likeliest
-			if a := &all[i]; a.id == e.ID && a.ended == forever {
-				a.ended, a.outcome = e.At, e.Outcome
-				break
-			}
-		}
-	}
-}
-
-// died ends what a client was at, and what hindered it.
-func (r *record) died(e history.Event) {
-	for _, all := range [][]acquire{r.acquires[e.Client], r.releases[e.Client]} {
-		for i := range all {
-			all[i].ended = min(all[i].ended, e.At)
-		}
-	}
-	for _, all := range [][]spell{r.spells[e.Client], r.skews[e.Client]} {
-		for i := range all {
-			all[i].to = min(all[i].to, e.At)
-		}
-	}
-}
-
-func (r *record) fault(e history.Event, f history.Fault) {
-	switch f.Name {
-	case string(faults.Stall):
-		from := time.Duration(e.Detail.Value)
-		r.spells[""] = append(r.spells[""], spell{what: "the machine stood still", from: from, to: from + e.Detail.Bound})
-	case "restart", "clock-jump":
-		if f.Phase == history.PhaseInject {
-			r.shocks = append(r.shocks, spell{what: f.Name, from: e.At, to: e.At})
-		}
-		r.count(f.Phase)
-	case "skew":
-		if f.Phase == history.PhaseInject {
-			r.skews[f.Target] = append(ended(r.skews[f.Target], "skew", e.At), spell{what: "skew", from: e.At, to: forever})
-		}
-		if f.What != Right {
-			r.count(f.Phase)
-		}
-	case "crash":
-		if f.Phase == history.PhaseInject {
-			r.caught[f.Target] = r.onWire(f.Target)
-		}
-		if !r.caught[f.Target] { // else its client was caught on the wire first, which is one fault and not two
-			r.count(f.Phase)
-		}
-	case "duplicate":
-		r.count(f.Phase)
-	default:
-		r.hindrance(e.At, f)
-	}
-}
-
-// count counts a fault when it takes effect.
-func (r *record) count(phase history.Phase) {
-	if phase == history.PhaseEffective {
-		r.effects++
-	}
-}
-
-// hindrance notes what keeps a client from the server. A breakpoint is not injected: it takes effect. What befalls the links to
-// several servers is one fault.
-func (r *record) hindrance(at time.Duration, f history.Fault) {
-	if f.Phase == history.PhaseRecover {
-		r.spells[f.Target] = ended(r.spells[f.Target], f.Name, at)
+// fault notes what befell whom, and counts what took effect. before are the faults that began earlier.
+func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
+	counts := f.Effective >= 0
+	s := spell{what: string(f.Kind), from: f.Began, to: r.over(f)}
+	switch {
+	case f.Kind == faults.Stall:
+		r.spells[""] = append(r.spells[""], spell{what: "the machine stood still", from: f.Began, to: f.Ended})
 		return
+	case f.Kind.OnServer():
+		if f.Injected >= 0 {
+			r.shocks = append(r.shocks, s)
+		}
+	case f.Kind == faults.Skew:
+		if f.Injected >= 0 {
+			r.skews[f.Target] = append(r.skews[f.Target], s)
+		}
+		counts = counts && !f.RightsClock()
+	case f.Kind == faults.Crash:
+		counts = counts && !r.onWire(f, before) // else its client was caught on the wire first, which is one fault and not two
+	case f.Kind != faults.Duplicate:
+		counts = r.hindrance(f.Target, s, counts)
 	}
-	on := slices.IndexFunc(r.spells[f.Target], func(s spell) bool { return s.what == f.Name && s.to == forever })
-	if on < 0 {
-		on = len(r.spells[f.Target])
-		r.spells[f.Target] = append(r.spells[f.Target], spell{what: f.Name, from: at, to: forever})
-	}
-	if s := &r.spells[f.Target][on]; f.Phase == history.PhaseEffective && !s.struck {
-		s.struck = true
+	if counts {
 		r.effects++
 	}
 }
 
-// onWire says whether something of a client's process is held up.
-func (r *record) onWire(process string) bool {
-	for client, spells := range r.spells {
-		if history.ProcessOf(client) == process && slices.ContainsFunc(spells, spell.onWire) {
-			return true
-		}
+// over is when a fault was taken back, or its client ended.
+func (r *record) over(f *timeline.FaultSpan) time.Duration {
+	to := forever
+	if f.Recovered >= 0 {
+		to = r.events[f.Recovered].At
 	}
-	return false
+	if exit, gone := r.exits[f.Target]; gone && f.Began <= exit {
+		to = min(to, exit)
+	}
+	return to
 }
 
-func (s spell) onWire() bool { return s.to == forever && (s.what == "hold" || s.what == "hold-reply") }
-
-// ended ends the open spell of that name.
-func ended(spells []spell, what string, at time.Duration) []spell {
-	for i := range spells {
-		if spells[i].what == what && spells[i].to == forever {
-			spells[i].to = at
-		}
+// hindrance notes what keeps a client from the server. What befalls the links to several servers at a time is one fault, which counts
+// once.
+func (r *record) hindrance(target string, s spell, struck bool) (counts bool) {
+	all := r.spells[target]
+	on := slices.IndexFunc(all, func(o spell) bool { return o.what == s.what && o.to > s.from })
+	if on < 0 {
+		s.struck = struck
+		r.spells[target] = append(all, s)
+		return struck
 	}
-	return spells
+	counts = struck && !all[on].struck
+	all[on].struck = all[on].struck || struck
+	all[on].to = max(all[on].to, s.to)
+	return counts
+}
+
+// onWire says whether something of a client's process was held up when it crashed.
+func (r *record) onWire(crash *timeline.FaultSpan, before []timeline.FaultSpan) bool {
+	return slices.ContainsFunc(before, func(f timeline.FaultSpan) bool {
+		return f.Kind.Holds() && history.ProcessOf(f.Target) == crash.Target && r.over(&f) >= crash.Began && f.To > crash.From
+	})
 }
 
 // since is from when on what befell the clients of an anomaly matters: since the first of their holds that it is about was asked for.
