@@ -6,7 +6,7 @@ func fenced() Spec {
 	return Spec{
 		Card: Card{
 			Name:     "fenced",
-			Idea:     "setpx-lua that hands out a number with each grant; the resource refuses whoever shows a smaller one than it has seen",
+			Idea:     "setpx-lua that issues a fencing token with each grant; the resource rejects smaller ones than it has seen",
 			Source:   "article 003, A4, with the fence that this lab adds",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime, Fencing},
 			Needs:    OneServer,

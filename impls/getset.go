@@ -10,9 +10,9 @@ func getset() Spec {
 	return Spec{
 		Card: Card{
 			Name:     "getset",
-			Idea:     "the value says when the lease ends; who finds it over takes the lock with GETSET",
+			Idea:     "the value says when the lease ends; a client that finds it expired takes over with GETSET",
 			Source:   "article 000 v1, A3",
-			Bug:      "GETSET overwrites before it tells whose lock it was, and each client judges expiry by its own clock",
+			Bug:      "GETSET overwrites before it returns the owner, and each client judges expiry by its own clock",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
@@ -25,9 +25,9 @@ func getset() Spec {
 func getsetNilExpired() Spec {
 	spec := getset()
 	spec.Name = "getset-nil-expired"
-	spec.Idea = "getset that takes a lock released between SETNX and GET for an expired one"
+	spec.Idea = "getset that treats a lock released between SETNX and GET as expired"
 	spec.Source = "article 000 v1, A3, nil from GET, way (2)"
-	spec.Bug = "after nil from GET it goes on to GETSET, which overwrites the fresh lock of whoever came in between"
+	spec.Bug = "after nil from GET it sends GETSET, which overwrites the lock of a client that acquired in between"
 	spec.New = func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts, nilIsExpired: true} }
 	return spec
 }
@@ -36,9 +36,9 @@ func getsetNilExpired() Spec {
 func getsetNilLost() Spec {
 	spec := getset()
 	spec.Name = "getset-nil-lost"
-	spec.Idea = "getset that has the lock only if GETSET returns what GET had read"
+	spec.Idea = "getset that counts as granted only if GETSET returns the value that GET returned"
 	spec.Source = "article 000 v1, A3, nil from GETSET"
-	spec.Bug = "nil from GETSET is judged as lost, though the lock is ours: nobody knows to hold it, and everybody waits"
+	spec.Bug = "nil from GETSET counts as refused although the lock was granted: a ghost lock, for which everybody waits"
 	spec.New = func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts, nilIsLost: true} }
 	return spec
 }

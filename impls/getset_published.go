@@ -19,19 +19,19 @@ const (
 
 func getsetPublished() Spec {
 	all := []Bug{
-		{Name: bugSharedToken, What: "the token lies in a static variable of the thread: a second lock overwrites the first one's"},
-		{Name: bugLocalCheck, What: "whether it is held is asked of local memory only"},
+		{Name: bugSharedToken, What: "the token is a static variable of the thread: a second lock overwrites the first one's"},
+		{Name: bugLocalCheck, What: "isLocked reads local memory only"},
 		{Name: bugForgetsFirst, What: "release forgets the token before DEL and reports nothing: after an error nobody can release"},
-		{Name: bugShortLease, What: "the lease in ms times 1,000 is called ns: it ends 1,000 times too early", Apart: true},
-		{Name: bugLostRetry, What: "after nil from GET it tries again, throws the result away, and fails on the nil", Apart: true},
+		{Name: bugShortLease, What: "the lease in ms is multiplied by 1,000 and used as ns: it ends 1,000 times too early", Apart: true},
+		{Name: bugLostRetry, What: "after nil from GET it retries, discards the result and fails on the nil", Apart: true},
 	}
 	return Spec{
 		Card: Card{
 			Name:   "getset-published",
-			Idea:   "getset as its code was published; the clock is nanoTime, which starts when the machine does",
+			Idea:   "getset as its code was published; its clock is nanoTime, which starts at boot",
 			Source: "article 000 v1, A3, published code",
 			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check of local memory only, " +
-				"a release that forgets before it deletes; on request, a lease much too short, and a retry whose result is lost",
+				"a release that clears the token before DEL; on request, a lease much too short and a retry whose result is lost",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,

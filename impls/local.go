@@ -11,7 +11,7 @@ func local() Spec {
 			Name:      "local",
 			Idea:      "a lock in the memory of one process",
 			Source:    "article 003, A15",
-			Bug:       "a second machine has a lock of its own",
+			Bug:       "each process has a lock of its own",
 			Promises:  []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:     NoServer,
 			Sends:     sends(nil, nil),

@@ -10,14 +10,14 @@ const bugStaleEntry = "stale-entry"
 
 func redisson() Spec {
 	all := []Bug{
-		{Name: bugStaleEntry, What: "a renewal that has failed stays registered: the next hold of the same thread is not renewed", Apart: true},
+		{Name: bugStaleEntry, What: "a failed renewal stays registered: the next hold of the same thread is not renewed", Apart: true},
 	}
 	return Spec{
 		Card: Card{
 			Name:   "redisson",
-			Idea:   "a hash counts how often its holder has taken the lock; a release wakes by PUBLISH who waits",
+			Idea:   "reentrant: a hash counts the acquires of its holder; a release wakes waiters by PUBLISH",
 			Source: "article 003, A9; the release and the waiting from Redisson's published source",
-			Bug: "the renewal is one per client and lock name, one that fails is the last, and nobody is told: " +
+			Bug: "one renewal per client and lock name; the first failed one is the last, and no loss is reported: " +
 				"where another thread of the client lost the lock before, the new holder is not renewed",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},

@@ -8,10 +8,10 @@ func redissonFair() Spec {
 	return Spec{
 		Card: Card{
 			Name:   "redisson-fair",
-			Idea:   "redisson with a queue: a list of those who wait, and a sorted set of when each is given up for dead",
+			Idea:   "redisson with a queue: a list of waiters and a sorted set of the times at which each is dropped",
 			Source: "article 003, A10; the protocol from Redisson's published source",
-			Bug: "the time-outs in the queue are made and judged by the clients' clocks: one whose clock is ahead throws the others out; " +
-				"one that died in the queue holds the others up until its time-out",
+			Bug: "the time-outs in the queue are written and judged by the clients' clocks: one whose clock is ahead drops the others; " +
+				"a client that died in the queue delays the others until its time-out",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, Reentrance, Fairness},
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),

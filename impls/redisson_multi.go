@@ -13,8 +13,8 @@ func redissonMultilock() Spec {
 			Name:   "redisson-multilock",
 			Idea:   "a redisson lock on each of three servers, all of which must grant it",
 			Source: "article 003, A12; from Redisson's published source",
-			Bug: "its hold does not end with its leases, and nobody is told where a renewal failed; " +
-				"where one server is down nobody can have it, and what it cannot take back there blocks the next",
+			Bug: "its hold does not end with its leases, and a failed renewal is not reported; " +
+				"if one server is down nobody can acquire it, and what it cannot release there blocks the next client",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    EveryServer, Servers: multilockServers,
 			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
@@ -29,15 +29,15 @@ const bugOneServer = "one-server"
 
 func redissonRedlock() Spec {
 	all := []Bug{
-		{Name: bugOneServer, What: "the locks differ by their names only, and lie on one server: they are lost together", Apart: true},
+		{Name: bugOneServer, What: "the locks have different names on one server: they are lost together", Apart: true},
 	}
 	return Spec{
 		Card: Card{
 			Name:   "redisson-redlock",
-			Idea:   "redisson-multilock that is content with a majority; deprecated by its authors",
+			Idea:   "redisson-multilock for which a majority is enough; deprecated by its authors",
 			Source: "article 003, A12; from Redisson's published source",
-			Bug: "the clock is not looked at: neither after the majority, nor while it is held; " +
-				"and nobody is told where a renewal failed",
+			Bug: "the elapsed time is checked neither after the majority nor while the lock is held; " +
+				"and a failed renewal is not reported",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    MostServers, Servers: multilockServers,

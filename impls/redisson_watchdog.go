@@ -11,7 +11,7 @@ func redissonWatchdog() Spec {
 			Name:     "redisson-watchdog",
 			Idea:     "setpx-lua renewed every third of its lease, as Redisson does it",
 			Source:   "article 003, A8",
-			Bug:      "one renewal that fails is the last: the lease ends under its holder, who is not told",
+			Bug:      "the first failed renewal is the last: the lease expires while the client holds the lock, and it is not told",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),

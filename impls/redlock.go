@@ -10,8 +10,8 @@ const redlockServers = 5
 
 func redlock() Spec {
 	return Spec{
-		Card: redlockCard("redlock", "", "a token on a majority of five servers, each asked for a short time only; its hold ends with its lease, "+
-			"less the time spent and a drift"),
+		Card: redlockCard("redlock", "", "a token on a majority of five servers, each with a short time-out; the hold ends with its lease, "+
+			"less the elapsed time and clock drift"),
 		New: func(env Env, opts Options) Lock {
 			return &limitedRedlock{redlockLock{env: env, opts: opts}}
 		},
@@ -20,10 +20,10 @@ func redlock() Spec {
 
 func redlockNoSecondLook() Spec {
 	bugs := []Bug{
-		{Name: "no-second-look", What: "the clock is not looked at again after the majority: the first leases may have ended by then"},
-		{Name: "half-majority", What: "N/2 servers are taken for a majority: two clients can both have as many", Apart: true},
+		{Name: "no-second-look", What: "the elapsed time is not checked after the majority: the first leases may have expired"},
+		{Name: "half-majority", What: "N/2 servers count as a majority: two clients can both have as many", Apart: true},
 	}
-	card := redlockCard("redlock-no-second-look", bugs[0].What, "redlock that does not count the time that it spent")
+	card := redlockCard("redlock-no-second-look", bugs[0].What, "redlock without the check of the elapsed time")
 	card.Bugs = bugs
 	return Spec{
 		Card: card,
@@ -38,7 +38,7 @@ func redlockNoSecondLook() Spec {
 
 func redlockEndless() Spec {
 	return Spec{
-		Card: redlockCard("redlock-endless", "nobody looks at the validity again: its holder works on after its leases have ended",
+		Card: redlockCard("redlock-endless", "the validity is not checked again: its holder continues after its leases have expired",
 			"redlock whose hold does not end with its validity"),
 		New: func(env Env, opts Options) Lock { return &redlockLock{env: env, opts: opts} },
 	}

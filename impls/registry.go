@@ -32,9 +32,9 @@ func All() []Spec {
 		redlockEndless(),
 		redlock(),
 		resending(setpxDel(), "setpx-del-resend",
-			"DEL is sent again when its reply is lost, and then removes the lock of whoever has it by now"),
+			"DEL is resent when its reply is lost, and then removes the next owner's lock"),
 		resending(setpxLua(), "setpx-lua-resend",
-			"SET NX is sent again when its reply is lost, and is refused by the lock that the first one took"),
+			"SET NX is resent when its reply is lost, and is refused by its own ghost lock"),
 	}
 }
 
@@ -44,7 +44,7 @@ func Find(name string) (Spec, bool) { return Lookup(All(), name) }
 // resending is the same lock used through a client library left at its default retries.
 func resending(spec Spec, name, bug string) Spec {
 	spec.Name = name
-	spec.Idea += "; through a client library left at its default retries"
+	spec.Idea += "; through a client library with its default retries"
 	spec.Bug = bug
 	spec.Resends = true
 	return spec

@@ -13,15 +13,15 @@ const (
 
 func setexLuaPublished() Spec {
 	all := []Bug{
-		{Name: bugWallClock, What: "how long a client waits is measured by its wall clock: set back, it waits on; set ahead, it gives up"},
-		{Name: bugSwallowed, What: "a release that fails says no: its user cannot know that the lock may be there still"},
+		{Name: bugWallClock, What: "a client measures its wait by its wall clock: set back, it waits too long; set ahead, it gives up early"},
+		{Name: bugSwallowed, What: "a failed release returns no: its caller cannot know that the lock may still exist"},
 	}
 	return Spec{
 		Card: Card{
 			Name:     "setex-lua-published",
 			Idea:     "SET NX EX with a token; a script compares and deletes in one step; as published in C#",
 			Source:   "article 001, A4, published code",
-			Bug:      "the time that a client waits is measured by its wall clock; an error of the release is swallowed",
+			Bug:      "a client measures its wait by its wall clock; an error of the release is swallowed",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,

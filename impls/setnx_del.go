@@ -6,9 +6,9 @@ func setnxDel() Spec {
 	return Spec{
 		Card: Card{
 			Name:      "setnx-del",
-			Idea:      "SETNX takes the lock, DEL gives it back",
+			Idea:      "SETNX acquires, DEL releases",
 			Source:    "article 000, A1",
-			Bug:       "SETNX sets no expiry: a holder that crashes, or never learns that it holds, blocks everybody for ever",
+			Bug:       "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
 			Promises:  []Promise{MutualExclusion, IgnoresClientTime},
 			Needs:     OneServer,
 			Sends:     sends([]string{"SETNX"}, []string{"DEL"}),

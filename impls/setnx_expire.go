@@ -16,9 +16,9 @@ func setnxExpire() Spec {
 	return Spec{
 		Card: Card{
 			Name:     "setnx-expire",
-			Idea:     "SETNX, then EXPIRE; who is refused by a lock without an expiry gives it one",
+			Idea:     "SETNX, then EXPIRE; a refused client sets a missing expiry",
 			Source:   "article 004, A5",
-			Bug:      "between SETNX and EXPIRE, and between TTL and the repair, the lock can become another client's",
+			Bug:      "between SETNX and EXPIRE, and between TTL and the repair, the lock can change owner",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "EXPIRE", "TTL"}, []string{"WATCH", "GET", "DEL", "EXEC"}),
@@ -34,7 +34,7 @@ func setnxExpireNorepair() Spec {
 	spec.Name = "setnx-expire-norepair"
 	spec.Idea = "SETNX, then EXPIRE"
 	spec.Source = "articles 000 and 003, on the way to A5"
-	spec.Bug = "a holder that crashes between SETNX and EXPIRE leaves a lock that never ends"
+	spec.Bug = "a crash between SETNX and EXPIRE leaves a lock that never expires"
 	spec.New = func(env Env, opts Options) Lock {
 		return &setnxExpireLock{env: env, opts: opts, remove: watchedDelete}
 	}
@@ -44,13 +44,13 @@ func setnxExpireNorepair() Spec {
 func setnxExpirePublished() Spec {
 	all := []Bug{
 		{Name: bugLongLease, What: "the lease in ms is passed to a call that takes seconds: it ends 1,000 times too late"},
-		{Name: bugAborted, What: "an aborted EXEC passes for success: release says yes, and the lock stays"},
+		{Name: bugAborted, What: "an aborted EXEC counts as success: release returns ok, and the lock stays"},
 	}
 	spec := setnxExpire()
 	spec.Name = "setnx-expire-published"
 	spec.Idea = "setnx-expire as its code was published"
 	spec.Source = "article 004, A5, published code"
-	spec.Bug = "the lease of 20,000 ms is passed as seconds, 5 h 33 min; and an aborted EXEC passes for a release"
+	spec.Bug = "the lease of 20,000 ms is passed as seconds (5 h 33 min), and an aborted EXEC counts as a release"
 	spec.Bugs = all
 	spec.New = func(env Env, opts Options) Lock {
 		bugs := shownBy(opts, all)

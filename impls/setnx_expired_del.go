@@ -10,9 +10,9 @@ func setnxExpiredDel() Spec {
 	return Spec{
 		Card: Card{
 			Name:     "setnx-expired-del",
-			Idea:     "the value says when the lock was taken; who finds it older than the lease deletes it and tries SETNX",
+			Idea:     "the value says when the lock was acquired; a client that finds it expired deletes it and sends SETNX",
 			Source:   "article 000, A2",
-			Bug:      "DEL removes whatever is there by now: of two that found the same lock expired, the second deletes the first one's",
+			Bug:      "DEL does not check the value: of two clients that found the same lock expired, the second deletes the lock of the first",
 			Promises: []Promise{MutualExclusion, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "DEL"}, []string{"DEL"}),

@@ -8,7 +8,7 @@ func setnxWatch() Spec {
 			Name:      "setnx-watch",
 			Idea:      "SETNX with a token; the release compares and deletes under WATCH, MULTI and EXEC",
 			Source:    "article 004, A6",
-			Bug:       "SETNX sets no expiry: a holder that crashes, or never learns that it holds, blocks everybody for ever",
+			Bug:       "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
 			Promises:  []Promise{MutualExclusion, ReleaseByOwner, IgnoresClientTime},
 			Needs:     OneServer,
 			Sends:     sends([]string{"SETNX"}, []string{"WATCH", "GET", "DEL", "EXEC"}),

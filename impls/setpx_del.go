@@ -6,9 +6,9 @@ func setpxDel() Spec {
 	return Spec{
 		Card: Card{
 			Name:     "setpx-del",
-			Idea:     "SET NX PX takes the lock and its lease in one command, DEL gives it back",
+			Idea:     "SET NX PX acquires with a lease in one command, DEL releases",
 			Source:   "articles 000 and 001, on the way to A4",
-			Bug:      "DEL does not look whose lock it removes",
+			Bug:      "DEL does not check the owner",
 			Promises: []Promise{MutualExclusion, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"DEL"}),

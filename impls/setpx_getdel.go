@@ -8,7 +8,7 @@ func setpxGetdel() Spec {
 			Name:     "setpx-getdel",
 			Idea:     "SET NX PX with a token; the release reads the lock, compares, and deletes it",
 			Source:   "articles 000 and 003, on the way to A4",
-			Bug:      "between GET and DEL the lease can end and the lock become another client's",
+			Bug:      "between GET and DEL the lease can expire and another client acquire",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"GET", "DEL"}),

@@ -16,16 +16,16 @@ const (
 
 func setpxLuaPublished() Spec {
 	all := []Bug{
-		{Name: bugUnsavedToken, What: "the token is saved when the reply to SET is there: without it nobody can release the lock"},
-		{Name: bugStarvingPool, What: "who waits keeps its connection, of two, and who waits for one bars the way to give one back"},
-		{Name: bugEndlessUnlock, What: "a release that finds nothing of its own is tried again every 200 ms, for 24.9 days", Apart: true},
+		{Name: bugUnsavedToken, What: "the token is saved after the reply to SET: if the reply is lost, nobody can release the lock"},
+		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a client that waits for one blocks the others from returning theirs"},
+		{Name: bugEndlessUnlock, What: "a release that does not find its token retries every 200 ms, for 24.9 days", Apart: true},
 	}
 	return Spec{
 		Card: Card{
 			Name:   "setpx-lua-published",
 			Idea:   "setpx-lua as its code was published",
 			Source: "article 000 v2, A4, published code",
-			Bug: "waiting clients leave the holder no connection to release with; a lost reply leaves the token unsaved; " +
+			Bug: "waiters leave the holder no connection to release with; a lost reply leaves the token unsaved; " +
 				"on request, a release after the lease that never ends",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},

@@ -13,7 +13,7 @@ func watchdog() Spec {
 	return Spec{
 		Card: Card{
 			Name:   "watchdog",
-			Idea:   "setpx-lua that prolongs its own lease while it is held, and says when it could not",
+			Idea:   "setpx-lua that renews its lease while it is held and reports a loss",
 			Source: "article 003, A8, with the repairs of this lab",
 			Promises: []Promise{
 				MutualExclusion, ExclusionOnPause, ReleaseByOwner, RenewByOwner, CrashSafety, KnowsLoss,

@@ -23,24 +23,24 @@ const (
 
 func watchdogPublished() Spec {
 	all := []Bug{
-		{Name: bugBlindRenewal, What: "the renewal does not look whose lock it prolongs"},
-		{Name: bugSharedFlag, What: "one flag for all keys of a lock object: any release stops every watchdog, any try starts them"},
-		{Name: bugUnclearedFlag, What: "a release that fails does not clear the flag: the watchdog goes on, whoever's lock it is"},
-		{Name: bugStaticMonitor, What: "watchdogs synchronise on a static object: one runs at a time, the next may come too late"},
-		{Name: bugSurvivor, What: "the flag is not looked at during a sleep: cleared and set again meanwhile, the watchdog lives on"},
-		{Name: bugOverwritten, What: "any try overwrites the thread's token: the lock held before cannot be released"},
-		{Name: bugSpentRetries, What: "the three retries are those of the object's life, not of one acquire"},
-		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog, and nobody is told"},
-		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token: refused by its own ghost"},
-		{Name: bugForeignEncoding, What: "the renewal encodes the key otherwise than SET: it renews a key that is not there", Apart: true},
-		{Name: bugLongSleep, What: "the sleep after a renewal is 3 s long, whatever the lease: one of 2 s ends meanwhile", Apart: true},
+		{Name: bugBlindRenewal, What: "the renewal does not check the owner"},
+		{Name: bugSharedFlag, What: "one flag for all keys of a lock object: any release stops every watchdog, any acquire starts them"},
+		{Name: bugUnclearedFlag, What: "a failed release does not clear the flag: the watchdog goes on, whoever owns the lock"},
+		{Name: bugStaticMonitor, What: "watchdogs synchronise on a static object: one runs at a time, the next may be too late"},
+		{Name: bugSurvivor, What: "the flag is not read during a sleep: cleared and set again meanwhile, it keeps the old watchdog running"},
+		{Name: bugOverwritten, What: "any acquire overwrites the thread's token: the lock held before cannot be released"},
+		{Name: bugSpentRetries, What: "the three retries belong to the object, not to one acquire"},
+		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog silently"},
+		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token and refused by its own ghost lock"},
+		{Name: bugForeignEncoding, What: "the renewal encodes the key differently from SET: it renews a key that does not exist", Apart: true},
+		{Name: bugLongSleep, What: "the sleep after a renewal is always 3 s: a lease of 2 s expires meanwhile", Apart: true},
 	}
 	return Spec{
 		Card: Card{
 			Name:   "watchdog-published",
-			Idea:   "SET NX PX with a token, and a thread that prolongs the lease when two thirds of it have passed, as published",
+			Idea:   "SET NX PX with a token, and a thread that renews the lease after two thirds of it, as published",
 			Source: "article 002, A7",
-			Bug: "the renewal is blind; flag, token, monitor and retries are shared by locks that have nothing to do with each other; " +
+			Bug: "the renewal is blind; flag, token, monitor and retries are shared by unrelated locks; " +
 				"a watchdog can outlive its lock",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},

@@ -13,7 +13,7 @@ func Spec() impls.Spec {
 	return impls.Spec{
 		Card: impls.Card{
 			Name:     "mylock",
-			Idea:     "SET NX PX takes the lock and DEL gives it back, if it was taken",
+			Idea:     "SET NX PX acquires, DEL releases",
 			Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner, impls.CrashSafety, impls.IgnoresClientTime},
 			Needs:    impls.OneServer,
 		},
