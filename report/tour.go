@@ -141,6 +141,6 @@ func (t *Terminal) tourNext(b *strings.Builder) {
 		next = append(next, [2]string{more[0], t.opts.Prefix + " " + more[1]})
 	}
 	for _, n := range next {
-		fmt.Fprintf(b, "  %-9s  %s\n", n[0], n[1])
+		fmt.Fprintf(b, "  %-10s  %s\n", n[0], n[1])
 	}
 }

@@ -36,9 +36,9 @@ func (r reviewed) verdict(scenario, lock string) checker.Verdict {
 	return expected.Verdict
 }
 
-// TestSummary holds the README's table of the locks against the reviewed matrix.
+// TestSummary holds docs/locks.md against the reviewed matrix.
 func TestSummary(t *testing.T) {
-	holdPart(t, readme, fromMatrix, readReviewed(t).summary())
+	holdPart(t, "../../docs/locks.md", fromMatrix, readReviewed(t).summary())
 }
 
 // summary is, for each lock, what the suite shows of it.

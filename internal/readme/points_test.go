@@ -39,7 +39,7 @@ func TestPointsPage(t *testing.T) {
 	holdPart(t, "../../docs/breaking-points.md", fromPoints, b.String())
 }
 
-// TestPointsSummary holds the README's short form of them: for each lock, what one fault is enough for, and what it withstands.
+// TestPointsSummary holds the short form of them in docs/explorer.md: for each lock, what one fault is enough for, and what it withstands.
 func TestPointsSummary(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| lock | without any fault | one fault makes two holders | one fault does other harm | withstands two of |\n| --- | --- | --- | --- | --- |\n")
@@ -64,7 +64,7 @@ func TestPointsSummary(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", l.Lock, dash(joined(l.None)), dash(strings.Join(double, ", ")),
 			dash(strings.Join(other, ", ")), dash(strings.Join(none, ", ")))
 	}
-	holdPart(t, readme, fromPoints, b.String())
+	holdPart(t, "../../docs/explorer.md", fromPoints, b.String())
 }
 
 func joined(names []checker.Name) string {

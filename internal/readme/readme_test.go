@@ -3,13 +3,17 @@ package readme
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 )
 
 var update = flag.Bool("update", false, "rewrite what is generated in the README and in docs")
@@ -19,9 +23,11 @@ const (
 	end    = "<!-- end of what is generated -->\n"
 
 	// What is generated, and from which reviewed file.
-	fromMatrix  = "scenarios/expected.txt"
-	fromPoints  = "sim/points/breaking.txt"
-	fromSources = "scenarios/sources.go"
+	fromMatrix    = "scenarios/expected.txt"
+	fromPoints    = "sim/points/breaking.txt"
+	fromSources   = "scenarios/sources.go"
+	fromChecker   = "checker/verdict.go"
+	fromCatalogue = "faults/catalogue.go"
 )
 
 // holdPart holds the part of a page that is generated from a reviewed file against what it should be, or rewrites it.
@@ -41,24 +47,65 @@ func holdPart(t *testing.T, path, from, want string) {
 	require.Equal(t, want, got, "%s does not show %s; run: go test ./internal/readme -update", path, from)
 }
 
-// TestScript holds the README's example against the parser.
-func TestScript(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(text), "```\n# Two clients judge")
-	require.True(t, ok, "the README has lost its example of a script")
-	script, _, _ := strings.Cut(rest, "```")
-	_, err = scenarios.Parse("README.md", []byte("# Two clients judge"+script))
-	require.NoError(t, err)
+// TestLength holds the README to what a reader takes in: at most 200 lines, of which the first 40 have the commands and the picture of a race.
+func TestLength(t *testing.T) {
+	lines := strings.Split(pageText(t, readme), "\n")
+	require.LessOrEqual(t, len(lines), 201)
+	begin := strings.Join(lines[:40], "\n")
+	for _, needed := range []string{"$ go run ./cmd/lab run\n", "One race: ", "go run ./cmd/lab explore setpx-lua --clients 2 --pauses 1"} {
+		require.Contains(t, begin, needed)
+	}
 }
 
-// TestFilledIn asserts that every place left open for the output of a run has got it.
-func TestFilledIn(t *testing.T) {
-	text, err := os.ReadFile(readme)
+// TestPagesAreListed asserts that each page of docs is in the list of pages, and that every link between pages leads somewhere.
+func TestPagesAreListed(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
-	for i, line := range strings.Split(string(text), "\n") {
-		require.NotContains(t, line, "RUN-", "README.md:%d", i+1)
+	list := pageText(t, "../../docs/README.md")
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" {
+			require.Contains(t, list, "]("+name+")", "docs/README.md does not list %s", name)
+		}
 	}
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md") {
+		for _, m := range link.FindAllStringSubmatch(pageText(t, page), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
+			require.NoError(t, err, "%s links to %s", page, m[1])
+		}
+	}
+}
+
+// TestConcepts holds the anomalies of docs/concepts.md against the checker.
+func TestConcepts(t *testing.T) {
+	text := "| anomaly | meaning |\n| --- | --- |\n"
+	for _, d := range checker.Definitions() {
+		text += fmt.Sprintf("| %s | %s |\n", d.Name, d.Meaning)
+	}
+	holdPart(t, "../../docs/concepts.md", fromChecker, text)
+}
+
+// TestFaults holds docs/faults.md against the catalogue.
+func TestFaults(t *testing.T) {
+	text := "| fault | what it is | script | explorer | history |\n| --- | --- | --- | --- | --- |\n"
+	for _, f := range faults.All() {
+		script, flag := code(f.Begins), ""
+		if f.Ends != "" {
+			script += " … " + code(f.Ends)
+		}
+		if f.Flag != "" {
+			flag = code("--" + f.Flag)
+		}
+		text += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.Kind, f.Meaning, script, flag, f.Recorded)
+	}
+	holdPart(t, "../../docs/faults.md", fromCatalogue, text)
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
 }
 
 func pageText(t *testing.T, path string) string {

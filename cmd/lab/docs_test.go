@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCommandsInDocs asserts that each command line in the README and in docs is one that the lab knows, with flags that it has.
+func TestCommandsInDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	line := regexp.MustCompile("(?m)(?:^|`|\\$ |&& |compose run --rm )(?:lab|go run ./cmd/lab) ([a-z]+)([^`#|&\n]*)")
+	flag := regexp.MustCompile(`\s--([a-z-]+)`)
+	seen := 0
+	for _, page := range append(pages, "../../README.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
+			seen++
+			cmd, _, err := newRoot().Find([]string{m[1]})
+			if !assert.NoError(t, err, "%s: %s", page, m[0]) || !assert.Equal(t, m[1], cmd.Name(), "%s: %s", page, m[0]) {
+				continue
+			}
+			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
+				assert.NotNil(t, cmd.Flags().Lookup(f[1]), "%s: --%s in %s", page, f[1], strings.TrimSpace(m[0]))
+			}
+		}
+	}
+	assert.Greater(t, seen, 50)
+}
