@@ -1,9 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,10 +14,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -142,45 +141,39 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	if f.all {
 		return f.table(cmd, args)
 	}
-	config, err := f.config(args)
+	plan, err := f.plan(args)
 	if err != nil {
 		return err
 	}
-	lines, err := points.Reviewed()
-	if err != nil {
-		return err
-	}
-	expected := points.Expect(lines, config)
 	opts := terminalOptions(cmd)
-	shown := report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}
 	if !f.json {
-		fmt.Fprint(cmd.OutOrStdout(), boundsText(config))
+		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan)))
 	}
 	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	var last explore.Progress
-	config.Progress = func(p explore.Progress) {
+	plan.Progress = func(p explore.Progress) {
 		last = p
 		meter.Show(p.Took, progressLine(p))
 	}
-	result, err := explore.Explore(cmd.Context(), config)
+	explored, err := lab.Explore(cmd.Context(), plan)
 	meter.Clear()
 	if err != nil {
 		return f.interrupted(cmd, err, last)
 	}
 	if f.json {
-		err = f.object(cmd, newExploreRecord(config, result, expected))
-	} else if err = writeResult(cmd.OutOrStdout(), result, shown); err == nil {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "  expected   %s\n", expected)
+		err = writeJSON(cmd.OutOrStdout(), newExploreRecord(explored))
+	} else {
+		err = writeExploration(cmd.OutOrStdout(), explored, report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose})
 	}
 	if err == nil && f.out != "" {
-		err = f.script(cmd, config.Lock, result.Found)
+		err = f.script(cmd, plan.Lock, explored.Found)
 	}
 	if err != nil {
 		return err
 	}
-	code := exploredCode(result, expected, config)
+	code := int(explored.Outcome())
 	if f.replay {
-		played, err := f.replayOne(cmd, config.Lock, result.Found)
+		played, err := f.replayOne(cmd, plan.Lock, explored.Found)
 		if err != nil {
 			return err
 		}
@@ -191,132 +184,92 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	return exitWith(code)
 }
 
-func (f *exploreFlags) object(cmd *cobra.Command, record *exploreRecord) error {
-	encoder := json.NewEncoder(cmd.OutOrStdout())
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(record)
-}
-
 // interrupted says what is known of an exploration that did not come to its end.
 func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.Progress) error {
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; nothing was found so far\n", progressLine(last))
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; no counterexample so far\n", progressLine(last))
 	return &outcome{codeUnknown} // the signal's code comes before it
 }
 
-// exploredCode is the exit code for a result.
-func exploredCode(result *explore.Result, expected points.Expectation, config explore.Config) int {
-	switch {
-	case len(result.Disputed) > 0:
-		return codeFailed
-	case result.Found == nil && !result.Complete(), result.Vacuous():
-		return codeUnknown
-	case !expected.Meets(result, config.Lock.Card):
-		return codeSurprise
-	}
-	return codeExpected
-}
-
-// config turns flags into what to explore, and finds every mistake in them.
-func (f *exploreFlags) config(args []string) (explore.Config, error) {
-	var config explore.Config
+// plan turns flags into what to explore, and finds every mistake in them.
+func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
+	var plan lab.ExplorePlan
 	if len(args) != 1 {
-		return config, usagef("explore takes one lock, or --all; %s", see("lab list locks"))
+		return plan, usagef("explore takes one lock, or --all; %s", see("lab list locks"))
 	}
 	spec, ok := f.find(args[0])
 	if !ok {
-		return config, unknown("lock", args[0], lockNames(), see("lab list locks"))
-	}
-	f.settle(spec)
-	config = explore.Config{Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, MostFaults: f.faults, Lag: f.lag, Skew: f.skew}
-	if f.reenter > 0 && !slices.Contains(spec.Promises, impls.Reentrance) {
-		return config, usagef("--reenter is for locks that promise re-entrance, which %s does not", spec.Name)
-	}
-	if err := f.checkBounds(); err != nil {
-		return config, err
-	}
-	config.Budget = explore.Budget{}
-	for kind, n := range f.budget {
-		if *n > 0 {
-			config.Budget[kind] = *n
-		}
-	}
-	if len(config.Budget) == 0 {
-		config.Budget = explore.Any(f.faults)
-	}
-	if err := f.only(&config); err != nil {
-		return config, err
-	}
-	return config, f.limit(&config)
-}
-
-// settle chooses the bounds that nobody has asked for.
-func (f *exploreFlags) settle(lock impls.Spec) {
-	usual := explore.Usual(lock)
-	f.clients, f.servers = cmp.Or(f.clients, usual.Clients), cmp.Or(f.servers, usual.Servers)
-}
-
-func (f *exploreFlags) checkBounds() error {
-	for _, bound := range []struct {
-		flag               string
-		value, least, most int
-	}{
-		{"clients", f.clients, 1, explore.MostClients}, {"rounds", f.rounds, 1, explore.MostRounds},
-		{"servers", f.servers, 0, explore.MostServers}, {"max-faults", f.faults, 0, explore.MostFaults},
-		{"lag", f.lag, 1, explore.MostLag}, {"reenter", f.reenter, 0, explore.MostReenter},
-	} {
-		if bound.value < bound.least || bound.value > bound.most {
-			return usagef("--%s must be from %d to %d, not %d", bound.flag, bound.least, bound.most, bound.value)
-		}
-	}
-	for kind, n := range f.budget {
-		if *n < 0 {
-			return usagef("--%s must be 0 or more, not %d", kind.Of().Flag, *n)
-		}
-	}
-	if f.skew != 0 && (f.skew < explore.LeastSkew || f.skew > explore.MostSkew || f.skew%explore.LeastSkew != 0) {
-		return usagef("--skew must be whole milliseconds, up to %v, not %v", explore.MostSkew, f.skew)
+		return plan, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
 	if f.out != "" && !strings.HasSuffix(f.out, ".lab") {
-		return usagef("--out: a script's name ends in .lab, %q does not", f.out)
+		return plan, usagef("--out: a script's name ends in .lab, %q does not", f.out)
 	}
 	if f.update {
-		return usagef("--update is for --all")
+		return plan, usagef("--update is for --all")
 	}
-	return nil
+	plan = lab.ExplorePlan{
+		Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
+		Lag: f.lag, Skew: f.skew,
+	}
+	if err := errors.Join(f.only(&plan), f.limit(&plan)); err != nil {
+		return plan, err
+	}
+	config, err := plan.Config()
+	if bound := new(explore.BoundError); errors.As(err, &bound) {
+		return plan, usagef("--%v", err)
+	}
+	return lab.ExplorePlan(config), err
 }
 
-func (f *exploreFlags) only(config *explore.Config) error {
+// spendable is the budget of the flags; without any, every kind may strike.
+func (f *exploreFlags) spendable() explore.Budget {
+	budget := explore.Budget{}
+	for kind, n := range f.budget {
+		if *n != 0 {
+			budget[kind] = *n
+		}
+	}
+	switch {
+	case f.faults == 0:
+		return explore.Budget{}
+	case len(budget) == 0:
+		return explore.Any(f.faults)
+	}
+	return budget
+}
+
+// only reads --anomaly.
+func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 	var names []string
 	for _, d := range checker.Definitions() {
 		names = append(names, string(d.Name))
 	}
 	for _, name := range f.anomalies {
-		name = string(checker.Named(name))
-		if !slices.Contains(names, name) {
+		known := checker.Named(name)
+		if !slices.Contains(names, string(known)) {
 			return unknown("anomaly", name, names, see("lab list anomalies"))
 		}
-		config.Only = append(config.Only, checker.Name(name))
+		plan.Only = append(plan.Only, known)
 	}
 	return nil
 }
 
 // limit reads --limit.
-func (f *exploreFlags) limit(config *explore.Config) error {
-	config.Memory = 4 << 30
+func (f *exploreFlags) limit(plan *lab.ExplorePlan) error {
+	plan.Memory = 4 << 30
 	for _, limit := range f.limits {
 		name, value, _ := strings.Cut(limit, "=")
 		var err error
 		switch name {
 		case "states":
-			config.States, err = positive(value)
+			plan.States, err = positive(value)
 		case "memory":
-			config.Memory, err = bytesOf(value)
+			plan.Memory, err = bytesOf(value)
 		case "time":
-			config.Time, err = time.ParseDuration(value)
-			if err == nil && config.Time <= 0 {
+			plan.Time, err = time.ParseDuration(value)
+			if err == nil && plan.Time <= 0 {
 				err = errNotPositive
 			}
 		default:

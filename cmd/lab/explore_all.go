@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
@@ -35,42 +33,40 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	locks := impls.All()
-	told := 0
-	lines, err := points.Search{
-		Locks: locks, States: states, Parallel: runtime.NumCPU(),
-		Done: func(l points.Line) {
-			if told++; !f.quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", told, len(locks), l.Lock, time.Since(began).Round(time.Second))
-			}
-		},
-	}.Find(cmd.Context())
+	began, done, total := time.Now(), 0, len(impls.All())
+	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{States: states, Done: func(l points.Line) {
+		if done++; !f.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", done, total, l.Lock, time.Since(began).Round(time.Second))
+		}
+	}})
 	if context.Cause(cmd.Context()) != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %d of %d locks were explored\n", told, len(locks))
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %d of %d locks were explored\n", done, total)
 		return &outcome{codeUnknown} // the signal's code comes before it
 	}
 	if err != nil {
 		return err
 	}
 	if f.update {
-		return updatePoints(cmd, lines)
+		return updatePoints(cmd, table.Lines)
 	}
-	reviewed, err := points.Reviewed()
-	if err != nil {
-		return err
-	}
+	rows := points.Rows(table.Lines)
 	if f.json {
-		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+		err = writeJSON(cmd.OutOrStdout(), struct {
 			Lines []map[string]string `json:"lines"`
-		}{byHead(points.Rows(lines))})
+		}{byHead(rows)})
 	} else {
-		err = report.Points(cmd.OutOrStdout(), points.Rows(lines), terminalWidth(cmd))
+		err = report.Points(cmd.OutOrStdout(), rows, terminalWidth(cmd))
 	}
 	if err != nil {
 		return err
 	}
-	return exitWith(tableCode(cmd, lines, reviewed))
+	for _, difference := range table.Differences {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
+	}
+	if table.Disputed() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the explorer and the checker disagree about a trace; lab explore of that lock shows it")
+	}
+	return exitWith(int(table.Outcome()))
 }
 
 // byHead turns a table into an object for each row.
@@ -116,27 +112,12 @@ func (f *exploreFlags) tableStates() (int, error) {
 			return 0, usagef("--all takes --limit states=N only: with any other the table would depend on the machine")
 		}
 	}
-	config := explore.Config{States: points.UsualStates}
+	plan := lab.ExplorePlan{States: points.UsualStates}
 	if f.update {
-		config.States = points.ReviewedStates
+		plan.States = points.ReviewedStates
 	}
-	err := f.limit(&config)
-	return config.States, err
-}
-
-// tableCode compares the table with the reviewed one.
-func tableCode(cmd *cobra.Command, lines, reviewed []points.Line) int {
-	code := codeExpected
-	for _, difference := range points.Differences(lines, reviewed) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
-		code = codeSurprise
-	}
-	disputed := slices.ContainsFunc(lines, func(l points.Line) bool { return len(l.Disputed) > 0 })
-	if disputed {
-		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the explorer and the checker disagree about a trace; lab explore of that lock shows it")
-		return codeFailed
-	}
-	return code
+	err := f.limit(&plan)
+	return plan.States, err
 }
 
 func updatePoints(cmd *cobra.Command, lines []points.Line) error {

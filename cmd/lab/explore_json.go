@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
@@ -77,7 +80,14 @@ type exploreKey struct {
 	TTL   time.Duration `json:"ttl_ns,omitempty"`
 }
 
-func newExploreRecord(c explore.Config, r *explore.Result, expected points.Expectation) *exploreRecord {
+func writeJSON(w io.Writer, record any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(record)
+}
+
+func newExploreRecord(e *lab.Exploration) *exploreRecord {
+	c, r := e.Config, e.Result
 	rec := &exploreRecord{
 		Config: exploreConfig{
 			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, MostFaults: c.MostFaults,
@@ -87,7 +97,7 @@ func newExploreRecord(c explore.Config, r *explore.Result, expected points.Expec
 			Outcome: exploreOutcome(r), Limit: r.Limit, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
 			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon, Collision: r.Collision, Disputed: len(r.Disputed),
 		},
-		Expected: expected,
+		Expected: e.Expected,
 	}
 	for kind, n := range c.Budget {
 		if n > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/trace"
@@ -45,8 +46,10 @@ func budgetText(c explore.Config) string {
 	return fmt.Sprintf("up to %d, of these: %s", c.MostFaults, c.Budget)
 }
 
-// writeResult writes what an exploration came to: the counterexample, that the lock holds within the bounds, or how far the search came.
-func writeResult(w io.Writer, r *explore.Result, opts report.TraceOptions) error {
+// writeExploration writes what an exploration came to: the counterexample, that the lock holds within the bounds, or how far the search
+// came.
+func writeExploration(w io.Writer, e *lab.Exploration, opts report.TraceOptions) error {
+	r := e.Result
 	if len(r.Disputed) > 0 {
 		d := r.Disputed[0] // the others are of the same kind, mostly
 		fmt.Fprintf(w, "\nDISPUTED: the explorer saw %s where the checker's verdict is %s. The lab is at fault, not the lock.\n\n", d.Anomaly, d.Verdict)
@@ -64,7 +67,7 @@ func writeResult(w io.Writer, r *explore.Result, opts report.TraceOptions) error
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := io.WriteString(w, conclusion(r))
+	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(r), e.Expected)
 	return err
 }
 

@@ -11,12 +11,13 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/trace"
 )
 
-func TestWriteResult(t *testing.T) {
+func TestWriteExploration(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
 	progress := explore.Progress{States: 2000, Steps: 12, Faults: 1, Took: 2 * time.Second, Memory: 3 << 20}
@@ -49,14 +50,14 @@ func TestWriteResult(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := explore.Config{Lock: lua, Clients: 3, Rounds: 1}
+			explored := &lab.Exploration{Config: explore.Config{Lock: lua, Clients: 3, Rounds: 1}, Result: &test.result}
 			var b bytes.Buffer
-			require.NoError(t, writeResult(&b, &test.result, report.TraceOptions{}))
+			require.NoError(t, writeExploration(&b, explored, report.TraceOptions{}))
 			for _, words := range test.says {
 				assert.Contains(t, b.String(), words)
 			}
 			assert.NotContains(t, b.String(), test.never)
-			assert.Equal(t, test.outcome, newExploreRecord(c, &test.result, "").Result.Outcome)
+			assert.Equal(t, test.outcome, newExploreRecord(explored).Result.Outcome)
 		})
 	}
 }

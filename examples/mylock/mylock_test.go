@@ -38,3 +38,10 @@ func TestStorm(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, run.Cells[0].Storm.First, "no promise was broken")
 }
+
+func TestExplore(t *testing.T) {
+	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: Spec(), Only: []checker.Name{checker.WrongfulDelete}})
+	require.NoError(t, err)
+	require.Equal(t, lab.Surprise, explored.Outcome(), "it broke what its card promises")
+	require.Len(t, explored.Found.Faults, 1)
+}

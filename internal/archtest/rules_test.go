@@ -63,6 +63,7 @@ func rules() map[string]rule {
 		"lab": {own: []string{
 			"history", "impls", "checker", "report", "worker",
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
+			"sim/explore", "sim/points",
 		}},
 		"report":   {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
 		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},

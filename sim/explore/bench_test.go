@@ -61,7 +61,7 @@ func BenchmarkFirst(b *testing.B) {
 		}
 		b.Run(spec.Name, func(b *testing.B) {
 			for b.Loop() {
-				result, err := Explore(context.Background(), Usual(spec))
+				result, err := Explore(context.Background(), Config{Lock: spec}.Usual())
 				require.NoError(b, err)
 				require.NotNil(b, result.Found)
 			}

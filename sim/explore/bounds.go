@@ -2,6 +2,8 @@ package explore
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -18,16 +20,67 @@ const (
 	MostSkew    = 20 * time.Minute
 )
 
-// Usual is what is explored of a lock where nobody asks for anything else. A broken lock is found to be broken at once then: with each
-// client more, and with each server, there are many times as many ways.
-func Usual(lock impls.Spec) Config {
-	c := Config{Lock: lock, Clients: 3, Rounds: 1, MostFaults: 2}
-	if lock.Servers > 1 {
-		c.Clients, c.Servers = 2, min(lock.Servers, 3)
+// Usual fills in the bounds that are not given: three clients, or two clients of three servers; one round; up to two faults of any kind, or
+// as many as the budget has. A broken lock is found to be broken at once then: each client more, and each server, means many times as many
+// states.
+func (c Config) Usual() Config {
+	several := c.Lock.Servers > 1
+	if c.Clients == 0 {
+		c.Clients = 3
+		if several {
+			c.Clients = 2
+		}
 	}
-	c.Budget = Any(c.MostFaults)
+	if several {
+		c.Servers = cmp.Or(c.Servers, min(c.Lock.Servers, 3))
+	}
+	c.Rounds, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Lag, 1)
+	if c.Budget == nil {
+		c.MostFaults = cmp.Or(c.MostFaults, 2)
+		c.Budget = Any(c.MostFaults)
+	}
+	if c.MostFaults == 0 {
+		for _, n := range c.Budget {
+			c.MostFaults = min(c.MostFaults+max(n, 0), MostFaults)
+		}
+	}
 	return c
 }
 
 // ServerCount is how many servers there are in the search.
 func (c Config) ServerCount() int { return cmp.Or(c.Servers, max(c.Lock.Servers, 1)) }
+
+// BoundError is a bound that no search can have.
+type BoundError struct {
+	Bound string // as the flag of lab explore is called
+	Why   string
+}
+
+func (e *BoundError) Error() string { return e.Bound + " " + e.Why }
+
+// Check finds the first bound that no search can have, as a *BoundError.
+func (c Config) Check() error {
+	for _, b := range []struct {
+		name               string
+		value, least, most int
+	}{
+		{"clients", c.Clients, 1, MostClients}, {"rounds", c.Rounds, 1, MostRounds}, {"servers", c.Servers, 0, MostServers},
+		{"max-faults", c.MostFaults, 0, MostFaults}, {"lag", c.Lag, 1, MostLag}, {"reenter", c.Reenter, 0, MostReenter},
+	} {
+		if b.value < b.least || b.value > b.most {
+			return &BoundError{b.name, fmt.Sprintf("must be from %d to %d, not %d", b.least, b.most, b.value)}
+		}
+	}
+	for _, kind := range Faults() {
+		if n := c.Budget[kind]; n < 0 {
+			return &BoundError{kind.Of().Flag, fmt.Sprintf("must be 0 or more, not %d", n)}
+		}
+	}
+	if c.Skew != 0 && (c.Skew < LeastSkew || c.Skew > MostSkew || c.Skew%LeastSkew != 0) {
+		return &BoundError{"skew", fmt.Sprintf("must be whole milliseconds, up to %v, not %v", MostSkew, c.Skew)}
+	}
+	if c.Reenter > 0 && !slices.Contains(c.Lock.Promises, impls.Reentrance) {
+		return &BoundError{"reenter", fmt.Sprintf("is for locks that promise re-entrance, which %s does not", c.Lock.Name)}
+	}
+	return nil
+}

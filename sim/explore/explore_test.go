@@ -319,7 +319,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 
 // What a limit comes upon before it stops the search is told: nothing that is left is smaller.
 func TestALimitConcludesWhatWasFound(t *testing.T) {
-	config := Usual(lock(t, "getset"))
+	config := Config{Lock: lock(t, "getset")}.Usual()
 	whole := explored(t, config)
 	require.NotNil(t, whole.Found)
 	for config.States = 1; config.States < whole.States; config.States += 256 {

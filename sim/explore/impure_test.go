@@ -115,7 +115,7 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 				Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return refuser{env, asks} },
 			}
-			result, err := Explore(context.Background(), Usual(spec))
+			result, err := Explore(context.Background(), Config{Lock: spec}.Usual())
 			require.NoError(t, err)
 			assert.Empty(t, result.Disputed)
 			assert.Nil(t, result.Found)
@@ -171,7 +171,7 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Leaseless: true, Servers: servers},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
 			}
-			config := Usual(spec)
+			config := Config{Lock: spec}.Usual()
 			config.Budget, config.MostFaults, config.Only = spend(faults.Crash), 1, []checker.Name{checker.StuckLock}
 			result := explored(t, config)
 			assert.Empty(t, result.Disputed)

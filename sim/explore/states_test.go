@@ -65,7 +65,7 @@ type smallSearch struct {
 
 // smallSearches are what is frozen of a lock: all kinds of faults, what it promises in particular, and no fault at all.
 func smallSearches(spec impls.Spec) []smallSearch {
-	all := Usual(spec)
+	all := Config{Lock: spec}.Usual()
 	all.States = 4_000
 	sound := all
 	sound.Clients, sound.Only = 2, []checker.Name{checker.DoubleHolder}

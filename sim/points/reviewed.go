@@ -78,7 +78,7 @@ func (l *Line) read(what, text string) error {
 			case "?":
 				l.Unsure = true
 			default:
-				l.None = append(l.None, checker.Name(name))
+				l.None = append(l.None, checker.Named(name))
 			}
 		}
 		return nil
@@ -137,7 +137,7 @@ func parseBreak(text string) (Break, error) {
 	}
 	b.Twice, b.Clear = twice, b.Faults-1
 	for name := range strings.SplitSeq(names, ",") {
-		b.Anomalies = append(b.Anomalies, checker.Name(name))
+		b.Anomalies = append(b.Anomalies, checker.Named(name))
 	}
 	return b, nil
 }
