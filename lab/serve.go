@@ -30,7 +30,7 @@ func Serve(locks ...impls.Spec) {
 	case asGuard:
 		err = live.GuardMain(os.Stdin, os.Stdout)
 	case asWorker:
-		err = worker.Run(context.Background(), os.Stdin, os.Stdout, locks)
+		err = worker.Main(context.Background(), locks)
 	default:
 		return
 	}

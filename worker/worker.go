@@ -8,12 +8,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"time"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
 )
+
+// Main is Run in a process that does nothing else. It uses one processor: dozens of clients run beside each other, and each is idle
+// most of the time, so that waking a second processor costs more than it gives.
+func Main(ctx context.Context, specs []impls.Spec) error {
+	runtime.GOMAXPROCS(1)
+	return Run(ctx, os.Stdin, os.Stdout, specs)
+}
 
 // Run serves the requests on stdin with the given locks until it is told to exit, stdin ends, or ctx does. Locks that are held
 // then stay as they are: the server frees them when their lease ends. It returns an error if a request could not be read or an

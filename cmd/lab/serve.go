@@ -14,7 +14,7 @@ func newWorker() *cobra.Command {
 		Short: "Be a client process: speak docs/protocol.md on stdin and stdout",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return worker.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), impls.All())
+			return worker.Main(cmd.Context(), impls.All())
 		},
 	}
 }

@@ -106,9 +106,8 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 
 func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients []string, dir string) *cell {
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
-	addr, key := w.resourceKey(c.prefix)
-	c.store = &store{addr: addr}
-	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, key)
+	c.store = w.newStore(c.prefix)
+	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.Clients {
 		p := newPeer(c, client)
@@ -282,13 +281,16 @@ func (c *cell) close() error {
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())
 	}
+	// The embedded server looks at all of its keys at each command, so what every cell left would make the last cells slow.
+	errs = append(errs, deleteKeys(c.store.addr, c.store.prefix))
 	return errors.Join(append(errs, c.stopServers())...)
 }
 
 // store is where the data lies that work is done to.
 type store struct {
-	addr string
-	tap  *tap.Tap // made after the data was laid out
+	addr   string
+	prefix string   // of every key
+	tap    *tap.Tap // made after the data was laid out
 }
 
 func (s *store) Do(ctx context.Context, commands [][]any) error {

@@ -149,7 +149,7 @@ func (w *World) since() time.Duration { return time.Since(w.base) }
 // redis-server's log is to be found, prefix what all keys of the cell begin with.
 func (w *World) startServer(ctx context.Context, log, prefix string) (_ server.Server, part func() error, err error) {
 	if !w.startsServers() {
-		return w.remote, func() error { return w.deleteKeys(prefix) }, nil
+		return w.remote, func() error { return deleteKeys(w.remote.Addr(), prefix) }, nil
 	}
 	s := w.spares.take()
 	if s == nil {
@@ -194,19 +194,19 @@ func (w *World) ownServer(ctx context.Context) (*spare, error) {
 }
 
 // deleteKeys leaves a shared server as it was found.
-func (w *World) deleteKeys(prefix string) error {
+func deleteKeys(addr, prefix string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, err := server.DeletePrefix(ctx, w.remote.Addr(), 0, prefix)
+	_, err := server.DeletePrefix(ctx, addr, 0, prefix)
 	return err
 }
 
-// resourceKey is where the work of a cell goes: a server and a key of its own there.
-func (w *World) resourceKey(prefix string) (addr, key string) {
+// newStore is where the data of a cell goes: a server that all cells share, and what the names of all of its keys begin with.
+func (w *World) newStore(prefix string) *store {
 	if w.remote != nil {
-		return w.remote.Addr(), prefix + "counter"
+		return &store{addr: w.remote.Addr(), prefix: prefix}
 	}
-	return w.resource.Addr(), fmt.Sprintf("counter%d", w.names.Add(1))
+	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }
 
 // lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
