@@ -38,8 +38,7 @@ type Cell struct {
 	Data string `json:"data,omitempty"`
 	// Known: the baseline of the run has this surprise, or the run was to accept it, so it is no news.
 	Known bool `json:"known,omitempty"`
-	// Stalls says, for each time that the cell was begun anew because the machine had stood still, for how long it had. Each time
-	// the script went on with twice the lease, and twice all other times in it.
+	// Stalls has a host stall for each retry of the cell. Each retry doubles the lease and all other times of the script.
 	Stalls []string `json:"stalls,omitempty"`
 	// Took is how long the cell ran.
 	Took time.Duration `json:"took_ns"`

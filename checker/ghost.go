@@ -12,8 +12,8 @@ import (
 // ghostLock: the service holds the lock for a client that was told, or concluded, that it did not get it; and another client was
 // refused because of that. What a crashed client leaves behind is no ghost. Each ghost is reported once.
 type ghostLock struct {
-	met  []ghostMet
-	told []int64 // acquires whose ghosts have been reported
+	met      []ghostMet
+	reported []int64 // acquires whose ghosts have been reported
 }
 
 // ghostMet is a pending acquire and the ghost that a command of it met.
@@ -31,7 +31,7 @@ func (m *ghostLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	}
 	switch f.Event.Kind {
 	case history.KindCommand:
-		if isGhost(f, v) && !slices.Contains(m.told, f.Owner.Op) {
+		if isGhost(f, v) && !slices.Contains(m.reported, f.Owner.Op) {
 			m.meet(ghostMet{op: f.Op.ID, client: f.Client, ghost: f.Owner, event: f.Index, at: f.Event.At})
 		}
 	case history.KindReturn:
@@ -59,15 +59,15 @@ func (m *ghostLock) meet(met ghostMet) {
 
 func (m *ghostLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	met := takeWaiting(&m.met, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
-	if met.op == 0 || f.Op.Outcome != history.No || slices.Contains(m.told, met.ghost.Op) {
+	if met.op == 0 || f.Op.Outcome != history.No || slices.Contains(m.reported, met.ghost.Op) {
 		return nil
 	}
-	m.told = append(m.told, met.ghost.Op)
+	m.reported = append(m.reported, met.ghost.Op)
 	client, ghost := v.Clients.Name(f.Client), v.Clients.Name(met.ghost.Client)
 	return []Anomaly{{
 		Name: GhostLock, Lock: v.LockNames.Name(f.Lock), Clients: []string{ghost, client}, At: f.Event.At,
 		Why: fmt.Sprintf("%s was refused at %s because the lock was %s's by its command at %s, though %s had ended its acquire at %s without it.",
-			client, told(f.Event.At), ghost, told(met.ghost.At), ghost, told(met.ghost.SettledAt)),
+			client, seconds(f.Event.At), ghost, seconds(met.ghost.At), ghost, seconds(met.ghost.SettledAt)),
 		Events: inOrder(met.ghost.Command, met.ghost.Settled, met.event, f.Index),
 	}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// doubleHolder: two clients were in a hold at the same time.
+// doubleHolder: two clients held the lock at the same time.
 type doubleHolder struct{}
 
 func (doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
@@ -23,7 +23,7 @@ func (doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		found = append(found, Anomaly{
 			Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
 			Why: fmt.Sprintf("%s was told at %s that it has the lock, which %s had held since %s and had not given up.",
-				mine, told(f.Event.At), other, told(h.SinceAt)),
+				mine, seconds(f.Event.At), other, seconds(h.SinceAt)),
 			Events: inOrder(h.Since, f.Index),
 		})
 	}
@@ -77,7 +77,7 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return []Anomaly{{
 			Name: FenceRegression, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
 			Why: fmt.Sprintf("%s got fence %d at %s, though %s had got fence %d before it asked.",
-				mine, f.Event.Fence, told(f.Event.At), other, wait.before.number),
+				mine, f.Event.Fence, seconds(f.Event.At), other, wait.before.number),
 			Events: inOrder(wait.before.event, f.Op.Called, f.Index),
 		}}
 	}

@@ -8,16 +8,15 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// noReturn: a release, or an acquire that was to wait for so long and no longer, did not return in its user's time, though nothing held
-// it up but the lock itself: from the call on no fault was in effect on its process or on a server. The user gave a release up after
-// a time that was longer than the lease, so that the lock need not have waited for anything any more; and an acquire when it
-// had begun several more tries though twice its time was over. A wrong clock is no excuse for that: whoever waits need not look at it.
-type noReturn struct {
-	pending []patience
+// hungOperation: an operation missed its deadline, though from its call on no fault was in effect on its process or on a server. Its client
+// gave it up. A release counts if every lease had ended by then: there was nothing left to wait for. An acquire with a bound counts if it
+// began several more tries after twice its bound. A wrong clock does not excuse an acquire: to wait needs no clock time.
+type hungOperation struct {
+	pending []boundedOperation
 }
 
-// patience is for a pending operation that its user waits for, for so long and no longer.
-type patience struct {
+// boundedOperation is a pending operation that its user waits for, for so long and no longer.
+type boundedOperation struct {
 	op      int64
 	client  int
 	acquire bool
@@ -27,7 +26,7 @@ type patience struct {
 }
 
 // concerns says whether a fault may hold the operation up.
-func (p patience) concerns(f *timeline.FaultSpan, client string) bool {
+func (p boundedOperation) concerns(f *timeline.FaultSpan, client string) bool {
 	if f.Recovered >= 0 || p.acquire && f.Kind == faults.Skew {
 		return false
 	}
@@ -36,7 +35,7 @@ func (p patience) concerns(f *timeline.FaultSpan, client string) bool {
 
 // excuse notes whether a fault that is in effect, or about to be, may hold the operation up: it hits the client's process, something else
 // in that, or a server.
-func (p *patience) excuse(v *timeline.Cursor) {
+func (p *boundedOperation) excuse(v *timeline.Cursor) {
 	client := v.Clients.Name(p.client)
 	for n := range v.Faults {
 		p.excused = p.excused || p.concerns(&v.Faults[n], client)
@@ -44,7 +43,7 @@ func (p *patience) excuse(v *timeline.Cursor) {
 }
 
 // sends notes a command of the operation.
-func (p *patience) sends(f *timeline.Fact) {
+func (p *boundedOperation) sends(f *timeline.Fact) {
 	what := f.Event.Detail.Command.Server + " " + word(f.Event.Detail.Command)
 	if p.first == "" {
 		p.first = what
@@ -54,7 +53,7 @@ func (p *patience) sends(f *timeline.Fact) {
 	}
 }
 
-func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+func (m *hungOperation) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	switch {
 	case f.Event.Kind == history.KindFault:
 		for n := range m.pending {
@@ -62,7 +61,7 @@ func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		}
 	case f.Op.Kind != history.OpRelease && f.Op.Kind != history.OpAcquire || f.Op.Bound == 0:
 	case f.Event.Kind == history.KindCall:
-		p := patience{op: f.Op.ID, client: f.Client, acquire: f.Op.Kind == history.OpAcquire}
+		p := boundedOperation{op: f.Op.ID, client: f.Client, acquire: f.Op.Kind == history.OpAcquire}
 		p.excuse(v)
 		m.pending = append(m.pending, p)
 	case f.Event.Kind == history.KindCommand:
@@ -77,19 +76,19 @@ func (m *noReturn) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return nil
 }
 
-func (m *noReturn) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	p := takeWaiting(&m.pending, func(p patience) bool { return p.op == f.Op.ID && p.client == f.Client })
+func (m *hungOperation) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	p := takeWaiting(&m.pending, func(p boundedOperation) bool { return p.op == f.Op.ID && p.client == f.Client })
 	gaveUp := f.Op.Outcome == history.Unknown && f.Op.GaveUp
 	if p.op == 0 || p.excused || !gaveUp {
 		return nil
 	}
 	waited, why := f.Event.At-f.Op.CalledAt, "though nothing held it up and every lease had ended"
-	what := fmt.Sprintf("release, called at %s,", told(f.Op.CalledAt))
+	what := fmt.Sprintf("release, called at %s,", seconds(f.Op.CalledAt))
 	switch {
-	case p.acquire && p.late < 3: // one try may be due when patience ends, and one under way
+	case p.acquire && p.late < 3: // one try may be due at the deadline, and one under way
 		return nil
 	case p.acquire:
-		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", told(f.Op.CalledAt), told(f.Op.Bound))
+		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", seconds(f.Op.CalledAt), seconds(f.Op.Bound))
 		why = "though nothing held it up, and it went on asking"
 	case waited < f.Op.Bound || f.Event.At < v.Locks[f.Lock].FreedBy(f.Op.CalledAt):
 		return nil
@@ -97,7 +96,7 @@ func (m *noReturn) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
 		Name: HungOperation, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
-		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, told(f.Event.At), why),
+		Why:    fmt.Sprintf("%s's %s had not returned when %s gave it up at %s, %s.", client, what, client, seconds(f.Event.At), why),
 		Events: inOrder(f.Op.Called, f.Index),
 	}}
 }

@@ -160,11 +160,11 @@ func lostWords(thing string, seen sight, before, now writing, v *timeline.Cursor
 	mine, other := v.Clients.Name(now.client), v.Clients.Name(before.client)
 	if item, ok := strings.CutPrefix(thing, "item "); ok {
 		return fmt.Sprintf("%s %s %s at %s by what it had read at %s, though %s had %s it at %s.",
-			mine, now.value, item, told(now.at), told(seen.at), other, before.value, told(before.at))
+			mine, now.value, item, seconds(now.at), seconds(seen.at), other, before.value, seconds(before.at))
 	}
 	whose := thing[strings.LastIndexByte(thing, ':')+1:]
 	return fmt.Sprintf("%s set the money of %s to %s at %s by what it had read at %s; that %s had set it to %s at %s is lost.",
-		mine, whose, now.value, told(now.at), told(seen.at), other, before.value, told(before.at))
+		mine, whose, now.value, seconds(now.at), seconds(seen.at), other, before.value, seconds(before.at))
 }
 
 func (m *market) returned(f *timeline.Fact) (found []Anomaly) {

@@ -28,70 +28,91 @@ type counterHistory struct {
 }
 
 // counterHistories reads the updates of each counter, in the order in which they appear. Like the mutex's histories, it is read
-// apart from the view on purpose.
+// apart from package timeline on purpose.
 func counterHistories(events []history.Event) []*counterHistory {
-	type call struct {
-		id     int64
-		client string
-		lock   string
-		event  int
-		wire   wire
-	}
-	wired := false // commands to a resource are on record
-	counters := make(map[string]*counterHistory)
-	var order []*counterHistory
-	var pending []call
-	of := func(name string) *counterHistory {
-		c := counters[name]
-		if c == nil {
-			c = &counterHistory{name: name}
-			counters[name] = c
-			order = append(order, c)
-		}
-		return c
-	}
-	add := func(c *counterHistory, u updateSpan) {
-		c.updates = appendToMany(c.updates, u)
-	}
+	r := counterReader{counters: make(map[string]*counterHistory)}
 	for i := range events {
-		e := &events[i]
-		switch {
+		switch e := &events[i]; {
 		case e.Kind == history.KindExit:
-			pending = slices.DeleteFunc(pending, func(c call) bool { return c.client == e.Client })
-		case e.Client != "" && e.Kind == history.KindCommand:
-			if e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server != history.Resource {
-				continue
-			}
-			wired = true
-			for n := range pending {
-				if p := &pending[n]; e.ID != 0 && p.id == e.ID && p.client == e.Client {
-					of(p.lock).note(&p.wire, e.Detail.Command)
-				}
-			}
-		case e.Lock == "":
-		case e.Kind == history.KindOpen && e.Detail != nil && e.Detail.Work != nil:
-			of(e.Lock).open(e.Detail.Work)
-		case e.Kind == history.KindFinal && e.Detail != nil:
-			c := of(e.Lock)
-			add(c, updateSpan{call: at(i), done: at(i), value: c.turned(e.Detail.Value), final: true})
-			if c.work == history.Ledger {
-				c.ledgers = append(c.ledgers, e.Detail.Work.Find("entries"))
-			}
-		case e.Client == "":
-		case e.Kind == history.KindCall && e.Op == history.OpWork:
-			if !slices.ContainsFunc(pending, func(c call) bool { return c.id == e.ID && c.client == e.Client }) {
-				pending = append(pending, call{id: e.ID, client: e.Client, lock: e.Lock, event: i})
-			}
-		case e.Kind == history.KindReturn:
-			c := takeWaiting(&pending, func(c call) bool { return c.id == e.ID && c.client == e.Client })
-			if c.lock == e.Lock && e.Outcome == history.OK {
-				data := of(e.Lock)
-				read, known := data.read(&c.wire, e, wired)
-				add(data, updateSpan{call: at(c.event), done: at(i), value: read, blind: !known})
-			}
+			r.pending = slices.DeleteFunc(r.pending, func(p pendingWork) bool { return p.client == e.Client })
+		case e.Kind == history.KindCommand:
+			r.command(e)
+		case e.Lock != "":
+			r.event(i, e)
 		}
 	}
-	return order
+	return r.order
+}
+
+type counterReader struct {
+	counters map[string]*counterHistory
+	order    []*counterHistory
+	pending  []pendingWork
+	wired    bool // commands to a resource are on record
+}
+
+// pendingWork is work under way.
+type pendingWork struct {
+	id     int64
+	client string
+	lock   string
+	event  int
+	wire   wire
+}
+
+func (p pendingWork) is(e *history.Event) bool { return p.id == e.ID && p.client == e.Client }
+
+func (r *counterReader) of(name string) *counterHistory {
+	c := r.counters[name]
+	if c == nil {
+		c = &counterHistory{name: name}
+		r.counters[name] = c
+		r.order = append(r.order, c)
+	}
+	return c
+}
+
+func (r *counterReader) command(e *history.Event) {
+	c := e.Command()
+	if c == nil || e.Client == "" || c.Server != history.Resource {
+		return
+	}
+	r.wired = true
+	for n := range r.pending {
+		if p := &r.pending[n]; e.ID != 0 && p.is(e) {
+			r.of(p.lock).note(&p.wire, c)
+		}
+	}
+}
+
+// event takes in event i, which names a lock.
+func (r *counterReader) event(i int, e *history.Event) {
+	isThis := func(p pendingWork) bool { return p.is(e) }
+	switch {
+	case e.Kind == history.KindOpen && e.Detail != nil && e.Detail.Work != nil:
+		r.of(e.Lock).open(e.Detail.Work)
+	case e.Kind == history.KindFinal && e.Detail != nil:
+		r.of(e.Lock).final(i, e.Detail)
+	case e.Client == "":
+	case e.Kind == history.KindCall && e.Op == history.OpWork:
+		if !slices.ContainsFunc(r.pending, isThis) {
+			r.pending = append(r.pending, pendingWork{id: e.ID, client: e.Client, lock: e.Lock, event: i})
+		}
+	case e.Kind == history.KindReturn:
+		p := takeWaiting(&r.pending, isThis)
+		if p.lock == e.Lock && e.Outcome == history.OK {
+			c := r.of(e.Lock)
+			read, known := c.read(&p.wire, e, r.wired)
+			c.updates = appendToMany(c.updates, updateSpan{call: at(p.event), done: at(i), value: read, blind: !known})
+		}
+	}
+}
+
+func (c *counterHistory) final(i int, d *history.Detail) {
+	c.updates = appendToMany(c.updates, updateSpan{call: at(i), done: at(i), value: c.turned(d.Value), final: true})
+	if c.work == history.Ledger {
+		c.ledgers = append(c.ledgers, d.Work.Find("entries"))
+	}
 }
 
 // open takes in what the work is. Who says so first is right.

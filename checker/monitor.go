@@ -21,13 +21,13 @@ type monitor interface {
 // monitors are the definitions of all anomalies.
 func monitors() []monitor {
 	return []monitor{
-		&doubleHolder{}, &deeds{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &overcount{}, &noReturn{},
+		&doubleHolder{}, &interference{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &overcount{}, &hungOperation{},
 		&falseAlarm{}, &fences{}, &unfair{},
 	}
 }
 
-// told words a time of a run.
-func told(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
+// seconds words a time of a run.
+func seconds(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
 
 // word is what people call a command.
 func word(c *history.Command) string {

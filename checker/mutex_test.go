@@ -179,7 +179,7 @@ func TestLegalHistoriesPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := legal(t)
 		v := Judge(b.events, Options{})
-		require.Equal(t, Verdict{Kind: Safe}, v, "%s", told(b.now))
+		require.Equal(t, Verdict{Kind: Safe}, v, "%s", seconds(b.now))
 	})
 }
 

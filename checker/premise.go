@@ -133,7 +133,7 @@ func (p *premises) hits(target string, client int) bool {
 	return name == target || history.ProcessOf(name) == target
 }
 
-// busy says whether a client is in a hold or has an operation under way; the empty name stands for anybody.
+// busy says whether a client holds a lock or has an operation under way; the empty name stands for anybody.
 func (p *premises) busy(name string, at time.Duration) bool {
 	is := func(c int) bool { return name == "" || p.hits(name, c) }
 	return slices.ContainsFunc(p.v.Ops.Pending, func(o timeline.Operation) bool { return is(o.Client) }) ||

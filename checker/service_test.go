@@ -138,7 +138,7 @@ func (s *service) call(u *shopper) {
 		e.Detail = &history.Detail{Bound: s.lease * 3 / 2}
 	}
 	if u.op == history.OpAcquire {
-		u.token = u.name + "-" + told(time.Duration(u.id)*time.Second)
+		u.token = u.name + "-" + seconds(time.Duration(u.id)*time.Second)
 	}
 	if u.op == history.OpRelease {
 		u.belief = false

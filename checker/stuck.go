@@ -8,9 +8,9 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// stuckLock: nobody alive holds the lock, yet nobody can get it within the bound. An acquire with a bound was refused; from its
-// call to its return no client was in a hold and the lock changed hands in no other way; and when every honest lease had ended,
-// a command of the acquire still found the lock there. A lock that promises order may be stuck without being there: then it is
+// stuckLock: no living client holds the lock, yet an acquire does not get it within its bound. From the acquire's call to its return no
+// client held the lock, and the lock did not change hands; and when every lease that had begun before had ended, a command of the acquire
+// still found the lock there. A lock that promises order may be stuck without being there: then it is
 // refused for the sake of somebody who is gone.
 type stuckLock struct {
 	waiting []stuckWait
@@ -115,16 +115,16 @@ func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if w.owner.Client != 0 {
 		owner := v.Clients.Name(w.owner.Client)
 		clients = append(clients, owner)
-		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, told(w.owner.At))
+		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, seconds(w.owner.At))
 	}
-	still := fmt.Sprintf("the lock was still there at %s%s", told(w.seenAt), whose)
+	still := fmt.Sprintf("the lock was still there at %s%s", seconds(w.seenAt), whose)
 	if w.free {
-		still = fmt.Sprintf("the lock was free at %s", told(w.seenAt))
+		still = fmt.Sprintf("the lock was free at %s", seconds(w.seenAt))
 	}
 	return []Anomaly{{
 		Name: StuckLock, Lock: v.LockNames.Name(f.Lock), Clients: clients, At: f.Event.At,
-		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and %s, though no client was in a hold.",
-			client, told(f.Op.CalledAt), told(f.Event.At), still),
+		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and %s, though no client held the lock.",
+			client, seconds(f.Op.CalledAt), seconds(f.Event.At), still),
 		Events: inOrder(f.Op.Called, w.seen, f.Index),
 	}}
 }

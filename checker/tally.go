@@ -10,7 +10,7 @@ import (
 // Tally says in one line what became of the data of a history: "stock 1, sold 2: oversold by 1". It counts, and judges nothing. It
 // is empty for a counter, and where the end was not read.
 func Tally(events []history.Event) string {
-	t := tally{deeds: make(map[string]int)}
+	t := tally{trades: make(map[string]int)}
 	for i := range events {
 		t.take(&events[i])
 	}
@@ -30,7 +30,7 @@ type tally struct {
 	begin, end *history.Work
 	value      int64
 	done       int64          // work that was acknowledged
-	deeds      map[string]int // by the first word of what was done
+	trades     map[string]int // by the first word of what was done
 	soldOut    int
 	refused    int // acquires that would have waited, and were refused: too many people
 }
@@ -50,8 +50,8 @@ func (t *tally) take(e *history.Event) {
 		t.refused++
 	case e.Op == history.OpWork && e.Outcome == history.OK:
 		t.done++
-		deed, _, _ := strings.Cut(d.Text, " ")
-		t.deeds[deed]++
+		kind, _, _ := strings.Cut(d.Text, " ")
+		t.trades[kind]++
 	case e.Op == history.OpWork && e.Outcome == history.No && d.Error == history.SoldOut:
 		t.soldOut++
 	}
@@ -89,7 +89,7 @@ func (t *tally) entries() string {
 }
 
 func (t *tally) market() string {
-	text := fmt.Sprintf("%d listed, %d bought", t.deeds["listed"], t.deeds["bought"])
+	text := fmt.Sprintf("%d listed, %d bought", t.trades["listed"], t.trades["bought"])
 	wrong := marketWords(t.begin, t.end)
 	if len(wrong) == 0 {
 		return text + "; the money adds up, each item is in one place"

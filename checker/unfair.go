@@ -135,7 +135,7 @@ func (o overtaking) anomaly(v *timeline.Cursor) Anomaly {
 	return Anomaly{
 		Name: Unfair, Lock: v.LockNames.Name(o.first.Lock), Clients: []string{second, first}, At: o.at,
 		Why: fmt.Sprintf("%s, who asked at %s, got the lock at %s, though %s had asked at %s and was waiting.",
-			second, told(o.second.CalledAt), told(o.at), first, told(o.first.CalledAt)),
+			second, seconds(o.second.CalledAt), seconds(o.at), first, seconds(o.first.CalledAt)),
 		Events: inOrder(o.asked, o.second.Called, o.got),
 	}
 }

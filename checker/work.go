@@ -73,10 +73,10 @@ func (t turn) judge(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		other := v.Clients.Name(t.client)
 		anomaly.Clients = append(anomaly.Clients, other)
 		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though the lock had been %s's since %s.",
-			writer, commandWord(f), told(f.Event.At), other, told(t.at))
+			writer, commandWord(f), seconds(f.Event.At), other, seconds(t.at))
 	case t.released != 0:
 		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though it had released the lock at %s.",
-			writer, commandWord(f), told(f.Event.At), told(t.released))
+			writer, commandWord(f), seconds(f.Event.At), seconds(t.released))
 	default:
 		return nil
 	}
@@ -213,9 +213,9 @@ func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return c.soldTooMany(f, v, nil)
 	}
 	mine, other := v.Clients.Name(u.client), v.Clients.Name(lost.client)
-	why := c.bothRead(other, mine, read, told(lost.at), told(u.at))
+	why := c.bothRead(other, mine, read, seconds(lost.at), seconds(u.at))
 	if lost.read != read {
-		why = c.readTooOld(mine, read, told(u.at), other, lost.read+1, told(lost.at))
+		why = c.readTooOld(mine, read, seconds(u.at), other, lost.read+1, seconds(lost.at))
 	}
 	return c.soldTooMany(f, v, &Anomaly{
 		Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At, Why: why,
@@ -229,7 +229,7 @@ func (c *counter) soldTooMany(f *timeline.Fact, v *timeline.Cursor, shown *Anoma
 		if shown == nil {
 			shown = &Anomaly{
 				Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{v.Clients.Name(f.Client)}, At: f.Event.At,
-				Why:    fmt.Sprintf("%s's sale was acknowledged at %s.", v.Clients.Name(f.Client), told(f.Event.At)),
+				Why:    fmt.Sprintf("%s's sale was acknowledged at %s.", v.Clients.Name(f.Client), seconds(f.Event.At)),
 				Events: inOrder(f.Op.Called, f.Index),
 			}
 		}
@@ -269,7 +269,7 @@ func (c *counter) final(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 			last = c.last
 		}
 	case last.event != 0 && value <= last.read:
-		why = c.tooLow(value, v.Clients.Name(last.client), last.read+1, told(last.at))
+		why = c.tooLow(value, v.Clients.Name(last.client), last.read+1, seconds(last.at))
 	default:
 		return c.forks(f, v)
 	}

@@ -16,8 +16,8 @@ const (
 	EffectUnclear
 )
 
-// ExpiryMargin is added to the time between the two state questions before a change is laid at a command's door. Without it
-// the innocent are accused near expiry: every false case measured had at most 1 ms left.
+// ExpiryMargin is added to the time between the two state probes before a change is attributed to a command. Without it commands
+// near expiry are accused falsely: every such case measured had at most 1 ms left.
 const ExpiryMargin = 2 * time.Millisecond
 
 // ttlGrain is how far two PTTL answers may differ by rounding alone.

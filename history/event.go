@@ -48,7 +48,7 @@ const (
 	EndedComplete = "complete" // every step was carried out and every premise was seen
 	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
 	EndedPremise  = "premise"  // a step did not come to what must be seen, though nothing had stalled
-	EndedStalled  = "stalled"  // the machine stood still for so long that a lease may have ended which should not have
+	EndedStalled  = "stalled"  // a host stall was so long that a lease may have ended which should not have
 	EndedUnknown  = "unknown"  // the client misbehaved, or the time of the cell was over
 	EndedFailed   = "failed"   // the lab or a server failed
 )

@@ -19,7 +19,7 @@ func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	if cell.Storm == nil || len(cell.Verdict.Anomalies) == 0 {
 		return t.rows(t.keep(cell.Verdict.Anomalies, limit))
 	}
-	keep := t.around(telling(cell.Verdict.Anomalies), min(limit, stormRows))
+	keep := t.around(clearest(cell.Verdict.Anomalies), min(limit, stormRows))
 	var shown []string
 	for i, e := range t.events {
 		if keep[i] {
@@ -30,8 +30,8 @@ func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	return t.rows(keep)
 }
 
-// telling is the anomaly of a storm that tells most: the first one that breaks a promise, else the first.
-func telling(all []checker.Anomaly) checker.Anomaly {
+// clearest is the anomaly of a storm to show: the first that breaks a promise, else the first.
+func clearest(all []checker.Anomaly) checker.Anomaly {
 	i := slices.IndexFunc(all, func(a checker.Anomaly) bool { return a.Beyond == "" })
 	return all[max(0, i)]
 }

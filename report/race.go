@@ -94,7 +94,7 @@ func (t *chart) beats(a checker.Anomaly) []beat {
 	return beats
 }
 
-// beat is an event in a few words; empty if a short telling can do without.
+// beat is an event in a few words; empty if it does not matter in a race.
 func (t *chart) beat(e history.Event, a checker.Anomaly) string {
 	who := t.laneOf(e)
 	switch f := e.Fault(); {

@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// reason is why a cell was accused of an anomaly, and of a storm also why its lock is not to blame for it.
+// reason is why a cell has an anomaly, and in a storm also what excuses its lock.
 func reason(a checker.Anomaly) string {
 	if a.Beyond == "" {
 		return a.Why

@@ -18,7 +18,7 @@ type TerminalOptions struct {
 	Prefix string
 	// Width is the number of columns; zero means 100.
 	Width int
-	// Verbose lists every cell as it ends, and why it was accused.
+	// Verbose lists every cell as it ends, with its anomalies.
 	Verbose bool
 	// Color allows colours on stdout. No meaning is carried by colour alone.
 	Color bool

@@ -63,7 +63,7 @@ func (v *Cursor) claim(f *Fact, c *history.Command) Claim {
 
 // lease is the length of the lease that a command left on the key, and when it ends at the earliest. Without an expiry on the
 // key the lease exists in its value only, and counts from when the client can have made it: after the operation's command
-// before. Where nobody said how long it is, nothing is left of it, and nobody is accused.
+// before. Where its length is not on record, it counts as over, so no anomaly follows from it.
 func (v *Cursor) lease(f *Fact, let time.Duration) (length, ends time.Duration) {
 	k := &v.Locks[f.Lock]
 	if ttl := f.Change.After.TTL; ttl > 0 {

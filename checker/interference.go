@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// deeds watches what the commands of one client do to the lock of another:
+// interference watches what the commands of one client do to the lock of another:
 //
 //   - early-grant: the service let another client have the lock while the holder's lease had time left and nobody had
 //     released it. (If a command had removed it before, that was a wrongful-delete.)
@@ -22,7 +22,7 @@ import (
 // a crash: a lock with a lease goes to the next client when the lease has ended, not when somebody thinks that its owner is gone.
 //
 // A lock whose acquire is still pending is its client's if that acquire returns ok in the end; until then the charge is kept.
-type deeds struct {
+type interference struct {
 	charges []charge
 }
 
@@ -41,7 +41,7 @@ type charge struct {
 // proven: the victim was told that it has the lock, and so was the culprit where that matters.
 func (c charge) proven() bool { return c.grant == 0 && c.victim.Standing == timeline.Granted }
 
-func (m *deeds) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+func (m *interference) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	switch f.Event.Kind {
 	case history.KindCommand:
 		return m.command(f, v)
@@ -53,7 +53,7 @@ func (m *deeds) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return nil
 }
 
-func (m *deeds) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+func (m *interference) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if f.Change == nil || f.Work || f.Owner.Client == 0 || f.Owner.Client == f.Client {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *deeds) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 }
 
 // settle takes in the outcome of an acquire on which charges wait.
-func (m *deeds) settle(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+func (m *interference) settle(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	var found []Anomaly
 	m.charges = slices.DeleteFunc(m.charges, func(c charge) bool {
 		return c.grant == f.Op.ID && c.culprit == f.Client && f.Op.Outcome != history.OK ||
@@ -120,23 +120,23 @@ func (c charge) anomaly(v *timeline.Cursor) Anomaly {
 }
 
 func (c charge) why(culprit, victim string) string {
-	deed := fmt.Sprintf("%s's %s at %s", culprit, c.command, told(c.at))
-	owned := fmt.Sprintf("%s had held since %s", victim, told(c.victim.Since()))
+	act := fmt.Sprintf("%s's %s at %s", culprit, c.command, seconds(c.at))
+	owned := fmt.Sprintf("%s had held since %s", victim, seconds(c.victim.Since()))
 	if c.victim.SettledAt > c.at {
-		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, told(c.victim.At), told(c.victim.SettledAt))
+		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, seconds(c.victim.At), seconds(c.victim.SettledAt))
 	}
 	switch c.name {
 	case EarlyGrant:
 		if c.victim.Ends == timeline.Never {
-			return fmt.Sprintf("%s got the lock that %s and had not released; that lock has no lease that could have ended.", deed, owned)
+			return fmt.Sprintf("%s got the lock that %s and had not released; that lock has no lease that could have ended.", act, owned)
 		}
-		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", deed, owned, left(c.victim.Ends-c.at))
+		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", act, owned, left(c.victim.Ends-c.at))
 	case Overwrite:
-		return fmt.Sprintf("%s replaced the value of the lock that %s.", deed, owned)
+		return fmt.Sprintf("%s replaced the value of the lock that %s.", act, owned)
 	case WrongfulDelete:
-		return fmt.Sprintf("%s removed the lock that %s.", deed, owned)
+		return fmt.Sprintf("%s removed the lock that %s.", act, owned)
 	default:
-		return fmt.Sprintf("%s prolonged the lock that %s.", deed, owned)
+		return fmt.Sprintf("%s prolonged the lock that %s.", act, owned)
 	}
 }
 
