@@ -122,7 +122,7 @@ func judged(cell checker.Cell, events []history.Event) checker.Cell {
 		cell.Verdict = checker.Conclude(events, checker.Options{})
 		return cell
 	}
-	cell.Verdict, cell.Storm = storm.Conclude(events, storm.CreedIn(cell.Expected), *cell.Storm)
+	cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
 	return cell
 }
 

@@ -43,7 +43,7 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	s := &shrinker{ShrinkPlan: plan, runner: Runner{World: world}, creed: storm.CreedOf(*plan.Subject.Spec)}
+	s := &shrinker{ShrinkPlan: plan, runner: Runner{World: world}, contract: storm.ContractOf(*plan.Subject.Spec)}
 	script, err := s.shrink(ctx)
 	return &Shrunk{script, s.tried}, err
 }
@@ -51,10 +51,10 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 // shrinker plays scripts.
 type shrinker struct {
 	ShrinkPlan
-	runner Runner
-	creed  storm.Creed
-	played int
-	tried  []string
+	runner   Runner
+	contract storm.Contract
+	played   int
+	tried    []string
 }
 
 func (s *shrinker) say(format string, args ...any) {
@@ -69,7 +69,7 @@ func (s *shrinker) shrink(ctx context.Context) (*scenarios.Script, error) {
 	var all []*scenarios.Script
 	for _, a := range s.Anomalies {
 		script, err := shrink.Script(s.Events, a, shrink.Options{
-			Name: "race", Title: fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), Lease: s.Lease, Renews: s.creed.Renews,
+			Name: "race", Title: fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), Lease: s.Lease, Renews: s.contract.Renews,
 		})
 		if err != nil {
 			s.tried = append(s.tried, fmt.Sprintf("%s at %.3fs: no script can tell it (%s)", a.Name, a.At.Seconds(), firstLine(err)))
@@ -180,7 +180,7 @@ func (s *shrinker) judge(ctx context.Context, cases []Case, verdicts []checker.V
 		cell, events := s.runner.run(ctx, cs)
 		i := cs.Round - cases[0].Round
 		_, spoilt[i] = stalledBy(events)
-		cell.Verdict, _ = storm.Conclude(events, s.creed, checker.Storm{})
+		cell.Verdict, _ = storm.Conclude(events, s.contract, checker.Storm{})
 		return cell
 	})
 	if err != nil {

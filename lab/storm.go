@@ -52,11 +52,11 @@ func StormCase(subject play.Subject, plan *storm.Plan, work history.Workload, ro
 			script.Handles = append(script.Handles, plan.HandlesIn(name)...)
 		}
 	}
-	var creed storm.Creed
+	var contract storm.Contract
 	if subject.Spec != nil {
-		creed = storm.CreedOf(*subject.Spec)
+		contract = storm.ContractOf(*subject.Spec)
 	}
-	return Case{Subject: subject, Script: script.Under(work), Round: round, Expected: creed.Expected(), Storm: plan}
+	return Case{Subject: subject, Script: script.Under(work), Round: round, Expected: contract.Expected(), Storm: plan}
 }
 
 // storm is what is known of a storm beforehand; nil if the case is none.

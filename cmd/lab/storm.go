@@ -3,7 +3,6 @@ package main
 import (
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,8 +88,8 @@ func kindNames() []string {
 
 func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
-	for _, d := range storm.Definitions() {
-		out = append(out, cobra.CompletionWithDesc(string(d.Kind), d.Meaning))
+	for _, d := range storm.Mixture() {
+		out = append(out, cobra.CompletionWithDesc(string(d.Kind), d.Means()))
 	}
 	return append(out, cobra.CompletionWithDesc("none", "no faults at all")), cobra.ShellCompDirectiveNoFileComp
 }
@@ -131,8 +130,7 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 
 // plan turns flags into storms, and finds every mistake in them before anything is started.
 func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
-	kinds, err := f.checkStorm()
-	if err != nil {
+	if plan.Params, err = f.params(); err != nil {
 		return plan, err
 	}
 	if plan.Subjects, err = f.subjects(); err != nil {
@@ -146,31 +144,29 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 		return plan, usagef("--count %d makes more than %d storms, which are too many for one run", f.count, maxCells)
 	}
 	plan.Storms = f.count
-	plan.Params = storm.Params{
-		Seed: f.seed, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds,
-	}
 	plan.Workload, err = f.workloadNamed()
 	return plan, err
 }
 
-// checkStorm finds what is wrong with the values of the flags that only a storm has.
-func (f *stormFlags) checkStorm() ([]storm.Kind, error) {
+// params are the values of the flags that only a storm has.
+func (f *stormFlags) params() (none storm.Params, err error) {
 	kinds, err := storm.ParseKinds(f.faults)
+	p := storm.Params{Seed: f.seed, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds}
 	switch {
 	case err != nil:
-		return nil, usagef("--faults: %v", err)
+		return none, usagef("--faults: %v", err)
 	case f.clients < 1 || f.clients > maxStormClients:
-		return nil, usagef("--clients must be from 1 to %d, not %d", maxStormClients, f.clients)
+		return none, usagef("--clients must be from 1 to %d, not %d", maxStormClients, f.clients)
 	case f.handles < 0 || f.handles > maxStormHandles:
-		return nil, usagef("--handles must be from 0 to %d, not %d", maxStormHandles, f.handles)
+		return none, usagef("--handles must be from 0 to %d, not %d", maxStormHandles, f.handles)
 	case f.lease < minStormLease || f.lease > maxStormLease:
-		return nil, usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
+		return none, usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
 	case f.length < f.lease || f.length > maxStorm:
-		return nil, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
+		return none, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
 	case f.hold < 0 || f.hold > f.lease/2:
-		return nil, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
-	case !f.ownServer() && slices.Contains(kinds, storm.ServerRestart):
-		return nil, usagef("--faults: a server at an address is never restarted; take %s out", storm.ServerRestart)
+		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
+	case !f.ownServer() && p.Restarts():
+		return none, usagef("--faults: a server at an address is never restarted; take restart out")
 	}
-	return kinds, nil
+	return p, nil
 }

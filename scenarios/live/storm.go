@@ -210,7 +210,7 @@ func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 	}
 	victim := c.servers[int(s.At/time.Millisecond)%len(c.servers)]
 	fault := play.ServerFault{Kind: faults.Restart}
-	if s.Kind == storm.ServerJump {
+	if s.Kind == faults.ClockJump {
 		fault = play.ServerFault{Kind: faults.ClockJump, By: s.Ahead}
 	} else if _, can := victim.Server.(server.Restarter); !can {
 		return nil

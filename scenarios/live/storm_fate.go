@@ -27,7 +27,7 @@ func (t *stormRunner) fate(ctx context.Context, p *peer, all processUsers) (cras
 		if !ready {
 			return nil, nil
 		}
-		if s.Kind == storm.Crash {
+		if s.Kind == faults.Crash {
 			return &s, t.crash(ctx, p, all, s)
 		}
 		if err := t.strike(ctx, p, s); err != nil {
@@ -119,15 +119,15 @@ func (t *stormRunner) offer(ctx context.Context, moment storm.Moment) error {
 // strike lets a fault begin, last and end.
 func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error {
 	switch s.Kind {
-	case storm.Pause:
+	case faults.Pause:
 		if err := p.client.Pause(ctx); err != nil {
 			return err
 		}
 		t.pause(ctx, s.For)
 		return p.client.Resume(ctx)
-	case storm.Clock:
+	case faults.Skew:
 		return t.skew(ctx, p, s)
-	case storm.Hold, storm.Duplicate:
+	case faults.HoldRequest, faults.Duplicate:
 		return t.ambush(ctx, p, s)
 	}
 	fault, ok := linkStrike(s)
@@ -167,11 +167,7 @@ func spoilt(err error) error {
 }
 
 func linkStrike(s storm.Strike) (faults.LinkFault, bool) {
-	kinds := map[storm.Kind]faults.Kind{
-		storm.Partition: faults.Partition, storm.Refuse: faults.Refuse, storm.Delay: faults.Delay, storm.ReplyLost: faults.ReplyLost,
-	}
-	kind, ok := kinds[s.Kind]
-	return faults.LinkFault{Kind: kind, Direction: s.Direction, Each: s.Each}, ok
+	return faults.LinkFault{Kind: s.Kind, Direction: s.Direction, Each: s.Each}, s.Kind.Of().Target == faults.OnLink
 }
 
 func (t *stormRunner) skew(ctx context.Context, p *peer, s storm.Strike) error {

@@ -46,9 +46,7 @@ func countEvents(events []history.Event, match func(history.Event) bool) (n int)
 // sound lock keeps its promises.
 func TestStorm(t *testing.T) {
 	s := openStage(t, nil)
-	kinds, err := storm.ParseKinds(storm.Names())
-	require.NoError(t, err)
-	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: kinds})
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: storm.Kinds()})
 	cell := s.Run(t.Context(), cs)
 	require.Empty(t, cell.Failure)
 	require.False(t, cell.Surprise(), "%v", cell.Verdict)
@@ -115,7 +113,7 @@ func TestAStormCatchesALock(t *testing.T) {
 func TestAStuckLockIsCaught(t *testing.T) {
 	s := openStage(t, nil)
 	cell := s.Run(t.Context(), stormCase(t, "setnx-del", storm.Params{
-		Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []storm.Kind{storm.Crash},
+		Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []faults.Kind{faults.Crash},
 	}))
 	require.Empty(t, cell.Failure)
 	require.NotNil(t, cell.Storm.First, "%v", cell.Verdict)
@@ -127,7 +125,7 @@ func TestAStormLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(pids, dir)
 	s := openStage(t, nil)
-	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []storm.Kind{storm.Crash}})
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []faults.Kind{faults.Crash}})
 	require.Empty(t, s.Run(t.Context(), cs).Failure)
 	require.NoError(t, s.close())
 	started, err := os.ReadDir(dir)

@@ -83,9 +83,9 @@ func (t *tale) judge(tt *testing.T, lock string) (checker.Verdict, *checker.Stor
 	require.True(tt, ok, lock)
 	last := t.events[len(t.events)-1].At
 	t.add(last, history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
-	creed := storm.CreedOf(spec)
-	require.Equal(tt, creed, storm.CreedIn(creed.Expected()), "what run.json keeps of a lock's promises must judge as they do")
-	v, told := storm.Conclude(t.events, creed, checker.Storm{Seed: 7})
+	contract := storm.ContractOf(spec)
+	require.Equal(tt, contract, storm.ContractIn(contract.Expected()), "what run.json keeps of a lock's promises must judge as they do")
+	v, told := storm.Conclude(t.events, contract, checker.Storm{Seed: 7})
 	require.Equal(tt, int64(7), told.Seed)
 	return v, told
 }
@@ -134,14 +134,14 @@ func TestPromises(t *testing.T) {
 		lock   string
 		beyond string // "" : a promise is broken
 	}{
-		{"whose lease is over has no promise left", afterItsLease, "setpx-lua", "C1 was in its hold 1.192s after its lease had begun"},
+		{"whose lease is over has no promise left", afterItsLease, "setpx-lua", "C1.s lease had begun 1.192s before, and was over"},
 		{"a lease that runs must be respected", withinIt, "setpx-lua", ""},
-		{"known to be broken, but not by this", afterItsLease, "setpx-del", "C1 was in its hold"},
+		{"known to be broken, but not by this", afterItsLease, "setpx-del", "C1.s lease had begun"},
 		{"a hold that ends with its lease never overlaps", afterItsLease, "watchdog", ""},
 		{"nor does it after a pause", afterAPause, "watchdog", ""},
 		{"who renews its lease is not excused by its end", afterItsLease, "redisson", ""},
 		{"but by a pause", afterAPause, "redisson", "C1 was hindered for 910ms of its lease"},
-		{"and by a machine that stood still", afterAStall, "redisson", `C1 was hindered for 550ms of its lease \(the machine stood still\)`},
+		{"and by a machine that stood still", afterAStall, "redisson", `C1 was hindered for 550ms of its lease \(the host stalled\)`},
 		{"no lock survives a server that forgets", afterARestart, "watchdog", "the server's restart at 0.200s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestTheFirstBrokenPromiseIsNotCrowdedOut(t *testing.T) {
 	require.NotNil(t, told.First)
 	require.Equal(t, 202, told.Operations)
 	require.Equal(t, 202, told.First.Operation)
-	require.Less(t, len(v.Anomalies), 50, "and the verdict stays short")
+	require.LessOrEqual(t, len(v.Anomalies), 2*8*len(v.Names()), "and the verdict stays short")
 }
 
 // TestGhosts: a client that never learned what came of its acquire may leave a ghost; one that was told no may not.
@@ -243,7 +243,7 @@ func TestSurprise(t *testing.T) {
 	} {
 		spec, ok := impls.Find(c.lock)
 		require.True(t, ok)
-		cell := checker.Cell{Lock: c.lock, Verdict: c.verdict, Expected: storm.CreedOf(spec).Expected()}
+		cell := checker.Cell{Lock: c.lock, Verdict: c.verdict, Expected: storm.ContractOf(spec).Expected()}
 		require.Equal(t, c.want, cell.Surprise(), "%s %v", c.lock, c.verdict)
 	}
 }

@@ -21,8 +21,11 @@ type Params struct {
 	For     time.Duration
 	Lease   time.Duration
 	Work    time.Duration // the longest that a client keeps the lock if nothing hinders it; zero: a quarter of the lease
-	Faults  []Kind
+	Faults  []faults.Kind
 }
+
+// Restarts says whether servers are restarted.
+func (p Params) Restarts() bool { return slices.Contains(p.Faults, faults.Restart) }
 
 // Plan is a storm before it begins: the same parameters give the same plan, whatever the lock.
 type Plan struct {
@@ -35,7 +38,7 @@ type Strike struct {
 	At     time.Duration // since the storm began
 	For    time.Duration // zero: it is over at once
 	Client string        // empty: it strikes the server; a Moment: whoever comes to that next, and suffers from nothing else
-	Kind   Kind
+	Kind   faults.Kind
 
 	Direction faults.Direction // of a partition
 	Links     uint8            // where there are several servers, those whose links are disturbed: a bit for each; none: all
@@ -87,7 +90,7 @@ func New(params Params) *Plan {
 func (p *Plan) Names(i int) []string {
 	names := []string{nameOf(i, 0)}
 	for _, s := range p.Strikes {
-		if s.Kind == Crash && s.Client == names[len(names)-1] {
+		if s.Kind == faults.Crash && s.Client == names[len(names)-1] {
 			names = append(names, nameOf(i, len(names)))
 		}
 	}
@@ -152,10 +155,10 @@ func (d dice) either(lease time.Duration, chanceOfLong float64) time.Duration {
 // strikeClient draws one fault after the other for the ith client. A client has one at a time.
 func (p *Plan) strikeClient(i int) {
 	d := p.dice(fmt.Sprintf("client %d", i))
-	var weighted []Kind
-	for _, def := range Definitions() {
-		if slices.Contains(p.Faults, def.Kind) {
-			weighted = append(weighted, slices.Repeat([]Kind{def.Kind}, def.weight)...)
+	var weighted []faults.Kind
+	for _, k := range Mixture() {
+		if slices.Contains(p.Faults, k.Kind) {
+			weighted = append(weighted, slices.Repeat([]faults.Kind{k.Kind}, k.weight)...)
 		}
 	}
 	if len(weighted) == 0 {
@@ -173,35 +176,35 @@ func (p *Plan) strikeClient(i int) {
 			return
 		}
 		p.Strikes = append(p.Strikes, s)
-		if s.Kind == Crash {
+		if s.Kind == faults.Crash {
 			life++
 		}
 		at += took + d.between(p.Lease, 0.2, 1.2)
 	}
 }
 
-func (p *Plan) draw(d dice, kind Kind) Strike {
+func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 	s := Strike{Kind: kind}
 	switch kind {
-	case Pause:
+	case faults.Pause:
 		s.For = d.either(p.Lease, 0.5)
-	case Crash:
+	case faults.Crash:
 		p.drawCrash(d, &s)
-	case Partition:
+	case faults.Partition:
 		s.For, s.Links = d.either(p.Lease, 0.5), d.links()
 		s.Direction = []faults.Direction{faults.Both, faults.Requests, faults.Replies}[d.IntN(3)]
-	case Refuse:
+	case faults.Refuse:
 		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
-	case Delay:
+	case faults.Delay:
 		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
-	case ReplyLost:
+	case faults.ReplyLost:
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
-	case Hold:
+	case faults.HoldRequest:
 		s.For = d.either(p.Lease, 0.7)
 		s.Breakpoints = d.traps([]faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
-	case Duplicate:
+	case faults.Duplicate:
 		s.Breakpoints = d.traps(faults.ActDuplicate)
-	case Clock:
+	case faults.Skew:
 		s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
 		switch d.IntN(4) {
 		case 0:
@@ -259,9 +262,9 @@ func (d dice) traps(do faults.Action) []faults.Breakpoint {
 // and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began.
 func (p *Plan) strikeMoment(m Moment) {
 	d := p.dice(string(m))
-	var kinds []Kind
-	for _, kind := range []Kind{Pause, Refuse, ReplyLost} {
-		if slices.Contains(p.Faults, kind) && (kind == Pause || m == Holder) {
+	var kinds []faults.Kind
+	for _, kind := range []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost} {
+		if slices.Contains(p.Faults, kind) && (kind == faults.Pause || m == Holder) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -270,7 +273,7 @@ func (p *Plan) strikeMoment(m Moment) {
 	}
 	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.6, 1.6) {
 		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
-		if s.Kind == Pause {
+		if s.Kind == faults.Pause {
 			s.For = d.between(p.Lease, 1.3, 1.8)
 		} else {
 			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
@@ -291,8 +294,8 @@ func (p *Plan) strikeMoment(m Moment) {
 // strikeServer draws the faults of the server, which are rare: each spoils all that was going on.
 func (p *Plan) strikeServer() {
 	d := p.dice("server")
-	var kinds []Kind
-	for _, kind := range []Kind{ServerJump, ServerRestart} {
+	var kinds []faults.Kind
+	for _, kind := range []faults.Kind{faults.ClockJump, faults.Restart} {
 		if slices.Contains(p.Faults, kind) {
 			kinds = append(kinds, kind)
 		}
@@ -302,7 +305,7 @@ func (p *Plan) strikeServer() {
 	}
 	for at := d.between(p.Lease, 2, 6); at < p.For; at += d.between(p.Lease, 4, 10) {
 		s := Strike{At: at, Kind: kinds[d.IntN(len(kinds))]}
-		if s.Kind == ServerJump {
+		if s.Kind == faults.ClockJump {
 			s.Ahead = d.either(p.Lease, 0.7)
 		}
 		p.Strikes = append(p.Strikes, s)
@@ -328,7 +331,11 @@ func (s Strike) String() string {
 	if who == "" {
 		who = "server"
 	}
-	words := []string{fmt.Sprintf("%-6s %s", who, s.Kind)}
+	kind := string(s.Kind)
+	if written, ok := map[faults.Kind]string{faults.Skew: "clock", faults.ClockJump: "server-jump", faults.Restart: "server-restart"}[s.Kind]; ok {
+		kind = written // plans have always been written so
+	}
+	words := []string{fmt.Sprintf("%-6s %s", who, kind)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, trap := range s.Breakpoints {
 		add("%s", trap)

@@ -1,0 +1,109 @@
+package storm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+)
+
+// since is from when on faults of the clients of an anomaly matter: since the first of the holds that it is about was asked for.
+func (r *record) since(a checker.Anomaly) time.Duration {
+	first := r.events[a.Events[0]].At
+	from := first
+	for _, client := range a.Clients {
+		for _, t := range slices.Backward(r.acquires[client]) {
+			if t.called <= first && t.outcome == history.OK {
+				from = min(from, t.called)
+				break
+			}
+		}
+	}
+	return from
+}
+
+// serverFault is a fault of a server that ended leases on it.
+func (r *record) serverFault(from, to time.Duration) string {
+	for _, s := range r.serverFaults {
+		if s.from <= to && s.from >= from-r.lease {
+			return fmt.Sprintf("the server's %s at %.3fs", s.what, s.from.Seconds())
+		}
+	}
+	return ""
+}
+
+// clockFault names a client whose clock was changed, or was wrong, between two times.
+func (r *record) clockFault(clients []string, from, to time.Duration) string {
+	for _, client := range clients {
+		for _, s := range r.clockFaults[history.ProcessOf(client)] {
+			if s.from <= to && s.to >= from-r.lease {
+				return client
+			}
+		}
+	}
+	return ""
+}
+
+// hindered is for how long a fault kept a client, its process or the whole host from going on, and which fault did most of it.
+func (r *record) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
+	intervals := slices.Concat(r.intervals[client], r.intervals[""])
+	if process := history.ProcessOf(client); process != client {
+		intervals = append(intervals, r.intervals[process]...)
+	}
+	slices.SortFunc(intervals, func(a, b faultInterval) int { return cmp.Compare(a.from, b.from) })
+	var longest time.Duration
+	for _, s := range intervals {
+		begin, end := max(s.from, from), min(s.to, to)
+		if end-begin > longest {
+			longest, what = end-begin, s.what
+		}
+		if end > begin {
+			total += end - begin
+			from = end
+		}
+	}
+	return total, what
+}
+
+// leaseGrain is how much sooner than computed a lease may end: servers count it in milliseconds.
+const leaseGrain = 5 * time.Millisecond
+
+// pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun.
+func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
+	for _, t := range slices.Backward(r.acquires[client]) {
+		if t.outcome == history.OK && t.ended <= at {
+			return t.lease, at-t.lease >= r.lease-leaseGrain
+		}
+	}
+	return 0, false
+}
+
+// grantedElsewhere names a client of an anomaly that was granted its lock without a command to the server under test: while its
+// connections were refused, another program on this host had taken its port.
+func (r *record) grantedElsewhere(a checker.Anomaly) string {
+	if r.local {
+		return ""
+	}
+	for _, client := range a.Clients {
+		for _, t := range r.acquires[client] {
+			if !t.seen && t.outcome == history.OK && t.ended <= a.At {
+				return client
+			}
+		}
+	}
+	return ""
+}
+
+// first tells how soon the first promise was broken.
+func (r *record) first(anomalies []checker.Anomaly) *checker.First {
+	i := slices.IndexFunc(anomalies, func(a checker.Anomaly) bool { return a.Beyond == "" })
+	if i < 0 {
+		return nil
+	}
+	a := anomalies[i]
+	answered, _ := slices.BinarySearch(r.returns, a.Events[len(a.Events)-1])
+	return &checker.First{Name: a.Name, After: a.At - r.began, Operation: answered + 1}
+}
