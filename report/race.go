@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ const raceLines = 5
 // beat is something that happened in a race, in a few words.
 type beat struct {
 	at     time.Duration
-	client string // who did it; empty: nobody
+	last   time.Duration // when the last of what it tells happened
+	client string        // who did it; empty: nobody
 	text   string
 	times  int // how often in a row
 }
@@ -40,7 +42,7 @@ func race(cell checker.Cell, events []history.Event, width int) []string {
 	})
 	beats := newChart(events).beats(worst)
 	for len(beats) > raceLines-1 {
-		beats = mergeTwo(beats)
+		beats = mergeTwo(beats, width-len("   0.000s  ; "))
 	}
 	end := beat{at: worst.At, text: string(worst.Name) + ": " + worst.Why}
 	line := func(b beat) string {
@@ -71,9 +73,10 @@ func (t *chart) beats(a checker.Anomaly) []beat {
 	add := func(b beat) {
 		if last := len(beats) - 1; last >= 0 && beats[last].text == b.text && b.client != "" {
 			beats[last].times++
+			beats[last].last = b.at
 			return
 		}
-		b.times = 1
+		b.times, b.last = 1, b.at
 		beats = append(beats, b)
 	}
 	moments := t.moments
@@ -121,18 +124,21 @@ func faultBeat(who string, f *history.Fault) string {
 		return fmt.Sprintf("%s: %s (%s)", who, faultWord(f.Name), f.What)
 	case f.Phase == history.PhaseEffective:
 		return fmt.Sprintf("%s: %s", who, faultWord(f.Name))
+	case f.Phase == history.PhaseRecover && kind == faults.Pause:
+		return who + " resumes"
 	case f.Phase == history.PhaseRecover && !kind.Holds():
-		return who + " goes on"
+		return fmt.Sprintf("%s: no longer %s", who, faultWord(f.Name))
 	}
 	return ""
 }
 
-// mergeTwo joins the two neighbours that make the shortest line.
-func mergeTwo(beats []beat) []beat {
-	best, length := 0, -1
+// mergeTwo joins the two neighbours that are closest in time, of those that fit on a line.
+func mergeTwo(beats []beat, room int) []beat {
+	best, least := 0, time.Duration(math.MaxInt64)
 	for i := range len(beats) - 1 {
-		if n := len(beats[i].String()) + len(beats[i+1].String()); length < 0 || n < length {
-			best, length = i, n
+		fits := len([]rune(beats[i].String()+beats[i+1].String())) <= room
+		if gap := beats[i+1].at - beats[i].last; fits && gap < least {
+			best, least = i, gap
 		}
 	}
 	first, second := beats[best], beats[best+1]
@@ -140,6 +146,6 @@ func mergeTwo(beats []beat) []beat {
 	if first.client != "" && first.client == second.client {
 		text = strings.TrimPrefix(strings.TrimPrefix(text, second.client+": "), second.client+" ")
 	}
-	merged := beat{at: first.at, client: second.client, text: first.String() + "; " + text, times: 1}
+	merged := beat{at: first.at, last: second.last, client: second.client, text: first.String() + "; " + text, times: 1}
 	return slices.Replace(beats, best, best+2, merged)
 }
