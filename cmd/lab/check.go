@@ -15,13 +15,13 @@ func newCheck() *cobra.Command {
 	var shown shownFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR",
-		Short: "Judge the saved histories of a run again, without any server",
-		Long: `Check reads DIR/run.json and the histories below DIR and judges them again. It
-needs neither the sources nor a server: what was expected is in run.json. A run
-that was cut short can be checked as well, for what it had recorded.
+		Short: "Judge the saved histories of a run again, without a server",
+		Long: `Check reads the histories below DIR and judges them again. It needs neither a
+server nor the sources: run.json has what was expected. An interrupted run can be
+checked as far as it was recorded.
 
-It exits like the run, and with 3 if a verdict differs from the one that the run
-gave. A run that was cut short never exits with 0.`,
+The exit code is that of the run, or 3 if a verdict differs from the run's. For an
+interrupted run it is never 0.`,
 		Example: "  lab check runs/latest",
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func check(cmd *cobra.Command, path string, shown shownFlags) error {
 		return errors.Join(checked.Differs...)
 	}
 	if len(checked.Run.Cells) == 0 {
-		return &nothingError{fmt.Sprintf("nothing to judge: no cell of %s was begun", checked.Run.Dir)}
+		return &nothingError{fmt.Sprintf("nothing to judge: no cell of %s was started", checked.Run.Dir)}
 	}
 	return conclude(checked.Run)
 }

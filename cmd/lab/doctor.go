@@ -22,7 +22,7 @@ import (
 func newDoctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is on this machine, what can run, and what is missing",
+		Short: "Check what this machine has, and what can run",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
@@ -60,7 +60,7 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 		return err
 	}
 	if i := slices.IndexFunc(findings, func(f finding) bool { return f.must && f.err != nil }); i >= 0 {
-		return fmt.Errorf("no run can do without this: %s: %w", findings[i].what, findings[i].err)
+		return fmt.Errorf("every run needs this: %s: %w", findings[i].what, findings[i].err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (i *interrupted) Error() string {
 	if i.signal == os.Interrupt {
 		return "interrupted"
 	}
-	return "ended by SIGTERM"
+	return "terminated (SIGTERM)"
 }
 
 func (i *interrupted) code() int {

@@ -16,7 +16,7 @@ import (
 func (f *runFlags) known() (func(checker.Cell) bool, error) {
 	switch {
 	case f.update && f.baseline != "":
-		return nil, usagef("--update accepts every surprise; take --baseline out")
+		return nil, usagef("--update accepts every surprise; remove --baseline")
 	case f.update:
 		return checker.Cell.Surprise, nil
 	case f.baseline == "":
@@ -39,15 +39,15 @@ func (f *runFlags) matrix(scripts []*scenarios.Script) (*scenarios.Matrix, error
 	}
 	for _, script := range scripts {
 		if !script.Builtin {
-			return nil, usagef("--update is for the scenarios that come with the lab; take %s out", script.Path)
+			return nil, usagef("--update is for built-in scenarios; remove %s", script.Path)
 		}
 	}
 	if f.client != "" {
-		return nil, usagef("--update is for the lab's own locks; take --client out")
+		return nil, usagef("--update is for built-in locks; remove --client")
 	}
 	src, err := scenarios.ReadFile(matrixPath())
 	if err != nil {
-		return nil, usagef("--update rewrites %s, so run it at the root of the sources: %v", matrixPath(), plainly(err))
+		return nil, usagef("--update rewrites %s; run it in the root of the sources: %v", matrixPath(), plainly(err))
 	}
 	return scenarios.ParseExpected(matrixPath(), src)
 }
@@ -62,6 +62,6 @@ func accept(stderr io.Writer, matrix *scenarios.Matrix, cells []checker.Cell) er
 	if err := os.WriteFile(matrixPath(), []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "lab: %d of %d cells have changed in %s; review the difference\n", changed, len(cells), matrixPath())
+	fmt.Fprintf(stderr, "lab: %d of %d cells changed in %s; review the diff\n", changed, len(cells), matrixPath())
 	return nil
 }

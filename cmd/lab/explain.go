@@ -15,9 +15,10 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain DIR [LOCK/SCENARIO]",
-		Short: "Tell what happened in a cell, step by step",
-		Long: `Explain tells the story of one cell of a saved run: who did what, what reached
-the server, and what that did to the lock.`,
+		Short: "Print what happened in a cell, step by step",
+		Long: `Explain prints one cell of a saved run as a table with a column for each client
+and the servers: operations, faults, the commands that reached the server, and
+what each did to the lock. Each anomaly names the events that show it.`,
 		Example:           "  lab explain runs/latest setpx-del/pause-past-lease",
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
@@ -32,7 +33,7 @@ the server, and what that did to the lock.`,
 			}
 			cell, events, err := lab.ReadCell(run, cell)
 			if errors.Is(err, fs.ErrNotExist) {
-				return usagef("%s/%s was not begun in this run: %v", cell.Lock, cell.Scenario, err)
+				return usagef("%s/%s was not started in this run: %v", cell.Lock, cell.Scenario, err)
 			}
 			if err != nil {
 				return err
@@ -49,7 +50,7 @@ func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
 		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
 	}
 	if len(run.Cells) == 0 {
-		return checker.Cell{}, usagef("%s: no cell of this run was begun", run.Dir)
+		return checker.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
 	}
 	if len(names) == 0 && len(run.Cells) == 1 {
 		return run.Cells[0], nil

@@ -23,12 +23,12 @@ func TestExitCode(t *testing.T) {
 		err  error
 		want int
 	}{
-		"usage":            {t.Context(), errors.Join(usagef("no"), errors.New("and more")), codeUsage},
-		"script":           {t.Context(), scenarios.Errors{{File: "a.lab", Line: 1, What: "no"}}, codeUsage},
-		"nothing":          {t.Context(), &nothingError{"empty"}, codeNothing},
-		"said already":     {t.Context(), &outcome{codeSurprise}, codeSurprise},
-		"anything else":    {t.Context(), errors.New("out of luck"), codeFailed},
-		"ended by SIGTERM": {ended, context.Canceled, 143},
+		"usage":                 {t.Context(), errors.Join(usagef("no"), errors.New("and more")), codeUsage},
+		"script":                {t.Context(), scenarios.Errors{{File: "a.lab", Line: 1, What: "no"}}, codeUsage},
+		"nothing":               {t.Context(), &nothingError{"empty"}, codeNothing},
+		"said already":          {t.Context(), &outcome{codeSurprise}, codeSurprise},
+		"anything else":         {t.Context(), errors.New("out of luck"), codeFailed},
+		"terminated by SIGTERM": {ended, context.Canceled, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.want, exitCode(test.ctx, test.err))

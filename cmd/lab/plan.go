@@ -18,7 +18,7 @@ const maxCells = 100_000
 // plan turns flags and arguments into cells, and finds every mistake in them before anything is started.
 func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix, err error) {
 	if f.all && len(args) > 0 {
-		return plan, nil, usagef("--all is every scenario; take %s out, or --all", strings.Join(args, " "))
+		return plan, nil, usagef("--all means every scenario; remove %s or --all", strings.Join(args, " "))
 	}
 	scripts, err := selectScripts(args)
 	if err != nil {
@@ -35,7 +35,7 @@ func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix,
 		return plan, nil, err
 	}
 	if f.count > maxCells/(len(scripts)*len(subjects)) {
-		return plan, nil, usagef("--count %d makes more than %d cells, which are too many for one run", f.count, maxCells)
+		return plan, nil, usagef("--count %d makes more than %d cells, too many for one run", f.count, maxCells)
 	}
 	if matrix, err = f.matrix(scripts); err != nil {
 		return plan, nil, err
@@ -80,7 +80,7 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 		return nil, err
 	}
 	if f.update && work != history.Counter {
-		return nil, usagef("--update is for the work that was reviewed with each scenario; take --workload out")
+		return nil, usagef("--update needs the workload that each scenario was reviewed with; remove --workload")
 	}
 	lent := make([]*scenarios.Script, len(scripts))
 	for i, script := range scripts {
@@ -120,7 +120,7 @@ func selectScripts(args []string) ([]*scenarios.Script, error) {
 			return nil, err
 		}
 		if other, ok := scenarios.Find(scripts, script.Name); ok {
-			return nil, usagef("scenario %s is named twice: %s and %s", script.Name, other.Path, script.Path)
+			return nil, usagef("scenario %s is given twice: %s and %s", script.Name, other.Path, script.Path)
 		}
 		scripts = append(scripts, script)
 	}
@@ -163,7 +163,7 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 			return nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}
 		if slices.Contains(names[:i], name) {
-			return nil, usagef("--lock names %s twice; to run it more often, use --count", name)
+			return nil, usagef("--lock names %s twice; use --count to repeat it", name)
 		}
 		subjects = append(subjects, play.SubjectOf(spec))
 	}
@@ -173,7 +173,7 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 // foreign is the subject of --client.
 func (f *runFlags) foreign() ([]play.Subject, error) {
 	if len(f.locks) > 1 {
-		return nil, usagef("--client is one lock; --lock names the one whose expectations apply, not %d", len(f.locks))
+		return nil, usagef("--client is one lock, so --lock must name one for its expectations, not %d", len(f.locks))
 	}
 	if strings.TrimSpace(f.client) == "" {
 		return nil, usagef("--client needs a command, for example 'python3 mylock.py'")

@@ -21,24 +21,26 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lab",
 		Short: "A fault-injection test lab for distributed locks",
-		Long: `Lab runs distributed locks through scripted scenarios: real client processes
-that are paused and killed, links that are cut, clocks that are wrong. A checker
-then names what went wrong.
+		Long: `Lab runs a distributed lock in real processes, injects faults (pauses, crashes,
+partitions, lost replies, clock skew, restarts), and names what broke, which
+client did it and by which command. Start with "lab run".
 
 Exit codes:
     0  everything as expected
     1  a surprise: a lock broke that should hold, or held where it should break
     2  unknown: a cell could not be decided
     3  the lab, its checker or a server failed
-    4  nothing ran, or nothing but n/a
+    4  nothing ran, or every cell was n/a
    64  usage, a bad script, or an unreadable history
-  130  ended by Ctrl-C, 143 by SIGTERM`,
-		Example: `  # every lock in every scenario
+  130  Ctrl-C (143: SIGTERM); what was known so far has been saved`,
+		Example: `  # a tour: six locks, six situations, a few seconds
   lab run
-  # one lock in one scenario, and why it was accused
+  # one lock in one scenario, with the evidence
   lab run pause-past-lease --lock setpx-lua -v
-  # the script, and what is expected of each lock
-  lab show pause-past-lease`,
+  # every lock in every scenario
+  lab run --all
+  # every interleaving of a lock, with up to one pause
+  lab explore setpx-lua --pauses 1`,
 		Version:       lab.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -48,7 +50,7 @@ Exit codes:
 	root.SetVersionTemplate(fmt.Sprintf("lab {{.Version}}, %s, %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH))
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
-		&cobra.Group{ID: groupRun, Title: "Run locks, and understand what happened:"},
+		&cobra.Group{ID: groupRun, Title: "Run locks and explain results:"},
 		&cobra.Group{ID: groupLook, Title: "Look things up:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"},
 	)
@@ -84,7 +86,7 @@ func strict(root *cobra.Command) {
 				return noSubcommand(topic, rest)
 			}
 		case "completion":
-			cmd.Short = "Complete commands, locks and scenarios in your shell"
+			cmd.Short = "Shell completion of commands, locks and scenarios"
 			cmd.Args, cmd.RunE = noSubcommand, showHelp
 		}
 	}

@@ -44,8 +44,8 @@ type outFlags struct {
 }
 
 func (f *outFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.out, "out", "", "`DIR` for the results (default runs/<time>-<id>)")
-	flags.IntVar(&f.keep, "keep", 20, "keep the `N` newest runs below runs, and remove the others; 0: keep all")
+	flags.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/<time>-<id>)")
+	flags.IntVar(&f.keep, "keep", 20, "keep the `N` newest runs in runs and remove the others; 0 keeps all")
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
 }
 
@@ -82,19 +82,19 @@ func newRun() *cobra.Command {
 	flags := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO | FILE.lab]...",
-		Short: "Run locks through scenarios, with real faults, and say what broke",
-		Long: `Run plays the scenarios named, or your own scripts, with every lock (or those of
---lock), and compares the verdicts with what is expected. Without a scenario and
-a lock it is a tour of a few seconds; --all is the whole suite.
+		Short: "Run locks through scenarios with injected faults",
+		Long: `Run plays scenarios, also your own scripts, with every lock or those of --lock,
+and compares the verdicts with what is expected. Without arguments it is a tour
+of a few seconds; --all is the whole suite.
 
-Without --server it needs nothing but itself: an embedded Redis, an embedded
-toxiproxy, and a process of its own for each client.
+By default the lab brings its own server (miniredis) and its own toxiproxy, and
+runs each client in a process of its own.
 
-With --world sim the same scripts run in the formal model: the locks' own code
-and a model of Redis in one process and in virtual time, without a network. That
-takes seconds, and comes out the same every time.
+--world sim plays the same scripts in a model: the locks' own code and a model
+of Redis in one process, in virtual time. That takes seconds and comes out the
+same every time.
 
-The results go to runs/<time>-<id>; runs/latest points to the newest.`,
+Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run
   lab run pause-past-lease --lock setpx-lua
   lab run --all
@@ -135,21 +135,21 @@ func (f *runFlags) groups() []flagGroup {
 	what, where, expected, shown := flagSet(), flagSet(), flagSet(), flagSet()
 
 	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
-	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all); with --client: the lock whose expectations apply")
-	what.StringVar(&f.client, "client", "", "`COMMAND` of a client that speaks docs/protocol.md, instead of the lab's own locks")
-	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (the model: the locks' own code in virtual time)")
+	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all); with --client: expect what is expected of this lock")
+	what.StringVar(&f.client, "client", "", "test your own client, started by `COMMAND`; it speaks docs/protocol.md")
+	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
-	what.IntVar(&f.count, "count", 1, "run each cell `N` times, and list the cells whose verdicts differ")
-	what.StringVar(&f.shard, "shard", "", "run the ith of n parts, given as `i/n`")
-	what.IntVar(&f.parallel, "parallel", 0, fmt.Sprintf("`N` cells in flight (default: %d in the live world, where they mostly wait)", 14*runtime.NumCPU()))
-	what.Int64Var(&f.seed, "seed", 0, "`N` decides in which order cells are started (default: a random one)")
-	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "a cell that takes longer than `TIME` is given up as unknown")
+	what.IntVar(&f.count, "count", 1, "run each cell `N` times and list the cells whose verdicts differ")
+	what.StringVar(&f.shard, "shard", "", "run a part of the cells: `i/n` is the ith of n")
+	what.IntVar(&f.parallel, "parallel", 0, fmt.Sprintf("run `N` cells at once (default: %d in the live world, where cells mostly wait)", 14*runtime.NumCPU()))
+	what.Int64Var(&f.seed, "seed", 0, "start the cells in the order of seed `N` (default: random)")
+	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "give up a cell after `TIME`; its verdict is then unknown")
 	what.BoolVar(&f.failFast, "fail-fast", false, "start no more cells after the first surprise or failure")
 
 	f.bindServers(where)
 
-	expected.StringVar(&f.baseline, "baseline", "", "`FILE` is the run.json of an earlier run, or its directory: surprises that it has are no news")
-	expected.BoolVar(&f.update, "update", false, "write what was seen into scenarios/expected.txt, for review")
+	expected.StringVar(&f.baseline, "baseline", "", "ignore the surprises of an earlier run: `FILE` is its directory or its run.json")
+	expected.BoolVar(&f.update, "update", false, "write the verdicts into scenarios/expected.txt, for review")
 
 	f.outFlags.bind(shown)
 	f.shownFlags.bind(shown)
@@ -164,8 +164,8 @@ func (f *runFlags) groups() []flagGroup {
 
 // bindWork binds the flags about what clients do.
 func (f *runFlags) bindWork(flags *pflag.FlagSet) {
-	flags.StringVar(&f.workload, "workload", string(history.Counter), "`NAME` of what is done under the lock, in scenarios that do not say; see lab list workloads")
-	flags.StringVar(&f.Wait, "wait", "", "`HOW` clients wait between the tries of an acquire, for example sleep:200ms, spin, backoff:1ms,1s,7 or wake (default: each lock's own way)")
+	flags.StringVar(&f.workload, "workload", string(history.Counter), "use the workload `NAME` in scenarios that name none; see lab list workloads")
+	flags.StringVar(&f.Wait, "wait", "", "`HOW` clients wait between tries: sleep:200ms, spin, yield, backoff:1ms,1s,7, wake, ... (default: as each lock does)")
 }
 
 func flagSet() *pflag.FlagSet {

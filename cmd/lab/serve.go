@@ -11,7 +11,7 @@ import (
 func newWorker() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker",
-		Short: "Be a client process: speak docs/protocol.md on stdin and stdout",
+		Short: "Run as a client process that speaks docs/protocol.md",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return worker.Main(cmd.Context(), impls.All())

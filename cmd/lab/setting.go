@@ -24,11 +24,11 @@ type settingFlags struct {
 
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server (started by the lab), or host:port [LOCKLAB_SERVER]")
-	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "`URL` of a toxiproxy to use instead of the embedded one [LOCKLAB_TOXIPROXY]")
-	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "`HOST` on which the lab listens for an outside toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
-	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "`HOST` by which toxiproxy reaches the lab, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
-	flags.BoolVar(&f.stateProbes, "state-probes", true, "ask the server for the state of the lock around each command; without, no cell can come out safe")
+	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server (started by the lab) or host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "use the toxiproxy at `URL` instead of the embedded one [LOCKLAB_TOXIPROXY]")
+	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
+	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
+	flags.BoolVar(&f.stateProbes, "state-probes", true, "ask the server for the lock's state around each command; without it no verdict is safe")
 	flags.BoolVar(&f.stateProbes, "questions", true, "the former name of --state-probes")
 	if err := flags.MarkHidden("questions"); err != nil {
 		panic(err) // only for a flag that does not exist
@@ -58,14 +58,14 @@ func (f *settingFlags) settle(cmd *cobra.Command) error {
 		return unknown("world", f.World, []string{lab.Live, lab.Sim}, "--world takes live or sim")
 	}
 	for _, none := range []struct{ flag, why string }{
-		{"client", "a client is a program, and the model runs none"},
+		{"client", "the model runs no programs"},
 		{"server", "the model has servers of its own"},
-		{"toxiproxy", "in the model no bytes pass"},
-		{"listen", "in the model no bytes pass"},
-		{"advertise", "in the model no bytes pass"},
-		{"state-probes", "in the model the state is always known"},
-		{"questions", "in the model the state is always known"},
-		{"update", "what is expected is reviewed in the live world"},
+		{"toxiproxy", "the model has no network"},
+		{"listen", "the model has no network"},
+		{"advertise", "the model has no network"},
+		{"state-probes", "the model always knows the state"},
+		{"questions", "the model always knows the state"},
+		{"update", "expectations are reviewed in the live world"},
 	} {
 		if cmd.Flags().Changed(none.flag) {
 			return usagef("--world sim and --%s do not go together: %s", none.flag, none.why)

@@ -16,7 +16,10 @@ import (
 func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SCENARIO|FILE.lab|LOCK",
-		Short: "Show a scenario and what is expected of each lock, or a lock's card",
+		Short: "Show a scenario or a lock, and what is expected",
+		Long: `Show prints a scenario: its script, its preconditions, its sources, and what is
+expected of each lock. Of a lock it prints the card: what it promises, which line
+is the bug, its sources, and what is expected of it in each scenario.`,
 		Example: `  lab show pause-past-lease
   lab show watchdog`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -71,7 +74,7 @@ func show(w io.Writer, width int, name string) error {
 
 // showScenario prints the script as it was written, then what has to be seen, then the row of the matrix.
 func showScenario(w io.Writer, width int, script *scenarios.Script, source string, matrix *scenarios.Matrix) error {
-	fmt.Fprintf(w, "%s\n\nPremise: unless this is seen, the script has not happened, and the verdict is unknown\n", strings.TrimRight(source, "\n"))
+	fmt.Fprintf(w, "%s\n\nPreconditions: if one is not observed, the verdict is unknown\n", strings.TrimRight(source, "\n"))
 	for _, step := range script.Steps {
 		if len(step.Want) > 0 {
 			fmt.Fprintf(w, "  line %-3d %s\n", step.Line, step.Text)
@@ -99,7 +102,7 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 
 func expectation(e checker.Expected) string {
 	if e.Verdict.Kind == "" {
-		return "anything: the lock is known to be broken"
+		return "any verdict: the lock is known to be broken"
 	}
 	return e.Verdict.String()
 }

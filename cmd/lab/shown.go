@@ -11,8 +11,8 @@ import (
 type shownFlags struct{ json, verbose bool }
 
 func (f *shownFlags) bind(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.json, "json", false, "write one JSON event a line instead of text")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "list every cell, and why it was accused")
+	flags.BoolVar(&f.json, "json", false, "write JSON events, one on a line, instead of text")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "list every cell with its anomalies")
 }
 
 // screen is where the user follows a run.

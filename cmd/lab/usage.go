@@ -32,7 +32,7 @@ func see(command string) string { return fmt.Sprintf("see %q", command) }
 // noArgs is for commands that take none.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no arguments, so what is %q? %s", cmd.Name(), args[0], see(cmd.CommandPath()+" --help"))
+		return usagef("%s takes no arguments, but got %q; %s", cmd.Name(), args[0], see(cmd.CommandPath()+" --help"))
 	}
 	return nil
 }
