@@ -41,6 +41,7 @@ func TestWriteIsReadable(t *testing.T) {
 	text := written(t,
 		Event{At: 1500, Kind: KindReturn, Client: "C1", Op: OpAcquire, ID: 7, Lock: "k", Outcome: OK, Valid: time.Second, Fence: 3},
 		Event{At: 1600, Kind: KindFinal, Lock: "k", Detail: &Detail{}},
+		Event{At: 1600, Kind: KindStep, Detail: &Detail{Line: 2, Text: "C1 acquire\x1f"}},
 		Event{At: 1650, Kind: KindFinal, Lock: "k", Detail: &Detail{Work: &Work{Stock, []Datum{{"stock", []string{"1"}}, {Name: "none"}}}}},
 		Event{At: 1700, Kind: KindCommand, Client: "C1", Detail: &Detail{Command: &Command{
 			Server: "redis", Conn: 2, Args: []string{"SET", "k", "\xfftoken\n"}, Reply: "OK", Sent: 1650, Asked: 20,
@@ -50,6 +51,7 @@ func TestWriteIsReadable(t *testing.T) {
 	assert.Equal(t, `{"locklab_history":1,"run":"r1","cell":"setnx-del/pause-past-lease","lock":"setnx-del","scenario":"pause-past-lease","base":"2026-01-02T03:04:05.000000006Z"}
 {"at":1500,"kind":"return","client":"C1","op":"acquire","id":7,"lock":"k","outcome":"ok","valid":1000000000,"fence":3}
 {"at":1600,"kind":"final","lock":"k","detail":{}}
+{"at":1600,"kind":"step","detail":{"line":2,"text":"C1 acquire\u001f"}}
 {"at":1650,"kind":"final","lock":"k","detail":{"work":{"workload":"stock","data":[{"name":"stock","values":["1"]},{"name":"none"}]}}}
 {"at":1700,"kind":"command","client":"C1","detail":{"command":{"server":"redis","conn":2,"args":["SET","k","\\xfftoken\u000a"],"reply":"OK","sent":1650,"asked":20,"changes":[{"key":"k","before":{},"after":{"type":"string","value":"v","ttl":9}}]}}}
 `, text)
@@ -86,6 +88,9 @@ func TestReadNamesTheBadLine(t *testing.T) {
 		"not a boolean":   {headerLine + `{"kind":"step","detail":{"late":0,"gave_up":1}}` + "\n", `h:2: column 45: '1' where true or false should be`},
 		"deep nesting":    {headerLine + `{"x":` + strings.Repeat("[", 1000) + "\n", `h:2: values nest more than 64 deep`},
 		"blank lines":     {"\n\n" + headerLine + "\n\n" + "x\n", `h:6: column 1: 'x' where '{' should be`},
+		"half a null":     {headerLine + `{"client":nul,"kind":"step"}` + "\n", `h:2: column 11: 'n' where null should be`},
+		"a bad escape":    {headerLine + `{"client":"\q","kind":"step"}` + "\n", `h:2: column 11: bad string: `},
+		"a zero byte":     {headerLine + `{"kind":"step"}` + "\x00\n", `h:2: column 16: '\x00' where the end of the line should be`},
 		"an endless line": {headerLine + strings.Repeat(" x", maxLine), "h:2: line is longer than 8388608 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +159,7 @@ func genDetail(t *rapid.T) *Detail {
 	})
 	d := &Detail{
 		Lease: length.Draw(t, "lease"), Leaseless: rapid.Bool().Draw(t, "leaseless"),
+		Local: rapid.Bool().Draw(t, "local"), Servers: rapid.Int().Draw(t, "servers"),
 		Reentrant: rapid.Bool().Draw(t, "reentrant"), Fair: rapid.Bool().Draw(t, "fair"), Bound: length.Draw(t, "bound"),
 		GaveUp: rapid.Bool().Draw(t, "gave up"), Error: text.Draw(t, "error"), Why: text.Draw(t, "why"),
 		Read: number.Draw(t, "read"), Wrote: number.Draw(t, "wrote"), Value: number.Draw(t, "value"),
@@ -228,10 +234,25 @@ func respelt(t *rapid.T, line string) string {
 	dec.UseNumber()
 	var fields map[string]any
 	require.NoError(t, dec.Decode(&fields))
-	fields["added_later"] = []any{1.5, map[string]any{}, nil}
-	out, err := json.Marshal(fields)
+	out, err := json.Marshal(extended(fields))
 	require.NoError(t, err)
 	return string(out)
+}
+
+// extended adds a field that this lab does not know to every object of a value.
+func extended(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			v[key] = extended(field)
+		}
+		v["added_later"] = []any{1.5, map[string]any{"key": "x"}, nil}
+	case []any:
+		for i := range v {
+			v[i] = extended(v[i])
+		}
+	}
+	return value
 }
 
 func TestBytesThatAreNotUTF8StayDistinct(t *testing.T) {

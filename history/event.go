@@ -1,6 +1,8 @@
-// Package history holds what a run leaves behind: operations with call and return, the commands that reached a
-// server, faults, and observations of the lab itself. Everything above (the live world, the model, the checker, the
-// reports) shares these types and their JSON Lines codec.
+// Package history is the record of a run: operations with call and return, the commands that reached a server, faults, and what the lab
+// itself observed.
+//
+// It owns the types of events, which every other package shares, their JSON Lines codec, and what a command did to a key by the states
+// around it. It must not know what an event means for a lock: that is package timeline's.
 package history
 
 import "time"

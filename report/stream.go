@@ -1,4 +1,6 @@
-// Package report renders a run: on the terminal, as JSON Lines, JUnit XML, Markdown and HTML, and one cell as a story.
+// Package report renders a run: on the terminal, as JSON Lines, JUnit XML and HTML, and one cell as a story or a picture.
+//
+// It owns words, widths and colours. It must not judge: verdicts are the checker's, and who holds when is the timeline's.
 //
 // All renderers are fed by one stream of events. A renderer that needs the whole run only is a plain function of it; AtEnd
 // turns such a function into a Sink.

@@ -1,10 +1,10 @@
 // Package timeline reads a history: it is the one place that derives who holds which lock since when and until when, whose a lock is on
 // its servers, which operation a command belongs to, and which faults are in effect.
 //
-// A Cursor walks through the events and hands out Facts, each an event with what was so just before it. Package checker's monitors
-// read those.
+// A Cursor walks through the events and hands out Facts, each an event with what was so just before it: what package checker's monitors
+// read. Of makes a Timeline of a whole history: what reports, storms and shrinking read.
 //
-// The package judges nothing, and knows no lock's code, no script and no server. The checker's second judge, porcupine's reader, does
+// The package judges nothing, and must not know a lock's code, a script or a server. The checker's second judge, porcupine's reader, does
 // not use it, so that the two are independent.
 package timeline
 
