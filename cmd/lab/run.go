@@ -188,6 +188,7 @@ func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
 
 // run carries lab run out.
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	collectLess()
 	if err := f.settle(cmd); err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ const (
 
 // run carries lab storm out.
 func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
+	collectLess()
 	f.World, f.NoStateProbes = lab.Live, !f.stateProbes
 	if err := f.checkParallel(cmd); err != nil {
 		return err

@@ -116,6 +116,14 @@ func TestKeyExpiresAfterItsLastMillisecond(t *testing.T) {
 	require.Equal(t, "nil", s.Do(1, "GET", "k").String())
 }
 
+// TestRunsOfScriptsShareNothing: what a script sets is gone with its run.
+func TestRunsOfScriptsShareNothing(t *testing.T) {
+	s := New()
+	run := func(script string) Reply { return s.Do(1, "EVAL", script, "1", "k", "a") }
+	require.Equal(t, "a k", run(`x = ARGV[1]; _G.y = KEYS[1]; return _G.x .. ' ' .. y`).Text)
+	require.Equal(t, Nil, run(`return x or _G.x or y or _G.y or nil`).Kind)
+}
+
 // TestMessagesReachWhoHasSubscribed and nobody else, in order, and not those who have gone.
 func TestMessagesReachWhoHasSubscribed(t *testing.T) {
 	s := New()

@@ -116,9 +116,25 @@ func badKeyCount(args []string) Reply {
 // call runs a script with the keys and arguments of EVAL.
 func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) Reply {
 	keys, _ := parseInt(args[2])
-	run := scriptRun{server: s, conn: c, state: lua.NewState(smallState())}
-	defer run.state.Close()
+	state, _ := s.library.lua().NewThread()
+	run := scriptRun{server: s, conn: c, state: state}
 	return run.run(proto, args[3:3+keys], args[3+keys:])
+}
+
+// lua is the Lua state of which each run of a script is a thread. It has what scripts share and do not change.
+func (l *library) lua() *lua.LState {
+	if l.state != nil {
+		return l.state
+	}
+	l.state = lua.NewState(smallState())
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
+		l.state.Push(l.state.NewFunction(open))
+		l.state.Call(0, 0)
+	}
+	for _, impure := range []string{"print", "dofile", "loadfile", "collectgarbage"} {
+		l.state.SetGlobal(impure, lua.LNil)
+	}
+	return l.state
 }
 
 // smallState is a Lua state that is cheap to make: locks' scripts are short, and there are many runs of them.
@@ -134,27 +150,32 @@ type scriptRun struct {
 }
 
 func (r scriptRun) run(proto *lua.FunctionProto, keys, args []string) Reply {
-	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
-		r.state.Push(r.state.NewFunction(open))
-		r.state.Call(0, 0)
+	script := r.state.NewFunctionFromProto(proto)
+	script.Env = r.globals(keys, args)
+	r.state.Push(script)
+	if err := r.state.PCall(0, 1, nil); err != nil {
+		return r.failed(err)
 	}
-	for _, impure := range []string{"print", "dofile", "loadfile", "collectgarbage"} {
-		r.state.SetGlobal(impure, lua.LNil)
-	}
-	r.state.SetGlobal("KEYS", r.list(keys))
-	r.state.SetGlobal("ARGV", r.list(args))
+	return r.reply(r.state.Get(-1))
+}
+
+// globals are a run's own: what a script sets is gone with the run. What they lack is looked up among those of the library.
+func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	api := r.state.NewTable()
 	api.RawSetString("call", r.state.NewFunction(r.redisCall(true)))
 	api.RawSetString("pcall", r.state.NewFunction(r.redisCall(false)))
 	api.RawSetString("status_reply", r.state.NewFunction(r.wrapped("ok")))
 	api.RawSetString("error_reply", r.state.NewFunction(r.wrapped("err")))
-	r.state.SetGlobal("redis", api)
 
-	r.state.Push(r.state.NewFunctionFromProto(proto))
-	if err := r.state.PCall(0, 1, nil); err != nil {
-		return r.failed(err)
-	}
-	return r.reply(r.state.Get(-1))
+	globals := r.state.NewTable()
+	globals.RawSetString("KEYS", r.list(keys))
+	globals.RawSetString("ARGV", r.list(args))
+	globals.RawSetString("redis", api)
+	globals.RawSetString("_G", globals)
+	shared := r.state.NewTable()
+	shared.RawSetString("__index", r.state.G.Global)
+	globals.Metatable = shared
+	return globals
 }
 
 // failed is the reply of a script that has ended with an error. What it had done until then stays done.

@@ -8,6 +8,8 @@ package redis
 import (
 	"strings"
 	"time"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // Server is one server. It is used by one goroutine.
@@ -113,10 +115,11 @@ type command struct {
 	run     func(s *Server, c *conn, args []string) Reply
 }
 
-// library is what servers share and never change: the commands, and the scripts that have been compiled.
+// library is what servers share and never change: the commands, the scripts that have been compiled, and what Lua gives to scripts.
 type library struct {
 	commands map[string]command
 	compiled compiled
+	state    *lua.LState // made when the first script is run
 }
 
 func newLibrary() *library {
