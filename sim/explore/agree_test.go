@@ -60,7 +60,7 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)
 	config.Budget = Any(2)
 	x := newExplorer(config, false, true)
-	defer x.automaton.class.dismiss()
+	defer x.automaton.pool.close()
 	x.horizon = 10 * x.lease
 	r := newRecorder(x)
 	x.watcher = r
@@ -69,7 +69,7 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 	for range 150 {
 		var moves []move
 		for faults := range x.atOnce + 1 {
-			moves = x.spending(moves, s, faults)
+			moves = x.moves(moves, s, faults)
 		}
 		if len(moves) == 0 {
 			break
@@ -84,7 +84,7 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 			break
 		}
 		require.NoError(t, err)
-		if found |= x.judge.found; found&noReturn != 0 {
+		if found |= x.judge.found; found&hungOperation != 0 {
 			break // its user asks no more
 		}
 	}

@@ -1,33 +1,35 @@
 package explore
 
 import (
+	"math/bits"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
 
-// watcher is told what a move comes to, where somebody wants to know.
+// watcher is told what a move does, where somebody wants to know.
 type watcher interface {
 	// called and returned are the two ends of a client's operation.
 	called(client int, op history.Op)
 	returned(client int, op history.Op, a process.Answer)
-	// notice is what a lock said on its own account.
+	// notice is a loss or a renewal that a lock reports.
 	notice(client int, n process.Notice)
-	// sent is a request that a server has carried out, with what was under its key before and after.
+	// sent is a request that a server has executed, with what was under its key before and after.
 	sent(q sending, reply uint32, before, after history.State)
 	// passed is time.
 	passed(d ms)
-	// gaveUp: the user of a client has had enough of its release.
+	// gaveUp: the user of a client has given up its release.
 	gaveUp(client int)
 }
 
 // sending is a request that arrives at a server.
 type sending struct {
 	client  int
-	op      history.Op // in whose course it was sent; none: beside them
+	op      history.Op // that it is part of; none: a background task's
 	ended   bool       // that operation has ended
 	ok      bool       // well
-	early   uint8      // who was acquiring already when it did
+	early   uint8      // the clients that were acquiring already when it did
 	unheard bool       // nobody waits for the reply
 	request uint32
 }
@@ -41,38 +43,18 @@ func (x *explorer) apply(s *state, m move) error {
 		x.pass(s, m)
 		return nil
 	case moveJump, moveRestart, moveFail:
-		x.hit(s, m)
+		x.serverFault(s, m)
 		return nil
-	case moveServe, moveTwice, moveArrive:
-	default:
-		x.stepped(c, m)
+	case moveArrive:
+		x.arrive(s, m)
+		return nil
 	}
+	c.stepped(m)
 	switch m.kind {
 	case moveCall:
 		return x.call(s, int(m.client))
 	case moveServe, moveTwice:
-		// A client that stood still before its request was carried out had not sent it yet.
-		x.stepped(c, m)
-		n := &x.automaton.nodes[c.node]
-		r := n.slots[m.slot].request
-		op := x.operationOf(c, int(m.slot))
-		if m.kind == moveTwice {
-			s.spent[duplicate]++
-			x.judge.strikes(c)
-			c.travel[c.room()] = r | uint32(op)<<travelOp | current
-			c.sortTravel()
-		}
-		c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, request: r})
-		return nil
-	case moveArrive:
-		r := c.travel[m.slot]
-		c.travel[m.slot] = 0
-		c.sortTravel()
-		x.serve(s, sending{
-			client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0,
-			early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
-		})
-		return nil
+		x.execute(s, m)
 	case moveTake:
 		reply := c.replies[m.slot]
 		c.replies[m.slot] = 0
@@ -82,16 +64,12 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveWake:
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
-		s.spent[replyLost]++
-		x.judge.strikes(c)
+		x.spendOnMessage(s, m, replyLost)
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
-		s.spent[lateRequest]++
-		x.judge.strikes(c)
-		r := x.automaton.nodes[c.node].slots[m.slot].request
-		c.travel[c.room()] = r | uint32(x.operationOf(c, int(m.slot)))<<travelOp | current
-		c.sortTravel()
+		x.spendOnMessage(s, m, lateRequest)
+		x.depart(c, m.slot, current)
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveCrash:
 		s.spent[crash]++
@@ -108,15 +86,50 @@ func (x *explorer) apply(s *state, m move) error {
 	return nil
 }
 
-// stepped: the client does not stand still any more, nor does its work go on if the step is its own.
-func (x *explorer) stepped(c *client, m move) {
+// stepped: the client is not paused any more, nor is it in a long hold if the step is its operation's.
+func (c *client) stepped(m move) {
 	c.clear(asleep)
 	if m.slot == 0 {
 		c.clear(busy)
 	}
 }
 
-// operationOf is the operation in whose course a task of a client runs; none for what runs beside them.
+func (x *explorer) spendOnMessage(s *state, m move, f fault) {
+	s.spent[f]++
+	x.judge.disturbForGood(&s.clients[m.client])
+}
+
+// depart puts the request of a client's task on its way.
+func (x *explorer) depart(c *client, slot uint8, how uint32) {
+	c.travel[c.room()] = x.automaton.nodes[c.node].slots[slot].request | uint32(x.operationOf(c, int(slot)))<<travelOp | how
+	c.sortTravel()
+}
+
+// execute has a server execute the request of a client's task. A client that was paused before had not sent it yet.
+func (x *explorer) execute(s *state, m move) {
+	c := &s.clients[m.client]
+	request := x.automaton.nodes[c.node].slots[m.slot].request
+	op := x.operationOf(c, int(m.slot))
+	if m.kind == moveTwice {
+		x.spendOnMessage(s, m, duplicate)
+		x.depart(c, m.slot, current)
+	}
+	c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, request: request})
+}
+
+// arrive has a server execute a request that nobody waits for.
+func (x *explorer) arrive(s *state, m move) {
+	c := &s.clients[m.client]
+	r := c.travel[m.slot]
+	c.travel[m.slot] = 0
+	c.sortTravel()
+	x.serve(s, sending{
+		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0,
+		early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
+	})
+}
+
+// operationOf is the operation that a task of a client is part of; none for a background task.
 func (x *explorer) operationOf(c *client, slot int) history.Op {
 	if slot != 0 || x.automaton.nodes[c.node].idle {
 		return history.OpNone
@@ -147,7 +160,7 @@ func (c *client) settleTravel(ok bool, early uint8) {
 	c.sortTravel()
 }
 
-// sortTravel keeps places in order, so that it makes no difference which of two went first.
+// sortTravel keeps places in order, so that it makes no difference which of two departed first.
 func (c *client) sortTravel() {
 	if c.travel[0] < c.travel[1] {
 		c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
@@ -157,7 +170,7 @@ func (c *client) sortTravel() {
 // clock is what a client's clock shows.
 func (x *explorer) clock(s *state, i int) ms { return s.now + ms(s.clients[i].skew)*x.skew }
 
-// usedTokens are those that somebody still knows.
+// usedTokens are those that a client, a server or a message still has.
 func (x *explorer) usedTokens(s *state) (used tokens) {
 	for i := range x.clients {
 		c := &s.clients[i]
@@ -193,14 +206,13 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	l, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
+	t, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 	if err != nil {
 		return err
 	}
-	before := &x.automaton.nodes[c.node]
 	// What a task has given up is still on its way, and arrives soon.
-	for k := range before.tasks {
-		if l.dropped&(1<<k) == 0 {
+	for k := range x.automaton.nodes[c.node].tasks {
+		if t.dropped&(1<<k) == 0 {
 			continue
 		}
 		switch {
@@ -208,44 +220,43 @@ func (x *explorer) give(s *state, i int, in input) error {
 		case c.room() < 0:
 			x.cut = errTravel
 		default:
-			c.travel[c.room()] = before.slots[k].request | uint32(x.operationOf(c, k))<<travelOp | current | surely
-			c.sortTravel()
+			x.depart(c, uint8(k), current|surely)
 		}
 		c.replies[k] = 0
 	}
-	c.goes(l, &x.automaton.nodes[l.to])
-	for _, n := range x.automaton.said[l.said] {
-		x.hear(s, i, n)
+	c.moveTo(t, &x.automaton.nodes[t.to])
+	for _, n := range x.automaton.outputs[t.output] {
+		x.receive(s, i, n)
 	}
 	if c.phase == finished && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
-		c.rests(i)
+		c.resetFinished(i)
 	}
 	return nil
 }
 
-// rests: nothing will ever ask again what a client remembers that has ended and has nothing running.
-func (c *client) rests(i int) {
+// resetFinished: a finished client's memory is dead state, so it is reset.
+func (c *client) resetFinished(i int) {
 	last := *c
 	*c = freshClient(i)
-	c.phase, c.round, c.skew, c.travel, c.line = finished, last.round, last.skew, last.travel, last.line
+	c.phase, c.round, c.skew, c.travel, c.queued = finished, last.round, last.skew, last.travel, last.queued
 	c.flags, c.claims = last.flags&challenge, last.claims
 }
 
-// goes takes the client to the node that a step leads to, and begins the waits there.
-func (c *client) goes(l lesson, to *node) {
-	c.node = l.to
+// moveTo takes the client to the node that a transition leads to, and begins the waits there.
+func (c *client) moveTo(t transition, to *node) {
+	c.node = t.to
 	for k := range to.slots {
 		switch {
 		case to.slots[k].kind == 0:
 			c.due[k] = never
-		case l.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
+		case t.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
 			c.due[k] = to.slots[k].due
 		}
 	}
 }
 
-// hear takes in what a lock said.
-func (x *explorer) hear(s *state, i int, n process.Notice) {
+// receive takes in what a lock reports.
+func (x *explorer) receive(s *state, i int, n process.Notice) {
 	switch n.Kind {
 	case process.Returned:
 		if x.watcher != nil {
@@ -268,7 +279,7 @@ func (x *explorer) hear(s *state, i int, n process.Notice) {
 	}
 }
 
-// serve has a server carry out a request and returns the number of the reply.
+// serve has a server execute a request and returns the number of the reply.
 func (x *explorer) serve(s *state, q sending) uint32 {
 	server := x.texts.requests[q.request].server
 	if server == process.Resource {
@@ -282,18 +293,18 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		x.watcher.sent(q, done.reply, was, is)
 	}
 	if done.next != before {
-		x.stir(s)
-		if x.allowed[failOver] > 0 {
+		x.allowRetries(s)
+		if x.failsOver() {
 			s.replicas[server] = x.replicas.wrote(s.replicas[server], before)
 		}
 	}
 	if done.named {
-		d := deed{sending: q, effect: done.effect, before: was.Exists(), after: is}
-		if x.allowed[failOver] > 0 {
-			d.found, d.left = x.servers.value(before), x.servers.value(done.next)
+		cmd := command{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		if x.failsOver() {
+			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
 		}
-		x.judge.command(d)
-		x.judge.queued(d)
+		x.judge.commanded(cmd)
+		x.judge.commandInQueue(cmd)
 	}
 	if q.op != history.OpNone && !q.ended {
 		s.clients[q.client].since = 0
@@ -321,8 +332,8 @@ func (x *explorer) accepted(request, reply uint32) bool {
 	return word != "GET" && x.texts.replies[reply].replies[0].Kind != redis.Error
 }
 
-// stir: something has changed, so that a try that was refused may now come to something else.
-func (x *explorer) stir(s *state) {
+// allowRetries: something has changed, so a try that was refused may now come to something else.
+func (x *explorer) allowRetries(s *state) {
 	for i := range x.clients {
 		s.clients[i].clear(futile)
 	}
@@ -332,13 +343,13 @@ func (x *explorer) pass(s *state, m move) {
 	if x.watcher != nil {
 		x.watcher.passed(m.d)
 	}
-	s.spent[pause] += uint8(ones(m.paused))
-	s.spent[longHold] += uint8(ones(m.busy))
+	s.spent[pause] += uint8(bits.OnesCount8(m.paused))
+	s.spent[longHold] += uint8(bits.OnesCount8(m.busy))
 	for i := range x.clients {
 		c := &s.clients[i]
 		if m.paused&(1<<i) != 0 {
 			c.set(asleep)
-			x.judge.holdsUp(c)
+			x.judge.disturb(c)
 		}
 		if m.busy&(1<<i) != 0 {
 			c.set(busy)
@@ -359,18 +370,17 @@ func (x *explorer) pass(s *state, m move) {
 	}
 	x.judge.pass(m.d)
 	for i := range x.clients {
-		if x.judge.waited(&s.clients[i], m.d) && x.watcher != nil {
+		if x.judge.releaseWaited(&s.clients[i], m.d) && x.watcher != nil {
 			x.watcher.gaveUp(i)
 		}
 	}
 	if x.timed {
 		s.now += m.d
 	}
-	x.stir(s)
+	x.allowRetries(s)
 }
 
-// hit is a fault of a server.
-func (x *explorer) hit(s *state, m move) {
+func (x *explorer) serverFault(s *state, m move) {
 	i := m.client
 	switch m.kind {
 	case moveJump:
@@ -385,16 +395,16 @@ func (x *explorer) hit(s *state, m move) {
 	}
 	s.owner.stale = true
 	for i := range x.clients {
-		x.judge.holdsUp(&s.clients[i])
+		x.judge.disturb(&s.clients[i])
 	}
-	x.stir(s)
+	x.allowRetries(s)
 }
 
-// crash ends a client's process. What it had sent and nobody has carried out dies with it.
+// crash ends a client's process. What it had sent and no server has executed dies with it.
 func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
-	x.judge.settleCharges(i, false)
-	x.judge.quits(i)
+	x.judge.settleProvisional(i, false)
+	x.judge.crashesInQueue(i)
 	travel := c.travel
 	*c = freshClient(i)
 	c.phase, c.travel = crashed, travel

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -35,20 +36,12 @@ func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 // lostAtEnd says whether the counter is lower than what has been acknowledged.
 func (x *explorer) lostAtEnd(s *state) bool {
 	value := x.counter(s)
-	return value < int64(ones32(s.acked)) || s.highest > 0 && value <= int64(s.highest)-1
+	return value < int64(bits.OnesCount32(s.acked)) || s.highest > 0 && value <= int64(s.highest)-1
 }
 
 func (x *explorer) counter(s *state) int64 {
 	value, _ := strconv.ParseInt(x.resource.states[s.resource].lock.Value, 10, 64)
 	return value
-}
-
-func ones32(set uint32) int {
-	n := 0
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
 }
 
 // stuck says whether a fresh client, and whoever still wants the lock, is refused for longer than any lease lasts. It goes one way
@@ -77,13 +70,13 @@ func (x *explorer) stuck(s state) (bool, error) {
 		}
 		moves = moves[:0]
 		for i := range x.clients {
-			moves = x.movesOf(moves, &s, i)
+			moves = x.clientMoves(moves, &s, i)
 		}
 		if len(moves) == 0 {
 			timer, expiry := x.deadlines(&s)
 			passed := s.now - began
 			if passed > x.patience() {
-				return x.enough(met) && x.refusedToTheEnd(&s, fresh), nil
+				return x.keepsMajority(met) && x.refusedToTheEnd(&s, fresh), nil
 			}
 			d := min(timer, maxPass)
 			if timer > expiry || timer == never {
@@ -121,7 +114,9 @@ func (x *explorer) meets(s *state, m move) uint8 {
 
 // enough says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks nobody, is of no
 // use, but it is not stuck.
-func (x *explorer) enough(servers uint8) bool { return ones(servers) >= x.serverCount-x.serverCount/2 }
+func (x *explorer) keepsMajority(servers uint8) bool {
+	return bits.OnesCount8(servers) >= x.serverCount-x.serverCount/2
+}
 
 func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
 	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)

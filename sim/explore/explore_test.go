@@ -187,9 +187,9 @@ func views(config Config, timed, unmerged, when bool) ([]string, error) {
 	x.visited = func(f form) {
 		var s state
 		x.unpack(&s, &f)
-		for o := range orders(config.Clients) {
+		for o := range permutations(config.Clients) {
 			var b strings.Builder
-			place := orders(config.Clients)[o]
+			place := permutations(config.Clients)[o]
 			for i := range x.serverCount {
 				lock := x.servers.states[s.servers[i]].lock
 				fmt.Fprintf(&b, "%s %v ", which.ReplaceAllString(place.rename(lock.Value), "#"), lock.TTL)

@@ -1,7 +1,10 @@
-// Package explore looks for the smallest set of faults that breaks a lock, or shows that none does within bounds. The lock's own
-// code is run; what is chosen is all that surrounds it: who goes next, what gets lost, how time passes.
+// Package explore searches every interleaving of a lock within bounds, for the smallest set of faults that breaks it. The lock's own code
+// runs; the search chooses everything around it: which client or server goes next, which message is lost, how time passes. Fewest faults
+// first, then fewest steps: the first counterexample is minimal.
 //
-// The search goes by the number of faults spent, then by steps. So what it finds first is smallest.
+// It owns the state space: local states of clients as automata learned from the lock's code, states of servers, symmetry and partial-order
+// reduction, and the properties that a state is judged by. It returns a counterexample as a trace.Trace. It must not know how a
+// trace is shown, what the table of breaking points says, nor anything of real servers.
 package explore
 
 import (
@@ -17,28 +20,28 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// Config says what to explore, and within which bounds.
+// Config says what to explore, and within which bounds. Usual fills in what is zero.
 type Config struct {
 	Lock    impls.Spec
-	Clients int // 1 to 4
-	Rounds  int // acquire, work, release: how often each client goes through it
+	Clients int
+	Rounds  int // acquire, work, release: how often each client does all three
 	Servers int // 0: as many as the lock wants
-	// Reenter is how often each holder takes its lock once more before it works; it releases it as often.
+	// Reenter is how often each holder acquires its lock again before it works. It releases as often.
 	Reenter int
 	Budget  Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int
-	// Skew is by how much a wrong clock is wrong; 0: one and a half leases.
+	// Skew is by how much a wrong clock is wrong; 0: UsualSkew.
 	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
 	// Only these anomalies are looked for; none: all.
 	Only []checker.Name
-	// The search stops at these limits, and then does not say that the lock holds. 0: there is none.
+	// Limits stop the search, which then does not say that the lock holds. 0: there is none.
 	States int
 	Memory int // bytes
 	Time   time.Duration
-	// NoSymmetry takes clients for different. Plain also goes every way that makes no difference; it is for tests.
+	// NoSymmetry tells clients apart. Plain also follows every interleaving that makes no difference; it is for tests.
 	NoSymmetry, Plain bool
 	// Progress is called now and then.
 	Progress func(Progress)
@@ -47,10 +50,10 @@ type Config struct {
 // Progress is how far an exploration has come.
 type Progress struct {
 	States   int
-	Steps    int // from the beginning, of those that are looked at now
-	Frontier int // states that have been found and not been looked at
+	Steps    int // from the first state, of the states that are expanded now
+	Frontier int // states that are queued
 	Memory   int // bytes, of what grows
-	Faults   int // spent by those that are come to now
+	Faults   int // spent by the states that are found now
 	Took     time.Duration
 }
 
@@ -61,33 +64,33 @@ type Result struct {
 	// Limit says what stopped the search before it was complete; empty: nothing did.
 	Limit string
 	Progress
-	// Learned is how many steps the lock's own code has made; Nodes how many local states of clients there are.
+	// Learned is how many steps of the lock's own code were executed; Nodes is how many local states clients have.
 	Learned, Nodes int
 	// Longest is the number of steps of the longest path.
 	Longest int
-	// Coverage is what was seen at all: "held", "refused", "expired", "handed over".
+	// Coverage is what happened at all: "held", "refused", "expired", "handed over".
 	Coverage []string
-	// Symmetric: clients that differ only in their name were taken for one.
+	// Symmetric: clients that differ only in their name count as one.
 	Symmetric bool
-	// Horizon is the time after which nothing was looked at any more; 0: it did not matter.
+	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
-	// Collision is how likely it is that two different states were taken for the same.
+	// Collision is how likely it is that two different states have the same fingerprint.
 	Collision float64
 	// Disputed are traces in which the explorer saw an anomaly and the checker did not.
 	Disputed []Dispute
 }
 
-// Dispute is a trace that the judges do not agree about.
+// Dispute is a trace about which explorer and checker disagree.
 type Dispute struct {
 	Anomaly checker.Name
 	Verdict checker.Verdict
 	Trace   *trace.Trace
 }
 
-// Complete says whether everything within the bounds was looked at.
+// Complete says whether everything within the bounds was searched.
 func (r *Result) Complete() bool { return r.Limit == "" }
 
-// Vacuous says whether nothing was found of a lock that nobody ever had: that shows nothing.
+// Vacuous says whether there is no counterexample to a lock that was never held: that shows nothing.
 func (r *Result) Vacuous() bool { return r.Found == nil && !slices.Contains(r.Coverage, "held") }
 
 // Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
@@ -96,46 +99,47 @@ const Lease = 1200 * time.Millisecond
 // UsualSkew is by how much a wrong clock is wrong by default.
 const UsualSkew = Lease * 3 / 2
 
-// horizon is how many leases an exploration looks ahead where time is told apart.
+// horizon is for how many leases a search follows time where states at different times differ.
 const horizon = 4
 
 // explorer is one search. It is used by one goroutine.
 type explorer struct {
-	config      Config
+	config Config
+	bounds
+	model
+	frontier
+	judge   judge
+	watcher watcher
+	visited func(form) // is shown every state that is found; nil: nobody is
+	reads   bool       // the lock reads clocks
+	timed   bool       // states at different times are different
+	beyond  bool       // something lies beyond the horizon
+	cut     error      // why some path was not followed to its end; nil: all were
+	result  Result
+	began   time.Time
+}
+
+// bounds are those of a search, as the search counts them.
+type bounds struct {
 	allowed     [faultKinds]uint8 // of each kind of fault
 	clients     int
 	serverCount int
 	lease, skew ms
 	horizon     ms
-	reads       bool // the lock reads clocks
-	timed       bool // states at different times are different
-	beyond      bool // something lies beyond the horizon
 	only        anomalies
+	most        int // faults altogether
+}
 
+// model is everything that a state's numbers refer to.
+type model struct {
 	texts     *texts
 	servers   *servers
 	replicas  replicas
 	resource  *servers
 	automaton *automaton
-	judge     judge
-	watcher   watcher
-	visited   func(form) // is shown every state that is found; nil: nobody is
-
-	seen     *table
-	arrivals []arrival
-	ways     []way       // by number
-	queues   []queue     // by faults spent
-	atOnce   int         // how many faults one step can spend
-	findings [][]finding // by faults spent
-	longest  int
-	cut      error // why some way was not followed to its end; nil: all were
-	looked   int   // how many times a state has been looked at
-	parts    parts
-	width    int     // of the forms of states, in words
-	sortings []uint8 // see there
-
-	result Result
-	began  time.Time
+	parts     parts
+	width     int     // of the forms of states, in words
+	sortings  []uint8 // see there
 }
 
 // errReads: the search has to begin again, because a lock has turned out to read clocks.
@@ -159,65 +163,68 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 	}
 }
 
-// endless says whether a lock may be renewed for ever while its holder works: every renewal is one more of its history, so only the
-// horizon ends that. Otherwise who reads no clock cannot tell one time from another, and neither does the search.
+// endless says whether a lock may be renewed for ever while its holder works. The histories of a renewal are all different, so only the
+// horizon ends that. Otherwise a lock that reads no clock cannot tell one time from another, and neither does the search.
 func (c Config) endless() bool { return c.Lock.Renews && c.Budget[faults.LongHold] > 0 }
 
 func newExplorer(config Config, symmetric, reads bool) *explorer {
 	x := &explorer{
-		config: config, allowed: config.Budget.allowance(), clients: config.Clients, serverCount: config.ServerCount(),
-		lease: ms(Lease / time.Millisecond), reads: reads, timed: reads || config.endless(), began: time.Now(),
+		config: config, bounds: newBounds(config), reads: reads, timed: reads || config.endless(), began: time.Now(),
 	}
-	x.skew = ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond)
-	x.horizon = x.lease * horizon
-	all := orders(1)
+	orders := permutations(1)
 	if symmetric {
-		all = orders(config.Clients)
+		orders = permutations(config.Clients)
 	}
-	for i, d := range checker.Definitions() {
-		for _, name := range config.Only {
-			if d.Name == name {
-				x.only |= 1 << i
-			}
-		}
-	}
-	if x.only == 0 {
-		x.only = ^anomalies(0)
-	}
-	x.texts, x.parts = newTexts(all), newParts(len(all))
-	x.sortings = sortings(all, config.Clients)
-	x.width = x.clients + x.serverCount + 1
-	if x.allowed[failOver] > 0 {
-		x.width += x.serverCount
-	}
-	x.servers, x.resource = newServers(x.texts, lockKey), newServers(x.texts, counterKey)
-	x.replicas = newReplicas(x.servers, max(config.Lag, 1))
-	lock := config.Lock
-	if config.Queues() {
-		lock.New = untilHeld(lock.New)
-	}
-	x.automaton = newAutomaton(lock, Lease, config.Clients+1, x.serverCount, x.texts)
+	x.model = newModel(config, x.bounds, orders)
+	x.frontier = newFrontier(x.bounds)
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}
-	most := config.most()
-	x.seen, x.queues, x.findings = newTable(), make([]queue, most+1), make([][]finding, most+1)
-	x.atOnce = min(max(int(x.allowed[pause])+int(x.allowed[longHold]), 1), most, config.Clients)
 	return x
 }
 
-// most is how many faults can be spent.
-func (c Config) most() int {
-	most := 0
-	for _, budget := range c.Budget {
-		most += budget
+func newBounds(config Config) bounds {
+	b := bounds{
+		allowed: config.Budget.allowance(), clients: config.Clients, serverCount: config.ServerCount(),
+		lease: ms(Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
 	}
-	return min(most, c.MostFaults)
+	b.horizon = b.lease * horizon
+	for _, n := range b.allowed {
+		b.most += int(n)
+	}
+	b.most = min(b.most, config.MostFaults)
+	for i, d := range checker.Definitions() {
+		if len(config.Only) == 0 || slices.Contains(config.Only, d.Name) {
+			b.only |= 1 << i
+		}
+	}
+	return b
 }
 
-// initial is the state in which nobody has done anything.
+func newModel(config Config, b bounds, orders []order) model {
+	texts := newTexts(orders)
+	m := model{
+		texts: texts, servers: newServers(texts, lockKey), resource: newServers(texts, counterKey), parts: newParts(len(orders)),
+		width: b.clients + b.serverCount + 1, sortings: sortings(orders, b.clients),
+	}
+	if b.failsOver() {
+		m.width += b.serverCount
+	}
+	m.replicas = newReplicas(m.servers, max(config.Lag, 1))
+	lock := config.Lock
+	if config.Queues() {
+		lock.New = untilHeld(lock.New)
+	}
+	m.automaton = newAutomaton(lock, Lease, b.clients+1, b.serverCount, texts)
+	return m
+}
+
+// failsOver says whether states have replicas.
+func (b *bounds) failsOver() bool { return b.allowed[failOver] > 0 }
+
+// initial is the state in which no client has done anything.
 func (x *explorer) initial() *state {
 	s := &state{}
 	for i := range s.clients {

@@ -2,20 +2,20 @@ package explore
 
 import "math/bits"
 
-// table is a set of fingerprints. It does not forget.
-type table struct {
+// fingerprints is a set of fingerprints. It does not forget.
+type fingerprints struct {
 	slots   []uint64 // 0: free
 	count   int
-	fetched uint64 // of no use, but that it has to be read
+	fetched uint64 // keeps the compiler from dropping fetch's read
 }
 
-func newTable() *table { return &table{slots: make([]uint64, 1<<16)} }
+func newFingerprints() *fingerprints { return &fingerprints{slots: make([]uint64, 1<<16)} }
 
-// fetch has the processor bring what add will look at.
-func (t *table) fetch(fp uint64) { t.fetched |= t.slots[fp&uint64(len(t.slots)-1)] }
+// fetch has the processor load what add will look at.
+func (t *fingerprints) fetch(fp uint64) { t.fetched |= t.slots[fp&uint64(len(t.slots)-1)] }
 
 // add says whether the fingerprint is new.
-func (t *table) add(fp uint64) bool {
+func (t *fingerprints) add(fp uint64) bool {
 	if fp == 0 {
 		fp = 1
 	}
@@ -35,9 +35,9 @@ func (t *table) add(fp uint64) bool {
 	}
 }
 
-func (t *table) grow() {
+func (t *fingerprints) grow() {
 	old, factor := t.slots, 2
-	if len(old) < 1<<22 { // what is small is soon too small again
+	if len(old) < 1<<22 { // a small table is soon too small again
 		factor = 4
 	}
 	t.slots = make([]uint64, factor*len(old))
@@ -55,7 +55,7 @@ func (t *table) grow() {
 }
 
 // bytes is the memory that the table takes.
-func (t *table) bytes() int { return 8 * len(t.slots) }
+func (t *fingerprints) bytes() int { return 8 * len(t.slots) }
 
 // fingerprint mixes the words of a state into 64 bits: a wide multiplication for each four words, as in the public wyhash.
 func fingerprint(words []uint32) uint64 {

@@ -1,13 +1,14 @@
 package explore
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/locklab/locklab/history"
 )
 
-// deed is a command of a client to the lock.
-type deed struct {
+// command is a command of a client that names the lock.
+type command struct {
 	sending
 	effect history.Effect
 	before bool // the key was there
@@ -16,54 +17,54 @@ type deed struct {
 	found, left uint32
 }
 
-// command takes in a command that named the lock.
-func (j *judge) command(d deed) {
-	c, o := &j.s.clients[d.client], &j.s.owner
-	if d.effect != history.EffectNone && d.effect != history.EffectRemoved && d.effect != history.EffectShortened && !d.unheard {
+// commanded takes in a command.
+func (j *judge) commanded(cmd command) {
+	c, o := &j.s.clients[cmd.client], &j.s.owner
+	if cmd.effect != history.EffectNone && cmd.effect != history.EffectRemoved && cmd.effect != history.EffectShortened && !cmd.unheard {
 		c.from = 0
 	}
 	if j.quorum {
-		j.took(d)
+		j.noteTaken(cmd)
 		return
 	}
-	j.observe(d)
+	j.observe(cmd)
 	live := j.live()
-	acquires := !d.ended && c.phase == acquiring && (d.op == history.OpAcquire || d.op == history.OpNone)
-	mine := j.claim(d, acquires)
-	if o.client != 0 && int(o.client) != d.client+1 && live {
-		j.deed(d, acquires)
+	acquires := !cmd.ended && c.phase == acquiring && (cmd.op == history.OpAcquire || cmd.op == history.OpNone)
+	mine := j.claim(cmd, acquires)
+	if o.client != 0 && int(o.client) != cmd.client+1 && live {
+		j.against(cmd, acquires)
 	}
-	j.meetGhost(d, acquires)
-	if d.op == history.OpRelease && !d.ended {
-		j.release(c, d)
+	j.noteGhost(cmd, acquires)
+	if cmd.op == history.OpRelease && !cmd.ended {
+		j.noteRelease(c, cmd)
 	}
-	j.count(d)
-	j.apply(d, mine, acquires, live)
-	o.there, o.foreign, o.value = d.after.Exists(), o.foreign && d.after.Exists(), d.left
-	j.took(d)
+	j.countGrants(cmd)
+	j.follow(cmd, mine, acquires, live)
+	o.there, o.foreign, o.value = cmd.after.Exists(), o.foreign && cmd.after.Exists(), cmd.left
+	j.noteTaken(cmd)
 }
 
 // observe takes in what a command has found.
-func (j *judge) observe(d deed) {
+func (j *judge) observe(cmd command) {
 	o := &j.s.owner
 	switch {
-	case !d.before:
+	case !cmd.before:
 		o.foreign = false
 	case !o.there:
 		j.take(owner{})
-	case o.stale && d.found != o.value:
+	case o.stale && cmd.found != o.value:
 		o.foreign = true
 	}
-	o.there, o.stale = d.before, false
+	o.there, o.stale = cmd.before, false
 }
 
-// release notes what a command of a client's release did.
-func (j *judge) release(c *client, d deed) {
+// noteRelease notes what a command of a client's release did.
+func (j *judge) noteRelease(c *client, cmd command) {
 	c.set(looked)
-	if int(j.s.owner.client) != d.client+1 || j.s.owner.foreign {
+	if int(j.s.owner.client) != cmd.client+1 || j.s.owner.foreign {
 		return
 	}
-	switch d.effect {
+	switch cmd.effect {
 	case history.EffectRemoved:
 		c.set(removed)
 	case history.EffectReplaced:
@@ -72,15 +73,15 @@ func (j *judge) release(c *client, d deed) {
 }
 
 // claim is what the command founds for its client if it took the lock.
-func (j *judge) claim(d deed, acquires bool) owner {
-	c := &j.s.clients[d.client]
-	mine := owner{client: uint8(d.client) + 1, standing: dubious, margin: j.margin, sighting: sighting{there: true}}
+func (j *judge) claim(cmd command, acquires bool) owner {
+	c := &j.s.clients[cmd.client]
+	mine := owner{client: uint8(cmd.client) + 1, standing: dubious, margin: j.margin, sighting: sighting{there: true}}
 	switch {
-	case d.after.TTL > 0:
-		mine.ends, mine.margin = ms(d.after.TTL/time.Millisecond), ms(leaseMargin(d.after.TTL)/time.Millisecond)
+	case cmd.after.TTL > 0:
+		mine.ends, mine.margin = ms(cmd.after.TTL/time.Millisecond), ms(leaseMargin(cmd.after.TTL)/time.Millisecond)
 	case j.leaseless:
 		mine.ends = never
-	case d.op != history.OpNone && !d.ended:
+	case cmd.op != history.OpNone && !cmd.ended:
 		mine.ends = j.lease - c.since
 	default:
 		mine.ends = j.lease
@@ -88,98 +89,92 @@ func (j *judge) claim(d deed, acquires bool) owner {
 	switch {
 	case acquires:
 		mine.standing = pending
-	case d.op == history.OpAcquire && d.ok:
+	case cmd.op == history.OpAcquire && cmd.ok:
 		mine.standing, mine.sure, mine.over = granted, mine.ends, !c.has(on)
-	case d.op == history.OpAcquire:
-		mine.standing, mine.early = refused, d.early // it had been given up
+	case cmd.op == history.OpAcquire:
+		mine.standing, mine.early = refused, cmd.early // it had been given up
 	case c.has(on):
 		mine.standing, mine.sure = granted, mine.ends
 	}
 	return mine
 }
 
-// deed judges what a command did to the live lock of another.
-func (j *judge) deed(d deed, acquires bool) {
-	if acquires && (d.effect == history.EffectCreated || d.effect == history.EffectReplaced) {
-		j.charge(earlyGrant, d.client, true)
+// against judges what a command did to the live lock of another client.
+func (j *judge) against(cmd command, acquires bool) {
+	if acquires && (cmd.effect == history.EffectCreated || cmd.effect == history.EffectReplaced) {
+		j.accuse(earlyGrant, cmd.client, true)
 	}
 	if j.s.owner.foreign {
 		return
 	}
-	switch d.effect {
+	switch cmd.effect {
 	case history.EffectReplaced:
-		j.charge(overwrite, d.client, false)
+		j.accuse(overwrite, cmd.client, false)
 	case history.EffectRemoved:
-		j.charge(wrongfulDelete, d.client, false)
+		j.accuse(wrongfulDelete, cmd.client, false)
 	case history.EffectProlonged:
-		j.charge(wrongfulRenew, d.client, false)
+		j.accuse(wrongfulRenew, cmd.client, false)
 	}
 }
 
-// charge keeps an anomaly until it is known whether both were told that they had the lock, as far as that matters.
-func (j *judge) charge(what anomalies, culprit int, ifCulprit bool) {
+// accuse finds an anomaly, or keeps it as provisional while the acquires that it depends on are pending: the owner's, and that of the
+// client whose command it is, if it counts only then.
+func (j *judge) accuse(what anomalies, by int, ifGranted bool) {
 	if what&j.only == 0 {
 		return
 	}
-	c := charge{culprit: uint8(culprit), victim: j.s.owner.client - 1, ifCulprit: ifCulprit, ifVic: j.s.owner.standing == pending}
-	if !c.ifCulprit && !c.ifVic {
+	p := provisional{
+		anomaly: uint8(bits.TrailingZeros32(uint32(what))) + 1, by: uint8(by), owner: j.s.owner.client - 1,
+		byPending: ifGranted, ownerPending: j.s.owner.standing == pending,
+	}
+	if !p.byPending && !p.ownerPending {
 		j.found |= what
 		return
 	}
-	for what > 1 {
-		what >>= 1
-		c.anomaly++
-	}
-	c.anomaly++
-	for i := range j.s.charges {
-		if j.s.charges[i] == c {
+	for i := range j.s.provisional {
+		if j.s.provisional[i] == p {
 			return
 		}
-		if j.s.charges[i].anomaly == 0 {
-			j.s.charges[i] = c
+		if j.s.provisional[i].anomaly == 0 {
+			j.s.provisional[i] = p
 			return
 		}
 	}
 	j.full = true
 }
 
-// settleCharges takes in how a client's acquire has ended.
-func (j *judge) settleCharges(n int, ok bool) {
+// settleProvisional takes in how a client's acquire has ended.
+func (j *judge) settleProvisional(n int, ok bool) {
 	kept := 0
-	for _, c := range j.s.charges {
-		mine, hit := c.ifCulprit && int(c.culprit) == n, c.ifVic && int(c.victim) == n
-		if c.anomaly == 0 || (mine || hit) && !ok {
+	for _, p := range j.s.provisional {
+		mine, hit := p.byPending && int(p.by) == n, p.ownerPending && int(p.owner) == n
+		if p.anomaly == 0 || (mine || hit) && !ok {
 			continue
 		}
-		if mine {
-			c.ifCulprit = false
-		}
-		if hit {
-			c.ifVic = false
-		}
-		if !c.ifCulprit && !c.ifVic {
-			j.found |= 1 << (c.anomaly - 1)
+		p.byPending, p.ownerPending = p.byPending && !mine, p.ownerPending && !hit
+		if !p.byPending && !p.ownerPending {
+			j.found |= 1 << (p.anomaly - 1)
 			continue
 		}
-		j.s.charges[kept] = c
+		j.s.provisional[kept] = p
 		kept++
 	}
-	clear(j.s.charges[kept:])
+	clear(j.s.provisional[kept:])
 }
 
-// meetGhost notes that an acquire found the lock held for somebody who was told that it had not got it.
-func (j *judge) meetGhost(d deed, acquires bool) {
-	o, c := &j.s.owner, &j.s.clients[d.client]
-	if acquires && d.before && !o.foreign && d.effect == history.EffectNone && o.client != 0 && int(o.client) != d.client+1 &&
-		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && o.leased(o.ends) && o.early&(1<<d.client) == 0 {
+// noteGhost notes that an acquire found the lock held for a client that was told that it had not got it.
+func (j *judge) noteGhost(cmd command, acquires bool) {
+	o, c := &j.s.owner, &j.s.clients[cmd.client]
+	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone && o.client != 0 && int(o.client) != cmd.client+1 &&
+		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && o.leased(o.ends) && o.early&(1<<cmd.client) == 0 {
 		c.set(metGhost)
 	}
 }
 
-// apply records what a command did to the key.
-func (j *judge) apply(d deed, mine owner, acquires, live bool) {
-	o, own := &j.s.owner, int(j.s.owner.client) == d.client+1 && !j.s.owner.foreign
-	switch d.effect {
+// follow records what a command did to the key.
+func (j *judge) follow(cmd command, mine owner, acquires, live bool) {
+	o := &j.s.owner
+	switch cmd.effect {
 	case history.EffectCreated:
 		j.take(mine)
 	case history.EffectRemoved:
@@ -187,18 +182,9 @@ func (j *judge) apply(d deed, mine owner, acquires, live bool) {
 			j.take(owner{})
 		}
 	case history.EffectReplaced:
-		switch {
-		case own && (live || !acquires && d.op != history.OpAcquire):
-			o.ends = mine.ends
-		case live && !o.foreign:
-			j.s.clients[d.client].set(challenge)
-			j.s.clients[d.client].claims = mine.ends
-		case o.foreign && mine.standing != pending && mine.standing != granted: // it is still nobody's
-		default:
-			j.take(mine)
-		}
+		j.replaced(cmd, mine, acquires, live)
 	case history.EffectProlonged:
-		if own {
+		if int(o.client) == cmd.client+1 && !o.foreign {
 			o.ends = mine.ends
 		}
 	case history.EffectShortened:
@@ -206,25 +192,40 @@ func (j *judge) apply(d deed, mine owner, acquires, live bool) {
 			o.ends = min(o.ends, mine.ends)
 		}
 	case history.EffectUnclear:
-		if d.after.Exists() {
-			j.take(mine)
-		} else {
-			j.take(owner{})
+		if !cmd.after.Exists() {
+			mine = owner{}
 		}
+		j.take(mine)
 	}
 }
 
-// take makes what is there somebody's lock.
+func (j *judge) replaced(cmd command, mine owner, acquires, live bool) {
+	o := &j.s.owner
+	own := int(o.client) == cmd.client+1 && !o.foreign
+	switch {
+	case own && (live || !acquires && cmd.op != history.OpAcquire):
+		o.ends = mine.ends
+	case live && !o.foreign:
+		c := &j.s.clients[cmd.client]
+		c.set(challenge)
+		c.claims = mine.ends
+	case o.foreign && mine.standing != pending && mine.standing != granted: // it still has no owner
+	default:
+		j.take(mine)
+	}
+}
+
+// take gives what is under the key an owner, or none.
 func (j *judge) take(o owner) {
-	j.owns(o)
+	j.setOwner(o)
 	for i := range j.s.clients {
 		j.s.clients[i].clear(challenge)
 		j.s.clients[i].claims = 0
 	}
 }
 
-// owns makes a claim the owner's: other challengers may still be told that the lock is theirs.
-func (j *judge) owns(o owner) {
+// setOwner makes a claim the owner's. Other challengers may still be told that the lock is theirs.
+func (j *judge) setOwner(o owner) {
 	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
 		j.coverage |= handedOver
 	}
@@ -234,13 +235,13 @@ func (j *judge) owns(o owner) {
 	}
 }
 
-// took remembers in which order pending acquires took the lock.
-func (j *judge) took(d deed) {
-	c := &j.s.clients[d.client]
-	if d.ended || d.op != history.OpAcquire || c.phase != acquiring {
+// noteTaken remembers in which order pending acquires took the lock.
+func (j *judge) noteTaken(cmd command) {
+	c := &j.s.clients[cmd.client]
+	if cmd.ended || cmd.op != history.OpAcquire || c.phase != acquiring {
 		return
 	}
-	switch d.effect {
+	switch cmd.effect {
 	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
 	default:
 		return
@@ -249,26 +250,26 @@ func (j *judge) took(d deed) {
 	c.clear(late)
 	c.after = 0
 	for i := range j.s.clients {
-		if i != d.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
-			j.s.clients[i].after |= 1 << d.client
+		if i != cmd.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
+			j.s.clients[i].after |= 1 << cmd.client
 		}
 	}
 }
 
-// count follows a lock that counts from the command that made it.
-func (j *judge) count(d deed) {
+// countGrants follows a lock that counts, from the command that made it.
+func (j *judge) countGrants(cmd command) {
 	t := &j.s.tally
 	if j.s.owner.foreign {
 		*t = tally{} // it counts from another time
 	}
-	switch d.effect {
+	switch cmd.effect {
 	case history.EffectCreated:
 		*t = tally{}
-		if j.counts && d.op == history.OpAcquire {
-			t.client = uint8(d.client) + 1
+		if j.counts && cmd.op == history.OpAcquire {
+			t.client = uint8(cmd.client) + 1
 		}
 	case history.EffectReplaced:
-		if int(t.client) != d.client+1 {
+		if int(t.client) != cmd.client+1 {
 			*t = tally{}
 		}
 	case history.EffectRemoved, history.EffectUnclear:

@@ -1,25 +1,27 @@
 package explore
 
 import (
+	"math/bits"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 )
 
-// kind is the kind of a move.
-type kind uint8
+// moveKind is the kind of a move.
+type moveKind uint8
 
 const (
-	moveCall   kind = iota // the client calls its next operation
-	moveServe              // the server carries a request out
-	moveTake               // the reply reaches the client
-	moveExpire             // the time-out of a wait is over
-	moveWake               // a sleep is over
-	moveArrive             // a request that nobody waits for arrives; slot is its place
-	movePass               // time passes; d, and who is paused and who is busy meanwhile
-	moveCrash              // from here on, faults
-	moveLose               // the reply is lost
-	moveLate               // the request is given up, and is on its way
-	moveTwice              // the server carries a request out, and a copy is on its way
+	moveCall   moveKind = iota // the client calls its next operation
+	moveServe                  // the server executes a request
+	moveTake                   // the reply reaches the client
+	moveExpire                 // the time-out of a wait is over
+	moveWake                   // a sleep is over
+	moveArrive                 // a request that nobody waits for arrives; slot is its place
+	movePass                   // time passes; d, and which clients are paused or busy meanwhile
+	moveCrash                  // from here on, faults
+	moveLose                   // the reply is lost
+	moveLate                   // the request is given up, and is on its way
+	moveTwice                  // the server executes a request, and a copy is on its way
 	moveAhead
 	moveBehind
 	moveJump    // of server
@@ -29,11 +31,11 @@ const (
 
 // move is one step of the whole. The client and the server are those of the state that it starts from.
 type move struct {
-	kind   kind
+	kind   moveKind
 	client uint8 // or server
 	slot   uint8
-	paused uint8 // of movePass: who begins to stand still
-	busy   uint8 // of movePass: whose work begins to take long
+	paused uint8 // of movePass: the clients that a pause begins for
+	busy   uint8 // of movePass: the clients that a long hold begins for
 	d      ms
 }
 
@@ -48,7 +50,7 @@ func (m move) packed() uint32 {
 }
 
 func unpack(w uint32) move {
-	m := move{kind: kind(w & 15)}
+	m := move{kind: moveKind(w & 15)}
 	if m.kind == movePass {
 		m.paused, m.busy, m.d = uint8(w>>4&31), uint8(w>>9&31), ms(w>>14)
 		return m
@@ -65,7 +67,7 @@ func (x *explorer) next(c *client) (history.Op, bool) {
 	case holding:
 		switch {
 		case !c.has(on) || c.ends <= 0:
-			return history.OpRelease, true // it knows better than to work
+			return history.OpRelease, true // its hold has ended, so it does not work
 		case int(c.entered) < x.config.Reenter:
 			return history.OpAcquire, true
 		}
@@ -76,28 +78,26 @@ func (x *explorer) next(c *client) (history.Op, bool) {
 	return history.OpNone, false
 }
 
-// spending appends all that can happen in a state in which there is no private step to make first, and that spends so many faults.
-func (x *explorer) spending(list []move, s *state, faults int) []move {
+// moves appends every move of a state that has no private step and that spends so many faults.
+func (x *explorer) moves(list []move, s *state, faults int) []move {
 	if faults == 0 {
 		for i := range x.clients {
-			list = x.movesOf(list, s, i)
+			list = x.clientMoves(list, s, i)
 		}
 	}
-	began := len(list)
-	list = x.timeMoves(list, s)
-	kept := list[:began]
-	for _, m := range list[began:] {
-		if ones(m.paused)+ones(m.busy) == faults {
-			kept = append(kept, m)
+	list = x.timeMoves(list, s, faults)
+	if faults == 1 && s.faults() < x.most {
+		for i := range x.clients {
+			list = x.clientFaults(list, s, i)
+		}
+		for i := range x.serverCount {
+			list = x.serverFaults(list, s, i)
 		}
 	}
-	if faults == 1 {
-		kept = x.faultMoves(kept, s)
-	}
-	return kept
+	return list
 }
 
-func (x *explorer) movesOf(list []move, s *state, i int) []move {
+func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 	c := &s.clients[i]
 	if c.phase == crashed {
 		return arrivals(list, c, i)
@@ -140,8 +140,8 @@ func arrivals(list []move, c *client, i int) []move {
 	return list
 }
 
-// ready says whether a client has a step to make: in the main, and in what runs beside it.
-func (x *explorer) ready(s *state, i int) (main, beside bool) {
+// ready says whether a client has a step to make: in its operation, and in a background task.
+func (x *explorer) ready(s *state, i int) (main, background bool) {
 	c := &s.clients[i]
 	if c.phase == crashed {
 		return false, false
@@ -154,80 +154,98 @@ func (x *explorer) ready(s *state, i int) (main, beside bool) {
 		if k == 0 && !n.idle {
 			main = main || steps
 		} else {
-			beside = beside || steps
+			background = background || steps
 		}
 	}
-	return main, beside
+	return main, background
 }
 
-// timeMoves lets time pass to the next moment at which something ends: to just before it, as the checker sees it and as the servers
-// do, to it and to just after. Whoever could make a step
-// meanwhile is paused, or has a lot of work to do under its lock: that is a fault.
-func (x *explorer) timeMoves(list []move, s *state) []move {
-	var pausing, working uint8
-	var either []int
+// timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
+// meanwhile is paused, or in a long hold: each is a fault.
+func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
+	pausing, either, may := x.delayed(s)
+	if !may {
+		return list
+	}
+	timer, expiry := x.deadlines(s)
+	next := min(timer, expiry)
+	if next == never {
+		return list
+	}
+	if x.timed && s.now+next+1 > x.horizon || next > maxPass {
+		x.beyond = true
+		return list
+	}
+	// Every subset of the clients that can be either paused or busy.
+	for busy := either; ; busy = (busy - 1) & either {
+		choice := either &^ busy // counts up while busy counts down
+		m := move{kind: movePass, paused: pausing | choice, busy: busy}
+		if spends := bits.OnesCount8(m.paused) + bits.OnesCount8(m.busy); spends == faults && x.canDelay(s, m) {
+			list = x.passes(list, s, m, timer, expiry)
+		}
+		if busy == 0 {
+			return list
+		}
+	}
+}
+
+// delayed says which clients are paused if time passes, and which are either paused or in a long hold. It may not pass while a request
+// is on its way that arrives before.
+func (x *explorer) delayed(s *state) (pausing, either uint8, may bool) {
 	for i := range x.clients {
 		c := &s.clients[i]
 		for _, r := range c.travel {
 			if r&surely != 0 {
-				return list // it arrives before
+				return 0, 0, false
 			}
 		}
 		if c.has(asleep) {
 			continue
 		}
-		main, beside := x.ready(s, i)
+		main, background := x.ready(s, i)
 		switch {
-		case beside:
+		case background:
 			pausing |= 1 << i
 		case !main || c.has(busy):
 		case x.mayHoldLong(c):
-			either = append(either, i)
+			either |= 1 << i
 		default:
 			pausing |= 1 << i
 		}
 	}
-	timer, expiry := x.deadlines(s)
-	if timer == never && expiry == never {
-		return list
-	}
-	if x.timed && s.now+min(timer, expiry)+1 > x.horizon || min(timer, expiry) > maxPass {
-		x.beyond = true
-		return list
-	}
-	for choice := range 1 << len(either) {
-		paused, busy := pausing, working
-		for bit, i := range either {
-			if choice&(1<<bit) != 0 {
-				paused |= 1 << i
-			} else {
-				busy |= 1 << i
-			}
-		}
-		if !x.canSpendMore(s, pause, ones(paused), longHold, ones(busy)) {
-			continue
-		}
-		if timer <= expiry {
-			list = append(list, move{kind: movePass, paused: paused, busy: busy, d: min(timer, maxPass)})
-			continue
-		}
-		for _, t := range []ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
-			if t > 0 && t <= min(timer, maxPass) {
-				list = append(list, move{kind: movePass, paused: paused, busy: busy, d: t})
-			}
-		}
-	}
-	return list
+	return pausing, either, true
 }
 
-// mayHoldLong says whether a client is in a hold with something running beside it: without that, it is as good as paused.
+// mayHoldLong says whether a client is in a hold while a background task runs. Without one, a long hold is no different from a pause.
 func (x *explorer) mayHoldLong(c *client) bool {
 	n := &x.automaton.nodes[c.node]
 	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0
 }
 
+func (x *explorer) canDelay(s *state, m move) bool {
+	paused, busy := bits.OnesCount8(m.paused), bits.OnesCount8(m.busy)
+	return (paused == 0 || int(s.spent[pause])+paused <= int(x.allowed[pause])) &&
+		(busy == 0 || int(s.spent[longHold])+busy <= int(x.allowed[longHold])) && s.faults()+paused+busy <= x.config.MostFaults
+}
+
+// passes appends a move for each time that may pass: until a wait ends; or until an expiry, to the last moment at which the checker still
+// counts on the lease, to just before the expiry, to it, and to just after it.
+func (x *explorer) passes(list []move, s *state, m move, timer, expiry ms) []move {
+	if timer <= expiry {
+		m.d = min(timer, maxPass)
+		return append(list, m)
+	}
+	for _, t := range [...]ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
+		if t > 0 && t <= min(timer, maxPass) {
+			m.d = t
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
 // deadlines are the next moments at which a client's wait ends, and at which a lease or a hold does. Clients wake when they meant
-// to; with what expires it matters who comes first.
+// to; with what expires it matters what comes first.
 func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 	timer, expiry = never, never
 	for i := range x.clients {
@@ -258,69 +276,77 @@ func sooner(d *ms, t ms) {
 	}
 }
 
-func (x *explorer) faultMoves(list []move, s *state) []move {
-	if s.faults() >= x.config.MostFaults {
+func (x *explorer) clientFaults(list []move, s *state, i int) []move {
+	c := &s.clients[i]
+	if c.phase == crashed || c.phase == finished {
 		return list
 	}
-	for i := range x.clients {
-		c := &s.clients[i]
-		if c.phase == crashed || c.phase == finished {
-			continue
+	n := &x.automaton.nodes[c.node]
+	if x.reads && c.skew == 0 && s.now == 0 && c.fresh(n) {
+		if x.canSpend(s, clockAhead) {
+			list = append(list, move{kind: moveAhead, client: uint8(i)})
 		}
-		n := &x.automaton.nodes[c.node]
-		fresh := c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
-		if fresh && x.reads && c.skew == 0 && s.now == 0 {
-			if x.canSpend(s, clockAhead) {
-				list = append(list, move{kind: moveAhead, client: uint8(i)})
-			}
-			if x.canSpend(s, clockBehind) {
-				list = append(list, move{kind: moveBehind, client: uint8(i)})
-			}
-		}
-		if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
-			list = append(list, move{kind: moveCrash, client: uint8(i)})
-		}
-		for k, sl := range n.slots[:n.tasks] {
-			if sl.kind != process.Request {
-				continue
-			}
-			m := move{client: uint8(i), slot: uint8(k)}
-			if c.replies[k] != 0 && x.canSpend(s, replyLost) {
-				m.kind = moveLose
-				list = append(list, m)
-			}
-			late, twice := c.replies[k] == 0 && x.canSpend(s, lateRequest), c.replies[k] == 0 && x.canSpend(s, duplicate)
-			if (late || twice) && c.room() < 0 {
-				x.cut = errTravel
-				continue
-			}
-			if late {
-				m.kind = moveLate
-				list = append(list, m)
-			}
-			if twice {
-				m.kind = moveTwice
-				list = append(list, m)
-			}
+		if x.canSpend(s, clockBehind) {
+			list = append(list, move{kind: moveBehind, client: uint8(i)})
 		}
 	}
-	for i := range x.serverCount {
-		m := move{client: uint8(i)}
-		state := &x.servers.states[s.servers[i]]
-		if x.canSpend(s, clockJump) && len(state.expiries) > 0 {
-			m.kind = moveJump
+	if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
+		list = append(list, move{kind: moveCrash, client: uint8(i)})
+	}
+	for k, sl := range n.slots[:n.tasks] {
+		if sl.kind == process.Request {
+			list = x.messageFaults(list, s, move{client: uint8(i), slot: uint8(k)})
+		}
+	}
+	return list
+}
+
+// fresh says whether the client has not done anything yet.
+func (c *client) fresh(n *node) bool {
+	return c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
+}
+
+// messageFaults are those of a request or its reply.
+func (x *explorer) messageFaults(list []move, s *state, m move) []move {
+	c := &s.clients[m.client]
+	if c.replies[m.slot] != 0 {
+		if x.canSpend(s, replyLost) {
+			m.kind = moveLose
 			list = append(list, m)
 		}
-		if x.canSpend(s, restart) && s.servers[i] != 0 {
-			m.kind = moveRestart
-			list = append(list, m)
-		}
-		if x.canSpend(s, failOver) {
-			m.kind = moveFail
-			for lost, state := range x.replicas.known[s.replicas[i]] {
-				if m.slot = uint8(lost); state != 0 {
-					list = append(list, m)
-				}
+		return list
+	}
+	late, twice := x.canSpend(s, lateRequest), x.canSpend(s, duplicate)
+	if (late || twice) && c.room() < 0 {
+		x.cut = errTravel
+		return list
+	}
+	if late {
+		m.kind = moveLate
+		list = append(list, m)
+	}
+	if twice {
+		m.kind = moveTwice
+		list = append(list, m)
+	}
+	return list
+}
+
+func (x *explorer) serverFaults(list []move, s *state, i int) []move {
+	m := move{client: uint8(i)}
+	if x.canSpend(s, clockJump) && len(x.servers.states[s.servers[i]].expiries) > 0 {
+		m.kind = moveJump
+		list = append(list, m)
+	}
+	if x.canSpend(s, restart) && s.servers[i] != 0 {
+		m.kind = moveRestart
+		list = append(list, m)
+	}
+	if x.canSpend(s, failOver) {
+		m.kind = moveFail
+		for lost, state := range x.replicas.known[s.replicas[i]] {
+			if m.slot = uint8(lost); state != 0 {
+				list = append(list, m)
 			}
 		}
 	}
@@ -339,17 +365,4 @@ func (c *client) room() int {
 
 func (x *explorer) canSpend(s *state, f fault) bool {
 	return s.spent[f] < x.allowed[f] && s.faults() < x.config.MostFaults
-}
-
-func (x *explorer) canSpendMore(s *state, f fault, n int, g fault, m int) bool {
-	return (n == 0 || int(s.spent[f])+n <= int(x.allowed[f])) && (m == 0 || int(s.spent[g])+m <= int(x.allowed[g])) &&
-		s.faults()+n+m <= x.config.MostFaults
-}
-
-func ones(set uint8) int {
-	n := 0
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
 }

@@ -36,7 +36,7 @@ func (p *parts) of(n uint32) *known {
 // bytes is about the memory that the parts take.
 func (p *parts) bytes() int { return 160*cap(p.clients.values) + 100*cap(p.commons.values) }
 
-// store numbers values: equal ones alike.
+// store numbers values: equal bits.OnesCount8 alike.
 type store[T comparable] struct {
 	values []T
 	orders int
@@ -96,7 +96,7 @@ func (x *explorer) pack(s, from *state, was *form) (f form) {
 	}
 	at := x.clients
 	at += copy(f[at:], s.servers[:x.serverCount])
-	if x.allowed[failOver] > 0 {
+	if x.failsOver() {
 		at += copy(f[at:], s.replicas[:x.serverCount])
 	}
 	if from != nil && s.common == from.common {
@@ -114,7 +114,7 @@ func (x *explorer) unpack(s *state, f *form) {
 	}
 	at := x.clients
 	at += copy(s.servers[:x.serverCount], f[at:])
-	if x.allowed[failOver] > 0 {
+	if x.failsOver() {
 		at += copy(s.replicas[:x.serverCount], f[at:])
 	}
 	s.common = x.parts.commons.values[f[at]]

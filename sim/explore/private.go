@@ -6,12 +6,13 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// A private step is one that nobody but its client can notice, and that no fault can prevent: in which order it comes with those of
-// others makes no difference, so it comes first, and by itself. It takes a reply to which the lock answers nothing to its user, gives
-// nothing up, asks no clock and begins no wait that time could end; so it changes the client's own part and nothing else. No other task
-// of the client may come before it: they share a memory.
+// A private step is one that no other client can notice and no fault can prevent. It takes a reply after which the lock reports nothing to
+// its user, gives nothing up, reads no clock and begins no wait that time could end; so it changes the client's own part and nothing else.
+// Its order with the steps of others makes no difference, so it comes first, and by itself (partial-order reduction). No other task of the
+// client may come before it: they share a memory.
 //
-// Who cannot be paused any more makes its step before time passes. Then it may also ask the clock, begin a wait, or be the end of a sleep.
+// A client that cannot be paused any more makes its step before time passes. Such a step may also read the clock, begin a wait, or be the
+// end of a sleep.
 
 // private is what is known of a client's private step.
 type private struct {
@@ -60,22 +61,16 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
 	p.asked, p.clock = true, x.clock(s, i)
 	c := &s.clients[i]
-	if c.phase == crashed || c.has(asleep|busy) {
+	if c.phase == crashed || c.has(asleep|busy) || c.phase == finished && !awake {
 		return p, nil
 	}
 	n := &x.automaton.nodes[c.node]
-	for k, sl := range n.slots[:n.tasks] {
-		in := input{inputReply, uint8(k), c.replies[k]}
-		switch {
-		case c.phase == finished && !awake || !c.alone(n, k, awake):
-			continue
-		case sl.kind == process.Request && c.replies[k] != 0 && c.due[k] == never:
-		case awake && sl.kind == process.Sleep && c.due[k] <= 0:
-			in.kind = inputWake
-		default:
+	for k := range n.tasks {
+		in, may := c.privateInput(n, k, awake)
+		if !may {
 			continue
 		}
-		l, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
+		t, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 		if errors.Is(err, errTokens) {
 			p.asked = false // it depends on which are in use elsewhere
 			continue
@@ -83,23 +78,32 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 		if err != nil {
 			return p, err
 		}
-		p.asked, p.reads = p.asked && !l.draws, p.reads || l.reads && awake
-		if l.said != 0 || l.dropped != 0 || l.reads && !awake {
+		p.asked, p.reads = p.asked && !t.draws, p.reads || t.reads && awake
+		after := &x.automaton.nodes[t.to]
+		if !t.unnoticed(after, awake) {
 			continue
 		}
-		after, quiet := &x.automaton.nodes[l.to], true
-		for k := range after.tasks {
-			quiet = quiet && (awake || l.fresh&(1<<k) == 0 || after.slots[k].due == never)
-		}
-		if quiet {
-			next := *c
-			next.replies[k] = 0
-			next.goes(l, after)
-			p.there, p.slot, p.wakes, p.after = true, uint8(k), in.kind == inputWake, x.parts.clients.number(&next)
-			return p, nil
-		}
+		next := *c
+		next.replies[k] = 0
+		next.moveTo(t, after)
+		p.there, p.slot, p.wakes, p.after = true, uint8(k), in.kind == inputWake, x.parts.clients.number(&next)
+		return p, nil
 	}
 	return p, nil
+}
+
+// privateInput is the input of a task whose step may be private.
+func (c *client) privateInput(n *node, slot int, awake bool) (in input, may bool) {
+	sl := n.slots[slot]
+	in = input{inputReply, uint8(slot), c.replies[slot]}
+	switch {
+	case !c.alone(n, slot, awake):
+		return in, false
+	case sl.kind == process.Request && c.replies[slot] != 0 && c.due[slot] == never:
+		return in, true
+	}
+	in.kind = inputWake
+	return in, awake && sl.kind == process.Sleep && c.due[slot] <= 0
 }
 
 // alone says whether nothing that a client does can come before the step of one of its tasks; if it is awake, unless time passes.
@@ -109,6 +113,19 @@ func (c *client) alone(n *node, slot int, awake bool) bool {
 	}
 	for k, sl := range n.slots[:n.tasks] {
 		if k != slot && (sl.kind == process.Request || sl.kind == process.Sleep && (!awake || c.due[k] <= 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+// unnoticed says whether a transition, which leads to a node, changes nothing but its client's own part.
+func (t *transition) unnoticed(after *node, awake bool) bool {
+	if t.output != 0 || t.dropped != 0 || t.reads && !awake {
+		return false
+	}
+	for k := range after.tasks {
+		if !awake && t.fresh&(1<<k) != 0 && after.slots[k].due != never {
 			return false
 		}
 	}

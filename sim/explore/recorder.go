@@ -13,15 +13,15 @@ import (
 
 // recorder writes a trace down while it is followed.
 type recorder struct {
-	x      *explorer
-	trace  *trace.Trace
-	now    time.Duration
-	ids    int64
-	open   [mostClients]int64 // operations under way
-	ops    [mostClients]history.Op
-	flying []flight // requests on their way that nobody waits for
-	trying int      // the client that comes at the end; 0: none
-	closed bool
+	x        *explorer
+	trace    *trace.Trace
+	now      time.Duration
+	ids      int64
+	open     [mostClients]int64 // operations under way
+	ops      [mostClients]history.Op
+	inFlight []flight // requests on their way that nobody waits for
+	trying   int      // the client that comes at the end; 0: none
+	closed   bool
 }
 
 // flight is a request on its way that nobody waits for.
@@ -36,25 +36,25 @@ type flight struct {
 }
 
 // fly remembers that a request of a client's task goes on its way.
-func (r *recorder) fly(s *state, m move, again bool) {
+func (r *recorder) addFlight(s *state, m move, again bool) {
 	c := &s.clients[m.client]
 	f := flight{client: int(m.client), request: r.x.automaton.nodes[c.node].slots[m.slot].request, again: again}
 	if r.x.operationOf(c, int(m.slot)) != history.OpNone {
 		f.id = r.open[m.client]
 	}
-	r.flying = append(r.flying, f)
+	r.inFlight = append(r.inFlight, f)
 }
 
 // land takes a request that has arrived from those on their way.
-func (r *recorder) land(s sending) flight {
-	i := slices.IndexFunc(r.flying, func(f flight) bool {
+func (r *recorder) takeFlight(s sending) flight {
+	i := slices.IndexFunc(r.inFlight, func(f flight) bool {
 		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok && f.early == s.early
 	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}
 	}
-	f := r.flying[i]
-	r.flying = slices.Delete(r.flying, i, i+1)
+	f := r.inFlight[i]
+	r.inFlight = slices.Delete(r.inFlight, i, i+1)
 	return f
 }
 
@@ -141,10 +141,10 @@ func (r *recorder) before(s *state, m move) {
 	case moveLose:
 		r.strike(s, m, faults.ReplyLost)
 	case moveLate:
-		r.fly(s, m, false)
+		r.addFlight(s, m, false)
 		r.strike(s, m, faults.LateRequest)
 	case moveTwice:
-		r.fly(s, m, true)
+		r.addFlight(s, m, true)
 		r.strike(s, m, faults.Duplicate)
 	case moveAhead:
 		r.fault(trace.Step{Fault: faults.ClockAhead, Client: i, Server: -1})
@@ -224,8 +224,8 @@ const longWait = time.Hour
 
 func (r *recorder) called(i int, op history.Op) {
 	if op == history.OpAcquire {
-		for n := range r.flying {
-			r.flying[n].early &^= 1 << i
+		for n := range r.inFlight {
+			r.inFlight[n].early &^= 1 << i
 		}
 	}
 	waits := op == history.OpAcquire && (i == r.trying && r.trying > 0 || r.x.judge.queues)
@@ -248,8 +248,8 @@ func (r *recorder) called(i int, op history.Op) {
 }
 
 func (r *recorder) returned(i int, op history.Op, a process.Answer) {
-	for n := range r.flying {
-		if f := &r.flying[n]; f.client == i && !f.ended {
+	for n := range r.inFlight {
+		if f := &r.inFlight[n]; f.client == i && !f.ended {
 			f.ended, f.ok, f.early = true, a.Outcome == history.OK, r.x.judge.acquirers(i)
 		}
 	}
@@ -264,7 +264,7 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
-	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&noReturn != 0)}
+	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&hungOperation != 0)}
 	if a.Err != nil {
 		detail.Error = a.Err.Error()
 	}
@@ -314,7 +314,7 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	if s.op != history.OpNone {
 		e.ID, e.Op = r.open[s.client], s.op
 		if s.unheard {
-			f := r.land(s)
+			f := r.takeFlight(s)
 			e.ID, c.Again = f.id, f.again
 		}
 		step.ID, step.Op = e.ID, e.Op

@@ -3,9 +3,9 @@ package explore
 import "slices"
 
 const (
-	mostServers = 5
-	mostTravel  = 2 // requests of a client that nobody waits for any more
-	mostCharges = 3
+	mostServers     = 5
+	mostTravel      = 2 // requests of a client that nobody waits for any more
+	mostProvisional = 3
 )
 
 // phase is where a client is in its round: acquire, work, release.
@@ -26,41 +26,41 @@ const (
 const (
 	futile    uint16 = 1 << iota // its last try was refused, and nothing has changed since: the next would be the same
 	asleep                       // it has been paused since its last step
-	busy                         // the work under its lock takes long: time passes, and what runs beside it goes on
-	on                           // it believes to have the lock: it has neither released nor lost it
+	busy                         // it is in a long hold: time passes, and its background tasks go on
+	on                           // it believes that it has the lock: it has neither released nor lost it
 	tenure                       // the lock was rightfully its own when its release was called
 	changed                      // that release has changed the lock
 	removed                      // that release has removed the client's own lock
 	looked                       // that release has named the lock
-	late                         // somebody who took the lock after it was told so before it was
+	late                         // a client that took the lock after it was told so before it
 	metGhost                     // its acquire met a ghost
 	challenge                    // it has replaced the value of a live owner
 	took                         // its acquire has taken the lock on the server
-	struck                       // something was done to it that nothing takes back, and that may hold it up
-	inner                        // its release is not the last: it has taken the lock more than once
+	struck                       // a fault that nothing takes back has struck it, and may delay it
+	inner                        // its release is not the last: it has acquired the lock more than once
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.
 type client struct {
 	node    uint32
-	replies [mostSlots]uint32 // to the requests that have been served
+	replies [mostSlots]uint32 // to the requests that were executed
 	due     [mostSlots]ms
 	travel  [mostTravel]uint32 // see surely
 	ends    ms                 // when its hold ends by what the lock has declared
 	claims  ms                 // when the lease of its challenge ends
 	since   ms                 // how long ago its operation's latest command or, before that, its call was
-	from    ms                 // how long ago the latest command was that got or prolonged the lease, until its reply is acted on
-	waits   ms                 // how long ago its release was called; negative: something may have held that up
+	from    ms                 // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
+	waits   ms                 // how long ago its release was called; negative: see disturbed
 	flags   uint16
 	phase   phase
 	round   uint8
 	skew    int8  // 1: its clock is ahead; -1: behind
 	after   uint8 // the clients that took the lock after it did, while it had not been told
-	before  uint8 // the highest update that had been acknowledged when it was called
+	before  uint8 // the highest update that had been acknowledged when its work was called
 	fence   uint8 // the highest fence when its acquire was called
 	count   uint8 // how often it was told in its hold that it has the lock, less its releases
-	entered uint8 // how often it has asked for the lock once more in its round
-	line    line  // where clients wait
+	entered uint8 // how often it has acquired the lock again in its round
+	queued  queued
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.
@@ -68,7 +68,7 @@ const (
 	surely      = 1 << 31 // it arrives before time passes; another one may arrive at any time, or never
 	current     = 1 << 30 // its operation has not ended
 	travelOp    = 27
-	travelEarly = 22      // who was acquiring already when its acquire ended; see owner.early
+	travelEarly = 22      // the clients that were acquiring already when its acquire ended; see owner.early
 	succeeded   = 1 << 21 // its operation has ended well
 	travelAll   = succeeded - 1
 )
@@ -77,7 +77,7 @@ func (c *client) has(flag uint16) bool { return c.flags&flag != 0 }
 func (c *client) set(flag uint16)      { c.flags |= flag }
 func (c *client) clear(flag uint16)    { c.flags &^= flag }
 
-// repliedBeside says whether a reply lies there for something that runs beside the operations.
+// repliedBeside says whether a reply is there for a background task.
 func (c *client) repliedBeside() bool {
 	return slices.ContainsFunc(c.replies[1:], func(r uint32) bool { return r != 0 })
 }
@@ -92,12 +92,12 @@ const (
 	dubious
 )
 
-// owner is whose the lock is by what the server has carried out.
+// owner is the client that has the lock by what the server has executed.
 type owner struct {
-	client   uint8 // plus 1; 0: nobody's
+	client   uint8 // plus 1; 0: there is none
 	standing standing
 	over     bool  // it has called release, or was told that the lock was lost
-	early    uint8 // who had called the acquire that it is in before the owner's ended
+	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
 	ends     ms    // when the lease ends
 	margin   ms    // how much of it must be left before it counts
 	sure     ms    // when it ends as far as the owner has been told
@@ -108,22 +108,22 @@ type owner struct {
 type sighting struct {
 	there   bool
 	stale   bool   // it may have changed since, unseen
-	foreign bool   // it is none of the owner's, but an older lock that a fail-over has brought back
-	value   uint32 // see deed.left
+	foreign bool   // it is not the owner's, but an older lock that a fail-over has brought back
+	value   uint32 // see command.left
 }
 
-// tally is what the client that made a lock which counts was told of it since.
+// tally is how often the client that made a lock which counts was told of it since.
 type tally struct {
-	client             uint8 // plus 1; 0: nobody's
+	client             uint8 // plus 1; 0: there is none
 	acquired, released uint8
 	unsure             bool
 }
 
-// charge is what a client did to another's lock, as long as it is open whether they were told that they had it.
-type charge struct {
-	anomaly          uint8
-	culprit, victim  uint8
-	ifCulprit, ifVic bool
+// provisional is an anomaly that counts only if the acquires that are pending return ok.
+type provisional struct {
+	anomaly                 uint8 // plus 1; 0: there is none
+	by, owner               uint8
+	byPending, ownerPending bool
 }
 
 // state is all that the future depends on, and what the properties have to remember.
@@ -134,19 +134,19 @@ type state struct {
 	common
 }
 
-// common is what of a state is neither one client's nor one server's.
+// common is what of a state belongs to no one client or server.
 type common struct {
-	resource uint32
-	now      ms // counted only if a lock reads clocks
-	spent    [faultKinds]uint8
-	owner    owner
-	turn     uint8 // whose grant was the latest, plus 1
-	over     bool  // that client has released
-	charges  [mostCharges]charge
-	tally    tally
-	acked    uint32 // values that an acknowledged update has read
-	highest  uint8  // of them, plus 1
-	fence    uint8  // the largest so far
+	resource    uint32
+	now         ms // counted only if a lock reads clocks
+	spent       [faultKinds]uint8
+	owner       owner
+	turn        uint8 // the client with the latest grant, plus 1
+	over        bool  // that client has released
+	provisional [mostProvisional]provisional
+	tally       tally
+	acked       uint32 // values that an acknowledged update has read
+	highest     uint8  // of them, plus 1
+	fence       uint8  // the largest so far
 }
 
 // faults is how many faults have been spent.

@@ -155,7 +155,7 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 		twin[at] = x.servers.rename(o, f[at])
 		at++
 	}
-	if x.allowed[failOver] > 0 {
+	if x.failsOver() {
 		for range x.serverCount {
 			twin[at] = x.replicas.rename(o, f[at])
 			at++
@@ -185,7 +185,8 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 	}
 	twin.sortTravel()
 	twin.after = to.set(c.after)
-	twin.line.ahead, twin.line.before, twin.line.told = to.set(c.line.ahead), to.set(c.line.before), to.set(c.line.told)
+	q := &twin.queued
+	q.ahead, q.before, q.told = to.set(q.ahead), to.set(q.before), to.set(q.told)
 	number := x.parts.clients.number(&twin) + 1
 	*x.parts.clients.twin(o, n) = number
 	return number, nil
@@ -208,9 +209,9 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 	if twin.turn != 0 {
 		twin.turn = to[twin.turn-1] + 1
 	}
-	for i, c := range twin.charges {
-		if c.anomaly != 0 {
-			twin.charges[i].culprit, twin.charges[i].victim = to[c.culprit], to[c.victim]
+	for i, p := range twin.provisional {
+		if p.anomaly != 0 {
+			twin.provisional[i].by, twin.provisional[i].owner = to[p.by], to[p.owner]
 		}
 	}
 	number := x.parts.commons.number(&twin)

@@ -13,8 +13,8 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	if !f.end {
 		way = append(way, f.move)
 	}
-	for n := f.parent; n != 0; n = x.ways[n].parent {
-		way = append(way, x.ways[n].move)
+	for n := f.parent; n != 0; n = x.origins[n].parent {
+		way = append(way, x.origins[n].move)
 	}
 	slices.Reverse(way)
 	r := newRecorder(x)

@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Where unfairness is looked for, and nothing else, clients wait: an acquire is one operation, however often it is tried, and a lock that
-// queues is told of the wait. Otherwise each try is an acquire, which nobody can overtake. See the checker's unfair.
+// Where a search looks for unfairness, and nothing else, clients wait in a queue: an acquire is one operation with many tries, and a lock
+// that keeps a queue is told of the wait. Otherwise each try is an acquire, and a try that is refused cannot be overtaken.
 
-// Queues says whether the clients of a search wait: that is so where it looks for unfairness only, of a lock that promises order.
+// Queues says whether the clients of a search wait in a queue: it looks for unfairness only, and the lock promises order.
 func (c Config) Queues() bool {
 	return slices.Equal(c.Only, []checker.Name{checker.Unfair}) && slices.Contains(c.Lock.Promises, impls.Fairness)
 }
@@ -39,62 +39,62 @@ func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
 	return held, err
 }
 
-// line is a client's place in the line of those who wait.
-type line struct {
+// queued is what is known of a client in the queue. Sets are of clients.
+type queued struct {
 	asking bool  // its acquire has been called, and has not returned
 	asked  bool  // a command of it has certainly asked
 	served bool  // it has got the lock, or may have stopped waiting
-	ahead  uint8 // who had asked before its call
-	before uint8 // who has got the lock before it, though it had asked before they were told to
-	told   uint8 // of those, who was told so
+	ahead  uint8 // the clients that had asked before its call
+	before uint8 // the clients that have got the lock before it, though it had asked before their call
+	told   uint8 // of those, the clients that were told so
 }
 
-// joins takes in a try; only the first is a call.
-func (j *judge) joins(n int) {
-	c := &j.s.clients[n].line
-	if !j.queues || c.asking {
+func (q *queued) waits() bool { return q.asking && q.asked && !q.served }
+
+// callsInQueue takes in a try; only the first is a call.
+func (j *judge) callsInQueue(n int) {
+	q := &j.s.clients[n].queued
+	if !j.queues || q.asking {
 		return
 	}
-	if c.before&^c.told != 0 {
+	if q.before&^q.told != 0 {
 		j.full = true // that they will be told can no longer be noted
 	}
-	*c = line{asking: true}
+	*q = queued{asking: true}
 	for i := range j.clients {
-		if other := &j.s.clients[i].line; i != n && other.waits() {
-			c.ahead |= 1 << i
+		if i != n && j.s.clients[i].queued.waits() {
+			q.ahead |= 1 << i
 		}
 	}
 }
 
-func (l *line) waits() bool { return l.asking && l.asked && !l.served }
-
-// queued takes in a command of an acquire: it has asked, or has got the lock.
-func (j *judge) queued(d deed) {
-	c := &j.s.clients[d.client].line
-	if !j.queues || !c.asking || d.op != history.OpAcquire || d.unheard {
+// commandInQueue takes in a command of an acquire: it has asked, or has got the lock.
+func (j *judge) commandInQueue(cmd command) {
+	q := &j.s.clients[cmd.client].queued
+	if !j.queues || !q.asking || cmd.op != history.OpAcquire || cmd.unheard {
 		return
 	}
-	if d.effect != history.EffectCreated {
-		c.asked = true
+	if cmd.effect != history.EffectCreated {
+		q.asked = true
 		return
 	}
 	for i := range j.clients {
-		if other := &j.s.clients[i].line; c.ahead&(1<<i) != 0 && other.waits() {
-			other.before |= 1 << d.client
+		if other := &j.s.clients[i].queued; q.ahead&(1<<i) != 0 && other.waits() {
+			other.before |= 1 << cmd.client
 		}
 	}
-	c.served = true
+	q.served = true
 }
 
-// leaves takes in that an acquire has returned; a refusal is only the end of a try.
-func (j *judge) leaves(n int, outcome history.Outcome) {
-	c := &j.s.clients[n].line
+// returnsInQueue takes in that an acquire has returned; a refusal is only the end of a try.
+func (j *judge) returnsInQueue(n int, outcome history.Outcome) {
+	q := &j.s.clients[n].queued
 	if !j.queues || outcome == history.No {
 		return
 	}
 	bit := uint8(1) << n
 	for i := range j.clients {
-		other := &j.s.clients[i].line
+		other := &j.s.clients[i].queued
 		other.ahead &^= bit
 		switch {
 		case other.before&bit == 0:
@@ -105,25 +105,25 @@ func (j *judge) leaves(n int, outcome history.Outcome) {
 			j.overtaken(other)
 		}
 	}
-	c.asking, c.asked = false, false
+	q.asking, q.asked = false, false
 	if outcome == history.Unknown {
-		*c = line{}
+		*q = queued{}
 		return
 	}
-	j.overtaken(c)
+	j.overtaken(q)
 }
 
-// overtaken: whoever waited has got the lock in the end, and so was told who got it before.
-func (j *judge) overtaken(l *line) {
-	if !l.asking && l.before&l.told != 0 {
+// overtaken: a client that waited has got the lock in the end, and clients that asked later were told that they got it before.
+func (j *judge) overtaken(q *queued) {
+	if !q.asking && q.before&q.told != 0 {
 		j.found |= unfair
 	}
 }
 
-// quits takes in that a client is gone, and with it what would have been known by its return.
-func (j *judge) quits(n int) {
+// crashesInQueue takes in that a client has crashed: what its return would have shown stays unknown.
+func (j *judge) crashesInQueue(n int) {
 	for i := range j.clients {
-		other := &j.s.clients[i].line
+		other := &j.s.clients[i].queued
 		other.ahead &^= 1 << n
 		if other.told&(1<<n) == 0 {
 			other.before &^= 1 << n

@@ -10,9 +10,9 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// A lock is a deterministic function of what it is given. So the explorer learns each client once, as an automaton: in which
-// local state which input leads to which next requests. The lock's own code runs only for what has not been seen before; the
-// search itself walks plain numbers.
+// A lock is a deterministic function of its inputs. So the explorer learns each client once, as an automaton: which transition an input
+// makes in a local state, and which requests come next. The lock's own code runs only for transitions that are not known yet; the search
+// itself handles plain numbers.
 //
 // Two histories of a client lead to the same local state only if they are the same, or if no operation and no background task is
 // under way and the lock remembers the same.
@@ -74,10 +74,10 @@ type node struct {
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
 }
 
-// lesson is what has been learned of an input at a node: one step of a client.
-type lesson struct {
+// transition is what one input does at a node: one step of a client.
+type transition struct {
 	to      uint32
-	said    uint32
+	output  uint32
 	fresh   uint8 // the slots that wait for something new
 	dropped uint8 // the slots that have given up a request without its reply
 	known   bool  // what stands above
@@ -86,47 +86,47 @@ type lesson struct {
 }
 
 // particulars are of the circumstances those that matter.
-func (l *lesson) particulars(when circumstances) (packed uint64) {
-	if l.reads {
+func (t *transition) particulars(when circumstances) (packed uint64) {
+	if t.reads {
 		packed |= 1<<63 | uint64(uint32(when.clock))<<16
 	}
-	if l.draws {
+	if t.draws {
 		packed |= 1<<62 | uint64(when.used)
 	}
 	return packed
 }
 
-// automaton is what has been learned about the clients of a lock.
+// automaton is what is known of the clients of a lock.
 type automaton struct {
-	spec     impls.Spec
-	opts     impls.Options
-	servers  int
-	texts    *texts
-	nodes    []node             // the first are the beginnings of the clients
-	byWhat   map[string]uint32  // nodes by client and by what it remembers
-	lessons  memo[lesson]       // by node and input, and by the particulars
-	said     [][]process.Notice // what came out of a step
-	saidBy   map[string]uint32
-	class    class
-	taught   int  // how often a process was asked what comes next
-	steps    int  // that the lock's own code has made
-	reads    bool // some step has read a clock
-	unmerged bool // every history is a node of its own; for tests
-	born     time.Time
-	learning atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
+	spec          impls.Spec
+	opts          impls.Options
+	servers       int
+	texts         *texts
+	nodes         []node             // the first are the beginnings of the clients
+	byMemory      map[string]uint32  // nodes by client and by what the lock remembers
+	transitions   memo[transition]   // by node and input, and by the particulars
+	outputs       [][]process.Notice // what a lock reports in a step
+	outputNumbers map[string]uint32
+	pool          pool
+	executions    int  // of transitions that were not known
+	steps         int  // that the lock's own code has made
+	reads         bool // some step has read a clock
+	unmerged      bool // every history is a node of its own; for tests
+	born          time.Time
+	executing     atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
 }
 
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byWhat: map[string]uint32{}, saidBy: map[string]uint32{}, class: newClass(),
+		byMemory: map[string]uint32{}, outputNumbers: map[string]uint32{}, pool: newPool(),
 		born: time.Now(),
 	}
-	a.say(nil)
+	a.outputNumber(nil)
 	for client := range clients {
-		s := a.newStudent(client)
+		s := a.newInstance(client)
 		memory, _ := s.process.Memory()
-		a.byWhat[string(rune(client))+string(memory)] = uint32(client)
+		a.byMemory[string(rune(client))+string(memory)] = uint32(client)
 		a.nodes = append(a.nodes, node{
 			client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders)),
 		})
@@ -134,52 +134,52 @@ func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, te
 	return a
 }
 
-// step is where an input takes a client from a node, at a time by its clock. Which tokens are used is asked only if it makes a
+// step is the transition of an input at a node, at a time by the client's clock. Which tokens are used is asked only if it makes a
 // difference.
-func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (lesson, error) {
+func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (transition, error) {
 	key := [2]uint64{uint64(at+1)<<32 | uint64(in.packed())}
-	var l lesson
-	if general := a.lessons.of(key); general != nil {
-		if l = *general; l.known {
-			return l, nil
+	var t transition
+	if general := a.transitions.of(key); general != nil {
+		if t = *general; t.known {
+			return t, nil
 		}
 	}
 	now := circumstances{clock: clock}
-	if l.draws {
+	if t.draws {
 		now.used = used()
 	}
-	exact := [2]uint64{key[0], l.particulars(now)}
-	if special := a.lessons.of(exact); special != nil && special.known {
+	exact := [2]uint64{key[0], t.particulars(now)}
+	if special := a.transitions.of(exact); special != nil && special.known {
 		return *special, nil
 	}
 	now.used = used()
-	a.learning.Store(int64(time.Since(a.born)))
-	err := a.learn(at, in, now, &l)
-	a.learning.Store(0)
+	a.executing.Store(int64(time.Since(a.born)))
+	err := a.learn(at, in, now, &t)
+	a.executing.Store(0)
 	if err != nil {
-		return lesson{}, err
+		return transition{}, err
 	}
-	if exact[1] = l.particulars(now); exact != key {
-		a.lessons.note(key, lesson{reads: l.reads, draws: l.draws})
+	if exact[1] = t.particulars(now); exact != key {
+		a.transitions.note(key, transition{reads: t.reads, draws: t.draws})
 	}
-	a.lessons.note(exact, l)
-	a.reads = a.reads || l.reads
-	return l, nil
+	a.transitions.note(exact, t)
+	a.reads = a.reads || t.reads
+	return t, nil
 }
 
 // learn runs the lock's own code.
-func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) error {
-	s, err := a.studentAt(at)
+func (a *automaton) learn(at uint32, in input, when circumstances, t *transition) error {
+	s, err := a.instanceAt(at)
 	if err != nil {
 		return err
 	}
-	before := s.waits
-	notices, err := a.give(s, in, when)
+	waited := s.waits
+	notices, err := a.execute(s, in, when)
 	if err != nil {
 		s.process.Close()
 		return a.impure(err)
 	}
-	l.reads, l.draws = l.reads || s.host.read, l.draws || s.host.drawn != 0
+	t.reads, t.draws = t.reads || s.host.read, t.draws || s.host.drawn != 0
 	n, err := a.describe(s)
 	if err != nil {
 		s.process.Close()
@@ -190,29 +190,35 @@ func (a *automaton) learn(at uint32, in input, when circumstances, l *lesson) er
 	if in.kind == inputReply {
 		n.tokens |= a.texts.replies[in.arg].tokens
 	}
-	for i, now := range n.slots {
-		old := a.nodes[at].slots[i]
-		same := now.kind != 0 && old.kind != 0 && s.waits[i] == before[i]
-		if now.kind != 0 && !same {
-			l.fresh |= 1 << i
-		}
-		given := int(in.slot) == i && in.kind != inputCall && in.kind != inputExpired
-		if old.kind == process.Request && !same && !given {
-			l.dropped |= 1 << i
-		}
-	}
+	t.compare(&a.nodes[at].slots, &n.slots, in, func(slot int) bool { return s.waits[slot] == waited[slot] })
 	s.at = a.place(n, s)
-	l.to, l.said, l.known = s.at, a.say(notices), true
-	a.class.keep(s)
+	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
+	a.pool.put(s)
 	return nil
 }
 
+// compare finds the slots that wait for something new, and those that have given up a request without its reply. same says whether a
+// slot's wait is the one from before the step.
+func (t *transition) compare(before, after *[mostSlots]slot, in input, same func(slot int) bool) {
+	for i, now := range after {
+		old := before[i]
+		kept := now.kind != 0 && old.kind != 0 && same(i)
+		if now.kind != 0 && !kept {
+			t.fresh |= 1 << i
+		}
+		given := int(in.slot) == i && in.kind != inputCall && in.kind != inputExpired
+		if old.kind == process.Request && !kept && !given {
+			t.dropped |= 1 << i
+		}
+	}
+}
+
 // place finds the node that a description fits, or adds it.
-func (a *automaton) place(n node, s *student) uint32 {
+func (a *automaton) place(n node, s *instance) uint32 {
 	what := ""
 	if memory, ok := s.process.Memory(); ok && n.idle && !a.unmerged {
 		what = string(rune(n.client)) + string(memory)
-		if known, ok := a.byWhat[what]; ok {
+		if known, ok := a.byMemory[what]; ok {
 			return known
 		}
 		n.tokens = mentioned(what)
@@ -221,13 +227,13 @@ func (a *automaton) place(n node, s *student) uint32 {
 	a.nodes = append(a.nodes, n)
 	at := uint32(len(a.nodes) - 1)
 	if what != "" {
-		a.byWhat[what] = at
+		a.byMemory[what] = at
 	}
 	return at
 }
 
 // describe says what a process waits for.
-func (a *automaton) describe(s *student) (n node, err error) {
+func (a *automaton) describe(s *instance) (n node, err error) {
 	n.client, n.idle = uint8(s.host.client), !s.process.Busy()
 	known, waits := s.slots, s.waits
 	s.waits = [mostSlots]int{}
@@ -280,18 +286,18 @@ func (a *automaton) impure(err error) error {
 	return fmt.Errorf("%s cannot be explored: %w", a.spec.Name, err)
 }
 
-// say numbers what comes out of a step; 0 is nothing.
-func (a *automaton) say(notices []process.Notice) uint32 {
+// outputNumber numbers what a lock reports in a step; 0 is nothing.
+func (a *automaton) outputNumber(notices []process.Notice) uint32 {
 	text := ""
 	for _, n := range notices {
 		text += fmt.Sprintf("%+v;", n)
 	}
-	if n, known := a.saidBy[text]; known {
+	if n, known := a.outputNumbers[text]; known {
 		return n
 	}
-	a.said = append(a.said, notices)
-	a.saidBy[text] = uint32(len(a.said) - 1)
-	return uint32(len(a.said) - 1)
+	a.outputs = append(a.outputs, notices)
+	a.outputNumbers[text] = uint32(len(a.outputs) - 1)
+	return uint32(len(a.outputs) - 1)
 }
 
 // errAsymmetric: a lock makes a difference between clients, beyond their tokens being different.
@@ -326,11 +332,11 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		if in.kind == inputReply {
 			in.arg = a.texts.renameReply(o, in.arg)
 		}
-		l, err := a.step(before, in, a.nodes[n].when.clock, func() uint16 { return a.nodes[n].when.used })
+		t, err := a.step(before, in, a.nodes[n].when.clock, func() uint16 { return a.nodes[n].when.used })
 		if err != nil {
 			return 0, err
 		}
-		renamed = l.to
+		renamed = t.to
 	}
 	if !a.alike(o, &a.nodes[n], &a.nodes[renamed]) {
 		return 0, errAsymmetric

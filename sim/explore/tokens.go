@@ -61,7 +61,7 @@ func (o *order) rename(text string) string {
 }
 
 // orders lists the ways in which n clients can change places; the first changes nothing.
-func orders(n int) []order {
+func permutations(n int) []order {
 	var all []order
 	var o order
 	for i := range o {

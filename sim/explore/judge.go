@@ -8,8 +8,8 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// The properties are those of the checker's monitors, written for a state that is known exactly and must stay small: what the
-// checker remembers by events, this remembers by who and since when. The checker judges every trace that is found again.
+// The properties of a state are the anomalies of the checker's monitors, for evidence that is complete and must stay small: where a monitor
+// remembers events, the judge remembers clients and ages. The checker judges every counterexample again (see agree_test.go).
 
 // anomalies is a set of the checker's anomalies, in the order of its definitions.
 type anomalies uint32
@@ -25,13 +25,12 @@ const (
 	stuckLock
 	ghostLock
 	unreleasable
-	noReturn
+	hungOperation
 	falseAlarm
 	fenceRegression
 	unfair
 )
 
-// Names are the anomalies by name.
 func (a anomalies) names() []checker.Name {
 	var names []checker.Name
 	for i, d := range checker.Definitions() {
@@ -49,13 +48,13 @@ type judge struct {
 	lease     ms
 	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
 	leaseless bool
-	counts    bool      // its holder can take it again
-	queues    bool      // clients wait in a line
+	counts    bool      // its holder can acquire it again
+	queues    bool      // clients wait in a queue
 	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
 	only      anomalies // that are looked for
 	found     anomalies
 	coverage  coverage
-	full      bool // there was no room for a charge
+	full      bool // there was no room for what is provisional
 }
 
 // leaseMargin is the checker's.
@@ -96,42 +95,52 @@ func (j *judge) called(n int, op history.Op) {
 	c.since = 0
 	switch op {
 	case history.OpAcquire:
-		if c.phase == holding {
-			c.entered++
-		}
-		j.joins(n)
-		c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
-		c.clear(metGhost | late | took)
-		j.s.owner.early &^= 1 << n
-		for i := range j.clients {
-			for k := range j.s.clients[i].travel {
-				j.s.clients[i].travel[k] &^= 1 << (travelEarly + n)
-			}
-		}
+		j.calledAcquire(n)
 	case history.OpWork:
 		c.phase, c.before = working, j.s.highest
 	case history.OpRelease:
-		c.phase = releasing
-		j.beginsRelease(c)
-		c.clear(tenure | changed | removed | looked | inner)
-		if j.active(n) && j.rightful(n, j.s.owner.ends) {
-			c.set(tenure)
-		}
-		if t := &j.s.tally; int(t.client) == n+1 {
-			t.released++
-			t.unsure = t.unsure || !j.active(n)
-		}
-		if j.counts && j.active(n) && c.count > 1 {
-			c.set(inner)
-			c.count--
-			return
-		}
-		j.letGo(n)
+		j.calledRelease(n)
 	}
 }
 
-// letGo ends a client's hold.
-func (j *judge) letGo(n int) {
+func (j *judge) calledAcquire(n int) {
+	c := &j.s.clients[n]
+	if c.phase == holding {
+		c.entered++
+	}
+	j.callsInQueue(n)
+	c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
+	c.clear(metGhost | late | took)
+	j.s.owner.early &^= 1 << n
+	for i := range j.clients {
+		for k := range j.s.clients[i].travel {
+			j.s.clients[i].travel[k] &^= 1 << (travelEarly + n)
+		}
+	}
+}
+
+func (j *judge) calledRelease(n int) {
+	c := &j.s.clients[n]
+	c.phase = releasing
+	j.releaseBegins(c)
+	c.clear(tenure | changed | removed | looked | inner)
+	if j.active(n) && j.rightful(n, j.s.owner.ends) {
+		c.set(tenure)
+	}
+	if t := &j.s.tally; int(t.client) == n+1 {
+		t.released++
+		t.unsure = t.unsure || !j.active(n)
+	}
+	if j.counts && j.active(n) && c.count > 1 {
+		c.set(inner)
+		c.count--
+		return
+	}
+	j.endHold(n)
+}
+
+// endHold ends a client's hold.
+func (j *judge) endHold(n int) {
 	j.s.clients[n].clear(on)
 	j.s.clients[n].ends, j.s.clients[n].count = never, 0
 	if int(j.s.owner.client) == n+1 {
@@ -154,27 +163,39 @@ func (j *judge) returned(n int, op history.Op, a process.Answer) {
 
 func (j *judge) acquired(n int, a process.Answer) {
 	c, ok := &j.s.clients[n], a.Outcome == history.OK
-	j.leaves(n, a.Outcome)
+	j.returnsInQueue(n, a.Outcome)
 	j.settleOwner(n, ok)
-	j.settleCharges(n, ok)
-	if !ok {
-		if a.Outcome == history.No {
-			j.coverage |= wasRefused
-			if c.has(metGhost) {
-				j.found |= ghostLock
-			}
+	j.settleProvisional(n, ok)
+	if ok {
+		j.granted(n, a)
+	} else {
+		j.refused(n, a.Outcome)
+	}
+	c.clear(metGhost | took | late)
+	c.after, c.fence, c.from = 0, 0, 0
+}
+
+// refused: an acquire has failed, or its user does not know.
+func (j *judge) refused(n int, outcome history.Outcome) {
+	c := &j.s.clients[n]
+	if outcome == history.No {
+		j.coverage |= wasRefused
+		if c.has(metGhost) {
+			j.found |= ghostLock
 		}
-		j.forgetAcquire(c)
-		if c.entered > 0 && c.has(on) {
-			c.phase = holding // it has the lock from before
-			return
-		}
-		if a.Outcome == history.No {
-			c.set(futile)
-		}
-		c.phase, c.entered = waiting, 0
+	}
+	if c.entered > 0 && c.has(on) {
+		c.phase = holding // it has the lock from before
 		return
 	}
+	if outcome == history.No {
+		c.set(futile)
+	}
+	c.phase, c.entered = waiting, 0
+}
+
+func (j *judge) granted(n int, a process.Answer) {
+	c := &j.s.clients[n]
 	j.coverage |= wasHeld
 	c.phase = holding
 	if int(j.s.tally.client) == n+1 {
@@ -188,7 +209,7 @@ func (j *judge) acquired(n int, a process.Answer) {
 			c.count = 0
 		}
 		c.count++
-		j.hold(n, a.Valid, a.Limited)
+		j.beginHold(n, a.Valid, a.Limited)
 	}
 	j.grantTurn(n)
 	if a.Fence != 0 {
@@ -197,12 +218,6 @@ func (j *judge) acquired(n int, a process.Answer) {
 		}
 		j.s.fence = max(j.s.fence, uint8(a.Fence))
 	}
-	j.forgetAcquire(c)
-}
-
-func (j *judge) forgetAcquire(c *client) {
-	c.clear(metGhost | took | late)
-	c.after, c.fence, c.from = 0, 0, 0
 }
 
 func (j *judge) settleOwner(n int, ok bool) {
@@ -218,7 +233,7 @@ func (j *judge) settleOwner(n int, ok bool) {
 	}
 	c.clear(challenge)
 	if ok {
-		j.owns(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
+		j.setOwner(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
 	}
 	c.claims = 0
 }
@@ -233,8 +248,8 @@ func (j *judge) acquirers(n int) (set uint8) {
 	return set
 }
 
-// hold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
-func (j *judge) hold(n int, valid time.Duration, limited bool) {
+// beginHold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
+func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	c := &j.s.clients[n]
 	was := j.active(n)
 	c.set(on)
@@ -254,7 +269,7 @@ func (j *judge) hold(n int, valid time.Duration, limited bool) {
 	}
 }
 
-// grantTurn makes it the client's turn, unless one who took the lock later was told so before.
+// grantTurn makes it the client's turn, unless a client that took the lock later was told so before.
 func (j *judge) grantTurn(n int) {
 	c := &j.s.clients[n]
 	if c.has(late) {
@@ -301,32 +316,16 @@ func (j *judge) worked(n int, a process.Answer) {
 }
 
 func (j *judge) released(n int, a process.Answer) {
-	c, o := &j.s.clients[n], &j.s.owner
+	c := &j.s.clients[n]
 	if a.Outcome == history.OK && int(j.s.turn) == n+1 && !c.has(inner) {
 		j.s.over = true
 	}
+	o := &j.s.owner
 	o.over = o.over && o.client != 0
-	// The claim is over by the call; that its lease runs is what is asked here.
-	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, o.ends)
-	switch {
-	case still && a.Outcome != history.Unknown:
-		if c.has(looked) && !c.has(inner) {
-			j.found |= unreleasable
-		}
-		if a.Outcome == history.No {
-			j.found |= falseAlarm
-		}
-	case a.Outcome == history.No && c.has(removed):
-		j.found |= falseAlarm
-	}
-	if t := &j.s.tally; int(t.client) == n+1 {
-		t.unsure = t.unsure || a.Outcome != history.OK
-		if !t.unsure && t.released == t.acquired && c.has(changed) && int(o.client) == n+1 && o.there && !o.stale && o.leased(o.ends) {
-			j.found |= unreleasable
-		}
-	}
+	j.judgeRelease(n, a.Outcome)
+	j.countRelease(n, a.Outcome)
 	if c.has(inner) && a.Outcome == history.No {
-		j.letGo(n) // it was told that the lock is not its own
+		j.endHold(n) // it was told that the lock is not its own
 	}
 	again := c.has(inner) && c.has(on)
 	c.clear(tenure | changed | removed | looked | inner)
@@ -339,7 +338,33 @@ func (j *judge) released(n int, a process.Answer) {
 	c.round++
 }
 
-// challenged says whether somebody has replaced the live owner's value, and waits to be told whether the lock is now its own.
+// judgeRelease judges what a release has left behind and reported.
+func (j *judge) judgeRelease(n int, outcome history.Outcome) {
+	c := &j.s.clients[n]
+	// The claim is over since the call. What matters is that its lease still runs.
+	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, j.s.owner.ends)
+	if still && outcome != history.Unknown && c.has(looked) && !c.has(inner) {
+		j.found |= unreleasable
+	}
+	if outcome == history.No && (still || c.has(removed)) {
+		j.found |= falseAlarm
+	}
+}
+
+// countRelease follows a lock that counts: released as often as acquired, it must be free.
+func (j *judge) countRelease(n int, outcome history.Outcome) {
+	t, o := &j.s.tally, &j.s.owner
+	if int(t.client) != n+1 {
+		return
+	}
+	t.unsure = t.unsure || outcome != history.OK
+	left := int(o.client) == n+1 && o.there && !o.stale && o.leased(o.ends)
+	if !t.unsure && t.released == t.acquired && j.s.clients[n].has(changed) && left {
+		j.found |= unreleasable
+	}
+}
+
+// challenged says whether a client has replaced the live owner's value, and waits to be told whether the lock is now its own.
 func (j *judge) challenged() bool {
 	for i := range j.clients {
 		if j.s.clients[i].has(challenge) {
@@ -357,7 +382,7 @@ func (j *judge) lost(n int) {
 	if int(j.s.tally.client) == n+1 {
 		j.s.tally.unsure = true
 	}
-	j.letGo(n)
+	j.endHold(n)
 }
 
 func (j *judge) renewed(n int, valid time.Duration) {
@@ -366,13 +391,13 @@ func (j *judge) renewed(n int, valid time.Duration) {
 		return
 	}
 	if valid <= 0 {
-		j.letGo(n)
+		j.endHold(n)
 		return
 	}
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.sure = j.s.owner.ends
 	}
-	j.hold(n, valid, true)
+	j.beginHold(n, valid, true)
 	c.from = 0
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// student is a process that stands at a node.
-type student struct {
+// instance is a process with the lock's own code that stands at a node.
+type instance struct {
 	process *process.Process
 	host    *host
 	at      uint32
 	slots   [mostSlots]slot // what it waited for when it was last described
 	waits   [mostSlots]int  // which waits of the process these were
-	seat    int             // in its class
+	slot    int             // in the pool
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -47,28 +47,28 @@ func (h *host) Token() string {
 	return tokenName(h.client, n)
 }
 
-func (a *automaton) newStudent(client int) *student {
+func (a *automaton) newInstance(client int) *instance {
 	h := &host{client: client}
 	p := process.New(h)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)
-	return &student{process: p, host: h, at: uint32(client)}
+	return &instance{process: p, host: h, at: uint32(client)}
 }
 
-// So that it is noticed if a lock does not do the same each time, the ways to where the first things are learned are gone from the
-// beginning, the very first several times, and later on one in so many. There may be few things to learn in which chance plays a part,
-// and it may come out the same more than once.
+// A lock that does not do the same each time is noticed by replaying: the paths to the first executions are replayed from the beginning,
+// the very first several times, and later one in so many. There may be few transitions in which chance plays a part, and it may come out
+// the same more than once.
 const (
-	recitedOften = 16
-	often        = 4
-	recitedFirst = 64
-	recitedLater = 32
+	replayedOften = 16
+	often         = 4
+	replayedFirst = 64
+	replayedLater = 32
 )
 
-// studentAt is a process at a node.
-func (a *automaton) studentAt(at uint32) (*student, error) {
-	a.taught++
-	if a.taught <= recitedOften {
+// instanceAt is an instance at a node.
+func (a *automaton) instanceAt(at uint32) (*instance, error) {
+	a.executions++
+	if a.executions <= replayedOften {
 		for range often - 1 {
 			s, err := a.goTo(at, true)
 			if err != nil {
@@ -77,28 +77,28 @@ func (a *automaton) studentAt(at uint32) (*student, error) {
 			s.process.Close()
 		}
 	}
-	return a.goTo(at, a.taught <= recitedFirst || a.taught%recitedLater == 0)
+	return a.goTo(at, a.executions <= replayedFirst || a.executions%replayedLater == 0)
 }
 
-// goTo has a process go to a node on the node's own way, all of it or from where there is one already. If it finds another node, the
-// lock is not a function of what it is given.
-func (a *automaton) goTo(at uint32, whole bool) (*student, error) {
-	var s *student
-	var way []uint32
+// goTo takes an instance to a node on the node's own path, the whole of it or from where there is one already. If it finds another node,
+// the lock is not a function of its inputs.
+func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
+	var s *instance
+	var path []uint32
 	for n := at; s == nil; n = a.nodes[n].before {
 		if !whole {
-			s = a.class.call(n)
+			s = a.pool.take(n)
 		}
 		if s == nil && a.nodes[n].before == n {
-			s = a.newStudent(int(a.nodes[at].client))
+			s = a.newInstance(int(a.nodes[at].client))
 		}
 		if s == nil {
-			way = append(way, n)
+			path = append(path, n)
 		}
 	}
-	for _, n := range slices.Backward(way) {
+	for _, n := range slices.Backward(path) {
 		want := &a.nodes[n]
-		if _, err := a.give(s, want.by, want.when); err != nil {
+		if _, err := a.execute(s, want.by, want.when); err != nil {
 			s.process.Close()
 			return nil, a.impure(err)
 		}
@@ -121,14 +121,14 @@ var errNoEnd = errors.New("it does not come back: it waits for what is not its E
 // errTokens: where this happens the search goes no further, and is not complete.
 var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
 
-// patience is how long it may take, in real time, to learn one thing. A lock only computes.
+// patience is how long one execution may take in real time. A lock only computes.
 const patience = 5 * time.Second
 
-// patiently does something that learns, and gives it up when one thing takes too long. It looks from outside: to watch over each thing
-// by itself takes longer than to learn it.
+// patiently does something that executes the lock's code, and gives it up when one execution takes too long. It watches from outside:
+// to watch each execution by itself takes longer than the execution.
 func (a *automaton) patiently(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // a lock that comes back after all finds nobody who goes on
+	defer cancel() // so that the search ends if the lock comes back after all
 	result := make(chan error, 1)
 	go func() { result <- do(ctx) }()
 	look := time.NewTicker(patience / 10)
@@ -138,15 +138,15 @@ func (a *automaton) patiently(ctx context.Context, do func(context.Context) erro
 		case err := <-result:
 			return err
 		case <-look.C:
-			if began := time.Duration(a.learning.Load()); began > 0 && time.Since(a.born) > began+patience {
+			if began := time.Duration(a.executing.Load()); began > 0 && time.Since(a.born) > began+patience {
 				return a.impure(errNoEnd)
 			}
 		}
 	}
 }
 
-// give hands an input to a process and returns what came out of it.
-func (a *automaton) give(s *student, in input, when circumstances) ([]process.Notice, error) {
+// execute hands an input to an instance and returns what the lock reports.
+func (a *automaton) execute(s *instance, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
 	s.host.when, s.host.read, s.host.drawn = when, false, 0
 	s.give(in, a.texts)
@@ -156,7 +156,7 @@ func (a *automaton) give(s *student, in input, when circumstances) ([]process.No
 	return s.process.Notices(), s.process.Err()
 }
 
-func (s *student) give(in input, texts *texts) {
+func (s *instance) give(in input, texts *texts) {
 	switch in.kind {
 	case inputCall:
 		op := history.Op(in.arg)
