@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// An end is a state in which nobody will do anything any more. Then the data must be right, and the lock must be obtainable: a
-// client that has not been there before must get it within a lease.
+// In an end state no client will do anything any more. Then the data must be right, and the lock must be obtainable: a fresh client must
+// get it within a lease.
 
-// judgeEnd looks at an end.
+// judgeEnd judges an end state.
 func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 	var found anomalies
 	if x.only&lostUpdate != 0 && x.lostAtEnd(s) {
@@ -44,8 +44,8 @@ func (x *explorer) counter(s *state) int64 {
 	return value
 }
 
-// stuck says whether a fresh client, and whoever still wants the lock, is refused for longer than any lease lasts. It goes one way
-// only: what can happen at a time happens, in a fixed order.
+// stuck says whether a fresh client, and every client that still wants the lock, is refused for longer than any lease lasts. It follows one
+// interleaving only: what can happen at a time happens, in a fixed order.
 func (x *explorer) stuck(s state) (bool, error) {
 	x.clients++
 	x.judge.clients++
@@ -94,11 +94,11 @@ func (x *explorer) stuck(s state) (bool, error) {
 	}
 }
 
-// patience is how long a fresh client tries: for every lease that was taken before, or by one who asked meanwhile, to end.
+// patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 
-// meets is the server on which a client's request will find the lock, and leave it there; with a lock that keeps order, also whom it has
-// to wait for.
+// meets is the server on which a client's request will find the lock, and leave it there; with a lock that keeps order, also a client
+// ahead of it.
 func (x *explorer) meets(s *state, m move) uint8 {
 	request := x.automaton.nodes[s.clients[m.client].node].slots[m.slot].request
 	server := x.texts.requests[request].server
@@ -112,8 +112,8 @@ func (x *explorer) meets(s *state, m move) uint8 {
 	return 1 << server
 }
 
-// enough says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks nobody, is of no
-// use, but it is not stuck.
+// keepsMajority says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks no server, is
+// of no use, but it is not stuck.
 func (x *explorer) keepsMajority(servers uint8) bool {
 	return bits.OnesCount8(servers) >= x.serverCount-x.serverCount/2
 }
@@ -122,7 +122,7 @@ func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
 	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)
 }
 
-// maybeHeld: nobody can say that the lock is not held, by somebody who does not know whether he has it.
+// maybeHeld: a client may hold the lock without knowing whether it does.
 func (x *explorer) maybeHeld(s *state) bool {
 	for i := range x.clients {
 		if s.clients[i].has(on) && s.clients[i].ends > 0 {

@@ -1,7 +1,7 @@
 package explore
 
-// memo is what has been found out, by two numbers of which the first is not 0. It is asked for every step of the search, so it is a plain
-// table: Go's map takes several times as long.
+// memo is a hash table by two numbers, of which the first is not 0. The search looks up every step in one, and Go's map takes several times
+// as long.
 type memo[T any] struct {
 	slots []noted[T]
 	count int
@@ -12,7 +12,7 @@ type noted[T any] struct {
 	value T
 }
 
-// of is what is noted under a key; nil: nothing is. It stands there until the next is noted.
+// of is the value of a key; nil: there is none. The pointer is valid until the next note.
 func (m *memo[T]) of(key [2]uint64) *T {
 	if len(m.slots) == 0 {
 		return nil
@@ -23,7 +23,7 @@ func (m *memo[T]) of(key [2]uint64) *T {
 	return nil
 }
 
-// note notes a value, in the place of what was noted before.
+// note sets the value of a key.
 func (m *memo[T]) note(key [2]uint64, value T) *T {
 	if m.count*2 >= len(m.slots) {
 		old := m.slots

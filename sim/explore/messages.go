@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/sim/redis"
 )
 
-// request is what a client sends: commands that a server carries out in a row.
+// request is what a client sends: commands that a server executes in a row.
 type request struct {
 	server   int8
 	conn     int
@@ -36,7 +36,7 @@ type reply struct {
 	renamed []uint32
 }
 
-// texts numbers the requests and replies that have been met. Number 0 is none.
+// texts numbers requests and replies. Number 0 is none.
 type texts struct {
 	orders   []order
 	requests []request

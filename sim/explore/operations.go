@@ -46,7 +46,7 @@ func release(ctx process.Context, lock impls.Lock) process.Answer {
 	return process.Answer{Outcome: impls.Outcome(released, err), Err: err}
 }
 
-// increment is the work of the live world's clients, too.
+// increment is also the work of the live world's clients.
 func increment(resource impls.Server) process.Operation {
 	return func(ctx process.Context, lock impls.Lock) process.Answer {
 		result := work.Task{Resource: resource, Key: counterKey}.Under(lock).Do(ctx.Ctx(), history.Counter)

@@ -2,20 +2,20 @@ package explore
 
 import "hash/maphash"
 
-// A state is kept by the numbers of its parts: of what each client is, of each server's state and of what they have in common. There
-// are millions of states, but only thousands of parts, so what is true of a part is found out once.
+// A state is stored as the numbers of its parts: each client, each server, and what they have in common. There are millions of states, but
+// only thousands of different parts, so what is true of a part is computed once.
 
 // form is a state by the numbers of its parts: of the clients, the servers, their replicas, and what is common.
 type form [mostClients + 2*mostServers + 1]uint32
 
-// parts are all parts of states that have been met, and what is known of them.
+// parts are all parts of states so far, and what is known of them.
 type parts struct {
 	clients store[client]
 	commons store[common]
 	known   []known // about clients, by number
 }
 
-// known is what has been found out about a client's part.
+// known is what is known of a client's part.
 type known struct {
 	shape   uint64     // see explorer.shape; 0: not known yet
 	private [2]private // where time may pass before it, and where it cannot
@@ -25,7 +25,7 @@ func newParts(orders int) parts {
 	return parts{clients: newStore[client](orders), commons: newStore[common](orders)}
 }
 
-// of is what has been found out about a client's part.
+// of is what is known of a client's part.
 func (p *parts) of(n uint32) *known {
 	for int(n) >= len(p.known) {
 		p.known = append(p.known, known{})

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// recorder writes a trace down while it is followed.
+// recorder records a trace while its moves are made again.
 type recorder struct {
 	x        *explorer
 	trace    *trace.Trace
@@ -32,10 +32,10 @@ type flight struct {
 	again   bool  // it is a copy
 	ended   bool  // that operation has ended
 	ok      bool  // well
-	early   uint8 // who has been acquiring since before it did
+	early   uint8 // the clients that have been acquiring since before it did
 }
 
-// fly remembers that a request of a client's task goes on its way.
+// addFlight: a request of a client's task departs.
 func (r *recorder) addFlight(s *state, m move, again bool) {
 	c := &s.clients[m.client]
 	f := flight{client: int(m.client), request: r.x.automaton.nodes[c.node].slots[m.slot].request, again: again}
@@ -45,7 +45,7 @@ func (r *recorder) addFlight(s *state, m move, again bool) {
 	r.inFlight = append(r.inFlight, f)
 }
 
-// land takes a request that has arrived from those on their way.
+// takeFlight: a request has arrived.
 func (r *recorder) takeFlight(s sending) flight {
 	i := slices.IndexFunc(r.inFlight, func(f flight) bool {
 		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok && f.early == s.early
@@ -75,7 +75,7 @@ func (r *recorder) note(s trace.Step) {
 	r.trace.Steps = append(r.trace.Steps, s)
 }
 
-// complete adds to the last steps what is so after them.
+// complete adds the state after the last steps to them.
 func (r *recorder) complete(s *state, from int) {
 	x := r.x
 	for i := from; i < len(r.trace.Steps); i++ {
@@ -90,7 +90,7 @@ func (r *recorder) complete(s *state, from int) {
 	}
 }
 
-// begin writes down who takes part.
+// begin records the clients.
 func (r *recorder) begin(clients int) {
 	r.now = trace.Start
 	for i := range clients {
@@ -122,7 +122,7 @@ func (r *recorder) step(s *state, m move) error {
 	return err
 }
 
-// before writes down what a move is, as far as the watcher does not hear of it.
+// before records what a move is, as far as the watcher is not told.
 func (r *recorder) before(s *state, m move) {
 	x, i := r.x, int(m.client)
 	switch m.kind {
@@ -171,7 +171,7 @@ func (r *recorder) before(s *state, m move) {
 	}
 }
 
-// strike writes down a fault of a client's request. Only one that does not reach its server by then is told with it.
+// strike records a fault of a client's request. Only a request that does not reach its server by then is named.
 func (r *recorder) strike(s *state, m move, kind faults.Kind) {
 	x, c := r.x, &s.clients[m.client]
 	q := x.texts.requests[x.automaton.nodes[c.node].slots[m.slot].request]
@@ -182,7 +182,7 @@ func (r *recorder) strike(s *state, m move, kind faults.Kind) {
 	r.fault(step)
 }
 
-// resumes writes down that a client which stood still makes its next step.
+// resumes records that a paused client makes its next step.
 func (r *recorder) resumes(s *state, m move) {
 	switch m.kind {
 	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash:
@@ -190,17 +190,17 @@ func (r *recorder) resumes(s *state, m move) {
 	}
 	if s.clients[m.client].has(asleep) {
 		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-			Fault: &history.Fault{Name: string(faults.Pause), Target: trace.ClientName(int(m.client)), Phase: history.PhaseRecover, What: "it goes on"},
+			Fault: &history.Fault{Name: string(faults.Pause), Target: trace.ClientName(int(m.client)), Phase: history.PhaseRecover, What: "the client resumes"},
 		}})
 	}
 }
 
-// gaveUp ends the release of a client whose user has had enough.
+// gaveUp ends the release that a client's user has given up.
 func (r *recorder) gaveUp(i int) {
 	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
 }
 
-// fault writes a fault down. A history does not have a long hold: it is no more than time that passes.
+// fault records a fault. A history does not have a long hold: it is no more than time that passes.
 func (r *recorder) fault(s trace.Step) {
 	s.Kind = trace.Fault
 	r.trace.Faults = append(r.trace.Faults, s.Fault)
@@ -219,7 +219,7 @@ func (r *recorder) fault(s trace.Step) {
 
 func (r *recorder) serverName(i int) string { return trace.ServerName(r.x.serverCount, i) }
 
-// longWait is how long clients wait that wait until they have the lock.
+// longWait is the bound of an acquire that waits until it has the lock.
 const longWait = time.Hour
 
 func (r *recorder) called(i int, op history.Op) {
@@ -289,7 +289,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 	r.event(e)
 }
 
-// asked is the time between the state questions around a command; there are none in the model, and so no time.
+// asked is the time between the state probes around a command; the model needs none, so they take no time.
 const asked = time.Microsecond
 
 func (r *recorder) passed(d ms) {
@@ -331,7 +331,7 @@ func (r *recorder) end(counter int64) {
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 }
 
-// trial lets a fresh client try after an end, as stuck does.
+// trial lets a fresh client try after an end state, as stuck does.
 func (r *recorder) trial(s state) error {
 	x := r.x
 	value := x.counter(&s)

@@ -51,7 +51,7 @@ func (r *replicas) rename(o int, n uint32) uint32 {
 	return r.each(&r.renamed, uint64(o), n, func(state uint32) uint32 { return r.servers.rename(o, state) })
 }
 
-// each is the replica with other states in the place of its own; done remembers it, by why.
+// each is the replica whose states other has replaced; done remembers it, by why.
 func (r *replicas) each(done *memo[uint32], why uint64, n uint32, other func(uint32) uint32) uint32 {
 	if n == 0 {
 		return 0

@@ -34,7 +34,7 @@ type serverState struct {
 	expiries []ms
 	lock     history.State // what it has under the lock's key
 	value    uint32        // see servers.value
-	// How it came about, so that it can come about anew with the clients in another order:
+	// What led to it, so that the same can be done with the clients in another order:
 	before  uint32
 	by      cause
 	renamed []uint32 // by order; the number of the state plus 1
@@ -49,7 +49,7 @@ type cause struct {
 	promote bool
 }
 
-// service is what came of a request.
+// service is what a request did.
 type service struct {
 	next   uint32
 	reply  uint32
@@ -82,7 +82,7 @@ func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
 	return n
 }
 
-// serve has a server in a state carry out a request of a client.
+// serve has a server in a state execute a request of a client.
 func (s *servers) serve(state, request uint32, client int) service {
 	key := [2]uint64{uint64(request), uint64(state)<<32 | uint64(client)}
 	if done := s.served.of(key); done != nil {
@@ -115,7 +115,7 @@ func (s *servers) value(state uint32) uint32 {
 	return known.value
 }
 
-// connection numbers the connections of all clients; those that nobody has to himself are all one.
+// connection numbers the connections of all clients; those that are shared are all one.
 func connection(client, conn int) int { return client*100 + conn }
 
 func names(commands [][]string, key string) bool {
@@ -129,7 +129,7 @@ func names(commands [][]string, key string) bool {
 	return false
 }
 
-// tick lets time pass on a server, or its clock jump: for what it keeps that is the same.
+// tick lets time pass on a server, or its clock jump: to its keys that is the same.
 func (s *servers) tick(state uint32, d ms) uint32 {
 	if len(s.states[state].expiries) == 0 {
 		return state
@@ -143,7 +143,7 @@ func (s *servers) tick(state uint32, d ms) uint32 {
 	return *s.ticked.note(key, s.number(server, state, cause{passed: d}))
 }
 
-// restart is the state of a server that has forgotten all.
+// restart is the state of a server without its data.
 func (s *servers) restart(state uint32) uint32 {
 	server := s.states[state].server.Clone()
 	server.Restart(false)

@@ -2,9 +2,9 @@ package explore
 
 import "slices"
 
-// Clients that run the same lock can change places: what is true of a state is true of every state that differs only in who is
-// who. So of all those states only the one is kept whose clients stand in the order of their shapes and, where these leave a choice,
-// whose numbers come first.
+// Symmetry reduction: clients that run the same lock can change places. What is true of a state is true of every state that differs only in
+// the order of the clients. Of those states only one is kept: its clients are sorted by their shapes and, where shapes are equal, its
+// numbers come first.
 
 // normal is the form that stands for f and for all that are the same but for the order of the clients. It also says which order
 // leads there.
@@ -96,7 +96,7 @@ func sorted(o *order, shapes *[mostClients]uint64, clients int) bool {
 	return true
 }
 
-// usualSlots are looked at in any shape: it makes no difference, but shapes decide which of several smallest counterexamples is found.
+// usualSlots are part of any shape. Without them the search would be the same, but another of several minimal counterexamples might be found.
 const usualSlots = 3
 
 // shape is what of a client does not depend on who it is. Different shapes need not be different numbers.

@@ -2,8 +2,8 @@ package explore
 
 import "strings"
 
-// Clients are told apart by their tokens only: the third token of the first client is "C1#c". Two clients change places by changing
-// these names in all that was ever said.
+// Clients differ in their tokens only: the third token of the first client is "C1#c". Two clients change places by exchanging these names in
+// every message and every key.
 
 // mostTokens is how many tokens a client can have in use at a time.
 const mostTokens = 12
@@ -27,7 +27,7 @@ func mentioned(text string) (found tokens) {
 	return found
 }
 
-// eachToken calls visit for each token in a text: where it stands, and whose it is.
+// eachToken calls visit for each token in a text, with its place and its client.
 func eachToken(text string, visit func(at, client, n int)) {
 	for at := 0; at+tokenLength <= len(text); at++ {
 		next := strings.IndexByte(text[at:], 'C')
@@ -42,7 +42,7 @@ func eachToken(text string, visit func(at, client, n int)) {
 	}
 }
 
-// order says by which client each is replaced.
+// order says which client takes the place of each.
 type order [mostClients]uint8
 
 // rename puts the clients in a text into another order.
@@ -60,7 +60,7 @@ func (o *order) rename(text string) string {
 	return string(renamed)
 }
 
-// orders lists the ways in which n clients can change places; the first changes nothing.
+// permutations lists the orders of n clients; the first changes nothing.
 func permutations(n int) []order {
 	var all []order
 	var o order

@@ -7,16 +7,16 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// trace follows a finding from the beginning, and has the checker judge it.
+// trace makes the moves to a finding again, records them, and has the checker judge the history.
 func (x *explorer) trace(f finding) (*trace.Trace, error) {
-	var way []uint32
+	var path []uint32
 	if !f.end {
-		way = append(way, f.move)
+		path = append(path, f.move)
 	}
 	for n := f.parent; n != 0; n = x.origins[n].parent {
-		way = append(way, x.origins[n].move)
+		path = append(path, x.origins[n].move)
 	}
-	slices.Reverse(way)
+	slices.Reverse(path)
 	r := newRecorder(x)
 	r.trace.Anomalies = f.found.names()
 	wasTimed, wasSeen := x.timed, x.judge.coverage
@@ -24,7 +24,7 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	defer func() { x.watcher, x.timed, x.judge.coverage = nil, wasTimed, wasSeen }()
 	s := x.initial()
 	r.begin(x.clients)
-	for _, packed := range way {
+	for _, packed := range path {
 		m, err := x.actual(s, unpack(packed))
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 	return m, nil
 }
 
-// disputed is the first of the anomalies that the checker does not see; empty: it sees them all.
+// disputed is the first of the anomalies that the checker does not confirm; empty: it confirms them all.
 func disputed(t *trace.Trace, found anomalies) checker.Name {
 	seen := t.Verdict.Names()
 	for _, name := range found.names() {
