@@ -1,8 +1,8 @@
 // Package faults is the catalogue of faults: what each is called in scripts, histories, storms and searches, what it hits, how long it
 // lasts, and what a world must be able to do for it. Everything else looks that up here.
 //
-// It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes nothing; the packages below it do
-// (tap, network, process, server), and the model does in virtual time. It knows no lock, no script and no history.
+// It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes nothing: the packages below it (tap,
+// network, process, server) and the model do. It must not know a lock, a script or a history.
 //
 // To add a fault, add a Kind and its entry in All, then its effect in scenarios/live and scenarios/sim.
 package faults

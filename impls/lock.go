@@ -1,7 +1,8 @@
-// Package impls holds the locks under test: one file each, and a registry that is an explicit list.
+// Package impls holds the locks under test: one file each, with a card (source, promises, needs), in an explicit list.
 //
-// A lock touches the world through its Env only: no clock, no network, no goroutine of its own. So the same code runs in
-// a client process against a real Redis and, under a scheduler that owns every choice, in the formal model.
+// It owns the contracts Lock and Env. A lock touches the world through its Env only: it must not know a clock, a network, a server or
+// a goroutine of its own. So the same code runs in a client process against a real Redis and, under a scheduler that owns every
+// choice, in the formal model.
 package impls
 
 import (

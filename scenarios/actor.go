@@ -70,6 +70,11 @@ func (a *actor) act(step Step) error {
 	if a.died > 0 {
 		return fmt.Errorf("the thread of %s died on line %d and does nothing any more", a.name, a.died)
 	}
+	return a.operate(step)
+}
+
+// operate follows a step of a client that is neither paused nor dead.
+func (a *actor) operate(step Step) error {
 	switch step.Verb {
 	case VerbOp:
 		return a.start(step)

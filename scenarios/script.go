@@ -1,8 +1,8 @@
 // Package scenarios is the language of scripts: the parser with its errors, the formatter, the scripts that come with the lab, the reviewed
 // matrix of what is expected, and the bibliography.
 //
-// It owns the grammar (words.go) and what a script may say. It carries nothing out, which package play does, and knows no lock, no world
-// and no server.
+// It owns the grammar (words.go) and what a script may say. It carries nothing out, which package play does. It must not know a lock, a
+// world or a server.
 package scenarios
 
 import (

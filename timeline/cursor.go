@@ -1,4 +1,4 @@
-// Package timeline reads a history: it is the one place that derives who holds which lock since when and until when, whose a lock is on
+// Package timeline reads a history: it owns who holds which lock since when and until when, whose a lock is on
 // its servers, which operation a command belongs to, and which faults are in effect.
 //
 // A Cursor walks through the events and hands out Facts, each an event with what was so just before it: what package checker's monitors

@@ -1,5 +1,7 @@
-// Package worker is a client process of the lab: it runs the locks of impls against a real Redis, through go-redis, as the lab
-// orders it on standard input. The package protocol below it is the language that both speak.
+// Package worker is a client process of the lab: it runs locks against a real Redis, through go-redis, as the lab orders it on standard
+// input. The package protocol below it is the language that both speak.
+//
+// It owns the Env of the live world. It must not know scripts, faults or histories: what it does, a request says.
 package worker
 
 import (

@@ -1,5 +1,8 @@
-// Command lab puts distributed locks to the test: it runs them through scripted scenarios with real faults and says what
+// Command lab tests distributed locks: it runs them through scenarios with injected faults, storms and an exhaustive search, and says what
 // went wrong. See README.md.
+//
+// It owns flags, help texts, completion and exit codes. It must not know how anything is run, judged or searched: package lab and what is
+// below it do that.
 package main
 
 import (

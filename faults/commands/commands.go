@@ -1,6 +1,7 @@
-// Package commands knows Redis's commands as far as the lab must: which keys they name, whether they may write or remove, and how they
-// are written down. What stands on the wire of the live world and what carries commands in the model share it, so that a breakpoint
-// means the same request in both.
+// Package commands knows Redis's commands as far as the lab must. It owns which keys they name, whether they may write or remove, and how
+// they are written in a history. The tap and the model share it, so that a breakpoint means the same request in both worlds.
+//
+// It must not know a connection, a server or a lock.
 package commands
 
 import (

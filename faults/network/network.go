@@ -1,5 +1,7 @@
-// Package network disturbs the links between clients and servers: a toxiproxy proxy per link, spoken to through toxiproxy's API
-// client. Each fault is asserted to have taken effect, by the order of events on a connection that was open before.
+// Package network disturbs the links between clients and servers. It owns a toxiproxy proxy per link, and speaks to toxiproxy's API. Each
+// fault is asserted to have taken effect, by the order of events on a connection that was open before.
+//
+// It must not know Redis's commands, beyond the PING of its canaries, nor clients or scripts.
 package network
 
 import (

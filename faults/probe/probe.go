@@ -1,5 +1,5 @@
 // Package probe reads the state of keys on behalf of the lab: what a history has before and after each command, and what scripts wait for.
-// It is the one reader, for taps and for the model, so that a TTL or a value means the same in both worlds. It owns no connection.
+// It owns what a TTL and a value of a key mean, for taps and for the model alike. It must not know a connection, only a Conn.
 package probe
 
 import (

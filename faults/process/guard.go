@@ -1,9 +1,11 @@
-// Package process runs the processes of a run (clients, servers) so that none of them outlives the lab, and pauses, resumes
-// and kills them. Linux and macOS; elsewhere it compiles, and StartGuard returns an error.
+// Package process starts, pauses, resumes and kills the processes of a run (clients, servers), so that none of them outlives the lab.
+// Linux and macOS; elsewhere it compiles, and StartGuard returns an error.
 //
 // Each process leads a process group of its own, which a guard process knows: the lab's own binary at the end of a pipe. When
 // the pipe ends, whatever ended the lab, the guard kills the groups, removes the temporary directories, and undoes what it was told
 // to undo elsewhere.
+//
+// It owns process groups and the guard. It must not know what a process is for.
 package process
 
 import (

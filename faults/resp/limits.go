@@ -1,5 +1,7 @@
 // Package resp reads the Redis protocol, RESP2 and RESP3, without trusting it: whole messages with the bytes exactly as they
 // came, and no more memory than has been filled by bytes that really arrived.
+//
+// It owns the framing and its limits. It must not know what a command does.
 package resp
 
 import "fmt"

@@ -1,5 +1,7 @@
 // Package server runs the Redis servers under test: an embedded one, a redis-server process, or one that runs at an address. It
 // also looks into them on the lab's behalf, and moves their clocks.
+//
+// It owns their start, restart and reset. It must not touch anything at an address but the keys below a prefix, nor know scripts or locks.
 package server
 
 import (

@@ -2,6 +2,9 @@
 // one command at a time through and so knows their true order, asks the server for the state of watched keys before and after,
 // and can hold, drop or repeat a chosen request or reply. What it lets through it does not change by a byte.
 //
+// It owns breakpoints on the wire, and records every command of a lock: the DEL of a release becomes an event of the history here
+// (flight.go). It must not know a script, a lock or a verdict.
+//
 // Limits: on a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, bytes are
 // passed on unexamined until it ends. While a client has its replies switched off, the end of a command cannot be seen:
 // such a command is recorded without reply and without state probes. Commands that may block are recorded, but not probed.

@@ -1,5 +1,5 @@
-// Package waiting holds the ways to wait for a lock that somebody else has. Any way goes with any lock; only being woken needs a
-// lock that wakes.
+// Package waiting owns the ways to wait for a lock that another client has: sleep, spin, back off, be woken. Any way goes with any lock;
+// only being woken needs a lock that wakes. It must not know which lock it waits for.
 package waiting
 
 import (

@@ -1,5 +1,8 @@
-// Package live runs scenarios in the live world: every client a process of its own, every link a toxiproxy proxy and a tap,
-// every server a real one or miniredis.
+// Package live is the live world: every client a process of its own, every link a toxiproxy proxy and a tap, every server a real one or
+// miniredis.
+//
+// It owns processes, links and servers from cell to cell, and the effects that package play orders. It must not know the order of a
+// script's steps or a verdict.
 package live
 
 import (

@@ -1,7 +1,8 @@
-// Package sim runs scenarios in the model: every client a process of sim/process, every server one of sim/redis, all in one goroutine
-// and in virtual time. Nothing in it waits, and a cell comes out the same each time.
+// Package sim is the model world: every client a process of sim/process, every server one of sim/redis, all in one goroutine and in
+// virtual time. Nothing in it waits, and a cell comes out the same each time.
 //
-// What it writes down, and how that is judged, is as in the live world.
+// It owns virtual time and the messages on their way, and the effects that package play orders. It writes the history that the live
+// world would write. It must not know the order of a script's steps or a verdict.
 package sim
 
 import (

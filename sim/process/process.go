@@ -1,7 +1,8 @@
 // Package process runs one client of locks in the model: the locks' own code, in coroutines that move only when their user says so.
 // Everything that a lock can learn comes in through its Env, and so through here: replies, the clock, tokens, the end of a wait.
 //
-// A process is a deterministic function of what it is given. Nothing in it waits for real, and nothing runs by itself.
+// It owns the Env of the model. A process is a deterministic function of what it is given: it must not know a real clock, chance, or who
+// schedules it.
 package process
 
 import (

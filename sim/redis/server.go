@@ -1,8 +1,8 @@
 // Package redis is a small explicit model of a Redis server: strings, hashes, lists, sets and sorted sets that expire by the server's own
-// clock, transactions, scripts and published messages, as far as locks use them. It is plain data. Nothing in it reads a clock,
-// waits or draws a random number; what time it is, its user says.
+// clock, transactions, scripts and published messages, as far as locks use them.
 //
-// The words of its errors are those of Redis 7.0.
+// It owns what a command does and answers, in the words of Redis 7.0. It is plain data: it must not know a clock, a connection or chance.
+// What time it is, its user says.
 package redis
 
 import (

@@ -1,6 +1,8 @@
 // Package protocol is the language between the lab and a client process: one JSON object a line, requests on the client's
 // standard input, replies and notices on its standard output. docs/protocol.md describes it for people who write a client in
 // another language.
+//
+// It owns the messages and both ends of the connection. It must not know a lock or a server.
 package protocol
 
 // Version is the version of the protocol that init and hello carry.

@@ -1,4 +1,5 @@
-// Package work is the work that clients do under a lock, on the protected resource. It is the same on a real store and in the model.
+// Package work is the critical section: what clients do to the protected resource while they hold a lock. It is the same on a real store
+// and in the model. It owns the workloads. It must not know the lock.
 package work
 
 import (
