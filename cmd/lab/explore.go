@@ -30,7 +30,7 @@ type exploreFlags struct {
 	budget                           map[faults.Kind]*int
 	anomalies                        []string
 	limits                           []string
-	out, server                      string
+	out, server, world               string
 	count                            int
 	all, update, replay              bool
 	json, quiet, verbose             bool
@@ -54,8 +54,8 @@ compares that with the table in docs/breaking-points.md. Its searches are smalle
 than those of the table, so they may know less, unless --limit states=4000000.
 
 With --replay a script forces the counterexample on a real server, with real
-processes; --out writes that script. With --all --replay, every counterexample of
-the table is replayed.
+processes; --world sim plays it in the model, and --out writes it. With --all
+--replay, every counterexample of the table is replayed.
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a surprise,
 or a replay that showed something else; 2 unknown: a limit stopped the search, the
@@ -67,6 +67,7 @@ failed, or the lock cannot be explored.`,
   lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
+  lab explore --all --replay --world sim
   lab explore --all --replay --server redis-server --count 20`,
 		ValidArgsFunction: completeExplored,
 		RunE:              flags.run,
@@ -109,7 +110,8 @@ func (f *exploreFlags) groups() []flagGroup {
 	f.budgetFlags(flags)
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
-	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample on a real server, with real processes and faults; with --all, those of the table")
+	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample as a script; with --all, those of the table")
+	shown.StringVar(&f.world, "world", lab.Live, "`WORLD` to replay in: live (real processes, faults and servers) or sim (the model)")
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
@@ -135,7 +137,7 @@ func (f *exploreFlags) budgetFlags(flags *pflag.FlagSet) {
 
 // run carries lab explore out.
 func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.checkReplay(); err != nil {
+	if err := f.checkReplay(cmd); err != nil {
 		return err
 	}
 	if f.all {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/replay"
+	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -17,7 +17,7 @@ func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, found *trace.
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
 		return nil
 	}
-	text, err := replay.Script(lock, found)
+	text, err := reproduce.Script(lock, found)
 	if err != nil {
 		return usagef("--out: %v", err)
 	}

@@ -57,12 +57,12 @@ func rules() map[string]rule {
 		"scenarios/sim": {own: []string{
 			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim", "worker/work",
 		}},
-		"scenarios/storm":  {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
-		"scenarios/shrink": {own: []string{"history", "faults", "checker", "scenarios"}, pure: true},
-		"scenarios/replay": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/trace"}, pure: true},
+		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
+		"scenarios/shrink":    {own: []string{"history", "faults", "checker", "scenarios"}, pure: true},
+		"scenarios/reproduce": {own: []string{"history", "faults", "impls", "checker", "scenarios", "sim/trace"}, pure: true},
 		"lab": {own: []string{
 			"history", "impls", "checker", "report", "worker",
-			"scenarios", "scenarios/live", "scenarios/play", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
+			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/shrink", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points",
 		}},
 		"report":   {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
@@ -73,7 +73,7 @@ func rules() map[string]rule {
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
-				"sim/explore", "sim/points", "sim/trace", "scenarios/replay",
+				"sim/explore", "sim/points", "sim/trace", "scenarios/reproduce",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},

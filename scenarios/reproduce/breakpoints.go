@@ -1,4 +1,4 @@
-package replay
+package reproduce
 
 import (
 	"slices"
@@ -8,23 +8,23 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// traps are the breakpoints of an operation: where something comes between two of its beats, and where a fault strikes.
-func (w *writer) traps(d *deed) []faults.Breakpoint {
-	var traps []faults.Breakpoint
+// breakpoints are the breakpoints of an operation: where something comes between two of its moments, and where a fault strikes.
+func (w *writer) breakpoints(d *operation) []faults.Breakpoint {
+	var breakpoints []faults.Breakpoint
 	add := func(do faults.Action, request *trace.Step, before []*trace.Step) {
-		traps = append(traps, w.trap(do, request, before))
+		breakpoints = append(breakpoints, w.breakpoint(do, request, before))
 	}
-	var held *beat // the beat after which it has been stopped
-	var since int  // its place
-	for i, b := range w.beats {
-		if b.deed != d {
+	var held *moment // the moment after which it has been stopped
+	var since int    // its place
+	for i, b := range w.moments {
+		if b.operation != d {
 			continue
 		}
 		switch {
 		case strikes(b, faults.LateRequest):
 			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
 		case strikes(b, faults.ReplyLost):
-			traps = append(traps, w.lostReply(b))
+			breakpoints = append(breakpoints, w.lostReply(b))
 		case b.kind == trace.Expire:
 			add(w.missed(b), d.requests[b.request], d.requests[:b.request])
 		case held != nil && b.kind == trace.Serve && w.breaksOff(since, i):
@@ -39,49 +39,49 @@ func (w *writer) traps(d *deed) []faults.Breakpoint {
 			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
 		}
 		held = nil
-		if interrupted(w.beats, i) && (!strikes(b, faults.ReplyLost, faults.LateRequest) || w.goesOn(b)) {
+		if interrupted(w.moments, i) && (!strikes(b, faults.ReplyLost, faults.LateRequest) || w.goesOn(b)) {
 			held, since = b, i
 		}
 	}
 	if held != nil {
-		traps = append(traps, w.unfinished(d, held))
+		breakpoints = append(breakpoints, w.unfinished(d, held))
 	}
-	return traps
+	return breakpoints
 }
 
 // breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
 // reply to the request before.
 func (w *writer) breaksOff(since, i int) bool {
-	b := w.beats[i]
+	b := w.moments[i]
 	if b.request == 0 {
 		return false
 	}
-	return slices.ContainsFunc(w.beats[since:i], func(fault *beat) bool {
+	return slices.ContainsFunc(w.moments[since:i], func(fault *moment) bool {
 		return strikes(fault, faults.Restart, faults.FailOver) && fault.server == b.server
 	})
 }
 
-// last is the request that the operation has sent last, at a beat that is none itself.
-func (b *beat) last() int {
+// last is the request that the operation has sent last, at a moment that is none itself.
+func (b *moment) last() int {
 	if b.kind == trace.Return {
-		return len(b.deed.requests) - 1
+		return len(b.operation.requests) - 1
 	}
 	return b.request
 }
 
 // lostReply stops an operation at a reply that its client will not get.
-func (w *writer) lostReply(b *beat) faults.Breakpoint {
+func (w *writer) lostReply(b *moment) faults.Breakpoint {
 	do := faults.ActDropReply
 	if w.goesOn(b) {
 		do = faults.ActHoldReply
 	}
-	return w.trap(do, b.deed.requests[b.request], b.deed.requests[:b.request])
+	return w.breakpoint(do, b.operation.requests[b.request], b.operation.requests[:b.request])
 }
 
 // missed is how a request is stopped that its client will wait for too long.
-func (w *writer) missed(b *beat) faults.Action {
-	answered := slices.ContainsFunc(w.beats, func(served *beat) bool {
-		return served.kind == trace.Serve && served.deed == b.deed && served.request == b.request
+func (w *writer) missed(b *moment) faults.Action {
+	answered := slices.ContainsFunc(w.moments, func(served *moment) bool {
+		return served.kind == trace.Serve && served.operation == b.operation && served.request == b.request
 	})
 	if answered {
 		return faults.ActHoldReply
@@ -89,20 +89,20 @@ func (w *writer) missed(b *beat) faults.Action {
 	return faults.ActHoldRequest
 }
 
-// copied says whether the request at a beat is sent twice.
+// copied says whether the request at a moment is sent twice.
 func (w *writer) copied(i int) bool {
 	for k := i - 1; k >= 0; k-- {
-		if w.beats[k].deed == w.beats[i].deed {
-			return strikes(w.beats[k], faults.Duplicate)
+		if w.moments[k].operation == w.moments[i].operation {
+			return strikes(w.moments[k], faults.Duplicate)
 		}
 	}
 	return false
 }
 
 // unfinished stops an operation for good: before the request that would be next, or before it hears of the last.
-func (w *writer) unfinished(d *deed, held *beat) faults.Breakpoint {
+func (w *writer) unfinished(d *operation, held *moment) faults.Breakpoint {
 	if held.kind == trace.Serve {
-		return w.trap(faults.ActHoldReply, held.step, d.requests[:held.request])
+		return w.breakpoint(faults.ActHoldReply, held.step, d.requests[:held.request])
 	}
 	n := 1
 	for _, r := range d.requests {
@@ -111,8 +111,8 @@ func (w *writer) unfinished(d *deed, held *beat) faults.Breakpoint {
 	return faults.Breakpoint{Action: faults.ActHoldRequest, Nth: n, Match: faults.Match{Kind: faults.MatchAny}}
 }
 
-// trap is a breakpoint at a request, after those that the operation has sent before.
-func (w *writer) trap(do faults.Action, request *trace.Step, before []*trace.Step) faults.Breakpoint {
+// at is a breakpoint at a request, after those that the operation has sent before.
+func (w *writer) breakpoint(do faults.Action, request *trace.Step, before []*trace.Step) faults.Breakpoint {
 	names := words(request, "")
 	name := names[len(names)-1]
 	nth := 1

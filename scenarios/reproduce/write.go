@@ -1,4 +1,4 @@
-package replay
+package reproduce
 
 import (
 	"errors"
@@ -17,13 +17,13 @@ import (
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
 func Script(lock impls.Spec, t *trace.Trace) (string, error) {
-	told := newTale(t)
+	told := newSchedule(t)
 	told.prune()
 	told.arrange()
-	w := &writer{tale: told, lock: lock, out: &scenarios.Script{
+	w := &writer{schedule: told, lock: lock, out: &scenarios.Script{
 		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*telling{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, astray: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
+	}, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, lateBeside: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
@@ -65,35 +65,35 @@ func about(t *trace.Trace) []string {
 	return append(lines, slices.Compact(faults)...)
 }
 
-// telling is an operation that has begun in the script.
-type telling struct {
-	deed   *deed
-	stop   bool // it is held up
-	unread bool // its reply has come, to a process that stands still
+// opened is an operation that has begun in the script.
+type opened struct {
+	operation *operation
+	stop      bool // it is held up
+	unread    bool // its reply has come, to a process that stands still
 }
 
 type writer struct {
-	*tale
-	lock    impls.Spec
-	out     *scenarios.Script
-	names   map[int]string // of clients, in the order in which they appear
-	open    map[int]*telling
-	paused  map[int]bool
-	dead    map[int]bool
-	late    map[int]bool          // something of the client is held that it has given up, or a copy
-	astray  map[int]bool          // the same of what runs beside its operations
-	touched map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
-	saved   map[int]time.Duration // the same of what servers have saved
-	short   bool                  // a lease has to end
+	*schedule
+	lock       impls.Spec
+	out        *scenarios.Script
+	names      map[int]string // of clients, in the order in which they appear
+	open       map[int]*opened
+	paused     map[int]bool
+	dead       map[int]bool
+	late       map[int]bool          // something of the client is held that it has given up, or a copy
+	lateBeside map[int]bool          // the same of what runs beside its operations
+	touched    map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
+	saved      map[int]time.Duration // the same of what servers have saved
+	short      bool                  // a lease has to end
 }
 
 func (w *writer) write() error {
-	for i, b := range w.beats {
-		if err := w.tell(i, b); err != nil {
+	for i, b := range w.moments {
+		if err := w.moment(i, b); err != nil {
 			return fmt.Errorf("step %q at %v: %w", b.step.Kind, b.step.At, err)
 		}
 	}
-	w.tellTrial()
+	w.writeTrial()
 	for who := range w.trace.Clients {
 		w.close(who)
 	}
@@ -101,13 +101,13 @@ func (w *writer) write() error {
 	return nil
 }
 
-func (w *writer) tell(i int, b *beat) error {
+func (w *writer) moment(i int, b *moment) error {
 	switch b.kind {
 	case trace.Time:
 		w.pass(i, b)
 		return nil
 	case trace.Fault:
-		return w.befall(i, b)
+		return w.strike(i, b)
 	case trace.Arrive:
 		return w.arrive(b)
 	case trace.Expire:
@@ -117,7 +117,7 @@ func (w *writer) tell(i int, b *beat) error {
 		return nil
 	}
 	w.touch(b)
-	if b.deed == nil {
+	if b.operation == nil {
 		w.beside(i, b)
 		return nil
 	}
@@ -125,15 +125,15 @@ func (w *writer) tell(i int, b *beat) error {
 }
 
 // act begins an operation, or lets it go on after something has come between.
-func (w *writer) act(i int, b *beat) error {
+func (w *writer) act(i int, b *moment) error {
 	t := w.open[b.who]
 	switch {
-	case t == nil || t.deed != b.deed:
-		if b.deed.waits && slices.Contains(w.trace.Anomalies, checker.Unfair) && len(w.traps(b.deed)) > 0 {
+	case t == nil || t.operation != b.operation:
+		if b.operation.waits && slices.Contains(w.trace.Anomalies, checker.Unfair) && len(w.breakpoints(b.operation)) > 0 {
 			return errors.New("who is held on the wire while it waits for its turn does not count as overtaken")
 		}
 		w.begin(i, b)
-	case t.stop && interruptedBefore(w.beats, i):
+	case t.stop && interruptedBefore(w.moments, i):
 		if !w.tooLate(i) {
 			w.resume(b.who)
 		}
@@ -146,17 +146,17 @@ func (w *writer) act(i int, b *beat) error {
 	return nil
 }
 
-func (w *writer) begin(i int, b *beat) {
+func (w *writer) begin(i int, b *moment) {
 	w.resume(b.who)
-	w.open[b.who] = &telling{deed: b.deed}
-	if b.deed.endless { // by itself
+	w.open[b.who] = &opened{operation: b.operation}
+	if b.operation.hung { // by itself
 		w.step(b.who, scenarios.Step{
-			Verb: scenarios.VerbOp, Op: b.deed.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
+			Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
 		})
 		return
 	}
-	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.deed.op, Breakpoints: w.traps(b.deed)}
-	if b.deed.waits {
+	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Breakpoints: w.breakpoints(b.operation)}
+	if b.operation.waits {
 		step.Within = scenarios.Span{Fixed: time.Minute} // longer than anything takes here
 	}
 	w.step(b.who, step)
@@ -167,38 +167,38 @@ func (w *writer) begin(i int, b *beat) {
 func (w *writer) came(who, i int) {
 	t := w.open[who]
 	step := &w.out.Steps[len(w.out.Steps)-1]
-	if t.stop = w.stops(t.deed, i) || i > 0 && w.beats[i-1].deed == t.deed && interrupted(w.beats, i-1); t.stop {
+	if t.stop = w.stops(t.operation, i) || i > 0 && w.moments[i-1].operation == t.operation && interrupted(w.moments, i-1); t.stop {
 		step.Want = []scenarios.Result{scenarios.ResultHeldUp}
 		return
 	}
-	if t.deed.returned {
-		step.Want = []scenarios.Result{scenarios.Result(t.deed.outcome.String())}
+	if t.operation.returned {
+		step.Want = []scenarios.Result{scenarios.Result(t.operation.outcome.String())}
 	}
 }
 
-// stops says whether an operation is stopped once more, at the ith beat or later.
-func (w *writer) stops(d *deed, i int) bool {
-	for k := i; k < len(w.beats); k++ {
-		b := w.beats[k]
-		if b.deed == d && (interrupted(w.beats, k) || b.kind == trace.Expire || strikes(b, faults.ReplyLost, faults.LateRequest)) {
+// stops says whether an operation is stopped once more, at the ith moment or later.
+func (w *writer) stops(d *operation, i int) bool {
+	for k := i; k < len(w.moments); k++ {
+		b := w.moments[k]
+		if b.operation == d && (interrupted(w.moments, k) || b.kind == trace.Expire || strikes(b, faults.ReplyLost, faults.LateRequest)) {
 			return true
 		}
 	}
 	return false
 }
 
-// interruptedBefore says whether something has come between a beat and the one before of its operation.
-func interruptedBefore(beats []*beat, i int) bool {
+// interruptedBefore says whether something has come between a moment and the one before of its operation.
+func interruptedBefore(moments []*moment, i int) bool {
 	for k := i - 1; k >= 0; k-- {
-		if beats[k].deed == beats[i].deed {
-			return interrupted(beats, k)
+		if moments[k].operation == moments[i].operation {
+			return interrupted(moments, k)
 		}
 	}
 	return false
 }
 
-// tellTrial has a fresh client try for longer than any lease lasts, where it is to find the lock stuck.
-func (w *writer) tellTrial() {
+// writeTrial has a fresh client try for longer than any lease lasts, where it is to find the lock stuck.
+func (w *writer) writeTrial() {
 	if len(w.trial) == 0 || !slices.Contains(w.trace.Anomalies, checker.StuckLock) {
 		return
 	}
@@ -215,7 +215,7 @@ func (w *writer) tellTrial() {
 // close leaves nothing of a client open.
 func (w *writer) close(who int) {
 	w.resume(who)
-	if w.astray[who] && !w.dead[who] {
+	if w.lateBeside[who] && !w.dead[who] {
 		w.arriveBeside(who)
 	}
 	if t := w.open[who]; t != nil && t.stop {

@@ -1,13 +1,15 @@
 //go:build linux || darwin
 
-package replay_test
+package reproduce_test
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,10 +21,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/replay"
+	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/trace"
 )
@@ -78,10 +78,10 @@ func articles() map[string]struct {
 	}
 }
 
-// told are the races of the articles, each with its script.
-func told(t *testing.T) map[string]replay.Race {
+// inArticles are the races of the articles, each with its script.
+func inArticles(t *testing.T) map[string]reproduce.Counterexample {
 	t.Helper()
-	races := map[string]replay.Race{}
+	found := map[string]reproduce.Counterexample{}
 	for name, r := range articles() {
 		lock, ok := impls.Find(r.lock)
 		require.True(t, ok, r.lock)
@@ -92,16 +92,16 @@ func told(t *testing.T) map[string]replay.Race {
 		result, err := explore.Explore(t.Context(), config)
 		require.NoError(t, err, name)
 		require.NotNil(t, result.Found, name)
-		races[name] = replay.Race{Lock: lock, Faults: string(r.fault), Trace: result.Found}
+		found[name] = reproduce.Counterexample{Lock: lock, Faults: string(r.fault), Trace: result.Found}
 	}
-	return races
+	return found
 }
 
 // TestScripts: what is written is what a person would have written.
 func TestScripts(t *testing.T) {
-	for name, race := range told(t) {
+	for name, c := range inArticles(t) {
 		t.Run(name, func(t *testing.T) {
-			text, err := replay.Script(race.Lock, race.Trace)
+			text, err := reproduce.Script(c.Lock, c.Trace)
 			require.NoError(t, err)
 			want, err := os.ReadFile(filepath.Join("testdata", name+".lab"))
 			require.NoError(t, err)
@@ -114,60 +114,74 @@ func TestScripts(t *testing.T) {
 func TestNoScript(t *testing.T) {
 	lock, _ := impls.Find("setpx-lua")
 	beside := &trace.Trace{Lock: lock.Name, Clients: 1, Servers: 1, Steps: []trace.Step{{Kind: trace.Expire, Beside: true}}}
-	_, err := replay.Script(lock, beside)
+	_, err := reproduce.Script(lock, beside)
 	assert.ErrorContains(t, err, "beside the operations")
 }
 
-// TestEveryRaceIsLive replays the races of the articles, and for every lock what the table of breaking points names first, on real
-// servers.
-func TestEveryRaceIsLive(t *testing.T) {
-	races := told(t)
-	_, lines := reviewed(t)
-	for _, line := range lines {
-		if line.Why != "" {
-			continue
-		}
-		lock, known := impls.Find(line.Lock)
-		require.True(t, known, line.Lock)
-		point := line.Points()[0]
-		found, err := point.Find(t.Context(), lock, explore.Config{})
+// table is every counterexample that the table of breaking points names. They are found once.
+var table = sync.OnceValues(func() ([]lab.Found, error) { return lab.Counterexamples(context.Background(), nil) })
+
+// TestAllInTheModel: every counterexample of the table shows its anomalies when the model plays its script.
+func TestAllInTheModel(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the search takes minutes with the race detector; TestLive has some of the scripts")
+	}
+	found, err := table()
+	require.NoError(t, err)
+	var all []reproduce.Counterexample
+	for _, line := range found {
+		assert.Empty(t, line.Missed, line.Line.Lock)
+		all = append(all, line.Counterexamples...)
+	}
+	assert.Greater(t, len(all), 240)
+	playAll(t, lab.Setting{World: lab.Sim}, all)
+}
+
+// TestLive replays the races of the articles, and for every lock what the table of breaking points names first, on real servers.
+func TestLive(t *testing.T) {
+	var all []reproduce.Counterexample
+	articles := inArticles(t)
+	for _, name := range slices.Sorted(maps.Keys(articles)) {
+		all = append(all, articles[name])
+	}
+	if !racing.Enabled {
+		found, err := table()
 		require.NoError(t, err)
-		race := replay.Race{Lock: lock, Faults: point.Faults, Trace: found}
-		races[race.Name()] = race
+		for _, line := range found {
+			if len(line.Counterexamples) > 0 {
+				all = append(all, line.Counterexamples[0])
+			}
+		}
 	}
 	servers := []string{live.Embedded, live.RedisServer}
 	if racing.Enabled {
-		servers = servers[:1] // of what races there is no more on the other
+		servers = servers[:1] // the lab itself does the same on the other
 	}
 	for _, kind := range servers {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
 				needRedis(t)
 			}
-			playAll(t, kind, races)
+			playAll(t, lab.Setting{Server: kind}, all)
 		})
 	}
 }
 
-// playAll replays races side by side.
-func playAll(t *testing.T, kind string, races map[string]replay.Race) {
-	var planned []lab.Case
-	for _, name := range slices.Sorted(maps.Keys(races)) {
-		race := races[name]
-		script, err := race.Parsed()
-		require.NoError(t, err, name)
-		script.Name = name
-		planned = append(planned, lab.Cases([]*scenarios.Script{script}, []play.Subject{play.SubjectOf(race.Lock)}, 1, lab.Expect(nil))...)
-	}
-	run, err := lab.Run(t.Context(), lab.Plan{Cases: planned, Options: lab.Options{Setting: lab.Setting{Server: kind}, Parallel: 6}})
+// playAll replays counterexamples side by side.
+func playAll(t *testing.T, where lab.Setting, all []reproduce.Counterexample) {
+	t.Helper()
+	replays, err := lab.Replays(t.Context(), lab.ReplayPlan{
+		Counterexamples: all, Options: lab.Options{Setting: where, Parallel: 6},
+		Played: func(p lab.Played) {
+			assert.True(t, p.Shown, "%s: %s", p.Name(), p.Why)
+			assert.Equal(t, checker.ByScript, p.Cell.Expected.By)
+			assert.False(t, p.Cell.Surprise(), "%s: %s", p.Name(), p.Cell.Verdict)
+		},
+	})
 	require.NoError(t, err)
-	ran := run.Cells
-	require.Len(t, ran, len(races))
-	for _, cell := range ran {
-		why, shown := races[cell.Scenario].Shown(cell)
-		assert.True(t, shown, "%s: %s", cell.Scenario, why)
-		assert.Equal(t, checker.ByScript, cell.Expected.By)
-		assert.False(t, cell.Surprise(), "%s: %s", cell.Scenario, cell.Verdict)
+	for _, r := range replays {
+		require.NoError(t, r.Err, r.Name())
+		require.Positive(t, r.Shown, r.Name())
 	}
 }
 

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/replay"
+	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/trace"
 )
 
 // Whoever replays is told at once what went wrong, and in the end how often all went well.
-func TestStage(t *testing.T) {
+func TestReplayScreen(t *testing.T) {
 	lock, _ := impls.Find("getset")
 	shown := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}
 	tests := map[string]struct {
@@ -53,16 +53,22 @@ func TestStage(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out, err bytes.Buffer
-			s := &stage{
-				out: &out, err: &err, server: "embedded", count: 2, byName: map[string]*playing{},
-				meter: report.NewMeter(&err, report.TerminalOptions{}, true),
+			s := &replayScreen{
+				out: &out, err: &err, where: "embedded", count: 2, of: 2, meter: report.NewMeter(&err, report.TerminalOptions{}, true),
 			}
-			s.add("race", replay.Race{Lock: lock, Faults: "crash", Trace: &trace.Trace{Anomalies: []checker.Name{checker.Overwrite}}})
+			replay := &lab.Replay{Counterexample: reproduce.Counterexample{
+				Lock: lock, Faults: "crash", Trace: &trace.Trace{Anomalies: []checker.Name{checker.Overwrite}},
+			}}
 			for _, cell := range test.plays {
-				cell.Scenario = "race"
-				require.NoError(t, s.Handle(report.Event{Kind: report.CellEnd, Cell: &cell}))
+				played := lab.Played{Replay: replay, Cell: cell}
+				played.Why, played.Shown = replay.Counterexample.Shown(cell)
+				replay.Played++
+				if played.Shown {
+					replay.Shown++
+				}
+				s.played(played)
 			}
-			assert.Equal(t, test.code, s.close(test.interrupted))
+			assert.Equal(t, test.code, s.close([]*lab.Replay{replay}, test.interrupted))
 			assert.Equal(t, test.out, out.String())
 			assert.Equal(t, test.err, err.String())
 		})

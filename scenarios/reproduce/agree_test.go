@@ -1,4 +1,4 @@
-package replay_test
+package reproduce_test
 
 import (
 	"slices"
@@ -52,7 +52,7 @@ func TestNoLockIsClearedThatTheSuiteBreaks(t *testing.T) {
 	assert.Greater(t, compared, 60)
 }
 
-// breaksWithAll says whether a lock that needs every one of its servers breaks when each of them is struck once. A script strikes them all;
+// breaksWithAll says whether a lock that needs every one of its servers breaks when each of them is fault once. A script strikes them all;
 // the breaking points are of fewer faults.
 func breaksWithAll(t *testing.T, lock string, fault faults.Kind) bool {
 	t.Helper()

@@ -1,4 +1,4 @@
-package replay
+package reproduce
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// shows says whether the trace with its beats in another order still has its anomalies.
-func (t *tale) shows(beats []*beat) bool {
+// shows says whether the trace with its moments in another order still has its anomalies.
+func (t *schedule) shows(moments []*moment) bool {
 	events := slices.Clone(t.prologue)
-	for _, part := range [][]*beat{beats, t.trial} {
+	for _, part := range [][]*moment{moments, t.trial} {
 		for _, b := range part {
 			events = append(events, b.events...)
 		}
@@ -23,26 +23,26 @@ func (t *tale) shows(beats []*beat) bool {
 }
 
 // prune leaves out operations that nothing comes of: tries that were refused, and work whose data nobody misses.
-func (t *tale) prune() {
-	isWork := func(b *beat) bool { return b.deed != nil && b.deed.op == history.OpWork }
-	spoilt := func(b *beat) bool { return isWork(b) && b.deed.spoilt }
-	if !slices.ContainsFunc(t.beats, spoilt) && !slices.ContainsFunc(t.trace.Anomalies, isOfData) {
+func (t *schedule) prune() {
+	isWork := func(b *moment) bool { return b.operation != nil && b.operation.op == history.OpWork }
+	faulted := func(b *moment) bool { return isWork(b) && b.operation.faulted }
+	if !slices.ContainsFunc(t.moments, faulted) && !slices.ContainsFunc(t.trace.Anomalies, isOfData) {
 		t.without(isWork)
 	}
-	for _, b := range slices.Backward(t.beats) {
-		d := b.deed
-		if b.kind != trace.Call || d.spoilt || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
+	for _, b := range slices.Backward(t.moments) {
+		d := b.operation
+		if b.kind != trace.Call || d.faulted || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
 			continue
 		}
-		t.without(func(b *beat) bool { return b.deed == d })
+		t.without(func(b *moment) bool { return b.operation == d })
 	}
 }
 
 // unnoticed says whether an operation took back all that it did, before anybody could meet it.
-func (t *tale) unnoticed(d *deed) bool {
+func (t *schedule) unnoticed(d *operation) bool {
 	first, last := map[int]int{}, map[int]int{} // of what it did to each server
-	for i, b := range t.beats {
-		if b.deed != d || !b.changes {
+	for i, b := range t.moments {
+		if b.operation != d || !b.changes {
 			continue
 		}
 		if _, known := first[b.server]; !known {
@@ -51,10 +51,10 @@ func (t *tale) unnoticed(d *deed) bool {
 		last[b.server] = i
 	}
 	for server, from := range first {
-		met := func(b *beat) bool { return b.kind == trace.Time || b.server == server && b.deed != d }
-		took, tookKnown := t.beats[from].change()
-		gave, gaveKnown := t.beats[last[server]].change()
-		if !tookKnown || !gaveKnown || took.Before.Exists() || gave.After.Exists() || slices.ContainsFunc(t.beats[from:last[server]], met) {
+		met := func(b *moment) bool { return b.kind == trace.Time || b.server == server && b.operation != d }
+		took, tookKnown := t.moments[from].change()
+		gave, gaveKnown := t.moments[last[server]].change()
+		if !tookKnown || !gaveKnown || took.Before.Exists() || gave.After.Exists() || slices.ContainsFunc(t.moments[from:last[server]], met) {
 			return false
 		}
 	}
@@ -65,48 +65,48 @@ func isOfData(name checker.Name) bool {
 	return name == checker.StaleWrite || name == checker.LostUpdate
 }
 
-// without leaves out beats if the trace shows its anomalies all the same.
-func (t *tale) without(out func(*beat) bool) {
-	rest := slices.DeleteFunc(slices.Clone(t.beats), out)
-	if len(rest) < len(t.beats) && t.shows(rest) {
-		t.beats = rest
+// without leaves out moments if the trace shows its anomalies all the same.
+func (t *schedule) without(out func(*moment) bool) {
+	rest := slices.DeleteFunc(slices.Clone(t.moments), out)
+	if len(rest) < len(t.moments) && t.shows(rest) {
+		t.moments = rest
 	}
 }
 
-// arrange puts the beats into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
-// client's own beats, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
+// arrange puts the moments into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
+// client's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
 // calls and returns may move is up to the checker; at worst they are pinned.
-func (t *tale) arrange() {
+func (t *schedule) arrange() {
 	type candidate struct {
-		beats []*beat
-		cost  int
+		moments []*moment
+		cost    int
 	}
 	lanes := t.lanes()
 	var all []candidate
 	for _, pinned := range []pins{{}, {calls: true}, {returns: true}, {returns: true, amidCalls: true}, {calls: true, returns: true}} {
 		needs := t.needs(pinned)
 		permute(len(lanes), func(ranks []int) {
-			beats := line(lanes, needs, ranks)
-			all = append(all, candidate{beats, breaks(beats)})
+			moments := line(lanes, needs, ranks)
+			all = append(all, candidate{moments, breaks(moments)})
 		})
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
 	for _, c := range all {
-		if c.cost >= breaks(t.beats) {
+		if c.cost >= breaks(t.moments) {
 			return
 		}
-		if t.shows(c.beats) {
-			t.beats = c.beats
+		if t.shows(c.moments) {
+			t.moments = c.moments
 			return
 		}
 	}
 }
 
-// lanes are the beats by client, and those of the lab, in the order in which they appear.
-func (t *tale) lanes() [][]*beat {
-	var lanes [][]*beat
+// lanes are the moments by client, and those of the lab, in the order in which they appear.
+func (t *schedule) lanes() [][]*moment {
+	var lanes [][]*moment
 	at := map[int]int{}
-	for _, b := range t.beats {
+	for _, b := range t.moments {
 		k, known := at[b.who]
 		if !known {
 			k = len(lanes)
@@ -117,10 +117,10 @@ func (t *tale) lanes() [][]*beat {
 	return lanes
 }
 
-// pins say which beats keep their place among all that is on record: calls, and returns, these also among calls.
+// pins say which moments keep their place among all that is on record: calls, and returns, these also among calls.
 type pins struct{ calls, returns, amidCalls bool }
 
-func (p pins) hold(a, b *beat) bool {
+func (p pins) hold(a, b *moment) bool {
 	is := func(kind trace.Kind) bool { return a.kind == kind || b.kind == kind }
 	switch {
 	case len(a.events) == 0 || len(b.events) == 0:
@@ -131,11 +131,11 @@ func (p pins) hold(a, b *beat) bool {
 	return p.returns && is(trace.Return)
 }
 
-// needs lists what must have come before each beat.
-func (t *tale) needs(pinned pins) map[*beat][]*beat {
-	needs := map[*beat][]*beat{}
-	for i, b := range t.beats {
-		for _, a := range t.beats[:i] {
+// needs lists what must have come before each moment.
+func (t *schedule) needs(pinned pins) map[*moment][]*moment {
+	needs := map[*moment][]*moment{}
+	for i, b := range t.moments {
+		for _, a := range t.moments[:i] {
 			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
 			if a.who == b.who || sameServer || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
 				needs[b] = append(needs[b], a)
@@ -146,18 +146,18 @@ func (t *tale) needs(pinned pins) map[*beat][]*beat {
 }
 
 // line lets each lane go on for as long as it can. Which one is next is by rank. Nobody calls an operation of which nothing can come yet.
-func line(lanes [][]*beat, needs map[*beat][]*beat, ranks []int) []*beat {
+func line(lanes [][]*moment, needs map[*moment][]*moment, ranks []int) []*moment {
 	rest := slices.Clone(lanes)
-	done := map[*beat]bool{}
-	var order []*beat
-	ready := func(b *beat) bool {
-		return !slices.ContainsFunc(needs[b], func(a *beat) bool { return !done[a] })
+	done := map[*moment]bool{}
+	var order []*moment
+	ready := func(b *moment) bool {
+		return !slices.ContainsFunc(needs[b], func(a *moment) bool { return !done[a] })
 	}
-	idle := func(lane []*beat) bool { // its next beat would be a call that nothing can come of yet
+	idle := func(lane []*moment) bool { // its next moment would be a call that nothing can come of yet
 		if lane[0].kind != trace.Call || len(lane) == 1 {
 			return false
 		}
-		return slices.ContainsFunc(needs[lane[1]], func(a *beat) bool { return a != lane[0] && !done[a] })
+		return slices.ContainsFunc(needs[lane[1]], func(a *moment) bool { return a != lane[0] && !done[a] })
 	}
 	next := func(current int) int {
 		for _, idlers := range []bool{false, true} {
@@ -179,37 +179,37 @@ func line(lanes [][]*beat, needs map[*beat][]*beat, ranks []int) []*beat {
 }
 
 // breaks counts how often an operation is interrupted. One that was called and has not come to an end is open.
-func breaks(beats []*beat) int {
+func breaks(moments []*moment) int {
 	n := 0
-	for i, b := range beats {
-		if b.deed != nil && interrupted(beats, i) {
+	for i, b := range moments {
+		if b.operation != nil && interrupted(moments, i) {
 			n++
 		}
 	}
 	return n
 }
 
-// interrupted says whether something comes between a beat and the next of its operation, or after the last one while the operation
+// interrupted says whether something comes between a moment and the next of its operation, or after the last one while the operation
 // has not ended.
-func interrupted(beats []*beat, i int) bool {
-	b := beats[i]
+func interrupted(moments []*moment, i int) bool {
+	b := moments[i]
 	if b.kind == trace.Return {
 		return false
 	}
-	for _, next := range beats[i+1:] {
+	for _, next := range moments[i+1:] {
 		switch {
-		case next.deed == b.deed:
+		case next.operation == b.operation:
 			return false
 		case next.kind != trace.Notice:
-			return !lastOf(beats[i:]) || !b.deed.ending
+			return !lastOf(moments[i:]) || !b.operation.ending
 		}
 	}
 	return false
 }
 
-// lastOf says whether nothing more comes of the first beat's operation.
-func lastOf(beats []*beat) bool {
-	return !slices.ContainsFunc(beats[1:], func(b *beat) bool { return b.deed == beats[0].deed })
+// lastOf says whether nothing more comes of the first moment's operation.
+func lastOf(moments []*moment) bool {
+	return !slices.ContainsFunc(moments[1:], func(b *moment) bool { return b.operation == moments[0].operation })
 }
 
 // permute visits all orders of n numbers, first that in which they are sorted.

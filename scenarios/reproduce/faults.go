@@ -1,4 +1,4 @@
-package replay
+package reproduce
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// befall tells a fault.
-func (w *writer) befall(i int, b *beat) error {
+// strike tells a fault.
+func (w *writer) strike(i int, b *moment) error {
 	who, servers := b.who, w.named(b.server)
 	switch b.step.Fault {
 	case faults.Pause:
-		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].deed, i) {
+		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].operation, i) {
 			w.paused[who] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
@@ -27,7 +27,7 @@ func (w *writer) befall(i int, b *beat) error {
 	case faults.ReplyLost, faults.LateRequest:
 		return w.lose(i, b)
 	case faults.Duplicate:
-		if b.deed == nil {
+		if b.operation == nil {
 			return fmt.Errorf("what runs beside the operations is sent twice")
 		}
 		w.late[who] = true
@@ -63,7 +63,7 @@ func (w *writer) named(server int) []string {
 }
 
 // save has a server keep a copy of its data.
-func (w *writer) save(b *beat) {
+func (w *writer) save(b *moment) {
 	delete(w.saved, b.server)
 	if at, locked := w.touched[b.server]; locked {
 		w.saved[b.server] = at
@@ -77,13 +77,13 @@ func (w *writer) clock(who int, leases float64) {
 
 // lose has a client do without the reply to a request. If its operation goes on, it is the connection that breaks; if not, the client
 // gives up, which is shorter.
-func (w *writer) lose(i int, b *beat) error {
-	if b.deed == nil {
-		w.loseBeside(b)
+func (w *writer) lose(i int, b *moment) error {
+	if b.operation == nil {
+		w.loseReplyBeside(b)
 		return nil
 	}
 	t := w.open[b.who]
-	if t == nil || t.deed != b.deed {
+	if t == nil || t.operation != b.operation {
 		w.begin(i, b)
 		t = w.open[b.who]
 	}
@@ -93,7 +93,7 @@ func (w *writer) lose(i int, b *beat) error {
 		t.stop = false
 		return nil
 	}
-	servers := w.named(b.deed.requests[b.request].Server)
+	servers := w.named(b.operation.requests[b.request].Server)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
@@ -101,33 +101,33 @@ func (w *writer) lose(i int, b *beat) error {
 	return nil
 }
 
-// loseBeside has what runs beside the operations of a client do without a reply: its connection breaks.
-func (w *writer) loseBeside(b *beat) {
+// loseReplyBeside has what runs beside the operations of a client do without a reply: its connection breaks.
+func (w *writer) loseReplyBeside(b *moment) {
 	late := b.step.Fault == faults.LateRequest
 	if late {
-		w.renews(b.who, w.trap(faults.ActHoldRequest, b.step, nil))
+		w.renews(b.who, w.breakpoint(faults.ActHoldRequest, b.step, nil))
 	}
 	servers := w.named(b.step.Server)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
 	if late {
-		w.astray[b.who] = true
+		w.lateBeside[b.who] = true
 		return
 	}
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
 
 // renews stops what runs beside the operations of a client.
-func (w *writer) renews(who int, trap faults.Breakpoint) {
+func (w *writer) renews(who int, at faults.Breakpoint) {
 	w.resume(who)
 	w.short = true
-	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{trap}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
+	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{at}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
 }
 
-// unheard says whether the reply to what is served beside the operations of a client at the ith beat will be lost.
+// unheard says whether the reply to what is served beside the operations of a client at the ith moment will be lost.
 func (w *writer) unheard(i int) bool {
-	served := w.beats[i].step
-	for _, b := range w.beats[i+1:] {
+	served := w.moments[i].step
+	for _, b := range w.moments[i+1:] {
 		if b.step.Beside && b.step.Client == served.Client && b.step.Server == served.Server {
 			return strikes(b, faults.ReplyLost)
 		}
@@ -135,15 +135,15 @@ func (w *writer) unheard(i int) bool {
 	return false
 }
 
-// timesOut says whether a client will have waited too long for a part of its operation, at the ith beat or later.
-func (w *writer) timesOut(d *deed, i int) bool {
-	return slices.ContainsFunc(w.beats[i:], func(b *beat) bool { return b.kind == trace.Expire && b.deed == d })
+// timesOut says whether a client will have waited too long for a part of its operation, at the ith moment or later.
+func (w *writer) timesOut(d *operation, i int) bool {
+	return slices.ContainsFunc(w.moments[i:], func(b *moment) bool { return b.kind == trace.Expire && b.operation == d })
 }
 
-// tooLate says whether the client stands still until it will have waited too long for what is served at the ith beat.
+// tooLate says whether the client stands still until it will have waited too long for what is served at the ith moment.
 func (w *writer) tooLate(i int) bool {
-	for _, b := range w.beats[i+1:] {
-		if b.deed == w.beats[i].deed {
+	for _, b := range w.moments[i+1:] {
+		if b.operation == w.moments[i].operation {
 			return b.kind == trace.Expire
 		}
 	}
@@ -151,8 +151,8 @@ func (w *writer) tooLate(i int) bool {
 }
 
 // timeOut lets a client go on that has waited too long.
-func (w *writer) timeOut(i int, b *beat) error {
-	if b.deed == nil {
+func (w *writer) timeOut(i int, b *moment) error {
+	if b.operation == nil {
 		return fmt.Errorf("what runs beside the operations waits for too long")
 	}
 	w.late[b.who] = w.missed(b) == faults.ActHoldRequest
@@ -164,16 +164,16 @@ func (w *writer) timeOut(i int, b *beat) error {
 
 // goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
 // also when it is given up.
-func (w *writer) goesOn(b *beat) bool {
-	if b.deed.outcome == history.Unknown {
+func (w *writer) goesOn(b *moment) bool {
+	if b.operation.outcome == history.Unknown {
 		return false
 	}
-	return b.deed.returned || len(b.deed.requests) > b.request+1
+	return b.operation.returned || len(b.operation.requests) > b.request+1
 }
 
 // arrive lets go what is late, or a copy.
-func (w *writer) arrive(b *beat) error {
-	if b.step.Beside && w.astray[b.who] {
+func (w *writer) arrive(b *moment) error {
+	if b.step.Beside && w.lateBeside[b.who] {
 		w.touch(b)
 		w.arriveBeside(b.who)
 		return nil
@@ -190,7 +190,7 @@ func (w *writer) arrive(b *beat) error {
 
 // arriveBeside lets go what has been held beside the operations of a client.
 func (w *writer) arriveBeside(who int) {
-	delete(w.astray, who)
+	delete(w.lateBeside, who)
 	w.resume(who)
 	w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
@@ -198,10 +198,10 @@ func (w *writer) arriveBeside(who int) {
 // outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have
 // reached them, and they must not act upon it. So they stand still.
 func (w *writer) outlast(i int) {
-	server := w.beats[i].server
+	server := w.moments[i].server
 	for who := range w.trace.Clients {
 		t := w.open[who]
-		if t == nil || !t.stop || !w.betweenTwo(t.deed, i, server) {
+		if t == nil || !t.stop || !w.betweenTwo(t.operation, i, server) {
 			continue
 		}
 		if !w.paused[who] {
@@ -213,16 +213,16 @@ func (w *writer) outlast(i int) {
 	}
 }
 
-// betweenTwo says whether at the ith beat an operation is between two requests to a server.
-func (w *writer) betweenTwo(d *deed, i, server int) bool {
-	for _, b := range w.beats[i+1:] {
-		if b.deed == d && b.kind == trace.Serve {
+// betweenTwo says whether at the ith moment an operation is between two requests to a server.
+func (w *writer) betweenTwo(d *operation, i, server int) bool {
+	for _, b := range w.moments[i+1:] {
+		if b.operation == d && b.kind == trace.Serve {
 			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
 		}
 	}
 	return false
 }
 
-func strikes(b *beat, faults ...faults.Kind) bool {
+func strikes(b *moment, faults ...faults.Kind) bool {
 	return b.kind == trace.Fault && slices.Contains(faults, b.step.Fault)
 }

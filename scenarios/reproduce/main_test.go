@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package replay_test
+package reproduce_test
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	lab.Serve(impls.All()...)
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // else each process under the race detector lingers for a second
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // else each process under the c detector lingers for a second
 		panic(err)
 	}
 	os.Exit(m.Run())

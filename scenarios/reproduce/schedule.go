@@ -1,8 +1,12 @@
-// Package replay writes scripts that show live what an exploration has found: a trace of the model becomes a .lab file whose
-// breakpoints, faults and waits force the same order. It writes only what needs forcing: what comes out the same without is left out,
-// and what nobody else notices moves to where it needs no breakpoint. The checker says of each such change whether the trace still
-// shows its anomalies.
-package replay
+// Package reproduce writes scripts that force a schedule: the explorer's counterexamples, and what storms have found.
+//
+// Both are a trace (sim/trace): the explorer's own, or what FromHistory reads in the history of a storm. One writer makes a .lab file of
+// it whose breakpoints, faults and waits force the same order. It writes only what needs forcing: what comes out the same without is
+// left out, and what nobody else notices moves to where it needs no breakpoint; the checker says of each such change whether the trace
+// still shows its anomalies. Shrink then leaves out what a script does not need.
+//
+// The package is pure: whoever uses it plays the scripts. It must not know worlds, servers or the search.
+package reproduce
 
 import (
 	"slices"
@@ -13,16 +17,16 @@ import (
 	"github.com/locklab/locklab/sim/trace"
 )
 
-// beat is one thing in a trace that has a place of its own in the story.
-type beat struct {
-	kind    trace.Kind
-	step    *trace.Step
-	who     int   // the client; nobody: the lab
-	deed    *deed // the operation that it is a part of; nil: it is part of none
-	request int   // which of the deed's requests it is about
-	server  int   // where it takes effect
-	changes bool  // what is there
-	events  []history.Event
+// moment is a step of the trace that has a place of its own in the order.
+type moment struct {
+	kind      trace.Kind
+	step      *trace.Step
+	who       int        // the client; nobody: the lab
+	operation *operation // the operation that it is a part of; nil: it is part of none
+	request   int        // which of the operation's requests it is about
+	server    int        // where it takes effect
+	changes   bool       // what is there
+	events    []history.Event
 }
 
 // Who is no client, and where there is no server.
@@ -31,31 +35,31 @@ const (
 	nowhere = -2
 )
 
-// deed is an operation.
-type deed struct {
+// operation is an operation.
+type operation struct {
 	op       history.Op
 	requests []*trace.Step // those that breakpoints count
 	outcome  history.Outcome
 	returned bool
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
-	spoilt   bool // a fault struck one of its requests
+	faulted  bool // a fault hit one of its requests
 	waits    bool // an acquire that was refused, and tried again
-	endless  bool // a release that its user gave up, though nothing held it up
+	hung     bool // a release that its user gave up, though nothing held it up
 }
 
-// tale is a trace, taken apart.
-type tale struct {
+// schedule is a trace, taken apart.
+type schedule struct {
 	trace    *trace.Trace
 	prologue []history.Event // who takes part
-	beats    []*beat
-	trial    []*beat // what happens from when a fresh client tries, in the end; empty: none does
+	moments  []*moment
+	trial    []*moment // what happens from when a fresh client tries, in the end; empty: none does
 	epilogue []history.Event
 }
 
-func newTale(t *trace.Trace) *tale {
+func newSchedule(t *trace.Trace) *schedule {
 	var rest []history.Event
-	out := &tale{trace: t}
+	out := &schedule{trace: t}
 	for _, e := range t.Events {
 		switch e.Kind {
 		case history.KindOpen:
@@ -69,7 +73,7 @@ func newTale(t *trace.Trace) *tale {
 			}
 		}
 	}
-	r := &reader{rest: rest, deeds: map[int64]*deed{}, open: map[int]*deed{}, deaf: map[int]bool{}}
+	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, uncounted: map[int]bool{}}
 	for i := range t.Steps {
 		b := r.read(&t.Steps[i])
 		switch {
@@ -77,10 +81,10 @@ func newTale(t *trace.Trace) *tale {
 		case len(out.trial) > 0 || isTrial(b):
 			out.trial = append(out.trial, b)
 		default:
-			out.beats = append(out.beats, b)
+			out.moments = append(out.moments, b)
 		}
 	}
-	out.beats = withSaves(withoutEcho(out.beats))
+	out.moments = withSaves(withoutReplies(out.moments))
 	for who, d := range r.open {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
@@ -94,66 +98,66 @@ func resumes(e history.Event) bool {
 
 // goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
 // end is no reason to let it.
-func (t *tale) goesOnBeside(who int, d *deed) bool {
-	for _, b := range slices.Backward(t.beats) {
+func (t *schedule) goesOnBeside(who int, d *operation) bool {
+	for _, b := range slices.Backward(t.moments) {
 		switch {
-		case b.deed == d:
+		case b.operation == d:
 			return false
-		case b.who == who && b.deed == nil && b.kind == trace.Serve:
+		case b.who == who && b.operation == nil && b.kind == trace.Serve:
 			return true
 		}
 	}
 	return false
 }
 
-// save as the kind of a beat: a server keeps a copy of its data, for the time after a fail-over.
+// save as the kind of a moment: a server keeps a copy of its data, for the time after a fail-over.
 const save trace.Kind = "save"
 
 // withSaves has each server that will fail over save its data, right before the writes that are to be lost.
-func withSaves(beats []*beat) []*beat {
-	for i := len(beats) - 1; i >= 0; i-- {
-		if !strikes(beats[i], faults.FailOver) {
+func withSaves(moments []*moment) []*moment {
+	for i := len(moments) - 1; i >= 0; i-- {
+		if !strikes(moments[i], faults.FailOver) {
 			continue
 		}
-		server, lost := beats[i].server, beats[i].step.Lost
+		server, lost := moments[i].server, moments[i].step.Lost
 		for k := i - 1; k >= 0; k-- {
-			written := beats[k]
+			written := moments[k]
 			if written.server != server || !written.changes {
 				continue
 			}
 			if lost--; lost == 0 {
-				saved := &beat{kind: save, step: &trace.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
-				beats = slices.Insert(beats, k, saved)
+				saved := &moment{kind: save, step: &trace.Step{At: written.step.At, Client: nobody}, who: nobody, server: server}
+				moments = slices.Insert(moments, k, saved)
 				i++
 				break
 			}
 		}
 	}
-	return beats
+	return moments
 }
 
 // isTrial says whether a fresh client begins to try.
-func isTrial(b *beat) bool { return b.kind == trace.Call && b.step.Fresh }
+func isTrial(b *moment) bool { return b.kind == trace.Call && b.step.Fresh }
 
-// withoutEcho takes out the reply that comes with an operation's return: they are one.
-func withoutEcho(beats []*beat) []*beat {
-	echo := map[*beat]bool{}
-	last := map[int]*beat{}
-	for _, b := range beats {
+// withoutReplies takes out the reply that comes with an operation's return: they are one.
+func withoutReplies(moments []*moment) []*moment {
+	merged := map[*moment]bool{}
+	last := map[int]*moment{}
+	for _, b := range moments {
 		if before := last[b.who]; b.kind == trace.Return && before != nil && before.kind == trace.Reply {
-			echo[before] = true
+			merged[before] = true
 		}
 		last[b.who] = b
 	}
-	return slices.DeleteFunc(beats, func(b *beat) bool { return echo[b] })
+	return slices.DeleteFunc(moments, func(b *moment) bool { return merged[b] })
 }
 
 // reader goes through the steps of a trace and the events that belong to them.
 type reader struct {
-	rest  []history.Event
-	deeds map[int64]*deed
-	open  map[int]*deed // by client
-	deaf  map[int]bool  // the client's next reply is to a request that does not count
+	rest       []history.Event
+	operations map[int64]*operation
+	open       map[int]*operation // by client
+	uncounted  map[int]bool       // the client's next reply is to a request that does not count
 }
 
 // take takes the next event if it is of a kind.
@@ -166,41 +170,41 @@ func (r *reader) take(kinds ...history.Kind) []history.Event {
 	return taken
 }
 
-// read makes a beat of a step; nil: it has no place of its own.
-func (r *reader) read(step *trace.Step) *beat {
-	b := &beat{kind: step.Kind, step: step, who: step.Client, server: nowhere}
+// read makes a moment of a step; nil: it has no place of its own.
+func (r *reader) read(step *trace.Step) *moment {
+	b := &moment{kind: step.Kind, step: step, who: step.Client, server: nowhere}
 	switch step.Kind {
 	case trace.Call:
 		b.events = r.take(history.KindCall)
-		b.deed = &deed{op: step.Op}
-		r.deeds[step.ID], r.open[step.Client] = b.deed, b.deed
+		b.operation = &operation{op: step.Op}
+		r.operations[step.ID], r.open[step.Client] = b.operation, b.operation
 	case trace.Return:
 		if step.Retries {
 			r.open[step.Client].waits = true
 			return nil
 		}
 		b.events = r.take(history.KindReturn)
-		b.deed = r.open[step.Client]
-		b.deed.returned, b.deed.outcome = true, step.Answer.Outcome
-		b.deed.endless = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
+		b.operation = r.open[step.Client]
+		b.operation.returned, b.operation.outcome = true, step.Answer.Outcome
+		b.operation.hung = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case trace.Serve, trace.Arrive:
 		b.events = r.take(history.KindCommand)
 		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
 		if !counts(step) {
-			r.deaf[step.Client] = step.Kind == trace.Serve && !step.Beside
+			r.uncounted[step.Client] = step.Kind == trace.Serve && !step.Beside
 			return nil
 		}
 		r.served(b)
 	case trace.Reply:
-		if step.Beside || r.deaf[step.Client] {
-			r.deaf[step.Client] = r.deaf[step.Client] && step.Beside
+		if step.Beside || r.uncounted[step.Client] {
+			r.uncounted[step.Client] = r.uncounted[step.Client] && step.Beside
 			return nil
 		}
-		b.deed = r.open[step.Client]
-		b.request = len(b.deed.requests) - 1
+		b.operation = r.open[step.Client]
+		b.request = len(b.operation.requests) - 1
 	case trace.Fault:
-		r.struck(b)
+		r.fault(b)
 	case trace.Time:
 		b.who = nobody
 	case trace.Notice:
@@ -214,30 +218,30 @@ func (r *reader) read(step *trace.Step) *beat {
 }
 
 // served notes a request with its operation.
-func (r *reader) served(b *beat) {
-	d := r.deeds[b.step.ID]
+func (r *reader) served(b *moment) {
+	d := r.operations[b.step.ID]
 	if d == nil || b.kind == trace.Arrive {
 		return
 	}
-	b.deed, b.request = d, len(d.requests)
+	b.operation, b.request = d, len(d.requests)
 	d.requests = append(d.requests, b.step)
 	d.changed = d.changed || b.changes
 }
 
 // timedOut notes what an operation has stopped waiting for.
-func (r *reader) timedOut(b *beat) {
+func (r *reader) timedOut(b *moment) {
 	b.server = nowhere
-	if b.step.Beside || r.deaf[b.step.Client] {
+	if b.step.Beside || r.uncounted[b.step.Client] {
 		return
 	}
-	b.deed = r.open[b.step.Client]
+	b.operation = r.open[b.step.Client]
 	if b.step.Request != nil {
-		b.deed.requests = append(b.deed.requests, b.step)
+		b.operation.requests = append(b.operation.requests, b.step)
 	}
-	b.request = len(b.deed.requests) - 1
+	b.request = len(b.operation.requests) - 1
 }
 
-func (r *reader) struck(b *beat) {
+func (r *reader) fault(b *moment) {
 	b.events = r.take(history.KindFault)
 	who := b.step.Client
 	switch b.step.Fault {
@@ -248,12 +252,12 @@ func (r *reader) struck(b *beat) {
 		if b.step.Beside {
 			return
 		}
-		b.deed = r.open[who]
-		b.deed.spoilt = true
+		b.operation = r.open[who]
+		b.operation.faulted = true
 		if b.step.Fault == faults.LateRequest {
-			b.deed.requests = append(b.deed.requests, b.step)
+			b.operation.requests = append(b.operation.requests, b.step)
 		}
-		b.request = len(b.deed.requests) - 1
+		b.request = len(b.operation.requests) - 1
 	case faults.ClockJump, faults.Restart, faults.FailOver:
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
@@ -278,7 +282,7 @@ func namesKey(command []string) bool {
 }
 
 // change is what a command has done to the lock.
-func (b *beat) change() (history.Change, bool) {
+func (b *moment) change() (history.Change, bool) {
 	changes := b.events[0].Detail.Command.Changes
 	if len(changes) == 0 {
 		return history.Change{}, false

@@ -1,4 +1,4 @@
-package replay
+package reproduce
 
 import (
 	"maps"
@@ -30,7 +30,7 @@ func (w *writer) lease() time.Duration {
 }
 
 // touch notes when a lock got its lease.
-func (w *writer) touch(b *beat) {
+func (w *writer) touch(b *moment) {
 	if !b.changes || b.server < 0 {
 		return
 	}
@@ -44,8 +44,8 @@ func (w *writer) touch(b *beat) {
 }
 
 // pass waits for a lease to end. What else time brings comes by itself.
-func (w *writer) pass(i int, b *beat) {
-	if i+1 == len(w.beats) || w.beats[i+1].kind == trace.Time {
+func (w *writer) pass(i int, b *moment) {
+	if i+1 == len(w.moments) || w.moments[i+1].kind == trace.Time {
 		return // who tries in the end waits by itself; or more of it passes
 	}
 	before := len(w.touched)
@@ -62,10 +62,10 @@ func (w *writer) pass(i int, b *beat) {
 }
 
 // age lets a good part of a lease pass, where it matters that somebody adds to what is left.
-func (w *writer) age(i int, b *beat) {
+func (w *writer) age(i int, b *moment) {
 	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
-	next := w.beats[i+1]
-	if next.deed == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
+	next := w.moments[i+1]
+	if next.operation == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
 		return
 	}
 	w.short = true
@@ -73,12 +73,12 @@ func (w *writer) age(i int, b *beat) {
 }
 
 // beside tells what runs beside the operations: a lease is prolonged.
-func (w *writer) beside(i int, b *beat) {
+func (w *writer) beside(i int, b *moment) {
 	switch {
 	case b.kind != trace.Serve:
 		return
 	case w.unheard(i):
-		w.renews(b.who, w.trap(faults.ActHoldReply, b.step, nil))
+		w.renews(b.who, w.breakpoint(faults.ActHoldReply, b.step, nil))
 		return
 	case !b.changes:
 		return

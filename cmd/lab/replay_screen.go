@@ -1,0 +1,62 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+)
+
+// replayScreen shows how counterexamples come out: at once a play that did not show what it should, and in the end each counterexample.
+type replayScreen struct {
+	out, err io.Writer
+	where    string
+	count    int // plays of each
+	of       int // plays of all
+	plays    int
+	meter    *report.Meter
+	began    time.Time
+	code     int
+}
+
+// played takes in the end of a play.
+func (s *replayScreen) played(p lab.Played) {
+	s.plays++
+	if !p.Shown {
+		s.meter.Clear()
+		s.code = worse(s.code, failedPlay(p.Cell))
+		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, cmp.Or(p.Cell.Failure, p.Why))
+	}
+	took := time.Since(s.began)
+	s.meter.Show(took, fmt.Sprintf("played %d/%d, %v", s.plays, s.of, took.Round(time.Second)))
+}
+
+// close sums up.
+func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int) {
+	always, played := 0, 0
+	for _, r := range replays {
+		if r.Err != nil {
+			fmt.Fprintf(s.out, "%-24s %-14s not replayed: %v\n", r.Lock.Name, r.Faults, r.Err)
+			s.code = worse(s.code, codeSurprise)
+			continue
+		}
+		fmt.Fprintf(s.out, "%-24s %-14s %d/%d on %s show %v\n", r.Lock.Name, r.Faults, r.Shown, r.Played, s.where, r.Trace.Anomalies)
+		played++
+		if r.Shown == s.count {
+			always++
+		}
+	}
+	what := "counterexamples"
+	if played == 1 {
+		what = "counterexample"
+	}
+	fmt.Fprintf(s.out, "%d %s replayed, %d shown every time\n", played, what, always)
+	if interrupted {
+		fmt.Fprintf(s.err, "lab: not complete: %d of %d plays have ended\n", s.plays, s.of)
+		return codeUnknown
+	}
+	return s.code
+}
