@@ -49,7 +49,7 @@ type Cell struct {
 }
 
 // Expected is what a cell should come to, and who says so. A verdict without a kind means that anything may come of it: the lock
-// is known to be broken, and nobody has reviewed what this script shows of it.
+// is known to be broken, and its verdict in this script has not been reviewed.
 type Expected struct {
 	Verdict Verdict `json:"verdict"`
 	By      string  `json:"by"` // one of the By constants
@@ -65,7 +65,7 @@ const (
 	ByLock    = "matrix, but for the data" // the same, for another workload than the one that was reviewed
 	ByCard    = "card"                     // the lock's own card
 	ByScript  = "script"                   // the script, of the lock that it was written for: at least so much is wrong
-	ByDefault = "default"                  // nobody knows the lock: it is expected to be safe
+	ByDefault = "default"                  // nothing is known of the lock: it is expected to be safe
 	ByNeeds   = "needs"                    // the lock or the server lacks what the script says that it needs
 	// ByPromises: of a storm only that is expected, of a sound lock, that it breaks none of its promises, and of a broken one that
 	// it is caught.

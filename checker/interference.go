@@ -9,17 +9,17 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// interference watches what the commands of one client do to the lock of another:
+// interference is what the commands of one client do to the lock of another:
 //
-//   - early-grant: the service let another client have the lock while the holder's lease had time left and nobody had
-//     released it. (If a command had removed it before, that was a wrongful-delete.)
+//   - early-grant: the service granted the lock while its owner's lease had time left and no release was called. (If a command had
+//     removed the lock before, that was a wrongful-delete.)
 //   - overwrite: a command replaced the value of another client's live lock.
 //   - wrongful-delete: a command removed a lock that another client owned.
 //   - wrongful-renew: a command prolonged another client's lock.
 //
-// One rule says whose lock they must leave alone: whoever was told that it has the lock is its owner while the lease has time
-// left, until it calls release or is told of the loss. Neither a validity that was declared shorter than the lease ends that, nor
-// a crash: a lock with a lease goes to the next client when the lease has ended, not when somebody thinks that its owner is gone.
+// One rule says who owns a lock: a client that was told that it has it, while its lease has time left, until it calls release or is told
+// of the loss. Neither a declared validity shorter than the lease ends that, nor a crash: a lock with a lease goes to the next client when
+// the lease has ended, and not before.
 //
 // A lock whose acquire is still pending is its client's if that acquire returns ok in the end; until then the charge is kept.
 type interference struct {

@@ -252,7 +252,7 @@ func places(w *history.Work) map[string][]string {
 	return at
 }
 
-// maxItems bounds how many items are told of.
+// maxItems bounds how many items a message names.
 const maxItems = 3
 
 func placeWords(before, after map[string][]string) string {

@@ -133,7 +133,7 @@ type counterState struct {
 
 // counterModel is the counter, with what is known of it at the beginning of a window. An input is an update.
 //
-// An update reads a value and puts the next one in its place, in one step. Updates that nobody acknowledged may have happened or
+// An update reads a value and puts the next one in its place, in one step. Updates without an acknowledgement may have happened or
 // not, and so the counter may have grown in between; it never shrinks. In the end it has grown by every update acknowledged.
 func counterModel(begin counterState) porcupine.Model {
 	return porcupine.Model{

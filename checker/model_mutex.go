@@ -18,8 +18,8 @@ const never = time.Duration(math.MaxInt64)
 
 // span is one hold of a lock: taken at some point of [call, got], given back at some point of [end, done].
 //
-// Acquires that were refused put no constraint on anybody, and those with an unknown outcome none either: nobody believes to
-// hold by them, and a model in which they may have happened or not can always choose that they have not.
+// Acquires that were refused constrain nothing, and those with an unknown outcome neither: no client holds by them, and a model in which
+// they may have happened or not can always choose that they have not.
 type span struct {
 	call, got, end, done int64 // positions
 }
@@ -233,7 +233,7 @@ func (r *mutexReader) exit(i int, client string) {
 		if h := lock.holders[client]; h != nil {
 			r.lapse(h, lock, r.events[i].At)
 			h.finish(lock, at(i), at(i))
-			h.asked, h.inner, h.release = nil, nil, 0 // nobody will answer them
+			h.asked, h.inner, h.release = nil, nil, 0 // they will not return
 		}
 	}
 }

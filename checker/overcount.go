@@ -16,10 +16,10 @@ type overcount struct {
 	tallies []holdings // by lock
 }
 
-// holdings is what the client that made a lock was told of it since.
+// holdings counts the answers that the client which created a lock has had since.
 type holdings struct {
 	client   int
-	made     int // index of the command that made the lock; 0: it is gone, or nobody knows whose it is
+	made     int // index of the command that made the lock; 0: it is gone, or its owner is not known
 	acquired int // answered ok
 	released int // called
 	changed  int // index of the last command of a release that changed the lock; 0: none did

@@ -79,7 +79,7 @@ func (p *premises) command(f *timeline.Fact) {
 // before takes in a fault as things were when it happened: a crash while its client still has what it had.
 func (p *premises) before(e *history.Event) {
 	f := e.Fault()
-	if f == nil || faults.Kind(f.Name) == faults.Stall { // a stall is nobody's doing
+	if f == nil || faults.Kind(f.Name) == faults.Stall { // a stall is not injected
 		return
 	}
 	n := slices.IndexFunc(p.v.Faults, func(g timeline.FaultSpan) bool {
@@ -119,7 +119,7 @@ func (p *premises) fell(f timeline.FaultSpan, e *history.Event) bool {
 	case faults.Crash:
 		return p.leftBehind(f.Target, e.At)
 	case faults.Restart:
-		return e.Kind == history.KindFault && p.busy("", e.At) // of the empty server nobody knows later that it was restarted
+		return e.Kind == history.KindFault && p.busy("", e.At) // later an empty server does not show that it was restarted
 	}
 	return p.busy(f.Target, e.At)
 }

@@ -15,7 +15,7 @@ const ms = time.Millisecond
 
 // service is a make-believe Redis with one key, seen through a make-believe tap, and clients of a lock with a token and a lease
 // (SET NX PX, compare and delete). Requests are held up, replies get lost, clients give up, crash and are paused; the key
-// expires whenever its time is over, also between the two questions of the tap.
+// expires whenever its time is over, also between the two probes of the tap.
 type service struct {
 	dice    *rand.Rand
 	lease   time.Duration

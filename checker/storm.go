@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Storm is what is told of a storm beside its verdict.
+// Storm is what a report says of a storm beside its verdict.
 type Storm struct {
 	Seed       int64 `json:"seed"`
 	Operations int   `json:"operations"` // that were answered

@@ -67,7 +67,7 @@ func contended(f *timeline.Fact, v *timeline.Cursor) bool {
 	return k.Leaseless && o.Client != 0 && !o.Dead && (o.Standing == timeline.Pending || o.Standing == timeline.Dubious || o.Releasing)
 }
 
-// changesHands says whether a command made the lock somebody's, or nobody's; or its owner renewed it by order of its user, who
+// changesHands says whether a command gave the lock an owner, or took it from one; or its owner renewed it by order of its user, who
 // then wants it, whatever an earlier answer was.
 func changesHands(f *timeline.Fact) bool {
 	switch f.Effect {

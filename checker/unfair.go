@@ -81,7 +81,7 @@ func (m *unfair) command(f *timeline.Fact) {
 }
 
 // asks says whether a command has put its client into the queue, if there is one. Of a script that was carried out this is certain,
-// because it is one step; of other commands, of which there may be several, nobody knows which does.
+// because it is one step; of other commands there may be several, and it is not known which does.
 func asks(c *history.Command) bool {
 	return len(c.Args) > 0 && timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !strings.HasPrefix(c.Reply, "-")
 }

@@ -100,7 +100,7 @@ type counter struct {
 	market  *market // where the data is no sequence
 	sold    int64   // of a stock: sales acknowledged
 	highest update  // of the acknowledged ones
-	acks    int64   // updates acknowledged, also those of which nobody knows what they read
+	acks    int64   // updates acknowledged, also where what they read is not known
 	last    update  // the latest of these
 	pending []pendingUpdate
 	recent  []update // by value read: acknowledged while one that is pending was already under way
@@ -168,7 +168,7 @@ func (c *counter) open(w *history.Work) {
 	c.began, c.sold = true, 0
 }
 
-// forget drops the updates of a client that has ended: nobody will acknowledge them.
+// forget drops the updates of a client that has ended: they will not be acknowledged.
 func (c *counter) forget(client int) {
 	c.pending = slices.DeleteFunc(c.pending, func(p pendingUpdate) bool { return p.client == client })
 	if len(c.pending) == 0 {

@@ -86,7 +86,7 @@ func ReadFile(path string) (*File, error) {
 // worded "name:line: what".
 func Read(r io.Reader, name string) (*File, error) { return read(r, name, 0) }
 
-// read reads a history of about size bytes; zero means that nobody knows.
+// read reads a history of about size bytes; zero means that the size is not known.
 func read(r io.Reader, name string, size int64) (*File, error) {
 	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10)}
 	fail := func(err error) (*File, error) {

@@ -16,7 +16,7 @@ type decoder struct {
 
 var errNoKind = errors.New(`no "kind"`)
 
-// event decodes a line into e, which must be zero. Fields may come in any order; those that nobody knows are skipped.
+// event decodes a line into e, which must be zero. Fields may come in any order; unknown ones are skipped.
 func (d *decoder) event(line []byte, e *Event) error {
 	d.cursor = cursor{text: line}
 	d.object(func(key []byte) {

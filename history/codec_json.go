@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deeply the values of fields that nobody knows may nest.
+// maxDepth bounds how deeply the values of unknown fields may nest.
 const maxDepth = 64
 
 // cursor walks over one JSON text. The first error sticks; after it every method does nothing.

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Effect is what a command did to one key, as far as the state questions around it can tell.
+// Effect is what a command did to one key, as far as the state probes around it can tell.
 type Effect uint8
 
 // The effects. EffectUnclear means that the key changed, but the command cannot be told from the key's own expiry.
@@ -41,7 +41,7 @@ func (c Change) Effect(asked time.Duration) Effect {
 	return ttlEffect(before.TTL, after.TTL, asked)
 }
 
-// survives says whether the key would certainly have outlived both questions if nobody had touched it.
+// survives says whether the key would certainly have outlived both probes without a command.
 func (c Change) survives(asked time.Duration) bool {
 	return c.Before.TTL == 0 || c.Before.TTL > asked+ExpiryMargin
 }

@@ -161,7 +161,7 @@ type Command struct {
 	// Sent is the time since the start of the run at which the command was let through; Event.At is when its reply was
 	// complete.
 	Sent time.Duration
-	// Asked is the time that passed between the two state questions, from the moment before the first was sent to the moment
+	// Asked is the time that passed between the two state probes, from the moment before the first was sent to the moment
 	// after the second was answered; zero if none were asked.
 	Asked time.Duration
 	// Late: the operation had already returned (or its client was gone) when the command was let through.
@@ -170,7 +170,7 @@ type Command struct {
 	Again bool
 	// ReplyDropped: the client never got this reply.
 	ReplyDropped bool
-	// Changes holds one entry for each watched key that the command names; empty if no questions were asked.
+	// Changes holds one entry for each watched key that the command names; empty without state probes.
 	Changes []Change
 }
 

@@ -16,7 +16,7 @@ type Meter struct {
 	next  time.Duration
 }
 
-// How often a meter speaks. Nobody needs progress of what takes less than patience.
+// How often a meter prints. What takes less than patience needs no progress.
 const (
 	patience  = 2 * time.Second
 	drawEvery = 200 * time.Millisecond

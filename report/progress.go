@@ -78,7 +78,7 @@ func (p *progress) line(e Event) string {
 	return text
 }
 
-// remaining is about how long the rest takes if it goes on as before; zero if nobody can tell yet.
+// remaining is about how long the rest takes if it goes on as before; zero if that is not known yet.
 func remaining(took time.Duration, done, total int) time.Duration {
 	if done == 0 || done >= total || 20*done < total {
 		return 0

@@ -27,7 +27,7 @@ type Lock struct {
 	quorum    *quorum // of a lock that lives on several servers; nil: it lives on one
 }
 
-// FreedBy is when a lease that began before at has certainly ended; Never if nobody said how long leases are.
+// FreedBy is when a lease that began before at has certainly ended; Never if the length of leases is not on record.
 func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	switch {
 	case k.Leaseless:
@@ -38,8 +38,7 @@ func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	return at + k.Lease + leaseMargin(k.Lease)
 }
 
-// Cursor is a place in a history, with all that is known there. Clients and locks are numbered from 1; 0 is none. Step moves it on;
-// whoever gets its facts only reads it.
+// Cursor is a place in a history, with all that is known there. Clients and locks are numbered from 1; 0 is none. Only Step changes it.
 type Cursor struct {
 	Clients, LockNames Names
 	Dead               []bool // by client: it has exited
@@ -183,7 +182,7 @@ func (v *Cursor) command(f *Fact, emit func(*Fact)) {
 	}
 }
 
-// unasked takes in a command of which nobody knows what it did.
+// unasked takes in a command without state probes: what it did is not known.
 func (v *Cursor) unasked(f *Fact, c *history.Command) {
 	if f.Lock = v.LockNames.Find(f.Event.Lock); f.Lock == 0 {
 		f.Lock = f.Op.Lock

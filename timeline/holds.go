@@ -66,7 +66,7 @@ func (v *Cursor) call(f *Fact) {
 func (v *Cursor) back(f *Fact) {
 	f.Op = v.Ops.settle(f.Client, f.Index, f.Event)
 	if f.Op.Lock == 0 {
-		return // its client has exited, and nobody expected it any more
+		return // its client has exited before
 	}
 	if f.Op.Lock != f.Lock {
 		v.Malformed = fmt.Sprintf("event %d returns from operation %d, which was called on another lock", f.Index, f.Op.ID)
@@ -129,7 +129,7 @@ func (v *Cursor) renewed(f *Fact) {
 	h := v.hold(f.Client, f.Lock)
 	h.declare(f.Event, f.Op.CalledAt)
 	if !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) {
-		// While it was over, it may have been lost, and taken once by an acquire whose answer nobody heard.
+		// While it was over, it may have been lost, and taken once by an acquire whose answer was lost.
 		h.Since, h.SinceAt, h.count = f.Index, f.Event.At, 1
 		f.Began = true
 	}

@@ -61,7 +61,7 @@ func (b *builder) owner(on keyOn) string {
 	return b.cursor.Clients.Name(b.cursor.ownerOn(b.cursor.LockNames.Find(on.key), on.server))
 }
 
-// ownerOn is the client whose a lock is on a server, as far as that is known; 0: nobody's.
+// ownerOn is the owner of a lock by what is on one server; 0 if it has none, or none is known.
 func (v *Cursor) ownerOn(lock int, server string) int {
 	k := &v.Locks[lock]
 	switch {

@@ -25,7 +25,7 @@ const (
 	Dubious                 // it ended unknown, or there is none
 )
 
-// Claim is a client's claim on a lock by a command of its that the service carried out. The zero claim is nobody's.
+// Claim is a client's claim on a lock, by one of its commands that the service carried out. The zero Claim is that of no client.
 type Claim struct {
 	Client  int
 	Op      int64 // the acquire that it rests on; zero if not known
@@ -156,13 +156,13 @@ func (l *Ledger) replaced(mine Claim, own, live bool) {
 		l.Owner.Ends = mine.Ends
 	case live && !l.Foreign:
 		l.Challengers = append(l.Challengers, mine)
-	case l.Foreign && mine.Standing != Pending && mine.Standing != Granted: // it is still nobody's
+	case l.Foreign && mine.Standing != Pending && mine.Standing != Granted: // it still has no owner
 	default:
 		l.take(mine)
 	}
 }
 
-// unclear records a change that may be the key's own expiry. Still, whoever wrote what is there now has the lock.
+// unclear records a change that may be the key's own expiry. Still, the client that wrote what is there now has the lock.
 func (l *Ledger) unclear(c history.Change, mine Claim, own bool) {
 	switch {
 	case !c.After.Exists():

@@ -69,7 +69,7 @@ func (t *Operations) call(o Operation) bool {
 	return true
 }
 
-// exit ends the pending operations of a client that has ended: nobody will answer them.
+// exit ends the pending operations of a client that has ended: they will not return.
 func (t *Operations) exit(client int) {
 	t.Pending = slices.DeleteFunc(t.Pending, func(o Operation) bool {
 		if o.Client != client {
@@ -158,7 +158,7 @@ func (t *Operations) took(id int64, client, command int) {
 	}
 }
 
-// Alone says whether nobody but the client has an acquire pending on the lock.
+// Alone says whether no other client has an acquire pending on the lock.
 func (t *Operations) Alone(client, lock int) bool {
 	return !slices.ContainsFunc(t.Pending, func(p Operation) bool {
 		return p.Client != client && p.Lock == lock && p.Kind == history.OpAcquire

@@ -8,7 +8,7 @@ import (
 )
 
 // quorum is the ledger of a lock that lives on several servers. The lock is a client's if one acquire of its has it on a majority
-// of them: what is left on fewer is nobody's lock. The monitors see a command on one server as what it did to the majority.
+// of them: what is left on fewer has no owner. The monitors see a command on one server as what it did to the majority.
 //
 // A wrongful-renew is not judged here: no single command prolongs a majority.
 type quorum struct {
@@ -26,7 +26,7 @@ type part struct {
 	value  string        // what it held then
 	seen   time.Duration // when that was
 	stale  bool          // it may have changed since, unseen
-	// client and op are whose it is, and by which acquire; zero if nobody knows.
+	// client and op are its owner, and the acquire by which it is; zero if they are not known.
 	client int
 	op     int64
 	lease  time.Duration

@@ -66,7 +66,7 @@ type HoldSpan struct {
 type KeySpan struct {
 	Span
 	Server, Key, Value string
-	Owner              string // of a lock: the client whose it is; empty if it is nobody's, or nobody knows
+	Owner              string // of a lock; empty if it has none, or none is known
 	Expired            bool   // its time ran out
 	expires            time.Duration
 }
@@ -212,7 +212,7 @@ func (b *builder) event(i int, e *history.Event) {
 	}
 }
 
-// exit ends the operations of a client that has ended: nobody will answer them.
+// exit ends the operations of a client that has ended: they will not return.
 func (b *builder) exit(i int, e *history.Event) {
 	b.calling = slices.DeleteFunc(b.calling, func(n int) bool {
 		o := &b.Operations[n]

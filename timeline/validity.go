@@ -15,7 +15,7 @@ import (
 func validUntil(from, valid time.Duration) time.Duration { return from + valid - history.ExpiryMargin }
 
 // grants says whether a command may have begun or prolonged the lease on a key, and its client acts on the reply. change is what
-// it did to the key; nil if nobody asked.
+// it did to the key; nil without state probes.
 func grants(c *history.Command, change *history.Change) bool {
 	if c.Late || c.ReplyDropped {
 		return false
