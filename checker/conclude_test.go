@@ -21,7 +21,7 @@ func TestNotAsked(t *testing.T) {
 		}
 	}
 	one := Verdict{Kind: Undecided,
-		Reason: "the server was not asked about the lock around one command, so only what clients were told could be judged"}
+		Reason: "there was no state probe around one command, so only the clients' results could be judged"}
 	require.Equal(t, one, Conclude(sent("OK", "SET", "k", "a"), Options{}))
 	require.Equal(t, one, Conclude(sent("", "SET", "k", "a"), Options{}), "the connection ended")
 	require.Equal(t, one, Conclude(sent("-ERR halfway", "EVALSHA", "1", "k"), Options{}))

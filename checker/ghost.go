@@ -66,7 +66,7 @@ func (m *ghostLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	client, ghost := v.Clients.Name(f.Client), v.Clients.Name(met.ghost.Client)
 	return []Anomaly{{
 		Name: GhostLock, Lock: v.LockNames.Name(f.Lock), Clients: []string{ghost, client}, At: f.Event.At,
-		Why: fmt.Sprintf("%s was refused at %s because the lock was %s's by its command at %s, though %s had ended its acquire at %s without it.",
+		Why: fmt.Sprintf("%s was refused at %s: the lock was %s's by its command at %s, although %s's acquire had ended at %s without it.",
 			client, seconds(f.Event.At), ghost, seconds(met.ghost.At), ghost, seconds(met.ghost.SettledAt)),
 		Events: inOrder(met.ghost.Command, met.ghost.Settled, met.event, f.Index),
 	}}

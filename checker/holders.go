@@ -22,7 +22,7 @@ func (doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		mine, other := v.Clients.Name(f.Client), v.Clients.Name(client)
 		found = append(found, Anomaly{
 			Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
-			Why: fmt.Sprintf("%s was told at %s that it has the lock, which %s had held since %s and had not given up.",
+			Why: fmt.Sprintf("%s acquired the lock at %s, while %s held it (since %s).",
 				mine, seconds(f.Event.At), other, seconds(h.SinceAt)),
 			Events: inOrder(h.Since, f.Index),
 		})
@@ -76,7 +76,7 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		mine, other := v.Clients.Name(f.Client), v.Clients.Name(wait.before.client)
 		return []Anomaly{{
 			Name: FenceRegression, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
-			Why: fmt.Sprintf("%s got fence %d at %s, though %s had got fence %d before it asked.",
+			Why: fmt.Sprintf("%s got fencing token %d at %s, although %s had got %d before.",
 				mine, f.Event.Fence, seconds(f.Event.At), other, wait.before.number),
 			Events: inOrder(wait.before.event, f.Op.Called, f.Index),
 		}}

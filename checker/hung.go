@@ -82,14 +82,14 @@ func (m *hungOperation) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly
 	if p.op == 0 || p.excused || !gaveUp {
 		return nil
 	}
-	waited, why := f.Event.At-f.Op.CalledAt, "though nothing held it up and every lease had ended"
+	waited, why := f.Event.At-f.Op.CalledAt, "although no fault delayed it and every lease had ended"
 	what := fmt.Sprintf("release, called at %s,", seconds(f.Op.CalledAt))
 	switch {
 	case p.acquire && p.late < 3: // one try may be due at the deadline, and one under way
 		return nil
 	case p.acquire:
-		what = fmt.Sprintf("acquire, called at %s to wait for %s at most,", seconds(f.Op.CalledAt), seconds(f.Op.Bound))
-		why = "though nothing held it up, and it went on asking"
+		what = fmt.Sprintf("acquire, called at %s for %s at most,", seconds(f.Op.CalledAt), seconds(f.Op.Bound))
+		why = "although no fault delayed it, and it kept retrying"
 	case waited < f.Op.Bound || f.Event.At < v.Locks[f.Lock].FreedBy(f.Op.CalledAt):
 		return nil
 	}

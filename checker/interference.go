@@ -123,16 +123,16 @@ func (c charge) why(culprit, victim string) string {
 	act := fmt.Sprintf("%s's %s at %s", culprit, c.command, seconds(c.at))
 	owned := fmt.Sprintf("%s had held since %s", victim, seconds(c.victim.Since()))
 	if c.victim.SettledAt > c.at {
-		owned = fmt.Sprintf("%s had taken at %s and was told so at %s", victim, seconds(c.victim.At), seconds(c.victim.SettledAt))
+		owned = fmt.Sprintf("%s had acquired at %s and learned of at %s", victim, seconds(c.victim.At), seconds(c.victim.SettledAt))
 	}
 	switch c.name {
 	case EarlyGrant:
 		if c.victim.Ends == timeline.Never {
-			return fmt.Sprintf("%s got the lock that %s and had not released; that lock has no lease that could have ended.", act, owned)
+			return fmt.Sprintf("%s was granted the lock that %s and had not released; that lock has no lease.", act, owned)
 		}
-		return fmt.Sprintf("%s got the lock that %s, with %s of its lease left.", act, owned, left(c.victim.Ends-c.at))
+		return fmt.Sprintf("%s was granted the lock that %s, with %s of its lease left.", act, owned, left(c.victim.Ends-c.at))
 	case Overwrite:
-		return fmt.Sprintf("%s replaced the value of the lock that %s.", act, owned)
+		return fmt.Sprintf("%s overwrote the lock that %s.", act, owned)
 	case WrongfulDelete:
 		return fmt.Sprintf("%s removed the lock that %s.", act, owned)
 	default:

@@ -133,7 +133,7 @@ func disagreement(anomalies []Anomaly, second opinion) string {
 	for _, a := range anomalies {
 		what := finding{a.Name, a.Lock}
 		if first[what] && !slices.Contains(second.illegal, what) && !slices.Contains(second.timedOut, what) {
-			return fmt.Sprintf("the judges disagree on %s: the %s monitor accuses %s, porcupine finds its history legal",
+			return fmt.Sprintf("the judges disagree on %s: the %s monitor finds the history of %s illegal, porcupine finds it legal",
 				what.name, what.name, what.lock)
 		}
 	}

@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 		}},
 		"only the monitor sees it": {double, opinion{}, Verdict{
 			Kind: Undecided, CheckerFault: true,
-			Reason: "the judges disagree on double-holder: the double-holder monitor accuses k, porcupine finds its history legal",
+			Reason: "the judges disagree on double-holder: the double-holder monitor finds the history of k illegal, porcupine finds it legal",
 		}},
 		"they see it in different locks": {double, opinion{illegal: []finding{{DoubleHolder, "l"}}}, Verdict{
 			Kind: Undecided, CheckerFault: true,

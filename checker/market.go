@@ -159,7 +159,7 @@ func (m *market) write(t *trading, f *timeline.Fact, v *timeline.Cursor, command
 func lostWords(thing string, seen sight, before, now writing, v *timeline.Cursor) string {
 	mine, other := v.Clients.Name(now.client), v.Clients.Name(before.client)
 	if item, ok := strings.CutPrefix(thing, "item "); ok {
-		return fmt.Sprintf("%s %s %s at %s by what it had read at %s, though %s had %s it at %s.",
+		return fmt.Sprintf("%s %s %s at %s by what it had read at %s, although %s had %s it at %s.",
 			mine, now.value, item, seconds(now.at), seconds(seen.at), other, before.value, seconds(before.at))
 	}
 	whose := thing[strings.LastIndexByte(thing, ':')+1:]

@@ -98,7 +98,7 @@ func (t *holdings) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
 		Name: Unreleasable, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
-		Why: fmt.Sprintf("%s was told %s that it has the lock, and its release number %d was answered ok at %s, but the lock is still in place.",
+		Why: fmt.Sprintf("%s acquired the lock %s and its release number %d returned ok at %s, but the lock is still in place.",
 			client, times(t.acquired), t.released, seconds(f.Event.At)),
 		Events: inOrder(t.made, f.Op.Called, t.changed, f.Index),
 	}}

@@ -139,7 +139,7 @@ func (t tenure) leftInPlace(release timeline.Operation, lock, seen int, v *timel
 	client := v.Clients.Name(t.client)
 	return Anomaly{
 		Name: Unreleasable, Lock: v.LockNames.Name(lock), Clients: []string{client}, At: release.ReturnedAt,
-		Why: fmt.Sprintf("%s released the lock that it had held since %s and was answered %s at %s, but the lock is still in place.",
+		Why: fmt.Sprintf("%s's release of the lock that it had held since %s returned %s at %s, but the lock is still in place.",
 			client, seconds(t.owner.Since()), release.Outcome, seconds(release.ReturnedAt)),
 		Events: inOrder(t.owner.Command, release.Called, seen, release.Returned),
 	}
@@ -169,10 +169,10 @@ func (m *falseAlarm) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	why := ""
 	switch {
 	case f.Op.Kind == history.OpRelease && t.removed != 0:
-		why = fmt.Sprintf("%s's release was answered no at %s, though its own command at %s had removed its lock.",
+		why = fmt.Sprintf("%s's release returned no at %s, although its own command at %s had removed its lock.",
 			client, seconds(f.Event.At), seconds(t.removedAt))
 	case t.stillOwner(f, v) && !t.changed:
-		why = fmt.Sprintf("%s's %s was answered no at %s, though the lock had been its own since %s, with %s of the lease left.",
+		why = fmt.Sprintf("%s's %s returned no at %s, although it had owned the lock since %s, with %s of the lease left.",
 			client, f.Op.Kind, seconds(f.Event.At), seconds(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
 	default:
 		return nil
@@ -194,8 +194,8 @@ func notice(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	client := v.Clients.Name(f.Client)
 	return []Anomaly{{
 		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At,
-		Why: fmt.Sprintf("%s was told at %s that its lock was lost, though the lock had been its own since %s, with %s of the lease left.",
-			client, seconds(f.Event.At), seconds(o.Since()), leaseLeft(o, f.Event.At)),
+		Why: fmt.Sprintf("The lock reported a loss to %s at %s, although %s had owned it since %s, with %s of the lease left.",
+			client, seconds(f.Event.At), client, seconds(o.Since()), leaseLeft(o, f.Event.At)),
 		Events: inOrder(o.Command, f.Index),
 	}}
 }

@@ -167,7 +167,7 @@ func (p *premises) verdict() string {
 	case p.tried && !p.acquired:
 		return "no acquire succeeded"
 	case p.unseen != "":
-		return fmt.Sprintf("%s says that it has the lock, but nothing of its acquire reached the lock's key", p.unseen)
+		return fmt.Sprintf("%s acquired the lock, but no command of its acquire reached the lock's key", p.unseen)
 	case p.missed != "":
 		return fmt.Sprintf("the fault %s was injected but never seen to take effect", p.missed)
 	case p.effects > 0 && !p.hit:

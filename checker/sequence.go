@@ -137,10 +137,10 @@ func (s sequence) bothRead(other, mine string, read int64, at, then string) stri
 // readTooOld tells that an update has read what an earlier one had replaced.
 func (s sequence) readTooOld(mine string, read int64, at, other string, theirs int64, then string) string {
 	if s.work == history.Ledger {
-		return fmt.Sprintf("%s wrote its entry after entry %d at %s, though %s's entry %d had been acknowledged at %s.",
+		return fmt.Sprintf("%s wrote its entry after entry %d at %s, although %s's entry %d had been acknowledged at %s.",
 			mine, read, at, other, theirs, then)
 	}
-	return fmt.Sprintf("%s read %d at %s, though %s's update to %d had been acknowledged at %s.",
+	return fmt.Sprintf("%s read %d at %s, although %s's update to %d had been acknowledged at %s.",
 		mine, s.turned(read), at, other, s.turned(theirs), then)
 }
 
@@ -164,9 +164,9 @@ func (s sequence) tooLow(end int64, whose string, wrote int64, at string) string
 	case s.falls():
 		thing = "stock"
 	case s.work == history.Ledger:
-		return fmt.Sprintf("The ledger ended with %d entries, though %s's entry %d had been acknowledged at %s.", end, whose, wrote, at)
+		return fmt.Sprintf("The ledger ended with %d entries, although %s's entry %d had been acknowledged at %s.", end, whose, wrote, at)
 	}
-	return fmt.Sprintf("The %s ended at %d, though %s's update to %d had been acknowledged at %s.", thing, s.turned(end), whose, s.turned(wrote), at)
+	return fmt.Sprintf("The %s ended at %d, although %s's update to %d had been acknowledged at %s.", thing, s.turned(end), whose, s.turned(wrote), at)
 }
 
 func (s sequence) updates() string {

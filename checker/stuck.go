@@ -115,7 +115,7 @@ func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if w.owner.Client != 0 {
 		owner := v.Clients.Name(w.owner.Client)
 		clients = append(clients, owner)
-		whose = fmt.Sprintf(" (%s had taken it at %s)", owner, seconds(w.owner.At))
+		whose = fmt.Sprintf(" (acquired by %s at %s)", owner, seconds(w.owner.At))
 	}
 	still := fmt.Sprintf("the lock was still there at %s%s", seconds(w.seenAt), whose)
 	if w.free {
@@ -123,7 +123,7 @@ func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	}
 	return []Anomaly{{
 		Name: StuckLock, Lock: v.LockNames.Name(f.Lock), Clients: clients, At: f.Event.At,
-		Why: fmt.Sprintf("%s tried from %s to %s and was refused, and %s, though no client held the lock.",
+		Why: fmt.Sprintf("%s was refused from %s to %s, and %s, although no client held the lock.",
 			client, seconds(f.Op.CalledAt), seconds(f.Event.At), still),
 		Events: inOrder(f.Op.Called, w.seen, f.Index),
 	}}

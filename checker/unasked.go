@@ -28,9 +28,9 @@ func unasked(events []history.Event) string {
 	case 0:
 		return ""
 	case 1:
-		return "the server was not asked about the lock around one command, so only what clients were told could be judged"
+		return "there was no state probe around one command, so only the clients' results could be judged"
 	}
-	return fmt.Sprintf("the server was not asked about the lock around %d commands, so only what clients were told could be judged", n)
+	return fmt.Sprintf("there was no state probe around %d commands, so only the clients' results could be judged", n)
 }
 
 // mattersUnasked says whether a command may have changed the lock without anybody knowing. MULTI only queues a command: what it

@@ -134,7 +134,7 @@ func (o overtaking) anomaly(v *timeline.Cursor) Anomaly {
 	first, second := v.Clients.Name(o.first.Client), v.Clients.Name(o.second.Client)
 	return Anomaly{
 		Name: Unfair, Lock: v.LockNames.Name(o.first.Lock), Clients: []string{second, first}, At: o.at,
-		Why: fmt.Sprintf("%s, who asked at %s, got the lock at %s, though %s had asked at %s and was waiting.",
+		Why: fmt.Sprintf("%s asked at %s and acquired at %s, although %s had asked at %s and was waiting.",
 			second, seconds(o.second.CalledAt), seconds(o.at), first, seconds(o.first.CalledAt)),
 		Events: inOrder(o.asked, o.second.Called, o.got),
 	}

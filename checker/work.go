@@ -72,10 +72,10 @@ func (t turn) judge(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		}
 		other := v.Clients.Name(t.client)
 		anomaly.Clients = append(anomaly.Clients, other)
-		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though the lock had been %s's since %s.",
+		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although %s had held the lock since %s.",
 			writer, commandWord(f), seconds(f.Event.At), other, seconds(t.at))
 	case t.released != 0:
-		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, though it had released the lock at %s.",
+		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although it had released the lock at %s.",
 			writer, commandWord(f), seconds(f.Event.At), seconds(t.released))
 	default:
 		return nil
