@@ -46,7 +46,7 @@ type Claim struct {
 
 // Leased says whether the lease certainly has time left.
 func (c Claim) Leased(at time.Duration) bool {
-	return c.Client != 0 && (c.Ends == Never || at+leaseMargin(c.Lease) < c.Ends)
+	return c.Ends == Never || at+leaseMargin(c.Lease) < c.Ends
 }
 
 // Since is when the client had the lock as far as it knew, or got it.

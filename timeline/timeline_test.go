@@ -283,6 +283,7 @@ func TestFaults(t *testing.T) {
 			[]string{"pause C1 1 to 3 (2ms to 4ms)", "pause C2 2 on"},
 		},
 		"crash":      {begin().fault("crash", "C1", inject, "").fault("crash", "C1", effective, ""), []string{"crash C1 1 on"}},
+		"thread":     {begin().fault("thread-death", "C1", inject, "").fault("thread-death", "C1", effective, ""), []string{"thread-death C1 1 on"}},
 		"operator":   {begin().fault("operator", "redis", inject, "").fault("operator", "redis", effective, ""), []string{"operator redis 1 to 2 (2ms to 3ms)"}},
 		"old name":   {begin().fault("server-jump", "redis", inject, "").fault("server-jump", "redis", effective, ""), []string{"clock-jump redis 1 to 2 (2ms to 3ms)"}},
 		"hold":       {begin().fault("hold", "C1", effective, "").fault("hold", "C1", recovered, ""), []string{"hold C1 1 to 2 (2ms to 3ms)"}},
