@@ -7,8 +7,10 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// Belief is what a client makes of its lock by its own account. It belongs to whoever plays the script; only Lost may be set by
-// others.
+// Belief decides which steps of a script a client takes, by what its lock has answered. Who holds the lock is another question, which
+// package timeline answers by the history: a client whose hold has lapsed still works and releases here, for that is what is tested.
+//
+// It belongs to the goroutine that plays the script; only Lost may be set by others.
 type Belief struct {
 	Lost atomic.Bool // it was told meanwhile that it does not hold any more
 
