@@ -148,7 +148,7 @@ func (h *host) onLink(step Step) error {
 		case step.Verb != VerbHeal:
 			l.trouble = trouble{step.Line, what}
 		case l.line == 0 && len(step.Servers) > 0:
-			return fmt.Errorf("there is nothing to heal; %s's link to %s is whole", h.name, l.server)
+			return fmt.Errorf("there is nothing to heal; %s's link to %s has no fault", h.name, l.server)
 		default:
 			healed = healed || l.line > 0
 			lost = lost || l.what == losing
@@ -156,7 +156,7 @@ func (h *host) onLink(step Step) error {
 		}
 	}
 	if step.Verb == VerbHeal && !healed {
-		return fmt.Errorf("there is nothing to heal; %s's link is whole", h.name)
+		return fmt.Errorf("there is nothing to heal; %s's link has no fault", h.name)
 	}
 	if step.Verb == VerbRefuse || lost { // replies cannot come back on a connection that has lost some
 		h.breaks++
@@ -289,19 +289,19 @@ func (a *actor) lateAlready() error {
 func (a *actor) goOn(inBackground bool) error {
 	switch {
 	case a.unseen:
-		return fmt.Errorf("nobody knows yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
+		return fmt.Errorf("it is not known yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
 	case !a.held && a.late && !inBackground:
 		a.late = false
 		return nil
 	case !a.held && a.late:
-		return fmt.Errorf("nothing of %s is under way any more; take 'in background' out", a.name)
+		return fmt.Errorf("nothing of %s is under way any more; remove 'in background'", a.name)
 	case !a.held:
 		return fmt.Errorf("nothing of %s is held here; a breakpoint such as 'hold before first DEL' comes first", a.name)
 	}
 	a.held = false
 	switch {
 	case a.pending == nil && inBackground:
-		return fmt.Errorf("nothing of %s is under way any more; take 'in background' out", a.name)
+		return fmt.Errorf("nothing of %s is under way any more; remove 'in background'", a.name)
 	case inBackground:
 		a.unseen = true
 	case a.pending != nil:
@@ -352,7 +352,7 @@ func (a *actor) end(s *Script, wrong *complaints) {
 		wrong.add(a.pending.Line, "%s's operation is still under way at the end; %s", a.name, a.wayOn())
 	}
 	if !a.appeared && !a.hasHandles(s) {
-		wrong.add(s.Steps[0].Line, "%s is declared but does nothing; take it out of 'clients'", a.name)
+		wrong.add(s.Steps[0].Line, "%s is declared but does nothing; remove it from 'clients'", a.name)
 	}
 }
 

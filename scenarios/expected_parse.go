@@ -74,7 +74,7 @@ func parseVerdict(text string) (checker.Verdict, error) {
 		}
 		return checker.Verdict{Kind: checker.NotApplicable, Reason: reason}, nil
 	case checker.Undecided:
-		return checker.Verdict{}, errors.New("'unknown' is no expectation; say what should be seen, or take the line out")
+		return checker.Verdict{}, errors.New("'unknown' is no expectation; write what should be observed, or remove the line")
 	}
 	return parseAnomalies(text)
 }

@@ -105,7 +105,7 @@ expected.txt:5: a cell is 'scenario  lock  verdict', where the verdict is 'safe'
 expected.txt:6: unknown verdict or anomaly "dubble-holder"; did you mean "double-holder"?
 expected.txt:7: anomaly "stale-write" is named twice
 expected.txt:8: 'n/a' needs a reason, as in 'n/a: sends no GET while acquiring'
-expected.txt:9: 'unknown' is no expectation; say what should be seen, or take the line out
+expected.txt:9: 'unknown' is no expectation; write what should be observed, or remove the line
 expected.txt:10: 'safe' has no reason; put remarks into a comment above
 expected.txt:11: unknown verdict or anomaly "save"; did you mean "safe"?
 `), err.Error())

@@ -35,7 +35,7 @@ func (s *Script) OnOtherKey(actor string) bool { return slices.Contains(s.OtherK
 // clients reads who takes part: "C1 C1.b C2", where C1.b is a further handle in C1's process.
 func (p *parser) clients(names []string) error {
 	if len(names) > maxClients {
-		return fmt.Errorf("%d clients are too many; at most %d may take part", len(names), maxClients)
+		return fmt.Errorf("%d clients are too many; at most %d are possible", len(names), maxClients)
 	}
 	var clients, handles []string
 	for i, name := range names {
@@ -74,7 +74,7 @@ func (p *parser) otherKey() error {
 		}
 	}
 	if len(p.script.OtherKey) == len(actors) {
-		return fmt.Errorf("everybody is on the other key, so there is no other; leave somebody out")
+		return fmt.Errorf("all clients are on the other key, so nobody is on the first; remove one")
 	}
 	return nil
 }

@@ -126,14 +126,14 @@ func (p *parser) missing(last int) {
 		p.wrong.add(p.seen["other-key"], "%s", err)
 	}
 	if len(p.script.Steps) == 0 && len(p.wrong.all) == 0 {
-		p.wrong.add(last, "nothing happens; add a step such as 'C1 acquire => ok'")
+		p.wrong.add(last, "the script has no steps; add one such as 'C1 acquire => ok'")
 	}
 }
 
 func (p *parser) line(l line) error {
 	first := fields(l.text)
 	if len(first) == 0 {
-		return fmt.Errorf("a line of commas says nothing")
+		return fmt.Errorf("a line of commas has no meaning")
 	}
 	if slices.Contains(headers(), first[0]) {
 		return p.header(first[0], l)
@@ -161,7 +161,7 @@ func (p *parser) header(name string, l line) error {
 	rest = strings.TrimSpace(rest)
 	words := fields(rest)
 	if len(words) == 0 {
-		return fmt.Errorf("%q says nothing; put something after it", name)
+		return fmt.Errorf("%q needs a value after it", name)
 	}
 	switch name {
 	case "source":
@@ -252,7 +252,7 @@ func (p *parser) needs(words []string) error {
 		p.script.Needs = append(p.script.Needs, Need(word))
 	}
 	if slices.Contains(p.script.Needs, NeedsResend) && slices.Contains(p.script.Needs, NeedsNoResend) {
-		return fmt.Errorf("no lock both sends again and does not; keep one of 'resend' and 'no-resend'")
+		return fmt.Errorf("'resend' and 'no-resend' exclude each other; keep one")
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func (p *parser) trapServers(step *Step) error {
 			continue
 		}
 		if step.Op == history.OpWork {
-			return errors.New("work goes to the resource, which is none of the lock's servers; take 'on " + trap.Server + "' out")
+			return errors.New("work goes to the resource, which is none of the lock's servers; remove 'on " + trap.Server + "'")
 		}
 		if err := p.known(trap.Server); err != nil {
 			return err

@@ -170,7 +170,7 @@ func (s *Step) clock(r *reader) (err error) {
 		}
 		s.Rate = rate
 	case "":
-		err = errors.New("how does the clock go? Write 'clock ahead 2s', 'clock behind 2s', 'clock rate 1.5' or 'clock right'")
+		err = errors.New("the clock's setting is missing; write 'clock ahead 2s', 'clock behind 2s', 'clock rate 1.5' or 'clock right'")
 	default:
 		err = unknownWord("clock setting", how, clockSettings())
 	}
@@ -181,7 +181,7 @@ func (s *Step) clock(r *reader) (err error) {
 func takeSpan(r *reader) (Span, error) {
 	word := r.next()
 	if word == "" {
-		return Span{}, errors.New("a length of time is missing; write it as '2s' or '3 leases'")
+		return Span{}, errors.New("a duration is missing; write it as '2s' or '3 leases'")
 	}
 	if leases, err := strconv.ParseFloat(word, 64); err == nil && (r.accept("leases") || r.accept("lease")) {
 		if !inBounds(leases) {
@@ -191,10 +191,10 @@ func takeSpan(r *reader) (Span, error) {
 	}
 	fixed, err := time.ParseDuration(word)
 	if err != nil {
-		return Span{}, fmt.Errorf("%q is no length of time; write it as '2s' or '3 leases'", strings.TrimSpace(word+" "+r.peek()))
+		return Span{}, fmt.Errorf("%q is no duration; write it as '2s' or '3 leases'", strings.TrimSpace(word+" "+r.peek()))
 	}
 	if fixed <= 0 {
-		return Span{}, fmt.Errorf("%s is out of bounds; a length of time must be above 0", word)
+		return Span{}, fmt.Errorf("%s is out of bounds; a duration must be above 0", word)
 	}
 	return Span{Fixed: fixed}, nil
 }

@@ -67,9 +67,9 @@ func checkStep(step Step, lease time.Duration) error {
 func checkSpans(step Step, lease time.Duration) error {
 	switch {
 	case step.Within != Span{} && step.Op != history.OpAcquire && step.Op != history.OpRelease:
-		return fmt.Errorf("only an acquire tries again, and only a release is given up in time; take 'within' out")
+		return fmt.Errorf("only an acquire and a release take 'within'; remove it")
 	case step.Within != Span{} && step.Op == history.OpRelease && (step.Async || len(step.Breakpoints) > 0):
-		return fmt.Errorf("a release 'within' a time is waited for; take 'in background' and breakpoints out")
+		return fmt.Errorf("a release 'within' a time cannot run in the background or stop at a breakpoint; remove these")
 	case step.Within.Of(lease) > maxWithin:
 		return fmt.Errorf("an operation may take at most %s", span(maxWithin))
 	case step.Verb == VerbDelay && step.Span.Of(lease) > maxDelay:

@@ -76,7 +76,7 @@ func valueOf(kind string) string {
 	case "int", "int64", "uint8":
 		return "a whole number"
 	case "duration":
-		return "a length of time such as 30s"
+		return "a duration such as 30s"
 	case "bool":
 		return "true or false"
 	}
