@@ -140,9 +140,6 @@ func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again 
 		}
 	}
 	p.there, p.value, p.seen = c.After.Exists(), c.After.Value, at
-	if !p.there {
-		p.client, p.op = 0, 0
-	}
 }
 
 func (p *part) take(c Claim) { p.client, p.op, p.lease, p.ends = c.Client, c.Op, c.Lease, c.Ends }
