@@ -52,7 +52,7 @@ func Replays(ctx context.Context, plan ReplayPlan) ([]*Replay, error) {
 	var cases []Case
 	for i, c := range plan.Counterexamples {
 		replays[i] = &Replay{Counterexample: c}
-		script, err := c.Parsed()
+		script, err := reproduce.Script(c.Lock, c.Trace)
 		if err != nil {
 			replays[i].Err = err
 			continue

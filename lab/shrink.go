@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -13,45 +14,67 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/shrink"
+	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/sim/explore"
+	"github.com/locklab/locklab/sim/trace"
 )
 
-// ShrinkPlan says which finding is to become a short script, and where scripts are tried.
+// ShrinkPlan says which finding is to become a short script, and where that is played in the end.
 type ShrinkPlan struct {
 	Subject   play.Subject // with its Spec
 	Events    []history.Event
 	Anomalies []checker.Anomaly // one of these is to be shown
 	Lease     time.Duration     // of the script
 	Setting
-	Parallel int          // how many scripts are tried at a time
+	Parallel int          // how many scripts are played at a time in the live world
 	Say      func(string) // is told how it goes on; nil: nobody is
 }
 
 // Shrunk is what came of shrinking.
 type Shrunk struct {
 	Script *scenarios.Script // nil: none shows one of the anomalies
-	Tried  []string          // what was tried in vain
+	// Smallest: the script is not the history's own schedule, which could not be forced, but the smallest that shows the same anomaly of
+	// the same lock, as the explorer finds it.
+	Smallest bool
+	Tried    []string // what was tried in vain
 }
 
-// Shrink writes a script that forces the order in which the commands of a history reached the server, plays it, and leaves out what is not
-// needed to show the same anomaly.
+// notForced is what the script of a smallest schedule says of itself.
+const notForced = "The storm's own schedule could not be forced; this is the smallest schedule that shows the same anomaly."
+
+// Shrink makes a script of a finding: it forces the order in which the commands of the history reached the servers. The script must show
+// the anomaly in the model; what it does not need for that is left out there. In the live world it must then show it on a server, too.
 func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
-	plan.Timeout = 20*plan.Lease + 10*time.Second
-	world, err := plan.open(ctx, "")
+	plan.Timeout = max(time.Minute, 20*plan.Lease+10*time.Second)
+	s := &shrinker{ShrinkPlan: plan, contract: storm.ContractOf(*plan.Subject.Spec)}
+	model, err := Setting{World: Sim, Timeout: plan.Timeout}.open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, world.Close()) }()
-	s := &shrinker{ShrinkPlan: plan, runner: Runner{World: world}, contract: storm.ContractOf(*plan.Subject.Spec)}
-	script, err := s.shrink(ctx)
-	return &Shrunk{script, s.tried}, err
+	s.model = &Runner{World: model}
+	if plan.World != Sim {
+		world, err := plan.open(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, world.Close()) }()
+		s.live = &Runner{World: world}
+	}
+	out := &Shrunk{}
+	if out.Script, err = s.fromHistory(ctx); out.Script == nil && err == nil {
+		out.Script, err = s.smallest(ctx)
+		out.Smallest = out.Script != nil
+	}
+	out.Tried = s.tried
+	return out, err
 }
 
 // shrinker plays scripts.
 type shrinker struct {
 	ShrinkPlan
-	runner   Runner
+	model    *Runner
+	live     *Runner // nil: the model's word is enough
 	contract storm.Contract
 	played   int
 	tried    []string
@@ -63,40 +86,181 @@ func (s *shrinker) say(format string, args ...any) {
 	}
 }
 
-// shrink finds a script that shows one of the anomalies, and makes it as small as it can; nil if none shows one.
-func (s *shrinker) shrink(ctx context.Context) (*scenarios.Script, error) {
-	scripts := make(map[*scenarios.Script]checker.Anomaly)
-	var all []*scenarios.Script
+func (s *shrinker) inVain(a checker.Anomaly, format string, args ...any) {
+	s.tried = append(s.tried, fmt.Sprintf("%s at %.3fs: %s", a.Name, a.At.Seconds(), fmt.Sprintf(format, args...)))
+}
+
+// candidate is a script that is to show an anomaly.
+type candidate struct {
+	script  *scenarios.Script
+	anomaly checker.Anomaly
+}
+
+// fromHistory finds a script that forces what the history has, and makes it as small as it can; nil if none shows an anomaly.
+func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
+	var all []candidate
 	for _, a := range s.Anomalies {
-		script, err := shrink.Script(s.Events, a, shrink.Options{
-			Name: "race", Title: fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), Lease: s.Lease, Renews: s.contract.Renews,
-		})
+		t, err := reproduce.FromHistory(*s.Subject.Spec, s.Events, a)
+		var script *scenarios.Script
+		if err == nil {
+			script, err = reproduce.Script(*s.Subject.Spec, t)
+		}
 		if err != nil {
-			s.tried = append(s.tried, fmt.Sprintf("%s at %.3fs: no script can tell it (%s)", a.Name, a.At.Seconds(), firstLine(err)))
+			s.inVain(a, "no script can force it (%s)", firstLine(err))
 			continue
 		}
-		scripts[script] = a
-		all = append(all, script)
+		script.Name, script.Title, script.Source = "race", fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), "lab shrink"
+		script.About = nil
+		for i := range script.Steps { // what its operations come to is the lock's affair
+			script.Steps[i].Want = nil
+		}
+		if script.Servers == 0 { // on several servers, a lock measures by its lease how long it waits for each
+			script.Lease = s.Lease
+		}
+		all = append(all, candidate{script, a})
 	}
-	slices.SortStableFunc(all, func(a, b *scenarios.Script) int {
-		return cmp.Or(consequence(scripts[a])-consequence(scripts[b]), len(a.Steps)-len(b.Steps))
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(consequence(a.anomaly)-consequence(b.anomaly), len(a.script.Steps)-len(b.script.Steps))
 	})
-	for _, script := range all {
-		a := scripts[script]
-		name := a.Name
-		s.say("%s in %d steps?", name, len(script.Steps))
-		verdicts, err := s.play(ctx, []*scenarios.Script{script})
+	for _, c := range all {
+		if script, err := s.shrink(ctx, c); script != nil || err != nil {
+			return script, err
+		}
+	}
+	return nil, nil
+}
+
+// shrink plays a script in the model, leaves out what it does not need, and plays what is left on a server; nil if it does not show its
+// anomaly.
+func (s *shrinker) shrink(ctx context.Context, c candidate) (*scenarios.Script, error) {
+	s.say("%s in %d steps?", c.anomaly.Name, len(c.script.Steps))
+	ok, err := s.valid(ctx, s.model, c, 1)
+	if !ok || err != nil {
+		return nil, err
+	}
+	small, err := reproduce.Shrink(c.script, func(scripts []*scenarios.Script) ([]bool, error) {
+		verdicts, err := s.play(ctx, s.model, scripts)
+		shown := make([]bool, len(scripts))
+		for i := range verdicts {
+			shown[i] = same(verdicts[i], c.anomaly)
+		}
+		return shown, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.say("%s in %d steps of %d clients", c.anomaly.Name, len(small.Steps), len(small.Clients))
+	for _, script := range []*scenarios.Script{small, c.script} {
+		if s.live == nil {
+			return script, nil
+		}
+		if ok, err := s.valid(ctx, s.live, candidate{script, c.anomaly}, sure); ok || err != nil {
+			return script, err
+		}
+	}
+	return nil, nil
+}
+
+// smallest is the script of the smallest schedule that shows one of the anomalies; nil if the explorer finds none.
+func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
+	var names []checker.Name
+	for _, a := range s.Anomalies {
+		if slices.Contains(names, a.Name) {
+			continue
+		}
+		names = append(names, a.Name)
+		s.say("%s by the smallest schedule?", a.Name)
+		for _, budget := range budgets() {
+			t, err := s.explore(ctx, a.Name, budget)
+			if err != nil {
+				s.inVain(a, "not explored (%s)", firstLine(err))
+				break
+			}
+			if t == nil {
+				continue
+			}
+			if script, err := s.validated(ctx, a, t); script != nil || err != nil {
+				return script, err
+			}
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// validated is the script of a counterexample if it shows the anomaly in the model, and on a server.
+func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Trace) (*scenarios.Script, error) {
+	script, err := reproduce.Script(*s.Subject.Spec, t)
+	if err != nil {
+		s.inVain(a, "no script can force its smallest schedule (%s)", firstLine(err))
+		return nil, nil
+	}
+	script.Name, script.About = "race", append([]string{notForced}, script.About...)
+	c := candidate{script, a}
+	if ok, err := s.valid(ctx, s.model, c, 1); !ok || err != nil {
+		return nil, err
+	}
+	if s.live != nil {
+		if ok, err := s.valid(ctx, s.live, c, sure); !ok || err != nil {
+			return nil, err
+		}
+	}
+	return script, nil
+}
+
+// budgets are tried in this order: no fault, one kind after the other, then what befalls clients and messages together. Faults of a
+// server are nobody's bug.
+func budgets() []explore.Budget {
+	together := explore.Budget{}
+	all := []explore.Budget{{}}
+	for _, kind := range explore.Faults() {
+		if kind.OnServer() {
+			continue
+		}
+		together[kind] = 2
+		all = append(all, explore.Budget{kind: 2})
+	}
+	return append(all, together)
+}
+
+// enoughStates bounds each search for a smallest schedule.
+const enoughStates = 300_000
+
+// explore finds the smallest schedule that shows an anomaly within a budget; nil if there is none.
+func (s *shrinker) explore(ctx context.Context, name checker.Name, budget explore.Budget) (*trace.Trace, error) {
+	bounds := []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
+	if s.Subject.Spec.Servers > 1 {
+		bounds = []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+	}
+	for _, config := range bounds {
+		config.Lock, config.Budget, config.MostFaults, config.Only, config.States = *s.Subject.Spec, budget, 2, []checker.Name{name}, enoughStates
+		result, err := explore.Explore(ctx, config)
 		if err != nil {
 			return nil, err
 		}
-		if !same(verdicts[0], a) {
-			s.tried = append(s.tried, fmt.Sprintf("%s at %.3fs, by a script of %d steps, which came to: %s",
-				name, a.At.Seconds(), len(script.Steps), verdicts[0]))
-			continue
+		if result.Found != nil {
+			return result.Found, nil
 		}
-		return shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) { return s.shows(ctx, a, scripts) })
 	}
 	return nil, nil
+}
+
+// valid says whether a script shows its anomaly, so many times in a row.
+func (s *shrinker) valid(ctx context.Context, where *Runner, c candidate, times int) (bool, error) {
+	verdicts, err := s.play(ctx, where, slices.Repeat([]*scenarios.Script{c.script}, times))
+	if err != nil {
+		return false, err
+	}
+	for _, v := range verdicts {
+		if !same(v, c.anomaly) {
+			world := "the model"
+			if where == s.live {
+				world = "a server"
+			}
+			s.inVain(c.anomaly, "a script of %d steps came to %s in %s", len(c.script.Steps), v, world)
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func firstLine(err error) string {
@@ -116,31 +280,8 @@ func consequence(a checker.Anomaly) int {
 // tries is how often a script is played on a host that stalls before it counts as one that shows nothing.
 const tries = 3
 
-// sure is how often a script must show the anomaly, one time after the other, to count.
+// sure is how often a script must show the anomaly on a server, one time after the other, to count.
 const sure = 3
-
-// shows plays scripts and says which of them show an anomaly.
-func (s *shrinker) shows(ctx context.Context, a checker.Anomaly, scripts []*scenarios.Script) ([]bool, error) {
-	verdicts, err := s.play(ctx, slices.Repeat(scripts, sure))
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]bool, len(scripts))
-	best := -1
-	for i := range scripts {
-		shown[i] = true
-		for k := i; k < len(verdicts); k += len(scripts) {
-			shown[i] = shown[i] && same(verdicts[k], a)
-		}
-		if shown[i] && (best < 0 || len(scripts[i].Steps) < len(scripts[best].Steps)) {
-			best = i
-		}
-	}
-	if best >= 0 {
-		s.say("%s in %d steps of %d clients", a.Name, len(scripts[best].Steps), len(scripts[best].Clients))
-	}
-	return shown, nil
-}
 
 // same says whether a verdict has the anomaly: of the same name, and the lock's own doing if it was that.
 func same(v checker.Verdict, a checker.Anomaly) bool {
@@ -150,7 +291,7 @@ func same(v checker.Verdict, a checker.Anomaly) bool {
 }
 
 // play plays scripts at the same time.
-func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]checker.Verdict, error) {
+func (s *shrinker) play(ctx context.Context, where *Runner, scripts []*scenarios.Script) ([]checker.Verdict, error) {
 	verdicts := make([]checker.Verdict, len(scripts))
 	var again []int
 	for i := range scripts {
@@ -162,7 +303,7 @@ func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]che
 			s.played++
 			cases[n] = Case{Subject: s.Subject, Script: scripts[i], Round: s.played}
 		}
-		stalled, err := s.judge(ctx, cases, verdicts, again)
+		stalled, err := s.judge(ctx, where, cases, verdicts, again)
 		if err != nil {
 			return nil, err
 		}
@@ -174,10 +315,14 @@ func (s *shrinker) play(ctx context.Context, scripts []*scenarios.Script) ([]che
 }
 
 // judge plays cases and puts their verdicts in place. It returns the places of those that a stall of the host has spoilt.
-func (s *shrinker) judge(ctx context.Context, cases []Case, verdicts []checker.Verdict, places []int) (stalled []int, err error) {
+func (s *shrinker) judge(ctx context.Context, where *Runner, cases []Case, verdicts []checker.Verdict, places []int) (stalled []int, err error) {
+	parallel := runtime.NumCPU()
+	if where != s.model {
+		parallel = max(1, s.Parallel)
+	}
 	spoilt := make([]bool, len(cases))
-	ended, err := runAll(ctx, cases, order{parallel: s.Parallel}, silent{}, func(ctx context.Context, cs Case) checker.Cell {
-		cell, events := s.runner.run(ctx, cs)
+	ended, err := runAll(ctx, cases, order{parallel: parallel}, silent{}, func(ctx context.Context, cs Case) checker.Cell {
+		cell, events := where.run(ctx, cs)
 		i := cs.Round - cases[0].Round
 		_, spoilt[i] = stalledBy(events)
 		cell.Verdict, _ = storm.Conclude(events, s.contract, checker.Storm{})

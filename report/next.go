@@ -18,7 +18,11 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 	if run.Dir != "" && len(run.Cells) > 0 {
 		c := worthExplaining(m)
 		out = append(out, command{"picture", shellWord(filepath.Join(run.Dir, PageFile))}, command{"explain", explainCommand(prefix, run, c)})
-		if c.Storm != nil && c.Storm.First != nil {
+		caught := func(c checker.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
+		if i := slices.IndexFunc(run.Cells, caught); i >= 0 {
+			if !caught(c) {
+				c = run.Cells[i]
+			}
 			out = append(out, command{"shrink", prefix + " shrink " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)})
 		}
 		out = append(out, command{"check", prefix + " check " + shellWord(run.Dir)})

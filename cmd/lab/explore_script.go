@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/trace"
 )
@@ -17,11 +18,11 @@ func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, found *trace.
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
 		return nil
 	}
-	text, err := reproduce.Script(lock, found)
+	script, err := reproduce.Script(lock, found)
 	if err != nil {
 		return usagef("--out: %v", err)
 	}
-	if err := os.WriteFile(f.out, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(f.out, scenarios.Format(script), 0o644); err != nil {
 		return usagef("--out: %v", plainly(err))
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is written; run it with: lab run %s --lock %s --server redis-server\n", f.out, f.out, lock.Name)

@@ -24,6 +24,7 @@ type shrinkFlags struct {
 	anomaly  string
 	out      string
 	server   string
+	world    string
 	parallel int
 	lease    time.Duration
 }
@@ -33,13 +34,16 @@ func newShrink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shrink DIR [LOCK/SCENARIO]",
 		Short: "Turn what a storm has found into a short script that shows the same",
-		Long: `Shrink takes an anomaly of a saved run, writes a script that forces the order in
-which the commands of its clients reached the server, and plays it. If it shows
-the same anomaly, steps, breakpoints and clients are left out for as long as it
-still does. What is left is printed: a scenario for lab run.
+		Long: `Shrink takes an anomaly of a saved run and writes a script that forces the order in
+which the commands of its clients reached the server. The script must show the
+same anomaly in the model; steps, breakpoints and clients that it does not need
+for that are left out there. What is left must show it on a server, too, and is
+printed: a scenario for lab run.
 
-DIR is a run, or the directory of one of its cells. Where the order alone does
-not show the anomaly again, shrink says so, and what it tried; exit code 2.`,
+DIR is a run, or the directory of one of its cells. If the order of the storm
+cannot be forced, the script is the smallest schedule that shows the same anomaly
+of the same lock, as the explorer finds it, and says so. If there is none either,
+shrink names what it tried; exit code 2.`,
 		Example: `  lab shrink runs/latest
   lab shrink runs/latest setpx-getdel/storm --out race.lab
   lab run race.lab --lock setpx-getdel`,
@@ -50,7 +54,8 @@ not show the anomaly again, shrink says so, and what it tried; exit code 2.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.out, "out", "", "write the script to `FILE`, too")
 	cmd.Flags().StringVar(&flags.anomaly, "anomaly", "", "`NAME` of the anomaly to show (default: one that breaks a promise)")
-	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` on which scripts are played: embedded or redis-server")
+	cmd.Flags().StringVar(&flags.world, "world", lab.Live, "`WORLD` in which the script is played in the end: live or sim")
+	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded or redis-server")
 	cmd.Flags().DurationVar(&flags.lease, "lease", time.Second, "`TIME` of the lease in the script")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
 	completeFlag(cmd, "anomaly", completeAnomalies)
@@ -76,6 +81,8 @@ func (f *shrinkFlags) check() error {
 		return unknown("anomaly", f.anomaly, names, see("lab list anomalies"))
 	case f.server != live.Embedded && f.server != live.RedisServer:
 		return unknown("server", f.server, []string{live.Embedded, live.RedisServer}, "--server takes embedded or redis-server")
+	case f.world != lab.Live && f.world != lab.Sim:
+		return unknown("world", f.world, []string{lab.Live, lab.Sim}, "--world takes live or sim")
 	case f.parallel < 1:
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
 	case f.lease < minStormLease || f.lease > maxStormLease:
@@ -104,7 +111,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, cmp.Or(f.anomaly+" nowhere", cell.Verdict.String()))
 	}
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
-		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{Server: f.server}, Parallel: f.parallel,
+		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server}, Parallel: f.parallel,
 		Say: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: %s\n", text) },
 	})
 	if err != nil {
@@ -114,8 +121,11 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 		for _, tried := range shrunk.Tried {
 			fmt.Fprintf(cmd.ErrOrStderr(), "lab: tried %s\n", tried)
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "lab: none of these shows the anomaly again by the order of commands alone; lab explain tells the story as it was")
+		fmt.Fprintln(cmd.ErrOrStderr(), "lab: no script shows the anomaly again; lab explain shows it as it was")
 		return &outcome{codeUnknown}
+	}
+	if shrunk.Smallest {
+		fmt.Fprintln(cmd.ErrOrStderr(), "shrink: the storm's own schedule could not be forced; this is the smallest schedule that shows the same anomaly")
 	}
 	text := scenarios.Format(shrunk.Script)
 	if f.out != "" {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -23,15 +22,6 @@ const All = "all"
 // Name is the counterexample in one word.
 func (c Counterexample) Name() string {
 	return strings.Join([]string{strings.ReplaceAll(c.Lock.Name, "/", "-"), c.Faults, string(c.Trace.Anomalies[0])}, "-")
-}
-
-// Parsed is the script of the counterexample, ready to be played.
-func (c Counterexample) Parsed() (*scenarios.Script, error) {
-	text, err := Script(c.Lock, c.Trace)
-	if err != nil {
-		return nil, err
-	}
-	return scenarios.Parse(c.Name()+".lab", []byte(text))
 }
 
 // Shown says whether a cell that played the script of a counterexample shows what the trace does; if not, why.

@@ -32,6 +32,8 @@ func (w *writer) strike(i int, b *moment) error {
 		}
 		w.late[who] = true
 		return w.act(i, b)
+	case faults.Skew:
+		w.clock(who, w.trace.Leases(b.step.Passed))
 	case faults.ClockAhead:
 		w.clock(who, w.trace.Leases(w.trace.Skew))
 	case faults.ClockBehind:

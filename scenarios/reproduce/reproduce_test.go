@@ -21,6 +21,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/explore"
@@ -101,11 +102,11 @@ func inArticles(t *testing.T) map[string]reproduce.Counterexample {
 func TestScripts(t *testing.T) {
 	for name, c := range inArticles(t) {
 		t.Run(name, func(t *testing.T) {
-			text, err := reproduce.Script(c.Lock, c.Trace)
+			script, err := reproduce.Script(c.Lock, c.Trace)
 			require.NoError(t, err)
 			want, err := os.ReadFile(filepath.Join("testdata", name+".lab"))
 			require.NoError(t, err)
-			assert.Equal(t, string(want), text)
+			assert.Equal(t, string(want), string(scenarios.Format(script)))
 		})
 	}
 }

@@ -186,7 +186,7 @@ func (r *reader) read(step *trace.Step) *moment {
 		b.events = r.take(history.KindReturn)
 		b.operation = r.open[step.Client]
 		b.operation.returned, b.operation.outcome = true, step.Answer.Outcome
-		b.operation.hung = step.Op == history.OpRelease && b.events[0].Detail.GaveUp
+		b.operation.hung = step.Op == history.OpRelease && !b.operation.faulted && b.events[0].Detail != nil && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case trace.Serve, trace.Arrive:
 		b.events = r.take(history.KindCommand)

@@ -16,25 +16,29 @@ import (
 )
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
-func Script(lock impls.Spec, t *trace.Trace) (string, error) {
-	told := newSchedule(t)
-	told.prune()
-	told.arrange()
-	w := &writer{schedule: told, lock: lock, out: &scenarios.Script{
-		Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
-		Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
-	}, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{}, late: map[int]bool{}, lateBeside: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{}}
+func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
+	order := newSchedule(t)
+	order.prune()
+	order.arrange()
+	w := &writer{
+		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{},
+		late: map[int]bool{}, lateBeside: map[int]bool{}, touched: map[int]time.Duration{}, saved: map[int]time.Duration{},
+		out: &scenarios.Script{
+			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
+			Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
+		},
+	}
 	if t.Servers > 1 {
 		w.out.Servers = t.Servers
 	}
 	if err := w.write(); err != nil {
-		return "", err
+		return nil, err
 	}
-	text := scenarios.Format(w.out)
-	if _, err := scenarios.Parse(lock.Name+".lab", text); err != nil {
-		return "", fmt.Errorf("no script forces this trace: %w", err)
+	script, err := Check(w.out)
+	if err != nil {
+		return nil, fmt.Errorf("no script forces this trace: %w", err)
 	}
-	return string(text), nil
+	return script, nil
 }
 
 func title(t *trace.Trace) string {

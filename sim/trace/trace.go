@@ -67,7 +67,7 @@ type Step struct {
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
-	Passed  time.Duration  // of time
+	Passed  time.Duration  // of time; of a Skew, by how much the clock is wrong
 	Fresh   bool           // a call is that of the client that comes at the end
 	Fault   faults.Kind    // of a fault
 	Lost    int            // of a fail-over: how many writes

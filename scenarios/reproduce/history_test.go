@@ -1,7 +1,6 @@
-package shrink_test
+package reproduce_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/shrink"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios/reproduce"
 )
 
 const (
@@ -83,16 +82,18 @@ func (t *tale) expires() {
 	t.value = ""
 }
 
-func body(s *scenarios.Script) string {
-	text := string(scenarios.Format(s))
-	_, steps, _ := strings.Cut(text, "\n\n")
-	return steps
-}
-
-func write(t *testing.T, s *tale, a checker.Anomaly, renews bool) string {
+// forced is the script that forces what an anomaly is about, without what its operations come to.
+func forced(t *testing.T, s *tale, lock string, a checker.Anomaly) string {
 	t.Helper()
-	script, err := shrink.Script(s.events, a, shrink.Options{Name: "race", Title: "A race.", Lease: lease, Renews: renews})
+	spec, ok := impls.Find(lock)
+	require.True(t, ok)
+	found, err := reproduce.FromHistory(spec, s.events, a)
 	require.NoError(t, err)
+	script, err := reproduce.Script(spec, found)
+	require.NoError(t, err)
+	for i := range script.Steps {
+		script.Steps[i].Want = nil
+	}
 	return body(script)
 }
 
@@ -121,7 +122,7 @@ C2  release hold before first DEL
     wait until expired
 C3  acquire
 C2  continue
-`, "\n"), write(t, s, a, false))
+`, "\n"), forced(t, s, "setpx-getdel", a))
 }
 
 // TestLateRequests: who gave up is followed by what he had sent.
@@ -140,8 +141,8 @@ C1  release hold before first DEL
 C1  give up
     wait until expired
 C2  acquire
-C1  continue
-`, "\n"), write(t, s, a, false))
+C1  arrives late
+`, "\n"), forced(t, s, "setpx-getdel", a))
 }
 
 // TestTheDead: a crash stays a crash, and whose lock it left is part of the story; of many tries the last one counts.
@@ -156,7 +157,7 @@ func TestTheDead(t *testing.T) {
 	}
 	seen := s.returns("C2", history.No, nil)
 	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1"}, Events: []int{from, seen - 1, seen}}
-	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", write(t, s, a, false))
+	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", forced(t, s, "setpx-getdel", a))
 }
 
 // TestWhoRenewsIsStopped: a lease that its owner prolongs ends only if the owner is stopped.
@@ -167,106 +168,18 @@ func TestWhoRenewsIsStopped(t *testing.T) {
 	s.takes("C2")
 	last := len(s.events) - 1
 	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{4, last}}
-	require.Equal(t, "C1  acquire\nC1  pause\n    wait until expired\nC2  acquire\nC1  resume\n", write(t, s, a, true))
-}
-
-// TestShrink leaves out all that is not needed, and says so by playing nothing that makes no sense.
-func TestShrink(t *testing.T) {
-	script, err := scenarios.Parse("race.lab", []byte(`# A race.
-lease 1s
-clients C1 C2 C3 C4
-C1 acquire
-C1 release
-C2 acquire
-C3 acquire hold before first GET
-C2 release hold before first DEL
-C3 continue
-wait until expired
-C4 acquire hold reply of first SET
-C4 continue
-C2 continue
-C1 acquire
-`))
-	require.NoError(t, err)
-	needed := func(s *scenarios.Script) bool {
-		text := body(s)
-		at := 0
-		for _, step := range []string{"release hold before first DEL", "wait until expired", "acquire", "continue"} {
-			i := strings.Index(text[at:], step)
-			if i < 0 {
-				return false
-			}
-			at += i
-		}
-		return true
-	}
-	played := 0
-	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
-		shown := make([]bool, len(scripts))
-		for i, s := range scripts {
-			played++
-			_, err := shrink.Check(s)
-			require.NoError(t, err)
-			require.False(t, slices.ContainsFunc(s.Clients, func(c string) bool { return !strings.Contains(body(s), c) }))
-			shown[i] = needed(s)
-		}
-		return shown, nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, strings.TrimPrefix(`
-C1  acquire
-C1  release hold before first DEL
-    wait until expired
-C2  acquire
-C1  continue
-`, "\n"), body(small))
-	require.Less(t, played, 250)
+	require.Equal(t, "C1  acquire\nC1  pause\n    wait until expired\nC2  acquire\nC1  resume\n", forced(t, s, "watchdog-published", a))
 }
 
 // TestWhatNobodyCanTell is an error and no script.
 func TestWhatNobodyCanTell(t *testing.T) {
 	s := newTale("C1")
 	s.add(history.Event{Kind: history.KindFinal})
-	_, err := shrink.Script(s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}}, shrink.Options{Name: "race", Lease: lease})
-	require.ErrorContains(t, err, "no step is left")
+	_, err := reproduce.FromHistory(impls.Spec{}, s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}})
+	require.ErrorContains(t, err, "no operation of a client has a part in it")
 }
 
-// TestFurtherLocksOfAProcess keep their process where two of them are used; one alone is its client's.
-func TestFurtherLocksOfAProcess(t *testing.T) {
-	script, err := scenarios.Parse("race.lab", []byte(`# A race.
-lease 1s
-clients C7 C7.c C8 C8.b C9
-C7.c acquire
-C8 acquire
-C8.b acquire
-C9 acquire
-C7 pause
-C7 resume
-C8.b release
-`))
-	require.NoError(t, err)
-	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
-		shown := make([]bool, len(scripts))
-		for i, s := range scripts {
-			text := body(s)
-			shown[i] = strings.Contains(text, "C7.c") && strings.Contains(text, "C7    pause") && strings.Contains(text, "C8    acquire") &&
-				strings.Contains(text, "C8.b  release")
-		}
-		return shown, nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, strings.TrimPrefix(`
-C1    acquire
-C2    acquire
-C2.b  acquire
-C1    pause
-C1    resume
-C2.b  release
-`, "\n"), body(small))
-	require.Equal(t, []string{"C1", "C2", "C2.b"}, small.Actors())
-}
-
-// TestTheDeathOfAProcess is one crash, whichever of its locks were in use.
+// TestTheDeathOfAProcess: each of its locks is a client of its own in the script, and only those that have a part in it are there.
 func TestTheDeathOfAProcess(t *testing.T) {
 	s := newTale("C1", "C1.b", "C2")
 	s.takes("C1.b")
@@ -277,23 +190,5 @@ func TestTheDeathOfAProcess(t *testing.T) {
 	s.sends("C2", "SETNX", "C1.b")
 	seen := s.returns("C2", history.No, nil)
 	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1.b"}, Events: []int{from, seen - 1, seen}}
-	require.Equal(t, "C1.b  acquire\nC1    crash\nC2    acquire within 3 leases\n", write(t, s, a, false))
-}
-
-// TestShrinkEnds: to leave out a client that does nothing itself, because only a further lock of its process acts, leaves out nothing.
-func TestShrinkEnds(t *testing.T) {
-	script, err := scenarios.Parse("race.lab", []byte("lease 60s\nclients C1 C2 C2.b\nC1 acquire => ok\nC2.b acquire => ok\nC2.b release => ok\n"))
-	require.NoError(t, err)
-	rounds := 0
-	small, err := shrink.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
-		rounds++
-		require.Less(t, rounds, 20)
-		shown := make([]bool, len(scripts))
-		for i, s := range scripts {
-			shown[i] = len(s.Clients) == 2 && len(s.Steps) >= 2
-		}
-		return shown, nil
-	})
-	require.NoError(t, err)
-	require.Len(t, small.Steps, 2)
+	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", forced(t, s, "setpx-getdel", a))
 }

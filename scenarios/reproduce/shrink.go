@@ -1,6 +1,7 @@
-package shrink
+package reproduce
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,14 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
+
+// Check is the script as it would be read from a file. The error says why it makes no sense.
+func Check(s *scenarios.Script) (*scenarios.Script, error) {
+	if len(s.Steps) == 0 {
+		return nil, errors.New("no step is left")
+	}
+	return scenarios.Parse(s.Name+".lab", scenarios.Format(s))
+}
 
 // Plays plays scripts and says of each whether it shows what it should.
 type Plays func([]*scenarios.Script) ([]bool, error)
@@ -56,10 +65,10 @@ func round(s *scenarios.Script, plays Plays) (*scenarios.Script, error) {
 	}
 	// All of them, half of them, a quarter; in the end the first, which has been seen to do.
 	for n := len(free); n > 1; n /= 2 {
-		together := cut{steps: map[int]bool{}, traps: map[trapAt]bool{}}
+		together := cut{steps: map[int]bool{}, breakpoints: map[breakpointAt]bool{}}
 		for _, i := range free[:n] {
 			maps.Copy(together.steps, cuts[i].steps)
-			maps.Copy(together.traps, cuts[i].traps)
+			maps.Copy(together.breakpoints, cuts[i].breakpoints)
 		}
 		smaller := together.of(s)
 		if smaller == nil {
@@ -75,11 +84,11 @@ func round(s *scenarios.Script, plays Plays) (*scenarios.Script, error) {
 
 // cut is what is left out of a script.
 type cut struct {
-	steps map[int]bool
-	traps map[trapAt]bool
+	steps       map[int]bool
+	breakpoints map[breakpointAt]bool
 }
 
-type trapAt struct{ step, trap int }
+type breakpointAt struct{ step, at int }
 
 // cutsOf lists what might be left out, the most first.
 func cutsOf(s *scenarios.Script) []cut {
@@ -106,7 +115,7 @@ func cutsOf(s *scenarios.Script) []cut {
 	}
 	for i, step := range s.Steps {
 		for n := range step.Breakpoints {
-			cuts = append(cuts, trapCut(s.Steps, i, n))
+			cuts = append(cuts, breakpointCut(s.Steps, i, n))
 		}
 	}
 	return cuts
@@ -137,9 +146,9 @@ func goesWith(first, next scenarios.Verb) bool {
 	return false
 }
 
-// trapCut leaves out the nth breakpoint of a step, and one continuation with it.
-func trapCut(steps []scenarios.Step, i, n int) cut {
-	c := cut{steps: map[int]bool{}, traps: map[trapAt]bool{{i, n}: true}}
+// breakpointCut leaves out the nth breakpoint of a step, and one continuation with it.
+func breakpointCut(steps []scenarios.Step, i, n int) cut {
+	c := cut{steps: map[int]bool{}, breakpoints: map[breakpointAt]bool{{i, n}: true}}
 	for k := i + 1; k < len(steps); k++ {
 		if steps[k].Client == steps[i].Client && goesWith(scenarios.VerbOp, steps[k].Verb) {
 			c.steps[k] = true
@@ -157,13 +166,13 @@ func (c cut) of(s *scenarios.Script) *scenarios.Script {
 		if c.steps[i] {
 			continue
 		}
-		var traps []faults.Breakpoint
-		for n, trap := range step.Breakpoints {
-			if !c.traps[trapAt{i, n}] {
-				traps = append(traps, trap)
+		var breakpoints []faults.Breakpoint
+		for n, at := range step.Breakpoints {
+			if !c.breakpoints[breakpointAt{i, n}] {
+				breakpoints = append(breakpoints, at)
 			}
 		}
-		step.Breakpoints = traps
+		step.Breakpoints = breakpoints
 		smaller.Steps = append(smaller.Steps, step)
 	}
 	smaller.Clients = slices.DeleteFunc(slices.Clone(s.Clients), func(c string) bool { return !acts(&smaller, c, history.ProcessOf) })

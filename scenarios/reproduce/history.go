@@ -1,0 +1,329 @@
+package reproduce
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/trace"
+	"github.com/locklab/locklab/timeline"
+)
+
+// FromHistory is the part of a history that an anomaly is about, as a trace: what its clients did, in the order in which their commands
+// reached the servers, the leases that ended in between, and the faults that had a part in it. Whether that shows the anomaly again is
+// for a play to say. Times are those of a schedule: only the end of a lease takes any.
+func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly) (*trace.Trace, error) {
+	r := &historyReader{
+		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
+		dead: map[int]bool{}, paused: map[int]bool{},
+	}
+	for _, e := range events {
+		if e.Kind == history.KindOpen && e.Detail != nil {
+			r.lease, r.servers = e.Detail.Lease, max(1, e.Detail.Servers)
+		}
+	}
+	r.follow()
+	chosen := r.choose()
+	if len(chosen) == 0 {
+		return nil, errors.New("no operation of a client has a part in it")
+	}
+	r.out = &trace.Trace{
+		Lock: lock.Name, Servers: r.servers, Lease: r.lease, Began: time.Unix(0, 0), Anomalies: []checker.Name{a.Name},
+	}
+	r.keys = make([]history.State, r.servers)
+	r.write(r.moments(chosen))
+	r.out.Clients = len(r.clients)
+	return r.out, nil
+}
+
+// historyReader makes a trace of a history.
+type historyReader struct {
+	*timeline.Timeline
+	lock     impls.Spec
+	anomaly  checker.Anomaly
+	lease    time.Duration
+	servers  int
+	changing map[int]bool   // commands that changed the lock
+	lapsed   map[int]string // commands before which the lease of a lock had ended, and whose it was
+	makers   []int          // commands that made the lock a client's
+
+	out     *trace.Trace
+	now     time.Duration   // of the schedule
+	cast    map[string]bool // who takes part
+	keys    []history.State // what each server has under the lock's key
+	clients map[string]int
+	dead    map[int]bool
+	paused  map[int]bool
+}
+
+// happening is a part of an operation, or a fault of a client or a server.
+type happening struct {
+	at   int // its event
+	part *part
+	kind trace.Kind
+}
+
+// moments are what happens in the story, in order.
+func (r *historyReader) moments(parts []*part) []happening {
+	var all []happening
+	from, to := len(r.Events), 0
+	cast := r.cast
+	for _, p := range parts {
+		cast[p.Client] = true
+		returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
+		begins, ends := int(p.From), int(p.To)
+		switch {
+		case p.Op == history.OpAcquire && len(p.commands) > 0:
+			begins = p.commands[0] // its earlier tries are left out
+		case p.Op == history.OpAcquire && returned: // nothing of it can be held, so it is one moment
+			begins = ends
+		case len(p.commands) == 0:
+			ends = begins
+		}
+		all = append(all, happening{begins, p, trace.Call})
+		from, to = min(from, begins), max(to, begins)
+		for _, i := range p.commands {
+			kind := trace.Serve
+			if returned && float64(i) > p.To {
+				kind = trace.Arrive
+			}
+			all = append(all, happening{i, p, kind})
+			to = max(to, i)
+		}
+		if returned {
+			all = append(all, happening{ends, p, trace.Return})
+			to = max(to, ends)
+		}
+	}
+	clocks := map[string]int{} // by process: its clock is wrong when the story begins
+	for i := range min(to+1, len(r.Events)) {
+		h, ok := r.beside(i, from, cast)
+		if f := r.Events[i].Fault(); ok && f != nil && i < from {
+			if clocks[f.Target] = i; f.What == faults.RightClock {
+				delete(clocks, f.Target)
+			}
+		} else if ok {
+			all = append(all, h)
+		}
+	}
+	for _, i := range clocks {
+		all = append(all, happening{i, nil, trace.Fault})
+	}
+	order := map[trace.Kind]int{trace.Call: -1}
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.at-b.at, order[a.kind]-order[b.kind]) })
+	return all
+}
+
+// beside is what an event means that belongs to no operation.
+func (r *historyReader) beside(i, from int, cast map[string]bool) (happening, bool) {
+	e := &r.Events[i]
+	switch e.Kind {
+	case history.KindExit:
+		return happening{i, nil, trace.Fault}, cast[e.Client] && i > from
+	case history.KindLost, history.KindValid:
+		return happening{i, nil, trace.Notice}, cast[e.Client] && i > from
+	case history.KindCommand:
+		return happening{i, nil, trace.Serve}, i > from && cast[e.Client] && slices.Contains(r.anomaly.Events, i) && r.lock.Renews && r.renews(i)
+	case history.KindFault:
+		f := e.Fault()
+		if f == nil || f.Phase != history.PhaseInject {
+			break
+		}
+		switch kind := faults.Kind(f.Name).Of().Kind; {
+		case kind == faults.Skew:
+			return happening{i, nil, trace.Fault}, slices.ContainsFunc(r.Clients, func(c string) bool { return cast[c] && history.ProcessOf(c) == f.Target })
+		case kind.OnServer():
+			return happening{i, nil, trace.Fault}, i > from
+		}
+	}
+	return happening{}, false
+}
+
+// client numbers the clients in the order in which they appear.
+func (r *historyReader) client(name string) int {
+	n, known := r.clients[name]
+	if !known {
+		n = len(r.clients)
+		r.clients[name] = n
+	}
+	return n
+}
+
+func (r *historyReader) server(name string) int {
+	for i := range r.servers {
+		if trace.ServerName(r.servers, i) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// write makes steps of what happens.
+func (r *historyReader) write(all []happening) {
+	for _, e := range r.Events {
+		if e.Kind == history.KindOpen {
+			r.out.Events = append(r.out.Events, e)
+		}
+	}
+	for _, h := range all {
+		e := r.Events[h.at]
+		if who, known := r.clients[e.Client]; known && r.dead[who] {
+			continue // what arrives after its client's end has no place in a script
+		}
+		switch {
+		case h.part != nil:
+			r.operation(h)
+		case h.kind == trace.Serve:
+			r.pass(r.lease * 6 / 10)
+			r.step(trace.Step{Kind: trace.Serve, Beside: true}, h.at)
+		case h.kind == trace.Notice:
+			r.step(trace.Step{Kind: trace.Notice, Client: r.client(e.Client)}, h.at)
+		default:
+			r.fault(h.at)
+		}
+	}
+	for _, e := range r.Events {
+		if e.Kind == history.KindFinal || e.Kind == history.KindEnd {
+			r.out.Events = append(r.out.Events, e)
+		}
+	}
+}
+
+// operation writes a part of an operation.
+func (r *historyReader) operation(h happening) {
+	base := trace.Step{Kind: h.kind, Client: r.client(h.part.Client), Op: h.part.Op, ID: h.part.ID}
+	at := h.at
+	switch h.kind {
+	case trace.Call:
+		base.Fresh = r.anomaly.Name == checker.StuckLock && h.part.Client == r.anomaly.Clients[0] && slices.Contains(r.anomaly.Events, int(h.part.From))
+		at = int(h.part.From)
+	case trace.Serve, trace.Arrive:
+		var begun []trace.Step // what has to happen before its first command, happens before it is called
+		if n := len(r.out.Steps) - 1; n >= 0 && r.out.Steps[n].Kind == trace.Call && r.out.Steps[n].ID == h.part.ID {
+			begun, r.out.Steps = []trace.Step{r.out.Steps[n]}, r.out.Steps[:n]
+		}
+		if owner, over := r.lapsed[h.at]; over {
+			r.stopRenewing(owner)
+			r.pass(r.lease)
+		} else if last := r.anomaly.Events[len(r.anomaly.Events)-1]; h.at == last && r.anomaly.Name == checker.WrongfulRenew {
+			r.pass(r.lease * 6 / 10)
+		}
+		for _, call := range begun {
+			r.add(call)
+		}
+	case trace.Return:
+		at = int(h.part.To)
+		base.Answer = process.Answer{Outcome: h.part.Outcome}
+		if h.part.Outcome == history.Unknown {
+			r.lose(h)
+		}
+	}
+	r.step(base, at)
+}
+
+// lose writes why an operation came to nothing: a request that arrives later, or the reply to the last one.
+func (r *historyReader) lose(h happening) {
+	who := r.client(h.part.Client)
+	for _, i := range h.part.commands {
+		if float64(i) > h.part.To {
+			r.add(trace.Step{Kind: trace.Fault, Fault: faults.LateRequest, Client: who, Server: r.server(r.Events[i].Command().Server), Request: r.request(i)})
+			return
+		}
+	}
+	if len(h.part.commands) > 0 {
+		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who})
+	}
+}
+
+// stopRenewing pauses the owner of a lock that renews, so that its lease ends.
+func (r *historyReader) stopRenewing(owner string) {
+	who, known := r.clients[owner]
+	if known && r.lock.Renews && !r.dead[who] {
+		r.add(trace.Step{Kind: trace.Fault, Fault: faults.Pause, Client: who})
+	}
+}
+
+// pass lets time pass.
+func (r *historyReader) pass(d time.Duration) {
+	r.add(trace.Step{Kind: trace.Time, Client: nobody, Passed: d})
+	r.now += d
+}
+
+// fault writes a fault that is no part of an operation.
+func (r *historyReader) fault(at int) {
+	e := &r.Events[at]
+	if e.Kind == history.KindExit {
+		who := r.client(e.Client)
+		r.step(trace.Step{Kind: trace.Fault, Fault: faults.Crash, Client: who}, at)
+		r.dead[who] = true
+		return
+	}
+	f := e.Fault()
+	kind := faults.Kind(f.Name).Of().Kind
+	if kind != faults.Skew {
+		n := r.server(f.Target)
+		if n >= 0 {
+			r.keys[n] = history.State{}
+		}
+		r.step(trace.Step{Kind: trace.Fault, Fault: kind, Client: nobody, Server: max(0, n)}, at)
+		return
+	}
+	for _, name := range r.Clients {
+		if history.ProcessOf(name) == f.Target && r.cast[name] {
+			r.step(trace.Step{Kind: trace.Fault, Fault: kind, Client: r.client(name), Passed: offsetOf(f.What)}, at)
+		}
+	}
+}
+
+// offsetOf reads by how much a history says that a clock is wrong: "offset 2s, rate 1".
+func offsetOf(what string) time.Duration {
+	words := strings.Fields(strings.ReplaceAll(what, ",", ""))
+	if len(words) < 2 || words[0] != "offset" {
+		return 0
+	}
+	offset, _ := time.ParseDuration(words[1])
+	return offset
+}
+
+// step adds a step with its event.
+func (r *historyReader) step(s trace.Step, at int) {
+	e := &r.Events[at]
+	if c := e.Command(); c != nil {
+		s.Client, s.Server, s.Reply, s.Request = r.client(e.Client), r.server(c.Server), c.Reply, r.request(at)
+		for _, change := range c.Changes {
+			if s.Server >= 0 && change.Key == e.Lock {
+				r.keys[s.Server] = change.After
+			}
+		}
+	}
+	r.out.Events = append(r.out.Events, *e)
+	r.add(s)
+}
+
+func (r *historyReader) add(s trace.Step) {
+	s.At = r.now
+	s.After.Keys = slices.Clone(r.keys)
+	r.out.Steps = append(r.out.Steps, s)
+}
+
+// request is a command with the names that keys have in traces.
+func (r *historyReader) request(i int) [][]string {
+	e := &r.Events[i]
+	args := slices.Clone(e.Command().Args)
+	for k, arg := range args {
+		if arg == e.Lock {
+			args[k] = lockName
+		}
+	}
+	if e.Command().Server == history.Resource && len(args) > 1 {
+		args[1] = dataName
+	}
+	return [][]string{args}
+}
