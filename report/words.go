@@ -41,7 +41,7 @@ func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindReturn:
 		return returnWords(e, d)
 	case history.KindLost:
-		return "is told that the lock is lost" + after(": ", d.Why)
+		return "loss notice" + after(": ", d.Why)
 	case history.KindValid:
 		return "hold confirmed for " + duration(e.Valid)
 	case history.KindExit:
@@ -94,10 +94,10 @@ func returnWords(e history.Event, d *history.Detail) string {
 		text += fmt.Sprintf(", read %d, wrote %d", d.Read, d.Wrote)
 	}
 	if e.Valid > 0 {
-		text += ", good for " + duration(e.Valid)
+		text += ", valid for " + duration(e.Valid)
 	}
 	if e.Fence != 0 {
-		text += fmt.Sprintf(", fence %d", e.Fence)
+		text += fmt.Sprintf(", fencing token %d", e.Fence)
 	}
 	if d.GaveUp {
 		text += ", gave up"
@@ -119,7 +119,7 @@ func commandWords(c *history.Command) string {
 	}
 	text := strings.Join(words, " ")
 	if c.Again {
-		text += " (sent again)"
+		text += " (resent)"
 	}
 	if c.Late {
 		text += " (late)"
