@@ -17,7 +17,9 @@ const (
 // understand, and the clients that took part in it.
 func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	if cell.Storm == nil || len(cell.Verdict.Anomalies) == 0 {
-		return t.rows(t.keep(cell.Verdict.Anomalies, limit))
+		keep := t.keep(cell.Verdict.Anomalies, limit)
+		t.dropRepeats(keep, cell.Verdict.Anomalies)
+		return t.rows(keep)
 	}
 	keep := t.around(clearest(cell.Verdict.Anomalies), min(limit, stormRows))
 	var shown []string
@@ -28,6 +30,42 @@ func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	}
 	t.clients = slices.DeleteFunc(t.clients, func(client string) bool { return !slices.Contains(shown, client) })
 	return t.rows(keep)
+}
+
+// fewRepeats is how many times in a row a client may try in vain before the tries between the first and the last are left out.
+const fewRepeats = 5
+
+// dropRepeats leaves out what a client that polls sends again and again: the same command, answered alike, with no effect and nothing else
+// in between.
+func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
+	shows := shownBy(anomalies)
+	drop := func(first, last int) {
+		if last-first+1 < fewRepeats {
+			return
+		}
+		for i := first + 1; i < last; i++ {
+			keep[i] = keep[i] && len(shows[i]) > 0
+		}
+	}
+	first := 0
+	for i := range t.events {
+		if !t.repeats(i) {
+			drop(first, i-1)
+			first = i
+		}
+	}
+	drop(first, len(t.events)-1)
+}
+
+// repeats says whether an event is a try as the one before it, and had no effect either.
+func (t *chart) repeats(i int) bool {
+	if i == 0 || slices.ContainsFunc(t.moments, func(m moment) bool { return m.Pos > float64(i-1) && m.Pos < float64(i) }) {
+		return false
+	}
+	before, e := t.events[i-1], t.events[i]
+	one, two := before.Command(), e.Command()
+	return one != nil && two != nil && t.notes[i-1] == "" && t.notes[i] == "" && before.Client == e.Client && before.ID == e.ID &&
+		one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
 }
 
 // clearest is the anomaly of a storm to show: the first that breaks a promise, else the first.
