@@ -45,9 +45,10 @@ func (m *ghostLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 // isGhost says whether the command of an acquire found the lock held by a ghost.
 func isGhost(f *timeline.Fact, v *timeline.Cursor) bool {
 	o := f.Owner
+	claim := o.Facts(f.Event.At, false)
+	claim.Dead = v.Dead[o.Client]
 	return f.Change != nil && !f.Work && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
-		o.Op != 0 && o.Client != f.Client && o.Standing == timeline.Refused && o.Settled < f.Op.Called &&
-		!o.Over && !v.Dead[o.Client] && o.Leased(f.Event.At)
+		o.Op != 0 && o.Client != f.Client && o.Settled < f.Op.Called && claim.Ghost()
 }
 
 // meet remembers the first ghost that an acquire met.

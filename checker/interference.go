@@ -69,11 +69,11 @@ func (m *interference) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		}
 		m.charges = append(m.charges, c)
 	}
-	grants := f.Effect == history.EffectCreated || f.Effect == history.EffectReplaced
-	if f.Live && grants && f.Mine.Op != 0 && f.Mine.Standing == timeline.Pending {
+	command := f.Command()
+	if command.EarlyGrant() {
 		file(EarlyGrant, f.Mine.Op)
 	}
-	if !f.Live || f.Foreign {
+	if !command.Interference() {
 		return found
 	}
 	switch f.Effect {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // tenure is what was certain when an operation of a lock's holder was called: that the lock was its own.
@@ -23,8 +24,7 @@ type tenure struct {
 
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
 func rightful(o timeline.Claim, client int, l *timeline.Ledger, at time.Duration) bool {
-	return o.Client != 0 && o.Client == client && o.Standing == timeline.Granted && !o.Dead &&
-		l.There && !l.Off && !l.Stale && !l.Foreign && o.Leased(at)
+	return o.Client != 0 && o.Client == client && o.Facts(at, true).Rightful(l.Key())
 }
 
 // note takes in a command of the operation.
@@ -47,6 +47,14 @@ func (t tenure) stillOwner(f *timeline.Fact, v *timeline.Cursor) bool {
 	o := l.Owner
 	return t.owner.Client != 0 && o.Op == t.owner.Op && o.Command == t.owner.Command && len(l.Challengers) == 0 &&
 		rightful(o, f.Client, l, f.Event.At)
+}
+
+// facts are what the rules of ownership need to know of the operation, a release or a check, that has returned.
+func (t tenure) facts(f *timeline.Fact, v *timeline.Cursor) ownership.Release {
+	return ownership.Release{
+		Outcome: f.Op.Outcome, Inner: f.Op.Inner, Changed: t.changed,
+		Removed: t.removed != 0 && f.Op.Kind == history.OpRelease, Rightful: t.stillOwner(f, v),
+	}
 }
 
 // tenures follows the operations of one kind, or of several, of holders.
@@ -104,9 +112,8 @@ func (m *unreleasable) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return nil
 	}
 	t, done := m.releases.follow(f, v)
-	definite := f.Op.Outcome == history.OK || f.Op.Outcome == history.No
 	switch {
-	case !done || !definite || f.Op.Inner || t.changed || !t.stillOwner(f, v):
+	case !done || !t.facts(f, v).Unreleasable():
 		return nil
 	case t.lookedAt != 0:
 		return []Anomaly{t.leftInPlace(f.Op, f.Lock, t.lookedAt, v)}
@@ -162,20 +169,15 @@ func (m *falseAlarm) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return nil
 	}
 	t, done := m.asked.follow(f, v)
-	if !done || f.Op.Outcome != history.No {
+	if !done || !t.facts(f, v).FalseAlarm() {
 		return nil
 	}
 	client := v.Clients.Name(f.Client)
-	why := ""
-	switch {
-	case f.Op.Kind == history.OpRelease && t.removed != 0:
-		why = fmt.Sprintf("%s's release returned no at %s, although its own command at %s had removed its lock.",
-			client, seconds(f.Event.At), seconds(t.removedAt))
-	case t.stillOwner(f, v) && !t.changed:
+	why := fmt.Sprintf("%s's release returned no at %s, although its own command at %s had removed its lock.",
+		client, seconds(f.Event.At), seconds(t.removedAt))
+	if f.Op.Kind != history.OpRelease || t.removed == 0 {
 		why = fmt.Sprintf("%s's %s returned no at %s, although it had owned the lock since %s, with %s of the lease left.",
 			client, f.Op.Kind, seconds(f.Event.At), seconds(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
-	default:
-		return nil
 	}
 	return []Anomaly{{
 		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At, Why: why,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // staleWrite: the resource accepted a write from a client whose turn was over. It goes by order alone: whose grant of the lock
@@ -62,24 +63,20 @@ func (t turn) judge(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	anomaly := Anomaly{
 		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
-	switch {
-	case t.client == 0:
-		return nil
-	case t.client != f.Client:
-		owner := v.Locks[f.Lock].Ledger.Owner
-		if owner.Client == f.Client && owner.Standing != timeline.Refused {
-			return nil // it may have the lock by now, without having been told
-		}
-		other := v.Clients.Name(t.client)
-		anomaly.Clients = append(anomaly.Clients, other)
-		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although %s had held the lock since %s.",
-			writer, commandWord(f), seconds(f.Event.At), other, seconds(t.at))
-	case t.released != 0:
-		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although it had released the lock at %s.",
-			writer, commandWord(f), seconds(f.Event.At), seconds(t.released))
-	default:
+	owner := v.Locks[f.Lock].Ledger.Owner
+	mayOwn := owner.Client == f.Client && owner.Standing != timeline.Refused
+	if !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn) {
 		return nil
 	}
+	if t.client == f.Client {
+		anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although it had released the lock at %s.",
+			writer, commandWord(f), seconds(f.Event.At), seconds(t.released))
+		return []Anomaly{anomaly}
+	}
+	other := v.Clients.Name(t.client)
+	anomaly.Clients = append(anomaly.Clients, other)
+	anomaly.Why = fmt.Sprintf("%s's %s at %s was accepted, although %s had held the lock since %s.",
+		writer, commandWord(f), seconds(f.Event.At), other, seconds(t.at))
 	return []Anomaly{anomaly}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // Never is the end of a lease, or of a hold, that does not end.
@@ -14,15 +15,12 @@ const Never = time.Duration(math.MaxInt64)
 // leaseMargin is how much of a lease must be left before it counts as running: clocks are read at different places.
 func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
 
-// Standing is what is known about the acquire on which a claim rests.
-type Standing uint8
-
-// The standings.
+// The standings of a claim.
 const (
-	Pending Standing = iota // it has not returned
-	Granted                 // it returned ok
-	Refused                 // it returned no, or its client gave it up
-	Dubious                 // it ended unknown, or there is none
+	Pending = ownership.Pending
+	Granted = ownership.Granted
+	Refused = ownership.Refused
+	Dubious = ownership.Dubious
 )
 
 // Claim is a client's claim on a lock, by one of its commands that the service carried out. The zero Claim is that of no client.
@@ -35,7 +33,7 @@ type Claim struct {
 	Ends    time.Duration // when the lease ends, as early as can be
 	// Sure is the end of the lease as far as the client has certainly been told.
 	Sure     time.Duration
-	Standing Standing
+	Standing ownership.Standing
 	Settled  int // index of the event from which the standing is known
 	// SettledAt is when that was.
 	SettledAt time.Duration
@@ -121,57 +119,22 @@ func (l *Ledger) observe(server string, before history.State) {
 	l.There, l.Stale = before.Exists(), false
 }
 
-// apply records what a command did to the key. mine is the claim that the command would found; live says whether the owner's
-// claim must be respected.
-func (l *Ledger) apply(c history.Change, effect history.Effect, mine Claim, live bool) {
-	own := mine.Client == l.Owner.Client && !l.Foreign
-	switch effect {
-	case history.EffectCreated:
+// apply records what a command did to the key. mine is the claim that the command would found.
+func (l *Ledger) apply(c history.Change, cmd ownership.Command, mine Claim) {
+	switch cmd.Change() {
+	case ownership.Take:
 		l.take(mine)
-	case history.EffectRemoved:
-		if !l.Foreign {
-			l.take(Claim{})
-		}
-	case history.EffectReplaced:
-		l.replaced(mine, own, live)
-	case history.EffectProlonged:
-		if own {
-			l.Owner.Ends = mine.Ends
-		}
-	case history.EffectShortened:
-		if !l.Foreign {
-			l.Owner.Ends = min(l.Owner.Ends, mine.Ends)
-		}
-	case history.EffectUnclear:
-		l.unclear(c, mine, own)
+	case ownership.Free:
+		l.take(Claim{})
+	case ownership.Extend:
+		l.Owner.Ends = mine.Ends
+	case ownership.Shorten:
+		l.Owner.Ends = min(l.Owner.Ends, mine.Ends)
+	case ownership.Challenge:
+		l.Challengers = append(l.Challengers, mine)
 	}
 	l.There, l.Value = c.After.Exists(), c.After.Value
 	l.Foreign = l.Foreign && l.There
-}
-
-// replaced records that a command put another value in the place of the lock's.
-func (l *Ledger) replaced(mine Claim, own, live bool) {
-	switch {
-	case own && (live || mine.Op == 0):
-		l.Owner.Ends = mine.Ends
-	case live && !l.Foreign:
-		l.Challengers = append(l.Challengers, mine)
-	case l.Foreign && mine.Standing != Pending && mine.Standing != Granted: // it still has no owner
-	default:
-		l.take(mine)
-	}
-}
-
-// unclear records a change that may be the key's own expiry. Still, the client that wrote what is there now has the lock.
-func (l *Ledger) unclear(c history.Change, mine Claim, own bool) {
-	switch {
-	case !c.After.Exists():
-		l.take(Claim{})
-	case own && sameValue(c):
-		l.Owner.Ends = mine.Ends
-	case !sameValue(c), mine.Op != 0:
-		l.take(mine)
-	}
 }
 
 func sameValue(c history.Change) bool {

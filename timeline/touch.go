@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // touch brings the ledger up to a command that named a lock's key.
@@ -21,7 +22,7 @@ func (v *Cursor) touch(f *Fact, c *history.Command) {
 	}
 	f.Live = !l.Off && v.live(l.Owner, f.Lock, f.Event.At)
 	f.Mine = v.claim(f, c)
-	l.apply(*f.Change, f.Effect, f.Mine, f.Live)
+	l.apply(*f.Change, f.Command(), f.Mine)
 	switch f.Effect {
 	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
 		v.Ops.took(f.Mine.Op, f.Client, f.Index)
@@ -78,18 +79,25 @@ func (v *Cursor) lease(f *Fact, let time.Duration) (length, ends time.Duration) 
 	return k.Lease, let + k.Lease
 }
 
-// live says whether a claim must be respected at a time: its lease has time left, and its client was told that it has the lock,
-// or is about to be, and has not given it up. It is the lease that protects what the client is doing, also when its declared
-// validity is over and also when it has crashed: what it sent may still be on its way.
+// live says whether a claim must be respected at a time.
 func (v *Cursor) live(c Claim, lock int, at time.Duration) bool {
-	if !c.Leased(at) || c.Over {
-		return false
+	return c.Client != 0 && c.Facts(at, v.hold(c.Client, lock).On).Live()
+}
+
+// Facts are what the rules of ownership need to know of a claim at a time; holds says whether its client believes that it has the lock.
+func (c Claim) Facts(at time.Duration, holds bool) ownership.Claim {
+	return ownership.Claim{Standing: c.Standing, Leased: c.Leased(at), Over: c.Over, Dead: c.Dead, Holds: holds}
+}
+
+// Key is what the rules of ownership need to know of the lock's key.
+func (l *Ledger) Key() ownership.Key {
+	return ownership.Key{There: l.There, Stale: l.Stale, Foreign: l.Foreign, Quorum: l.Off}
+}
+
+// Command is what the rules of ownership need to know of the command of a fact.
+func (f *Fact) Command() ownership.Command {
+	return ownership.Command{
+		Effect: f.Effect, ByOwner: f.Client == f.Owner.Client, Live: f.Live, Foreign: f.Foreign, Acquire: f.Mine.Op != 0,
+		Standing: f.Mine.Standing, Exists: f.Change.After.Exists(), SameValue: sameValue(*f.Change),
 	}
-	switch c.Standing {
-	case Pending:
-		return !c.Dead
-	case Granted:
-		return c.Dead || v.hold(c.Client, lock).On
-	}
-	return false
 }

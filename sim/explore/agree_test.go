@@ -14,7 +14,23 @@ import (
 	"github.com/locklab/locklab/internal/racing"
 )
 
-// The explorer's properties and the checker's monitors are written apart. On ways taken at random, faults and all, they see the same.
+// The search's anomalies are those that the checker defines, in its order.
+func TestAnomaliesAreTheCheckers(t *testing.T) {
+	want := []checker.Name{
+		checker.DoubleHolder, checker.EarlyGrant, checker.WrongfulDelete, checker.WrongfulRenew, checker.Overwrite, checker.StaleWrite,
+		checker.LostUpdate, checker.StuckLock, checker.GhostLock, checker.Unreleasable, checker.HungOperation, checker.FalseAlarm,
+		checker.FenceRegression, checker.Unfair,
+	}
+	for i, a := range []anomalies{
+		doubleHolder, earlyGrant, wrongfulDelete, wrongfulRenew, overwrite, staleWrite, lostUpdate, stuckLock, ghostLock, unreleasable,
+		hungOperation, falseAlarm, fenceRegression, unfair,
+	} {
+		require.Equal(t, want[i:i+1], a.names())
+	}
+	require.Len(t, checker.Definitions(), len(want))
+}
+
+// Explorer and checker share the rules of ownership, but not the evidence. On random interleavings, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
 	walks := 40
 	if racing.Enabled {
@@ -54,7 +70,7 @@ func TestTheJudgesAgree(t *testing.T) {
 	})
 }
 
-// walk takes a way at random and says how many of the anomalies that are watched it showed.
+// walk takes a random path and says how many of the anomalies that are watched it showed.
 func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) bool) int {
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)

@@ -300,6 +300,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	}
 	if done.named {
 		cmd := command{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		if cmd.effect == history.EffectUnclear {
+			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
+		}
 		if x.failsOver() {
 			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
 		}

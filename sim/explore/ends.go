@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // In an end state no client will do anything any more. Then the data must be right, and the lock must be obtainable: a fresh client must
@@ -130,5 +131,6 @@ func (x *explorer) maybeHeld(s *state) bool {
 		}
 	}
 	o := &s.owner
-	return x.config.Lock.Leaseless && o.client != 0 && !x.judge.dead(int(o.client)-1) && (o.standing == pending || o.standing == dubious)
+	return x.config.Lock.Leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
+		(o.standing == ownership.Pending || o.standing == ownership.Dubious)
 }

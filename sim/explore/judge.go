@@ -6,10 +6,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
-// The properties of a state are the anomalies of the checker's monitors, for evidence that is complete and must stay small: where a monitor
-// remembers events, the judge remembers clients and ages. The checker judges every counterexample again (see agree_test.go).
+// The properties of a state are the anomalies of the checker's monitors. The rules are shared (package ownership); the evidence differs: it is
+// complete here and must stay small, so where a monitor remembers events, the judge remembers clients and ages. The checker judges every
+// counterexample again, and agree_test.go holds both judges to each other.
 
 // anomalies is a set of the checker's anomalies, in the order of its definitions.
 type anomalies uint32
@@ -60,31 +62,21 @@ type judge struct {
 // leaseMargin is the checker's.
 func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
 
-func (j *judge) dead(c int) bool { return j.s.clients[c].phase == crashed }
-
-// leased says whether a lease of the owner that ends then certainly has time left.
-func (o *owner) leased(ends ms) bool { return ends > o.margin }
-
-// live says whether the owner's claim must be respected.
-func (j *judge) live() bool {
+// claim is what the rules of ownership need to know of the owner's claim, whose lease ends then.
+func (j *judge) claim(ends ms) ownership.Claim {
 	o := &j.s.owner
-	if o.client == 0 || o.over || !o.leased(o.ends) {
-		return false
+	if o.client == 0 {
+		return ownership.Claim{}
 	}
-	c := int(o.client) - 1
-	switch o.standing {
-	case pending:
-		return !j.dead(c)
-	case granted:
-		return j.dead(c) || j.s.clients[c].has(on)
-	}
-	return false
+	c := &j.s.clients[o.client-1]
+	return ownership.Claim{Standing: o.standing, Leased: ends > o.margin, Over: o.over, Dead: c.phase == crashed, Holds: c.has(on)}
 }
 
 // rightful says whether the lock is certainly the client's, with lease left.
 func (j *judge) rightful(c int, ends ms) bool {
 	o := &j.s.owner
-	return int(o.client) == c+1 && o.standing == granted && !j.dead(c) && o.there && !o.stale && !o.foreign && !j.quorum && o.leased(ends)
+	key := ownership.Key{There: o.there, Stale: o.stale, Foreign: o.foreign, Quorum: j.quorum}
+	return int(o.client) == c+1 && j.claim(ends).Rightful(key)
 }
 
 func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
@@ -222,10 +214,10 @@ func (j *judge) granted(n int, a process.Answer) {
 
 func (j *judge) settleOwner(n int, ok bool) {
 	c, o := &j.s.clients[n], &j.s.owner
-	if int(o.client) == n+1 && o.standing == pending {
-		o.standing, o.early = refused, j.acquirers(n)
+	if int(o.client) == n+1 && o.standing == ownership.Pending {
+		o.standing, o.early = ownership.Refused, j.acquirers(n)
 		if ok {
-			o.standing, o.sure, o.early = granted, o.ends, 0
+			o.standing, o.sure, o.early = ownership.Granted, o.ends, 0
 		}
 	}
 	if !c.has(challenge) {
@@ -233,7 +225,7 @@ func (j *judge) settleOwner(n int, ok bool) {
 	}
 	c.clear(challenge)
 	if ok {
-		j.setOwner(owner{client: uint8(n) + 1, standing: granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
+		j.setOwner(owner{client: uint8(n) + 1, standing: ownership.Granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
 	}
 	c.claims = 0
 }
@@ -289,14 +281,8 @@ func (j *judge) grantTurn(n int) {
 
 // wrote takes in that the resource has accepted a client's write.
 func (j *judge) wrote(n int) {
-	switch {
-	case j.s.turn == 0:
-	case int(j.s.turn) != n+1:
-		if int(j.s.owner.client) == n+1 && j.s.owner.standing != refused {
-			return // it may have the lock by now, without having been told
-		}
-		j.found |= staleWrite
-	case j.s.over:
+	mayOwn := int(j.s.owner.client) == n+1 && j.s.owner.standing != ownership.Refused
+	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).StaleWrite(n+1, mayOwn) {
 		j.found |= staleWrite
 	}
 }
@@ -341,12 +327,15 @@ func (j *judge) released(n int, a process.Answer) {
 // judgeRelease judges what a release has left behind and reported.
 func (j *judge) judgeRelease(n int, outcome history.Outcome) {
 	c := &j.s.clients[n]
-	// The claim is over since the call. What matters is that its lease still runs.
-	still := c.has(tenure) && !c.has(changed) && !j.challenged() && j.rightful(n, j.s.owner.ends)
-	if still && outcome != history.Unknown && c.has(looked) && !c.has(inner) {
+	release := ownership.Release{
+		Outcome: outcome, Inner: c.has(inner), Changed: c.has(changed), Removed: c.has(removed),
+		// The claim is over since the call. What matters is that its lease still runs.
+		Rightful: c.has(tenure) && !j.challenged() && j.rightful(n, j.s.owner.ends),
+	}
+	if release.Unreleasable() && c.has(looked) {
 		j.found |= unreleasable
 	}
-	if outcome == history.No && (still || c.has(removed)) {
+	if release.FalseAlarm() {
 		j.found |= falseAlarm
 	}
 }
@@ -358,7 +347,7 @@ func (j *judge) countRelease(n int, outcome history.Outcome) {
 		return
 	}
 	t.unsure = t.unsure || outcome != history.OK
-	left := int(o.client) == n+1 && o.there && !o.stale && o.leased(o.ends)
+	left := int(o.client) == n+1 && o.there && !o.stale && o.ends > o.margin
 	if !t.unsure && t.released == t.acquired && j.s.clients[n].has(changed) && left {
 		j.found |= unreleasable
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // command is a command of a client that names the lock.
@@ -13,6 +14,8 @@ type command struct {
 	effect history.Effect
 	before bool // the key was there
 	after  history.State
+	// sameValue: the key has the value from before; known of an unclear effect only.
+	sameValue bool
 	// The key's values before and after it; see servers.value. Only where servers fail over: only there it can matter.
 	found, left uint32
 }
@@ -28,18 +31,21 @@ func (j *judge) commanded(cmd command) {
 		return
 	}
 	j.observe(cmd)
-	live := j.live()
 	acquires := !cmd.ended && c.phase == acquiring && (cmd.op == history.OpAcquire || cmd.op == history.OpNone)
-	mine := j.claim(cmd, acquires)
-	if o.client != 0 && int(o.client) != cmd.client+1 && live {
-		j.against(cmd, acquires)
+	mine := j.mine(cmd, acquires)
+	rule := ownership.Command{
+		Effect: cmd.effect, ByOwner: int(o.client) == cmd.client+1, Live: j.claim(o.ends).Live(), Foreign: o.foreign,
+		Acquire: acquires || cmd.op == history.OpAcquire, Standing: mine.standing, Exists: cmd.after.Exists(), SameValue: cmd.sameValue,
+	}
+	if o.client != 0 {
+		j.against(cmd, rule)
 	}
 	j.noteGhost(cmd, acquires)
 	if cmd.op == history.OpRelease && !cmd.ended {
 		j.noteRelease(c, cmd)
 	}
 	j.countGrants(cmd)
-	j.follow(cmd, mine, acquires, live)
+	j.follow(cmd, rule, mine)
 	o.there, o.foreign, o.value = cmd.after.Exists(), o.foreign && cmd.after.Exists(), cmd.left
 	j.noteTaken(cmd)
 }
@@ -72,10 +78,10 @@ func (j *judge) noteRelease(c *client, cmd command) {
 	}
 }
 
-// claim is what the command founds for its client if it took the lock.
-func (j *judge) claim(cmd command, acquires bool) owner {
+// mine is the claim that the command founds for its client if it took the lock.
+func (j *judge) mine(cmd command, acquires bool) owner {
 	c := &j.s.clients[cmd.client]
-	mine := owner{client: uint8(cmd.client) + 1, standing: dubious, margin: j.margin, sighting: sighting{there: true}}
+	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
 	switch {
 	case cmd.after.TTL > 0:
 		mine.ends, mine.margin = ms(cmd.after.TTL/time.Millisecond), ms(leaseMargin(cmd.after.TTL)/time.Millisecond)
@@ -88,23 +94,23 @@ func (j *judge) claim(cmd command, acquires bool) owner {
 	}
 	switch {
 	case acquires:
-		mine.standing = pending
+		mine.standing = ownership.Pending
 	case cmd.op == history.OpAcquire && cmd.ok:
-		mine.standing, mine.sure, mine.over = granted, mine.ends, !c.has(on)
+		mine.standing, mine.sure, mine.over = ownership.Granted, mine.ends, !c.has(on)
 	case cmd.op == history.OpAcquire:
-		mine.standing, mine.early = refused, cmd.early // it had been given up
+		mine.standing, mine.early = ownership.Refused, cmd.early // it had been given up
 	case c.has(on):
-		mine.standing, mine.sure = granted, mine.ends
+		mine.standing, mine.sure = ownership.Granted, mine.ends
 	}
 	return mine
 }
 
-// against judges what a command did to the live lock of another client.
-func (j *judge) against(cmd command, acquires bool) {
-	if acquires && (cmd.effect == history.EffectCreated || cmd.effect == history.EffectReplaced) {
+// against judges what a command did to the lock of another client.
+func (j *judge) against(cmd command, rule ownership.Command) {
+	if rule.EarlyGrant() {
 		j.accuse(earlyGrant, cmd.client, true)
 	}
-	if j.s.owner.foreign {
+	if !rule.Interference() {
 		return
 	}
 	switch cmd.effect {
@@ -125,7 +131,7 @@ func (j *judge) accuse(what anomalies, by int, ifGranted bool) {
 	}
 	p := provisional{
 		anomaly: uint8(bits.TrailingZeros32(uint32(what))) + 1, by: uint8(by), owner: j.s.owner.client - 1,
-		byPending: ifGranted, ownerPending: j.s.owner.standing == pending,
+		byPending: ifGranted, ownerPending: j.s.owner.standing == ownership.Pending,
 	}
 	if !p.byPending && !p.ownerPending {
 		j.found |= what
@@ -162,56 +168,30 @@ func (j *judge) settleProvisional(n int, ok bool) {
 	clear(j.s.provisional[kept:])
 }
 
-// noteGhost notes that an acquire found the lock held for a client that was told that it had not got it.
+// noteGhost notes that an acquire found the lock held for a client that had been told before that it had not got it.
 func (j *judge) noteGhost(cmd command, acquires bool) {
-	o, c := &j.s.owner, &j.s.clients[cmd.client]
-	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone && o.client != 0 && int(o.client) != cmd.client+1 &&
-		o.standing == refused && !o.over && !j.dead(int(o.client)-1) && o.leased(o.ends) && o.early&(1<<cmd.client) == 0 {
-		c.set(metGhost)
+	o := &j.s.owner
+	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone && int(o.client) != cmd.client+1 &&
+		o.early&(1<<cmd.client) == 0 && j.claim(o.ends).Ghost() {
+		j.s.clients[cmd.client].set(metGhost)
 	}
 }
 
-// follow records what a command did to the key.
-func (j *judge) follow(cmd command, mine owner, acquires, live bool) {
-	o := &j.s.owner
-	switch cmd.effect {
-	case history.EffectCreated:
+// follow records what a command did to the key; mine is the claim that it founds.
+func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
+	switch rule.Change() {
+	case ownership.Take:
 		j.take(mine)
-	case history.EffectRemoved:
-		if !o.foreign {
-			j.take(owner{})
-		}
-	case history.EffectReplaced:
-		j.replaced(cmd, mine, acquires, live)
-	case history.EffectProlonged:
-		if int(o.client) == cmd.client+1 && !o.foreign {
-			o.ends = mine.ends
-		}
-	case history.EffectShortened:
-		if !o.foreign {
-			o.ends = min(o.ends, mine.ends)
-		}
-	case history.EffectUnclear:
-		if !cmd.after.Exists() {
-			mine = owner{}
-		}
-		j.take(mine)
-	}
-}
-
-func (j *judge) replaced(cmd command, mine owner, acquires, live bool) {
-	o := &j.s.owner
-	own := int(o.client) == cmd.client+1 && !o.foreign
-	switch {
-	case own && (live || !acquires && cmd.op != history.OpAcquire):
-		o.ends = mine.ends
-	case live && !o.foreign:
+	case ownership.Free:
+		j.take(owner{})
+	case ownership.Extend:
+		j.s.owner.ends = mine.ends
+	case ownership.Shorten:
+		j.s.owner.ends = min(j.s.owner.ends, mine.ends)
+	case ownership.Challenge:
 		c := &j.s.clients[cmd.client]
 		c.set(challenge)
 		c.claims = mine.ends
-	case o.foreign && mine.standing != pending && mine.standing != granted: // it still has no owner
-	default:
-		j.take(mine)
 	}
 }
 

@@ -1,6 +1,10 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/locklab/locklab/timeline/ownership"
+)
 
 const (
 	mostServers     = 5
@@ -82,20 +86,10 @@ func (c *client) repliedBeside() bool {
 	return slices.ContainsFunc(c.replies[1:], func(r uint32) bool { return r != 0 })
 }
 
-// standing is what is known about the acquire that a claim rests on; see checker.
-type standing uint8
-
-const (
-	pending standing = iota
-	granted
-	refused
-	dubious
-)
-
 // owner is the client that has the lock by what the server has executed.
 type owner struct {
 	client   uint8 // plus 1; 0: there is none
-	standing standing
+	standing ownership.Standing
 	over     bool  // it has called release, or was told that the lock was lost
 	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
 	ends     ms    // when the lease ends
