@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,78 +209,63 @@ func state(text string) (history.State, error) {
 
 func blanks(text string) string { return strings.ReplaceAll(text, "_", " ") }
 
-func options(e *history.Event, w *words) error {
-	detail := func() *history.Detail {
-		if e.Detail == nil {
-			e.Detail = new(history.Detail)
-		}
-		return e.Detail
+// optionWords are the words that may follow an event, and where they go.
+type optionWords struct {
+	flags   map[string]*bool
+	lengths map[string]*time.Duration
+	numbers map[string]*int64
+	texts   map[string]*string
+}
+
+func optionsOf(e *history.Event, d *history.Detail, c *history.Command) optionWords {
+	return optionWords{
+		flags: map[string]*bool{
+			"leaseless": &d.Leaseless, "reentrant": &d.Reentrant, "fair": &d.Fair, "gave-up": &d.GaveUp,
+			"late": &c.Late, "again": &c.Again, "dropped": &c.ReplyDropped,
+		},
+		lengths: map[string]*time.Duration{"lease": &d.Lease, "bound": &d.Bound, "valid": &e.Valid, "asked": &c.Asked, "sent": &c.Sent},
+		numbers: map[string]*int64{"fence": &e.Fence, "read": &d.Read, "wrote": &d.Wrote, "by": &c.Conn},
+		texts:   map[string]*string{"reply": &c.Reply, "did": &d.Text, "error": &d.Error, "on": &c.Server},
 	}
-	var err error
-	length := func() (d time.Duration) {
-		d, err = time.ParseDuration(w.next())
-		return d
+}
+
+func options(e *history.Event, w *words) (err error) {
+	d, c := e.Detail, new(history.Command)
+	if d == nil {
+		d = new(history.Detail)
 	}
-	whole := func() (n int64) {
-		n, err = strconv.ParseInt(w.next(), 10, 64)
-		return n
+	if d.Command != nil {
+		c = d.Command
 	}
+	known := optionsOf(e, d, c)
 	for len(*w) > 0 && err == nil {
-		switch word := w.next(); word {
-		case "lease":
-			detail().Lease = length()
-		case "servers":
-			detail().Servers = int(whole())
-		case "leaseless":
-			detail().Leaseless = true
-		case "bound":
-			detail().Bound = length()
-		case "reentrant":
-			detail().Reentrant = true
-		case "fair":
-			detail().Fair = true
-		case "gave-up":
-			detail().GaveUp = true
-		case "valid":
-			e.Valid = length()
-		case "fence":
-			e.Fence = whole()
-		case "work":
-			detail().Work = &history.Work{Workload: history.Workload(w.next())}
-		case "has":
+		word := w.next()
+		switch {
+		case known.flags[word] != nil:
+			*known.flags[word] = true
+		case known.lengths[word] != nil:
+			*known.lengths[word], err = time.ParseDuration(w.next())
+		case known.numbers[word] != nil:
+			*known.numbers[word], err = strconv.ParseInt(w.next(), 10, 64)
+		case known.texts[word] != nil:
+			*known.texts[word] = blanks(w.next())
+		case word == "servers":
+			d.Servers, err = strconv.Atoi(w.next())
+		case word == "work":
+			d.Work = &history.Work{Workload: history.Workload(w.next())}
+		case word == "has" && d.Work != nil:
 			name, values, _ := strings.Cut(w.next(), "=")
 			datum := history.Datum{Name: blanks(name)}
 			if values != "" {
 				datum.Values = strings.Split(blanks(values), "|")
 			}
-			detail().Work.Data = append(detail().Work.Data, datum)
-		case "reply":
-			detail().Command.Reply = blanks(w.next())
-		case "did":
-			detail().Text = blanks(w.next())
-		case "error":
-			detail().Error = blanks(w.next())
-		case "read":
-			detail().Read = whole()
-		case "wrote":
-			detail().Wrote = whole()
-		case "asked":
-			detail().Command.Asked = length()
-		case "sent":
-			detail().Command.Sent = length()
-		case "by":
-			detail().Command.Conn = whole()
-		case "late":
-			detail().Command.Late = true
-		case "on":
-			detail().Command.Server = w.next()
-		case "again":
-			detail().Command.Again = true
-		case "dropped":
-			detail().Command.ReplyDropped = true
+			d.Work.Data = append(d.Work.Data, datum)
 		default:
 			return fmt.Errorf("what is %q?", word)
 		}
+	}
+	if e.Detail == nil && !reflect.DeepEqual(*d, history.Detail{}) {
+		e.Detail = d
 	}
 	return err
 }
