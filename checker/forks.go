@@ -24,7 +24,7 @@ func (c *counter) forks(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return []Anomaly{{Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: clients, At: f.Event.At, Why: why, Events: events}}
 }
 
-// forkWords tells the first entry that does not follow the one before it; "" if all do.
+// forkWords says the first entry that does not follow the one before it; "" if all do.
 func forkWords(entries []string) string {
 	for n, text := range entries {
 		number, after, ok := entry(text)

@@ -19,7 +19,7 @@ const maxPerName = 16
 type Options struct {
 	// Timeout bounds the second judge's work on one window of the history, of some hundred operations; zero means ten seconds.
 	Timeout time.Duration
-	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones tell the story.
+	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones suffice to understand it.
 	MaxPerName int
 }
 

@@ -198,7 +198,7 @@ func marketWords(begin, end *history.Work) []string {
 	return slices.DeleteFunc(wrong, func(why string) bool { return why == "" })
 }
 
-// debtWords tells of those who have paid more than they had.
+// debtWords names the clients that have paid more than they had.
 func debtWords(end *history.Work) string {
 	var debts []string
 	for _, d := range end.Data {

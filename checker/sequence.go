@@ -124,7 +124,7 @@ func (s sequence) read(w *wire, e *history.Event, wired bool) (int64, bool) {
 	return w.read(&turned, wired)
 }
 
-// bothRead tells that two updates have replaced the same number.
+// bothRead says that two updates have replaced the same number.
 func (s sequence) bothRead(other, mine string, read int64, at, then string) string {
 	if s.work == history.Ledger {
 		return fmt.Sprintf("%s and %s both wrote an entry %d after entry %d (acknowledged at %s and %s): the ledger forks.",
@@ -134,7 +134,7 @@ func (s sequence) bothRead(other, mine string, read int64, at, then string) stri
 		other, mine, s.turned(read), s.turned(read+1), at, then, s.updates())
 }
 
-// readTooOld tells that an update has read what an earlier one had replaced.
+// readTooOld says that an update has read what an earlier one had replaced.
 func (s sequence) readTooOld(mine string, read int64, at, other string, theirs int64, then string) string {
 	if s.work == history.Ledger {
 		return fmt.Sprintf("%s wrote its entry after entry %d at %s, although %s's entry %d had been acknowledged at %s.",
@@ -144,7 +144,7 @@ func (s sequence) readTooOld(mine string, read int64, at, other string, theirs i
 		mine, s.turned(read), at, other, s.turned(theirs), then)
 }
 
-// tooFew tells that the end shows fewer updates than were acknowledged.
+// tooFew says that the end shows fewer updates than were acknowledged.
 func (s sequence) tooFew(acks, end int64) string {
 	switch {
 	case s.falls():
@@ -157,7 +157,7 @@ func (s sequence) tooFew(acks, end int64) string {
 	return fmt.Sprintf("%d updates were acknowledged, and the counter ended at %d.", acks, end)
 }
 
-// tooLow tells that the end does not have an acknowledged update.
+// tooLow says that the end does not have an acknowledged update.
 func (s sequence) tooLow(end int64, whose string, wrote int64, at string) string {
 	thing := "counter"
 	switch {
@@ -176,7 +176,7 @@ func (s sequence) updates() string {
 	return "updates"
 }
 
-// oversold tells that more was sold than there was.
+// oversold says that more was sold than there was.
 func (s sequence) oversold(sold int64) string {
 	return fmt.Sprintf("The stock was %d, and %d were sold: oversold by %d.", s.stock, sold, sold-s.stock)
 }

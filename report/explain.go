@@ -11,17 +11,17 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// ExplainOptions say how to tell the story of a cell.
+// ExplainOptions say how to explain a cell.
 type ExplainOptions struct {
-	// Width is the number of columns; zero means 120. Many clients make the story wider than that.
+	// Width is the number of columns; zero means 120. Many clients make it wider than that.
 	Width int
-	// Limit is the greatest number of events that are told; zero means 400. Those that show anomalies come first.
+	// Limit is the greatest number of events that are shown; zero means 400. Those that show anomalies come first.
 	Limit int
 	// Color allows colours. No meaning is carried by colour alone.
 	Color bool
 }
 
-// Explain tells the story of one cell: a numbered timeline with a column for each client and one for the servers, the lines of
+// Explain writes one cell as text: a numbered timeline with a column for each client and one for the servers, the lines of
 // the script as headings, then each anomaly with its reason and the events that show it. Events are numbered from 1; event n
 // is line n+1 of the history's file.
 func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts ExplainOptions) error {
@@ -40,7 +40,7 @@ func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts Explai
 	return err
 }
 
-// story is a timeline on its way to becoming text.
+// story is a chart that is being written as text.
 type story struct {
 	b                       strings.Builder
 	cell                    checker.Cell

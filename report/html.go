@@ -215,7 +215,7 @@ func (p *page) cell(id string, g group) *pageCell {
 	return out
 }
 
-var errNoRoom = errors.New("left out, to keep this page small; lab explain tells the story of this cell")
+var errNoRoom = errors.New("left out, to keep this page small; lab explain shows this cell")
 
 func (p *page) draw(out *pageCell, c checker.Cell) error {
 	if p.pictures == maxPictures {

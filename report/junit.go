@@ -61,7 +61,7 @@ type junitResult struct {
 }
 
 // JUnit writes the run as JUnit XML: a suite per scenario, a case per lock and round. A surprise is a failure, unknown and a
-// failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected are told in system-out.
+// failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected go to system-out.
 func JUnit(w io.Writer, run *checker.Run) error {
 	doc := junitSuites{Name: "locklab"}
 	m := newMatrix(run.Cells)
@@ -129,7 +129,7 @@ func (s *junitSuite) add(c checker.Cell, rounds int) {
 	s.Cases = append(s.Cases, test)
 }
 
-// reasonsOf tells the anomalies of a cell, one a line.
+// reasonsOf lists the anomalies of a cell, one a line.
 func reasonsOf(c checker.Cell) string {
 	var b strings.Builder
 	for i, a := range c.Verdict.Anomalies {

@@ -33,13 +33,13 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 	return out
 }
 
-// explainCommand is the command that tells what happened in a cell.
+// explainCommand is the command that shows what happened in a cell.
 func explainCommand(prefix string, run *checker.Run, c checker.Cell) string {
 	return prefix + " explain " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)
 }
 
 // worthExplaining is the cell that a person will want to understand first: a surprise, then what is unknown, then a broken
-// lock. A failure of the lab itself has no story.
+// lock. A failure of the lab itself has nothing to explain.
 func worthExplaining(m matrix) checker.Cell {
 	rank := func(g group) int {
 		c := g.worst()

@@ -86,7 +86,7 @@ func remaining(took time.Duration, done, total int) time.Duration {
 	return (took * time.Duration(total-done) / time.Duration(done)).Round(time.Second)
 }
 
-// goesOn tells how far a storm has got.
+// goesOn says how far a storm has got.
 func goesOn(c checker.Cell) string {
 	return fmt.Sprintf("%s for %v, %s", roundName(c, c.Round), c.Took, plural(c.Storm.Operations, "operation", "operations"))
 }

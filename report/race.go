@@ -13,13 +13,13 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// raceLines is in how many lines a race is told.
+// raceLines is in how many lines a race has.
 const raceLines = 5
 
 // beat is something that happened in a race, in a few words.
 type beat struct {
 	at     time.Duration
-	last   time.Duration // when the last of what it tells happened
+	last   time.Duration // when the last of it happened
 	client string        // who did it; empty: nobody
 	text   string
 	times  int // how often in a row
@@ -32,7 +32,7 @@ func (b beat) String() string {
 	return b.text
 }
 
-// race tells how a cell came to its worst anomaly, in at most five lines, the last of which is the anomaly.
+// race shows how a cell came to its worst anomaly, in at most five lines, the last of which is the anomaly.
 func race(cell checker.Cell, events []history.Event, width int) []string {
 	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {
 		return nil

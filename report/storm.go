@@ -17,7 +17,7 @@ func reason(a checker.Anomaly) string {
 	return fmt.Sprintf("%s Beyond its promises: %s.", a.Why, a.Beyond)
 }
 
-// stormWords tells in one line how a storm went.
+// stormWords says in one line how a storm went.
 func stormWords(s checker.Storm) string {
 	text := fmt.Sprintf("seed %d: %s, %d of %s struck", s.Seed, plural(s.Operations, "operation", "operations"),
 		s.Faults, plural(s.Planned, "fault", "faults"))
@@ -88,7 +88,7 @@ func (s stormed) String() string {
 	return fmt.Sprintf("%s, the median after %s: %s", text, duration(s.soonest[len(s.soonest)/2]), strings.Join(words, ", "))
 }
 
-// storms tells how soon the storms of a run caught which lock.
+// storms says how soon the storms of a run caught each lock.
 func (t *Terminal) storms(b *strings.Builder, cells []checker.Cell) {
 	all := storms(cells)
 	if len(all) == 0 {

@@ -66,7 +66,7 @@ const (
 // leastWidth is the width in columns below which reports are not squeezed further.
 const leastWidth = 60
 
-// maxWhys bounds what is told about one cell, maxListed the lines of a list.
+// maxWhys bounds what is written about one cell, maxListed the lines of a list.
 const (
 	maxWhys   = 12
 	maxListed = 40
@@ -120,7 +120,7 @@ func (t *Terminal) text(e Event) string {
 	return b.String()
 }
 
-// start fixes the layout, and tells those who asked for it what the run runs on.
+// start fixes the layout, and says, where that was asked for, what the run runs on.
 func (t *Terminal) start(b *strings.Builder, e Event) {
 	if len(e.Run.Cells) > 0 {
 		t.names = 0
@@ -176,7 +176,7 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 	t.whys(b, c)
 }
 
-// data tells what became of the data that was worked on.
+// data says what became of the data that was worked on.
 func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
 	if c.Data != "" {
 		lines := wrap(clean(c.Workload+": "+c.Data), max(20, t.opts.Width-13))
@@ -184,7 +184,7 @@ func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
 	}
 }
 
-// whys tells each anomaly's reason.
+// whys writes each anomaly's reason.
 func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxWhys {
@@ -293,7 +293,7 @@ func tally(g group) string {
 	return strings.Join(words, " | ")
 }
 
-// next tells what to do now, as commands to copy.
+// next says what to do now, as commands to copy.
 func (t *Terminal) next(b *strings.Builder, run *checker.Run, m matrix) {
 	commands := nextCommands(t.opts.Prefix, run, m)
 	if len(commands) == 0 {

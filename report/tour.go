@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// Tour says how the run of a newcomer is shown: one screen with a small matrix in words, and one race told in a few lines.
+// Tour says how the run of a newcomer is shown: one screen with a small matrix in words, and one race in a few lines.
 type Tour struct {
 	// Setting says in a few words where the cells ran.
 	Setting string
@@ -16,7 +16,7 @@ type Tour struct {
 	Dir string
 	// Situations are the names of the scenarios on the screen.
 	Situations map[string]string
-	// Race is the cell of which the race is told, as LOCK/SCENARIO; if it is not broken, another one is.
+	// Race is the cell whose race is shown, as LOCK/SCENARIO; if it is not broken, another one is.
 	Race string
 	// Histories are those of the run.
 	Histories func(*checker.Run) Histories
@@ -113,7 +113,7 @@ func (t *Terminal) tourLegend(b *strings.Builder, m matrix, width int) {
 	}
 }
 
-// tourRace tells one race.
+// tourRace shows one race.
 func (t *Terminal) tourRace(b *strings.Builder, run *checker.Run, m matrix, width int) {
 	isBroken := func(c checker.Cell) bool { return c.Verdict.Kind == checker.Broken }
 	i := slices.IndexFunc(run.Cells, func(c checker.Cell) bool { return isBroken(c) && cellName(c) == t.opts.Tour.Race })

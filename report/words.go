@@ -19,7 +19,7 @@ func faultWord(name string) string {
 // maxWords bounds text from clients and servers in one line of a report.
 const maxWords = 160
 
-// describe tells an event in one line, without its time and without who did it. The line is clean.
+// describe is an event in one line, without its time and without who did it. The line is clean.
 func (t *chart) describe(i int) string {
 	e := t.events[i]
 	d := e.Detail
