@@ -26,16 +26,16 @@ func newStorm() *cobra.Command {
 	flags := &stormFlags{}
 	cmd := &cobra.Command{
 		Use:   "storm",
-		Short: "Let a seeded storm of faults rage over locks, and judge thousands of operations",
-		Long: `Storm lets clients use a lock, each in a loop: acquire, work, release. Meanwhile
-faults strike, in a random mixture for a length of time. Then all is healed, and
-every client must get the lock once more. The whole history is judged by what
-the lock's card promises: a sound lock must keep it, a broken one must be caught.
-What a lock shows beyond its promises is named, and is no surprise.
+		Short: "Run locks under random faults from a seed, and judge thousands of operations",
+		Long: `Storm lets clients use a lock in a loop (acquire, work, release) while random
+faults strike. Then all faults end, and every client must acquire once more. The
+whole history is judged by the promises on the lock's card: a sound lock must keep
+them, a broken one must be caught. What a lock shows beyond its promises is named
+and is no surprise.
 
-The same seed gives the same faults at the same times, but for those that wait
-for whoever gets the lock next; the plan is saved with the results. With --count N there are N storms for each lock, with the seeds that
-follow.`,
+The same seed gives the same plan of faults, which is saved with the results; part
+of the faults wait for the next client that is granted the lock. With --count N,
+each lock goes through N storms, with the seeds that follow.`,
 		Example: `  lab storm --lock setpx-del
   lab storm --lock redisson,watchdog --for 10m
   lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7
@@ -56,17 +56,17 @@ follow.`,
 func (f *stormFlags) groups() []flagGroup {
 	what, where, shown := flagSet(), flagSet(), flagSet()
 
-	what.StringSliceVar(&f.locks, "lock", nil, "`NAMES` of the locks to test (default: all)")
-	what.IntVar(&f.clients, "clients", 5, "`N` clients, each a process")
-	what.IntVar(&f.handles, "handles", 2, "`N` further locks in the process of every other client")
-	what.DurationVar(&f.length, "for", time.Minute, "the storm lasts for `TIME`; a quiet phase comes after it")
-	what.StringSliceVar(&f.faults, "faults", kindNames(), "`KINDS` of faults, or none")
-	what.Int64Var(&f.seed, "seed", 0, "`N` decides what happens when (default: a random one)")
+	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
+	what.IntVar(&f.clients, "clients", 5, "run `N` clients, each in a process")
+	what.IntVar(&f.handles, "handles", 2, "open `N` further locks in the process of every other client")
+	what.DurationVar(&f.length, "for", time.Minute, "let the storm last for `TIME`, before a phase without faults")
+	what.StringSliceVar(&f.faults, "faults", kindNames(), "mix these `KINDS` of faults, or none")
+	what.Int64Var(&f.seed, "seed", 0, "plan the faults from seed `N` (default: random)")
 	f.bindWork(what)
-	what.DurationVar(&f.lease, "lease", time.Second, "`TIME` of the lock's lease; faults are as long as it, or shorter, or longer")
-	what.DurationVar(&f.hold, "hold", 0, "a client keeps the lock for up to `TIME` (default: a quarter of the lease); one that renews itself sometimes longer")
-	what.IntVar(&f.count, "count", 1, "`N` storms for each lock, each with a seed of its own")
-	what.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "`N` storms at a time; on several servers, one keeps a core busy")
+	what.DurationVar(&f.lease, "lease", time.Second, "use a lease of `TIME`; faults are shorter or longer than it")
+	what.DurationVar(&f.hold, "hold", 0, "hold the lock for up to `TIME` (default: a quarter of the lease); a renewing lock sometimes longer")
+	what.IntVar(&f.count, "count", 1, "run `N` storms for each lock, each with a seed of its own")
+	what.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "run `N` storms at once; on several servers one keeps a core busy")
 
 	f.bindServers(where)
 	f.outFlags.bind(shown)
@@ -142,7 +142,7 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 		return plan, err
 	}
 	if f.count > maxCells/len(plan.Subjects) {
-		return plan, usagef("--count %d makes more than %d storms, which are too many for one run", f.count, maxCells)
+		return plan, usagef("--count %d makes more than %d storms, too many for one run", f.count, maxCells)
 	}
 	plan.Storms = f.count
 	plan.Workload, err = f.workloadNamed()
@@ -167,7 +167,7 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 	case f.hold < 0 || f.hold > f.lease/2:
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
 	case !f.ownServer() && p.Restarts():
-		return none, usagef("--faults: a server at an address is never restarted; take restart out")
+		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}
 	return p, nil
 }
