@@ -144,6 +144,15 @@ func Find(name string) (Fault, bool) {
 	return catalogue[i], true
 }
 
+// BegunBy is the fault that a script begins with these words; ok is false if they begin none.
+func BegunBy(words string) (f Fault, ok bool) {
+	i := slices.IndexFunc(catalogue, func(f Fault) bool { return f.Begins == words })
+	if i < 0 || words == "" {
+		return Fault{}, false
+	}
+	return catalogue[i], true
+}
+
 // Of is the entry of a kind.
 func (k Kind) Of() Fault {
 	f, _ := Find(string(k))

@@ -18,7 +18,8 @@ type progress struct {
 	bar       bool
 	running   []string
 	surprises int
-	failures  int // of the lab, and cells that came out unknown
+	unknown   int
+	failures  int // of the lab
 }
 
 func newProgress(w io.Writer, opts TerminalOptions) *progress {
@@ -49,7 +50,9 @@ func (p *progress) note(e Event) {
 		switch statusOf(*e.Cell) {
 		case statusSurprise:
 			p.surprises++
-		case statusFailed, statusUnknown:
+		case statusUnknown:
+			p.unknown++
+		case statusFailed:
 			p.failures++
 		}
 	}
@@ -58,7 +61,8 @@ func (p *progress) note(e Event) {
 // line is one line about the whole run.
 func (p *progress) line(e Event) string {
 	took := p.since()
-	text := fmt.Sprintf("%d/%d done, %s, %d failed, %s elapsed", e.Done, e.Total, plural(p.surprises, "surprise", "surprises"), p.failures, took.Round(time.Second))
+	text := fmt.Sprintf("%d/%d done, %s, %d unknown, %d failed, %s elapsed",
+		e.Done, e.Total, plural(p.surprises, "surprise", "surprises"), p.unknown, p.failures, took.Round(time.Second))
 	if left := remaining(took, e.Done, e.Total); left > 0 {
 		text += fmt.Sprintf(", about %s left", left)
 	}
@@ -73,7 +77,7 @@ func (p *progress) line(e Event) string {
 	case len(p.running) == 1:
 		text += "; " + p.running[0]
 	case len(p.running) > 1:
-		text += fmt.Sprintf("; %s +%d", p.running[0], len(p.running)-1)
+		text += fmt.Sprintf("; %s and %d more", p.running[0], len(p.running)-1)
 	}
 	return text
 }

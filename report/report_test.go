@@ -178,7 +178,7 @@ func TestProgressAsPlainLines(t *testing.T) {
 	require.NoError(t, feed(NewTerminal(io.Discard, &b, TerminalOptions{Since: ticking()}), sampleRun()))
 	require.NotContains(t, b.String(), "\x1b")
 	require.NotContains(t, b.String(), "\r")
-	require.Regexp(t, `^progress: \d/12 done, \d surprises?, \d failed, \d+s elapsed, about \d+s left`, b.String())
+	require.Regexp(t, `^progress: \d/12 done, \d surprises?, \d unknown, \d failed, \d+s elapsed, about \d+s left`, b.String())
 	require.Equal(t, 3, strings.Count(b.String(), "\n"), "one every ten seconds:\n%s", b.String())
 }
 
@@ -199,7 +199,7 @@ func TestProgressBarIsTakenAwayBeforeResultsAndAtTheEnd(t *testing.T) {
 		rest := regexp.MustCompile(`(\r\[[^\r\n]*\x1b\[K)+\r\x1b\[K`).ReplaceAllString(b.String(), "")
 		require.NotContains(t, rest, "\r")
 		require.NotContains(t, rest, "\x1b")
-		require.Regexp(t, `\[##########\.\.\.\.\.\.\.\.\.\.\] 6/12 done, 1 surprise, 0 failed, \d+s elapsed, about \d+s left`, b.String())
+		require.Regexp(t, `\[##########\.\.\.\.\.\.\.\.\.\.\] 6/12 done, 1 surprise, 0 unknown, 0 failed, \d+s elapsed, about \d+s left`, b.String())
 	}
 }
 
@@ -218,9 +218,9 @@ func TestProgressOfAStorm(t *testing.T) {
 			require.NoError(t, sink.Handle(Event{Kind: StormGoesOn, Run: sampleRun(), Cell: &cell, Total: 2}))
 		}
 	}
-	require.Contains(t, bar.String(), "] 0/2 done, 0 surprises, 0 failed, 17s elapsed; setpx-lua/storm for 17s, 170 operations\x1b[K")
-	require.Equal(t, "progress: 0/2 done, 0 surprises, 0 failed, 10s elapsed; setpx-lua/storm for 10s, 100 operations\n"+
-		"progress: 0/2 done, 0 surprises, 0 failed, 20s elapsed; setpx-lua/storm for 20s, 200 operations\n", lines.String())
+	require.Contains(t, bar.String(), "] 0/2 done, 0 surprises, 0 unknown, 0 failed, 17s elapsed; setpx-lua/storm for 17s, 170 operations\x1b[K")
+	require.Equal(t, "progress: 0/2 done, 0 surprises, 0 unknown, 0 failed, 10s elapsed; setpx-lua/storm for 10s, 100 operations\n"+
+		"progress: 0/2 done, 0 surprises, 0 unknown, 0 failed, 20s elapsed; setpx-lua/storm for 20s, 200 operations\n", lines.String())
 }
 
 func TestDetectTerminal(t *testing.T) {

@@ -230,8 +230,14 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	t.next(b, e.Run, m)
 }
 
-// took is how long the run took, as exactly as anybody wants to know.
-func (t *Terminal) took() time.Duration { return t.progress.since().Round(100 * time.Millisecond) }
+// took is how long the run took, to three digits or so.
+func (t *Terminal) took() time.Duration {
+	took := t.progress.since()
+	if took < time.Second {
+		return took.Round(time.Millisecond)
+	}
+	return took.Round(100 * time.Millisecond)
+}
 
 // matrix shows every cell as a field of a table.
 func (t *Terminal) matrix(b *strings.Builder, m matrix) {

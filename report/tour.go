@@ -43,7 +43,7 @@ func (t *Terminal) tour(b *strings.Builder, run *checker.Run) {
 // expectedWords says in one line whether a run came out as it should.
 func expectedWords(n counts) string {
 	if n.Surprises+n.Unknown+n.Failed == 0 {
-		return fmt.Sprintf("%d cells, all as expected: known bugs show, sound locks hold.", n.Cells)
+		return fmt.Sprintf("%d cells, each with the verdict that the reviewed matrix expects.", n.Cells)
 	}
 	return n.String()
 }

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/faults"
 )
@@ -20,12 +22,10 @@ func (s Step) Waits() bool {
 
 // Fault is the fault that a step begins, or prepares; ok is false where it begins none.
 func (s Step) Fault() (f faults.Fault, ok bool) {
-	kinds := map[Verb]faults.Kind{
-		VerbPause: faults.Pause, VerbCrash: faults.Crash, VerbThreadDies: faults.ThreadDeath, VerbClock: faults.Skew,
-		VerbCutOff: faults.Partition, VerbRefuse: faults.Refuse, VerbDelay: faults.Delay, VerbLoseReplies: faults.ReplyLost,
-		VerbServerJump: faults.ClockJump, VerbOperator: faults.Operator,
-		VerbRestart: faults.Restart, VerbSave: faults.FailOver, VerbRestartSaved: faults.FailOver,
+	verb := s.Verb
+	if verb == VerbSave {
+		verb = VerbRestartSaved
 	}
-	kind, ok := kinds[s.Verb]
-	return kind.Of(), ok
+	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op))
+	return faults.BegunBy(strings.TrimPrefix(words, "server "))
 }

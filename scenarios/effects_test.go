@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"slices"
 	"testing"
+
+	"github.com/locklab/locklab/faults"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -27,4 +30,19 @@ func TestWaits(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, want, step.Waits(), text)
 	}
+}
+
+// TestFaultsOfSteps: the words by which the catalogue says that a fault begins are a verb's, except for breakpoints.
+func TestFaultsOfSteps(t *testing.T) {
+	begun := map[faults.Kind]bool{}
+	for _, p := range slices.Concat(phrases(), labPhrases()) {
+		if fault, ok := (Step{Verb: p.verb, Op: p.op}).Fault(); ok {
+			begun[fault.Kind] = true
+		}
+	}
+	for _, fault := range faults.All() {
+		assert.Equal(t, fault.Begins != "" && fault.Target != faults.OnMessage, begun[fault.Kind], fault.Kind)
+	}
+	_, ok := Step{Verb: VerbResume}.Fault()
+	assert.False(t, ok)
 }

@@ -30,10 +30,16 @@ type exploreFlags struct {
 	budget                           map[faults.Kind]*int
 	anomalies                        []string
 	limits                           []string
-	out, server, world               string
-	count                            int
-	all, update, replay              bool
+	all, update                      bool
 	json, quiet, verbose             bool
+	replayFlags
+}
+
+// replayFlags say whether a counterexample is made into a script, and where that is played.
+type replayFlags struct {
+	replay             bool
+	out, server, world string
+	count              int
 }
 
 func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {

@@ -67,7 +67,6 @@ func rules() map[string]rule {
 			"sim/explore", "sim/points", "sim/trace",
 		}},
 		"report":   {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
-		"locktest": {own: []string{"history", "scenarios", "sim", "worker"}},
 		"cmd/lab": {
 			own: []string{
 				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",

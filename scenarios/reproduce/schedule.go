@@ -1,4 +1,4 @@
-// Package reproduce writes scripts that force a schedule: the explorer's counterexamples, and what storms have found.
+// Package reproduce owns the writing of scripts that force a schedule: the explorer's counterexamples, and what storms have found.
 //
 // Both are a trace (sim/trace): the explorer's own, or what FromHistory reads in the history of a storm. One writer makes a .lab file of
 // it whose breakpoints, faults and waits force the same order. It writes only what needs forcing: what comes out the same without is
