@@ -18,11 +18,33 @@ import (
 // maxLines is where a file has become too long to be read in one go.
 const maxLines = 450
 
+// What a function and a struct may have before they are too much to keep in mind.
+const (
+	maxComplexity = 20
+	maxFields     = 20
+)
+
 func TestTheHouseStands(t *testing.T) {
 	files := sources(t, filepath.Join("..", ".."))
 	require.NotEmpty(t, files)
 	for _, f := range files {
 		assert.Empty(t, f.problems(), f.path)
+	}
+}
+
+// TestPackagesSayWhatTheyAre: a package comment says what the package owns, and what it must not know.
+func TestPackagesSayWhatTheyAre(t *testing.T) {
+	comments := make(map[string]string)
+	for _, f := range sources(t, filepath.Join("..", "..")) {
+		if !strings.HasSuffix(f.path, "_test.go") {
+			comments[f.dir] += strings.Join(strings.Fields(f.file.Doc.Text()), " ")
+		}
+	}
+	for dir, comment := range comments {
+		if !strings.Contains(comment, "tests only") {
+			assert.Contains(t, comment, " owns ", dir)
+			assert.Contains(t, comment, "must not ", dir)
+		}
 	}
 }
 
@@ -62,7 +84,7 @@ func ignored(dir string) bool {
 
 func parse(t *testing.T, name, text string) source {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution|parser.ParseComments)
 	require.NoError(t, err)
 	return source{path: name, dir: path.Dir(name), file: file, lines: strings.Count(text, "\n")}
 }
@@ -100,9 +122,11 @@ func TestEveryRuleBites(t *testing.T) {
 		"init":                   {"report/a.go", `func init() {}`, "has an init function"},
 		"method named init":      {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
 		"testing":                {"scenarios/a.go", `import "testing"`, "must not import testing"},
-		"testing in the kit":     {"locktest/a.go", `import "testing"`, ""},
 		"tests are free":         {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},
 		"too long":               {"checker/a.go", strings.Repeat("\n", maxLines+1), "lines"},
+		"branches":               {"checker/a.go", `func f() { ` + strings.Repeat("if a && b {}; ", maxComplexity/2) + `}`, "complexity of 21"},
+		"not too many branches":  {"checker/a.go", `func f() { ` + strings.Repeat("if a && b {}; ", maxComplexity/2-1) + `switch { case a: default: } }`, ""},
+		"fields":                 {"checker/a.go", `type t struct { ` + strings.Repeat("_, _ int; ", maxFields/2) + `error }`, "21 fields"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func rules() map[string]rule {
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points", "sim/trace",
 		}},
-		"report":   {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
+		"report": {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
