@@ -8,11 +8,11 @@ import (
 func hashCommands() map[string]command {
 	return map[string]command{
 		"HSET":    {arity: -4, run: hset},
-		"HGET":    {arity: 3, run: hget},
-		"HGETALL": {arity: 2, run: hgetall},
-		"HDEL":    {arity: -3, run: hdel},
-		"HEXISTS": {arity: 3, run: hexists},
-		"HLEN":    {arity: 2, run: hlen},
+		"HGET":    {arity: 3, run: on(aHash, Reply{}, hget)},
+		"HGETALL": {arity: 2, run: on(aHash, bulks(nil), hgetall)},
+		"HDEL":    {arity: -3, run: removal(aHash)},
+		"HEXISTS": {arity: 3, run: on(aHash, integer(0), hexists)},
+		"HLEN":    {arity: 2, run: size(aHash)},
 		"HINCRBY": {arity: 4, run: hincrby},
 	}
 }
@@ -39,14 +39,7 @@ func hset(s *Server, _ *conn, args []string) Reply {
 	return integer(added)
 }
 
-func hget(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aHash)
-	if !ok {
-		return wrongType()
-	}
-	if e == nil {
-		return Reply{}
-	}
+func hget(_ *Server, e *entry, args []string) Reply {
 	text, there := e.hash[args[2]]
 	if !there {
 		return Reply{}
@@ -55,58 +48,17 @@ func hget(s *Server, _ *conn, args []string) Reply {
 }
 
 // hgetall answers in the order of the fields' names; Redis promises none.
-func hgetall(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aHash)
-	if !ok {
-		return wrongType()
-	}
+func hgetall(_ *Server, e *entry, _ []string) Reply {
 	var texts []string
-	if e != nil {
-		for _, field := range sortedKeys(e.hash) {
-			texts = append(texts, field, e.hash[field])
-		}
+	for _, field := range sortedKeys(e.hash) {
+		texts = append(texts, field, e.hash[field])
 	}
 	return bulks(texts)
 }
 
-func hdel(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aHash)
-	if !ok {
-		return wrongType()
-	}
-	removed := int64(0)
-	for _, field := range args[2:] {
-		if e == nil {
-			break
-		}
-		if _, there := e.hash[field]; there {
-			delete(e.hash, field)
-			removed++
-		}
-	}
-	if removed > 0 {
-		s.changed(args[1])
-	}
-	return integer(removed)
-}
-
-func hexists(s *Server, c *conn, args []string) Reply {
-	reply := hget(s, c, args)
-	if reply.Kind == Error {
-		return reply
-	}
-	return yesNo(reply.Kind == Bulk)
-}
-
-func hlen(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aHash)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return integer(0)
-	}
-	return integer(int64(len(e.hash)))
+func hexists(_ *Server, e *entry, args []string) Reply {
+	_, there := e.hash[args[2]]
+	return yesNo(there)
 }
 
 func hincrby(s *Server, c *conn, args []string) Reply {
@@ -114,7 +66,7 @@ func hincrby(s *Server, c *conn, args []string) Reply {
 	if !isNumber {
 		return notAnInteger()
 	}
-	old := hget(s, c, args[:3])
+	old := on(aHash, Reply{}, hget)(s, c, args)
 	if old.Kind == Error {
 		return old
 	}

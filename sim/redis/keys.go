@@ -36,8 +36,11 @@ func (k valueKind) String() string {
 
 // empty says whether nothing is left in an aggregate; such a key is removed.
 func (e *entry) empty() bool {
-	return e.kind != aString && len(e.hash)+len(e.list)+len(e.scores)+len(e.set) == 0
+	return e.kind != aString && e.size() == 0
 }
+
+// size is the number of elements of an aggregate.
+func (e *entry) size() int { return len(e.hash) + len(e.list) + len(e.scores) + len(e.set) }
 
 // find returns the entry of a key; nil if there is none. One whose time is over is removed on the way.
 func (s *Server) find(name string) *entry {
@@ -67,6 +70,53 @@ func (s *Server) aggregate(name string, kind valueKind) (e *entry, ok bool) {
 		s.keys[name] = e
 	}
 	return e, ok
+}
+
+// on is what a command does to a key of a kind. It answers missing where there is no key, and an error where it is of another kind.
+func on(kind valueKind, missing Reply, do func(s *Server, e *entry, args []string) Reply) runner {
+	return func(s *Server, _ *conn, args []string) Reply {
+		e, ok := s.value(args[1], kind)
+		switch {
+		case !ok:
+			return wrongType()
+		case e == nil:
+			return missing
+		}
+		return do(s, e, args)
+	}
+}
+
+// into is on for a command that makes the key if there is none.
+func into(kind valueKind, do func(s *Server, e *entry, args []string) Reply) runner {
+	return func(s *Server, _ *conn, args []string) Reply {
+		e, ok := s.aggregate(args[1], kind)
+		if !ok {
+			return wrongType()
+		}
+		return do(s, e, args)
+	}
+}
+
+// size answers how many elements an aggregate has.
+func size(kind valueKind) runner {
+	return on(kind, integer(0), func(_ *Server, e *entry, _ []string) Reply { return integer(int64(e.size())) })
+}
+
+// removal removes fields or members, and answers how many there were.
+func removal(kind valueKind) runner {
+	return on(kind, integer(0), func(s *Server, e *entry, args []string) Reply {
+		before := e.size()
+		for _, name := range args[2:] {
+			delete(e.hash, name)
+			delete(e.set, name)
+			delete(e.scores, name)
+		}
+		removed := before - e.size()
+		if removed > 0 {
+			s.changed(args[1])
+		}
+		return integer(int64(removed))
+	})
 }
 
 // changed notes that the value of a key has changed.

@@ -4,31 +4,23 @@ import "slices"
 
 func listCommands() map[string]command {
 	return map[string]command{
-		"RPUSH":  {arity: -3, run: rpush},
-		"LPUSH":  {arity: -3, run: lpush},
-		"LPOP":   {arity: 2, run: lpop},
-		"LLEN":   {arity: 2, run: llen},
-		"LRANGE": {arity: 4, run: lrange},
-		"LINDEX": {arity: 3, run: lindex},
+		"RPUSH":  {arity: -3, run: into(aList, rpush)},
+		"LPUSH":  {arity: -3, run: into(aList, lpush)},
+		"LPOP":   {arity: 2, run: on(aList, Reply{}, lpop)},
+		"LLEN":   {arity: 2, run: size(aList)},
+		"LRANGE": {arity: 4, run: rangeOf(aList, func(e *entry) []string { return e.list })},
+		"LINDEX": {arity: 3, run: on(aList, Reply{}, lindex)},
 		"LREM":   {arity: 4, run: lrem},
 	}
 }
 
-func rpush(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.aggregate(args[1], aList)
-	if !ok {
-		return wrongType()
-	}
+func rpush(s *Server, e *entry, args []string) Reply {
 	e.list = append(e.list, args[2:]...)
 	s.changed(args[1])
 	return integer(int64(len(e.list)))
 }
 
-func lpush(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.aggregate(args[1], aList)
-	if !ok {
-		return wrongType()
-	}
+func lpush(s *Server, e *entry, args []string) Reply {
 	for _, element := range args[2:] {
 		e.list = slices.Insert(e.list, 0, element)
 	}
@@ -36,45 +28,23 @@ func lpush(s *Server, _ *conn, args []string) Reply {
 	return integer(int64(len(e.list)))
 }
 
-func lpop(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aList)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return Reply{}
-	}
+func lpop(s *Server, e *entry, args []string) Reply {
 	first := e.list[0]
 	e.list = slices.Delete(e.list, 0, 1)
 	s.changed(args[1])
 	return bulk(first)
 }
 
-func llen(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aList)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return integer(0)
+// rangeOf answers a range of the elements of an aggregate.
+func rangeOf(kind valueKind, elements func(e *entry) []string) runner {
+	return func(s *Server, c *conn, args []string) Reply {
+		from, okFrom := parseInt(args[2])
+		to, okTo := parseInt(args[3])
+		if !okFrom || !okTo {
+			return notAnInteger()
+		}
+		return on(kind, bulks(nil), func(_ *Server, e *entry, _ []string) Reply { return bulks(part(elements(e), from, to)) })(s, c, args)
 	}
-	return integer(int64(len(e.list)))
-}
-
-func lrange(s *Server, _ *conn, args []string) Reply {
-	from, okFrom := parseInt(args[2])
-	to, okTo := parseInt(args[3])
-	if !okFrom || !okTo {
-		return notAnInteger()
-	}
-	e, ok := s.value(args[1], aList)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return bulks(nil)
-	}
-	return bulks(part(e.list, from, to))
 }
 
 // part is the elements from one index to another, both included; negative ones count from the end.
@@ -93,14 +63,7 @@ func part(list []string, from, to int64) []string {
 	return list[from : to+1]
 }
 
-func lindex(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aList)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return Reply{}
-	}
+func lindex(_ *Server, e *entry, args []string) Reply {
 	at, isNumber := parseInt(args[2])
 	if !isNumber {
 		return notAnInteger()
@@ -115,18 +78,15 @@ func lindex(s *Server, _ *conn, args []string) Reply {
 }
 
 // lrem removes elements: as many as it is told, from the front, or from the back if the number is negative; all if it is zero.
-func lrem(s *Server, _ *conn, args []string) Reply {
+func lrem(s *Server, c *conn, args []string) Reply {
 	most, isNumber := parseInt(args[2])
 	if !isNumber {
 		return notAnInteger()
 	}
-	e, ok := s.value(args[1], aList)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return integer(0)
-	}
+	return on(aList, integer(0), func(s *Server, e *entry, args []string) Reply { return s.removeElements(e, args, most) })(s, c, args)
+}
+
+func (s *Server) removeElements(e *entry, args []string, most int64) Reply {
 	fromBack := most < 0
 	if fromBack {
 		slices.Reverse(e.list)

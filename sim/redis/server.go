@@ -112,8 +112,11 @@ type command struct {
 	immediate bool
 	// outside: it is not allowed in scripts.
 	outside bool
-	run     func(s *Server, c *conn, args []string) Reply
+	run     runner
 }
+
+// runner is what a command does.
+type runner func(s *Server, c *conn, args []string) Reply
 
 // library is what servers share and never change: the commands, the scripts that have been compiled, and what Lua gives to scripts.
 type library struct {

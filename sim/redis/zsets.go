@@ -11,11 +11,11 @@ import (
 func zsetCommands() map[string]command {
 	return map[string]command{
 		"ZADD":    {arity: -4, run: zadd},
-		"ZREM":    {arity: -3, run: zrem},
-		"ZSCORE":  {arity: 3, run: zscore},
+		"ZREM":    {arity: -3, run: removal(aSortedSet)},
+		"ZSCORE":  {arity: 3, run: on(aSortedSet, Reply{}, zscore)},
 		"ZINCRBY": {arity: 4, run: zincrby},
-		"ZRANGE":  {arity: 4, run: zrange},
-		"ZCARD":   {arity: 2, run: zcard},
+		"ZRANGE":  {arity: 4, run: rangeOf(aSortedSet, (*entry).ranked)},
+		"ZCARD":   {arity: 2, run: size(aSortedSet)},
 	}
 }
 
@@ -58,35 +58,7 @@ func (e *entry) score(member string, score float64) (added bool) {
 	return !there
 }
 
-func zrem(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aSortedSet)
-	if !ok {
-		return wrongType()
-	}
-	removed := int64(0)
-	for _, member := range args[2:] {
-		if e == nil {
-			break
-		}
-		if _, there := e.scores[member]; there {
-			delete(e.scores, member)
-			removed++
-		}
-	}
-	if removed > 0 {
-		s.changed(args[1])
-	}
-	return integer(removed)
-}
-
-func zscore(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aSortedSet)
-	if !ok {
-		return wrongType()
-	}
-	if e == nil {
-		return Reply{}
-	}
+func zscore(_ *Server, e *entry, args []string) Reply {
 	score, there := e.scores[args[2]]
 	if !there {
 		return Reply{}
@@ -112,38 +84,11 @@ func zincrby(s *Server, _ *conn, args []string) Reply {
 	return bulk(formatScore(sum))
 }
 
-func zrange(s *Server, _ *conn, args []string) Reply {
-	from, okFrom := parseInt(args[2])
-	to, okTo := parseInt(args[3])
-	if !okFrom || !okTo {
-		return notAnInteger()
-	}
-	e, ok := s.value(args[1], aSortedSet)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return bulks(nil)
-	}
-	return bulks(part(e.ranked(), from, to))
-}
-
 // ranked lists the members by score, and those of equal score by name.
 func (e *entry) ranked() []string {
 	members := sortedKeys(e.scores)
 	slices.SortStableFunc(members, func(a, b string) int { return cmp.Compare(e.scores[a], e.scores[b]) })
 	return members
-}
-
-func zcard(s *Server, _ *conn, args []string) Reply {
-	e, ok := s.value(args[1], aSortedSet)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return integer(0)
-	}
-	return integer(int64(len(e.scores)))
 }
 
 func parseScore(text string) (float64, bool) {
