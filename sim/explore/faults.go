@@ -77,7 +77,7 @@ func (b Budget) allowance() (allowed [faultKinds]uint8) {
 	return allowed
 }
 
-// coverage is what was seen at all, so that a lock which holds is not one that nobody ever got.
+// coverage is what happened at all: a lock that no client ever got holds, and that shows nothing.
 type coverage uint8
 
 const (

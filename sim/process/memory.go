@@ -10,9 +10,8 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Memory writes down all that the locks of the process remember, so that two processes that remember the same go on alike. It is
-// false where that cannot be said: while a task lives, or where a lock keeps something that cannot be looked into, such as a
-// function or a channel.
+// Memory encodes all that the locks of the process remember: two processes with the same memory behave alike from here on. It is false where
+// that cannot be said: while a task lives, or where a lock keeps something opaque, such as a function or a channel.
 func (p *Process) Memory() ([]byte, bool) {
 	for _, t := range p.tasks {
 		if t != nil {
@@ -105,7 +104,7 @@ func (m *memory) value(v reflect.Value) {
 	}
 }
 
-// structure leaves the time zone out of times.
+// structure encodes a struct; of a time, all but the time zone.
 func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
 	if v.Type() == timeType {
@@ -116,7 +115,7 @@ func (m *memory) structure(v reflect.Value) {
 	}
 }
 
-// function knows a function only by whether it is the one that the lock was made with: what it has closed over cannot be seen.
+// function accepts only the function that the lock was made with: what a closure has captured cannot be seen.
 func (m *memory) function(v reflect.Value) {
 	if v.IsNil() {
 		m.number(0)
@@ -150,7 +149,7 @@ func (m *memory) pointer(v reflect.Value) {
 	m.value(v.Elem())
 }
 
-// dynamic does not look into what belongs to the model.
+// dynamic encodes what an interface holds, unless it belongs to the model.
 func (m *memory) dynamic(v reflect.Value) {
 	if v.IsNil() || v.Type() == envType || v.Type() == serverType {
 		m.number(0)
@@ -160,7 +159,7 @@ func (m *memory) dynamic(v reflect.Value) {
 	m.value(v.Elem())
 }
 
-// dictionary goes by the order of the keys as they are written down.
+// dictionary encodes a map in the order of its encoded keys.
 func (m *memory) dictionary(v reflect.Value) {
 	type entry struct {
 		written []byte

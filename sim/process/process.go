@@ -22,8 +22,8 @@ type Host interface {
 	Token() string
 }
 
-// Timekeeper is a Host that minds the time-outs of locks itself: it is told when one begins, and ends it by Expire. With any other
-// Host, a time-out is minded by the wait that it is for, and must begin together with that.
+// Timekeeper is a Host that keeps the time-outs of locks itself: it is told when one begins, and ends it by Expire. With any other Host, a
+// time-out belongs to the wait that it is for, and must begin together with that.
 type Timekeeper interface {
 	// Begun is told of a time-out that is d long by the client's clock.
 	Begun(timer int, d time.Duration)
@@ -37,7 +37,7 @@ type Process struct {
 	order   []*env
 	tasks   []*task // by number; nil: it has ended
 	ready   []*task
-	running *task // who is asking the Env right now
+	running *task // that is using the Env right now
 	conns   map[int]bool
 	born    map[uintptr]uintptr // see memory
 	root    uintptr             // see root
@@ -164,7 +164,7 @@ func (p *Process) Waits() []Wait {
 	return waits
 }
 
-// Notices takes what has come out of the process since it was last asked.
+// Notices takes what the process has reported since the last call.
 func (p *Process) Notices() []Notice {
 	notices := p.notices
 	p.notices = nil

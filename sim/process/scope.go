@@ -35,7 +35,7 @@ func (p *Process) newScope(parent context.Context) *scope {
 	return &scope{parent: parent, process: p, number: p.scopes, step: p.steps, done: make(chan struct{})}
 }
 
-// Deadline is not told: a lock that acts on it would act on a clock.
+// Deadline is none: a lock that acts on it would act on a clock.
 func (s *scope) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 func (s *scope) Done() <-chan struct{} { return s.done }
@@ -60,7 +60,7 @@ type hook struct {
 	call  func()
 }
 
-// AfterFunc lets package context know of an end at once; otherwise it would wait for it in a goroutine, which runs when it likes.
+// AfterFunc tells package context of an end at once; otherwise it would wait for it in a goroutine, which no scheduler of ours controls.
 func (s *scope) AfterFunc(call func()) (stop func() bool) {
 	if s.Err() != nil {
 		call()
@@ -99,7 +99,7 @@ func (s *scope) end(why error) {
 	}
 }
 
-// Context is the context of an operation, or of what runs beside it.
+// Context is the context of an operation or of a background task.
 type Context struct{ scope *scope }
 
 // Ctx is the context as a lock wants it.

@@ -16,7 +16,7 @@ const resendings = 3
 // server is a server as a lock of the process sees it.
 type server struct {
 	process *Process
-	handle  string // whose it is
+	handle  string // of its lock
 	index   int
 	resends bool
 }
@@ -129,7 +129,7 @@ func words(args []any) []string {
 	return words
 }
 
-// connect takes a connection that nobody else has: the lowest number that is free.
+// connect takes a connection of one's own: the lowest number that is free.
 func (p *Process) connect() int {
 	for n := 1; ; n++ {
 		if !p.conns[n] {
@@ -151,7 +151,7 @@ type tx struct {
 	executed bool
 }
 
-// end forgets what is watched. An operation that has been given up does not wait for that.
+// end ends the watch. An operation that has been given up does not wait for that.
 func (t *tx) end(ctx context.Context) {
 	if !t.executed && ctx.Err() == nil {
 		_, _ = t.server.one(context.WithoutCancel(ctx), t.conn, false, []string{"UNWATCH"})

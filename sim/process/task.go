@@ -28,8 +28,8 @@ type Wait struct {
 	Kind Kind
 	// Handle is the lock by whose connections a Request goes, or a Message comes.
 	Handle string
-	// Of a Request: the commands, which the server carries out in a row, and the server. Conn is the connection that they must
-	// go through, which the task has to itself; 0: any.
+	// Of a Request: the commands, which the server executes in a row, and the server. Conn is the connection that they must go through, which
+	// no other task uses; 0: any.
 	Commands [][]string
 	Server   int
 	Conn     int
@@ -46,7 +46,7 @@ type Wait struct {
 // NoticeKind is the kind of a notice.
 type NoticeKind uint8
 
-// What comes out of a process.
+// What a process reports.
 const (
 	Returned NoticeKind = iota + 1 // an operation has ended
 	Lost                           // a lock says that it is no longer held
@@ -54,7 +54,7 @@ const (
 	Hangup                         // a connection has been closed
 )
 
-// Notice is something that came out of a process.
+// Notice is what a process reports.
 type Notice struct {
 	Kind   NoticeKind
 	Handle string
@@ -82,7 +82,7 @@ type task struct {
 	timer   int // of its last wait
 }
 
-// stopped unwinds a task that is not to go on.
+// stopped unwinds a task that is closed.
 type stopped struct{}
 
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free.
@@ -179,8 +179,8 @@ func (p *Process) join(other *task) {
 	_, _ = p.block(Context{}, Wait{Kind: Join})
 }
 
-// root is the function that the coroutine of whoever asks has begun with: the outermost that is not the runtime's. Whoever asks from a
-// goroutine of its own has another one, and does what nobody has told it to do; of the coroutines, only the task's own can be running.
+// root is the outermost function of the calling goroutine that is not the runtime's. A lock that uses its Env from a goroutine of its own has
+// another one than its task's coroutine, which is the only coroutine that can be running.
 func root() uintptr {
 	const runtimes = 3 // the functions around it
 	var frames [128]uintptr

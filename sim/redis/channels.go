@@ -32,7 +32,7 @@ func unsubscribe(_ *Server, c *conn, args []string) Reply {
 	return array([]Reply{bulk("unsubscribe"), last, integer(int64(len(c.topics)))})
 }
 
-// publish hands a message to the inboxes of those who have subscribed, and answers how many they are.
+// publish delivers a message to the inboxes of its subscribers, and answers how many there are.
 func publish(s *Server, _ *conn, args []string) Reply {
 	receivers := int64(0)
 	for _, c := range s.conns {

@@ -142,7 +142,7 @@ func (s *Server) remove(name string) bool {
 	return true
 }
 
-// touch spoils the transactions of those who watch a key.
+// touch spoils the transactions that watch a key.
 func (s *Server) touch(name string) {
 	for _, c := range s.conns {
 		c.dirty = c.dirty || c.watched[name]
