@@ -20,8 +20,8 @@ func newCheck() *cobra.Command {
 server nor the sources: run.json has what was expected. An interrupted run can be
 checked as far as it was recorded.
 
-The exit code is that of the run, or 3 if a verdict differs from the run's. For an
-interrupted run it is never 0.`,
+The exit code is that of the run, or 3 if a verdict differs from the run's. It is
+never 0 for an interrupted run.`,
 		Example: "  lab check runs/latest",
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {

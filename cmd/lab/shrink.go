@@ -34,16 +34,16 @@ func newShrink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shrink DIR [LOCK/SCENARIO]",
 		Short: "Turn what a storm has found into a short script that shows the same",
-		Long: `Shrink takes an anomaly of a saved run and writes a script that forces the order in
-which the commands of its clients reached the server. The script must show the
-same anomaly in the model; steps, breakpoints and clients that it does not need
-for that are left out there. What is left must show it on a server, too, and is
-printed: a scenario for lab run.
+		Long: `Shrink takes an anomaly of a saved run and writes a script that forces the order
+in which the commands of its clients reached the server. The script must show the
+same anomaly in the model; there, steps, breakpoints and clients that it does not
+need are left out. What is left must show it on a server, too, and is printed: a
+scenario for lab run.
 
-DIR is a run, or the directory of one of its cells. If the order of the storm
-cannot be forced, the script is the smallest schedule that shows the same anomaly
-of the same lock, as the explorer finds it, and says so. If there is none either,
-shrink names what it tried; exit code 2.`,
+DIR is a run, or the directory of one of its cells. If the storm's order cannot
+be forced, the script is the smallest schedule with the same anomaly of the same
+lock that the explorer finds, and says so. If there is none either, shrink names
+what it tried, with exit code 2.`,
 		Example: `  lab shrink runs/latest
   lab shrink runs/latest setpx-getdel/storm --out race.lab
   lab run race.lab --lock setpx-getdel`,

@@ -28,14 +28,15 @@ func newStorm() *cobra.Command {
 		Use:   "storm",
 		Short: "Run locks under random faults from a seed, and judge thousands of operations",
 		Long: `Storm lets clients use a lock in a loop (acquire, work, release) while random
-faults strike. Then all faults end, and every client must acquire once more. The
-whole history is judged by the promises on the lock's card: a sound lock must keep
+faults strike. Then all faults end, and every client must acquire once more.
+
+The history is judged by the promises on the lock's card: a sound lock must keep
 them, a broken one must be caught. What a lock shows beyond its promises is named
 and is no surprise.
 
-The same seed gives the same plan of faults, which is saved with the results; part
-of the faults wait for the next client that is granted the lock. With --count N,
-each lock goes through N storms, with the seeds that follow.`,
+The same seed gives the same plan of faults, which is saved with the results.
+Part of the faults wait for the next client that is granted the lock. With
+--count N, each lock goes through N storms, with the seeds that follow.`,
 		Example: `  lab storm --lock setpx-del
   lab storm --lock redisson,watchdog --for 10m
   lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7

@@ -131,6 +131,19 @@ func TestScriptsPageIsTrue(t *testing.T) {
 	}
 }
 
+// TestReadmeScript plays the README's script with the lock that the README names.
+func TestReadmeScript(t *testing.T) {
+	_, rest, ok := strings.Cut(pageText(t, readme), "```lab\n")
+	require.True(t, ok, "the README has lost its script")
+	text, after, _ := strings.Cut(rest, "```\n")
+	require.Contains(t, after, "run race.lab --lock getset\n")
+	script, err := scenarios.Parse("race.lab", []byte(text))
+	require.NoError(t, err)
+	spec, _ := impls.Find("getset")
+	cell := (lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}).Run(t.Context(), lab.Case{Subject: play.SubjectOf(spec), Script: script, Round: 1})
+	require.Contains(t, cell.Verdict.Names(), checker.Overwrite)
+}
+
 // TestScriptsPageUsesGrammar asserts that what a script is said to use is in the grammar, for the scripts that come with the lab.
 func TestScriptsPageUsesGrammar(t *testing.T) {
 	scripts, err := scenarios.Builtin()
