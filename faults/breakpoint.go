@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Breakpoint is a place in an operation, by one of the requests that it sends, and what happens there.
+// Breakpoint names one of the requests that an operation sends, and what happens to it.
 type Breakpoint struct {
 	Action Action
 	Nth    int // of the requests that Match counts, from 1
@@ -19,25 +19,25 @@ type Action uint8
 
 // The actions.
 const (
-	// ActHoldRequest keeps the request back until it is let go; it is delivered even if its client has gone meanwhile.
+	// ActHoldRequest holds the request until it is released. It is delivered even if its client has died meanwhile.
 	ActHoldRequest Action = iota + 1
-	// ActHoldReply lets the request through and keeps the reply back, and with it everything behind it on that connection.
+	// ActHoldReply lets the request through and holds the reply, and everything behind it on that connection.
 	ActHoldReply
 	// ActDropReply lets the request through and loses the reply, and with it everything that follows to the client on that connection:
 	// a TCP link cannot lose bytes in the middle.
 	ActDropReply
 	// ActDuplicate lets the request through twice in a row. The client gets the first reply, once the server has answered both.
 	ActDuplicate
-	// ActHoldCopy lets the request through, and a copy of it when that is let go, on a connection of its own. Nobody gets the second reply.
+	// ActHoldCopy lets the request through, and a copy of it once that is released, on a connection of its own. The second reply is dropped.
 	ActHoldCopy
 )
 
-// Kind is the fault that the action is recorded as.
+// Kind is the fault under which histories record the action.
 func (a Action) Kind() Kind {
 	return [...]Kind{"", HoldRequest, HoldReply, ReplyLost, Duplicate, HoldCopy}[a]
 }
 
-// Words is how scripts write the action: "hold before".
+// Words is the action as scripts write it: "hold before".
 func (a Action) Words() string {
 	if a == ActDropReply { // of one request, where "lose replies" is about a link
 		return "drop reply of"
@@ -45,7 +45,7 @@ func (a Action) Words() string {
 	return a.Kind().Of().Begins
 }
 
-// Stops says whether the action keeps what it meets until it is let go, and the operation with it.
+// Stops says whether the operation cannot go on until the request or reply is released.
 func (a Action) Stops() bool { return a == ActHoldRequest || a == ActHoldReply }
 
 // Actions lists the actions.
@@ -53,7 +53,7 @@ func Actions() []Action {
 	return []Action{ActHoldRequest, ActHoldReply, ActDropReply, ActDuplicate, ActHoldCopy}
 }
 
-// Match says which requests a breakpoint counts. Only requests that name a watched key count: the lock's, or that of the data for work.
+// Match says which requests a breakpoint counts. Only requests that name a watched key count: the lock's, or a key of the workload's data.
 type Match struct {
 	Kind    MatchKind
 	Command string // in upper case, of MatchCommand; EVAL and EVALSHA mean either

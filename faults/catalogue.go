@@ -1,7 +1,7 @@
 // Package faults is the catalogue of faults: what each is called in scripts, histories, storms and searches, what it hits, how long it
 // lasts, and what a world must be able to do for it. Everything else looks that up here.
 //
-// It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes nothing: the packages below it (tap,
+// It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes no fault: the packages below it (tap,
 // network, process, server) and the model do. It must not know a lock, a script or a history.
 //
 // To add a fault, add a Kind and its entry in All, then its effect in scenarios/live and scenarios/sim.
@@ -68,13 +68,13 @@ type Fault struct {
 	Kind     Kind
 	Recorded Kind // the kind under which histories record it
 	Target   Target
-	// OneShot: it is over at once. Any other is injected, takes effect and ends.
+	// OneShot: the fault is over at once. Any other is injected, takes effect and ends.
 	OneShot bool
-	Begins  string // how a script writes it; empty: no script verb of its own
-	Ends    string // how a script ends it
-	Flag    string // of lab explore; empty: searches do not have it
-	Old     []string
-	// State is what it makes of its target, in a word or two: "paused".
+	Begins  string   // the script verb that begins it; empty: none
+	Ends    string   // the script verb that ends it
+	Flag    string   // of lab explore; empty: not searched
+	Old     []string // former names, still read
+	// State is the state of its target while the fault lasts: "paused".
 	State string
 	// Sign marks its target in lab explain.
 	Sign    byte
@@ -106,7 +106,7 @@ func All() []Fault {
 		{Kind: HoldReply, Target: OnMessage, Begins: "hold reply of", Ends: "continue", State: "reply held on the wire", Sign: ':',
 			Meaning: "a reply is held before it reaches the client"},
 		{Kind: LateRequest, Recorded: HoldRequest, Target: OnMessage, Flag: "late-requests", State: "request late",
-			Meaning: "a request is given up by its client, and arrives later"},
+			Meaning: "a client cancels a request, which arrives later"},
 		{Kind: Duplicate, Target: OnMessage, OneShot: true, Begins: "duplicate", Flag: "duplicates", State: "request sent twice", Sign: ':',
 			Meaning: "a request arrives a second time"},
 		{Kind: HoldCopy, Target: OnMessage, Begins: "hold copy of", Ends: "arrives late", State: "copy held on the wire", Sign: ':',
@@ -135,7 +135,7 @@ func All() []Fault {
 
 var catalogue = All()
 
-// Find is the fault of that name, or of one that it has had. Without one it is the zero Fault, which hits nobody and is not over at once.
+// Find looks a fault up by its name or a former one. An unknown name yields a Fault without a target.
 func Find(name string) (Fault, bool) {
 	i := slices.IndexFunc(catalogue, func(f Fault) bool { return string(f.Kind) == name || slices.Contains(f.Old, name) })
 	if i < 0 {
@@ -159,12 +159,11 @@ func (k Kind) Of() Fault {
 	return f
 }
 
-// OnServer says whether a fault of the kind hits a server: afterwards, what it holds may have changed without a command.
+// OnServer says whether the kind hits a server, whose keys may then change without a command.
 func (k Kind) OnServer() bool { return k.Of().Target == OnServer }
 
-// OnMessage says whether the kind is what a breakpoint does to one request or reply. It is not injected: it takes effect when its request
-// comes by.
+// OnMessage says whether the kind is the action of a breakpoint. Such a fault takes effect when its request passes.
 func (k Kind) OnMessage() bool { return k.Of().Target == OnMessage || k == ReplyLost }
 
-// Holds says whether the kind stops an operation until its request or reply is let go.
+// Holds says whether the kind stops an operation until its request or reply is released.
 func (k Kind) Holds() bool { return k == HoldRequest || k == HoldReply }

@@ -19,7 +19,7 @@ func (d Direction) String() string {
 // Includes says whether traffic in one direction is part of d.
 func (d Direction) Includes(one Direction) bool { return d == Both || d == one }
 
-// RightClock is how histories word that a client's clock is right again.
+// RightClock is the text by which histories record that a client's clock is right again.
 const RightClock = "offset 0s, rate 1"
 
 // LinkFault is a fault of a link: Partition, Refuse, Delay or ReplyLost.
@@ -44,5 +44,5 @@ func (f LinkFault) String() string {
 	return string(f.Kind)
 }
 
-// BreaksConnections says whether clients lose their connections, at the latest when the link is healed: a reply that was lost never comes.
+// BreaksConnections says whether the fault, or its end, breaks the client's connections.
 func (f LinkFault) BreaksConnections() bool { return f.Kind == Refuse || f.Kind == ReplyLost }

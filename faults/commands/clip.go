@@ -14,7 +14,7 @@ const (
 	clipMark  = "…"
 )
 
-// ClipArguments renders a command for the record. All its strings share one allocation.
+// ClipArguments renders a command for the history. All its strings share one allocation.
 func ClipArguments(args [][]byte) []string {
 	var room [256]byte
 	var ends [clipArgs]int
@@ -36,10 +36,10 @@ func ClipArguments(args [][]byte) []string {
 	return shown
 }
 
-// Clip renders a text for the record: quoted if it has bytes that cannot be printed, and ending in "…" if it is long.
+// Clip renders a text for the history: quoted if it has unprintable bytes, and cut with "…" if it is long.
 func Clip(text string) string { return string(AppendClipped(nil, []byte(text))) }
 
-// ClipValue is Clip for values that are compared: two long ones that differ behind the cut stay different.
+// ClipValue is Clip for values that are compared: a hash keeps long ones different that differ behind the cut.
 func ClipValue(text string) string {
 	if len(text) <= clipBytes {
 		return Clip(text)
@@ -59,7 +59,7 @@ func AppendClipped(to, text []byte) []byte {
 	return append(appendPrintable(to, text[:cutAt(text)]), clipMark...)
 }
 
-// cutAt is where to cut a long text: not within a character.
+// cutAt is where to cut a long text, outside characters.
 func cutAt(text []byte) int {
 	cut := clipBytes
 	for cut > clipBytes-utf8.UTFMax && !utf8.RuneStart(text[cut]) {

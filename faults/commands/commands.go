@@ -1,5 +1,5 @@
-// Package commands knows Redis's commands as far as the lab must. It owns which keys they name, whether they may write or remove, and how
-// they are written in a history. The tap and the model share it, so that a breakpoint means the same request in both worlds.
+// Package commands owns the table of Redis commands: which keys each names, whether it may write or remove, and how a history shows it. The
+// tap and the model share it, so that a breakpoint means the same request in both worlds.
 //
 // It must not know a connection, a server or a lock.
 package commands
@@ -10,22 +10,24 @@ import (
 	"strconv"
 )
 
-// Traits say what the lab needs to know about a command.
+// Traits are what the lab needs to know about a command.
 type Traits struct {
 	Name   string // in upper case
 	keys   keyRule
 	at     int  // where the keys begin, or where their number stands (keysCounted)
 	Writes bool // may change a key
 	Drops  bool // may remove a key
-	Blocks bool // may wait at the server: it does not take the turn
-	Aside  bool // does not take the turn either: it may end such waiting, or changes no keys
+	// Blocks: the command may wait at the server, so the tap does not serialize it.
+	Blocks bool
+	// Unordered: the tap does not serialize it either, because it may end such a wait, or changes no keys.
+	Unordered bool
 }
 
 // keyRule says which arguments of a command are keys.
 type keyRule uint8
 
 const (
-	keysAny       keyRule = iota // not known: any argument that is a watched key counts
+	keysAny       keyRule = iota // unknown: any argument that is a watched key counts
 	keysNone                     //
 	keysOne                      // the argument at
 	keysTwo                      // the arguments at and at+1
@@ -35,8 +37,8 @@ const (
 	keysCounted                  // the argument at says how many follow
 )
 
-// Table holds the commands that locks, and the libraries around them, use. Any other command counts as one that may
-// write and remove, and whose keys are the arguments that are watched.
+// Table holds the commands that locks and client libraries use. Any other command counts as one that may write and remove, and whose keys
+// are its watched arguments.
 type Table map[string]Traits
 
 // NewTable makes the table.
@@ -52,7 +54,7 @@ func NewTable() Table {
 		"PUBLISH", "SPUBLISH", "PUBSUB", "TIME", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "MULTI", "EXEC",
 		"DISCARD", "UNWATCH", "FLUSHALL", "FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
 	add(Traits{keys: keysNone, Blocks: true}, "WAIT", "WAITAOF")
-	add(Traits{keys: keysNone, Aside: true}, "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
+	add(Traits{keys: keysNone, Unordered: true}, "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
 		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC")
 	add(Traits{keys: keysAny, at: 1}, "OBJECT", "MEMORY", "SORT_RO", "XREAD", "XINFO", "ZUNION", "ZINTER", "ZDIFF")
 	add(Traits{keys: keysAny, at: 1, Writes: true}, "XREADGROUP", "BITOP")
@@ -113,7 +115,7 @@ func unknown(name string) Traits {
 	return Traits{Name: name, keys: keysAny, at: 1, Writes: true, Drops: true}
 }
 
-// WatchedKeys lists the watched keys that a command names, each once.
+// WatchedKeys lists the watched keys that a command names, without duplicates.
 func (t Traits) WatchedKeys(args [][]byte, watch func(string) bool) []string {
 	from, to, step := t.keyRange(args)
 	var keys []string
@@ -125,7 +127,7 @@ func (t Traits) WatchedKeys(args [][]byte, watch func(string) bool) []string {
 	return keys
 }
 
-// keyRange says where the keys stand among the arguments of a command, which may have too few.
+// keyRange is the range of the keys among the arguments, of which there may be too few.
 func (t Traits) keyRange(args [][]byte) (from, to, step int) {
 	switch t.keys {
 	case keysAny, keysAll:

@@ -65,7 +65,7 @@ func TestTraitsOfCommands(t *testing.T) {
 	table := NewTable()
 	for _, tt := range tests {
 		got := table.Find(split(tt.command))
-		assert.Equal(t, []bool{tt.writes, tt.drops, tt.blocks, tt.aside}, []bool{got.Writes, got.Drops, got.Blocks, got.Aside}, tt.command)
+		assert.Equal(t, []bool{tt.writes, tt.drops, tt.blocks, tt.aside}, []bool{got.Writes, got.Drops, got.Blocks, got.Unordered}, tt.command)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 )
 
 // Counts says whether a breakpoint counts a request that names a watched key; queued: MULTI queues it. EXEC counts if its transaction named
-// such a key, a script by its KEYS. EVALSHA does not count while the server does not have the script: the EVAL that follows it does, so a
-// script is one request however it is sent.
+// such a key, a script by its KEYS. EVALSHA does not count while the server lacks the script: the EVAL that follows does, so a script is
+// one request however it is sent.
 func (t Traits) Counts(m faults.Match, queued bool) bool {
 	switch m.Kind {
 	case faults.MatchAny:
@@ -21,10 +21,10 @@ func (t Traits) Counts(m faults.Match, queued bool) bool {
 	return false
 }
 
-// BySHA says whether the command runs a script that the server must have.
+// BySHA says whether the command names a script by its SHA.
 func (t Traits) BySHA() bool { return scriptName(t.Name) != t.Name }
 
-// scriptName is a command's name, the same for both ways to run a script.
+// scriptName is the command's name, with EVAL for EVALSHA.
 func scriptName(name string) string {
 	switch name {
 	case "EVALSHA":

@@ -8,18 +8,18 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// effect is how one kind of fault is caused, and taken back.
+// effect causes one kind of fault, and ends it.
 type effect interface {
 	// inject causes the fault and returns what shows that it took effect. i.probe is nil where there is no canary.
 	inject(ctx context.Context, i *Injected) (evidence string, err error)
-	// heal takes it back and returns what shows that it had taken effect until then, and has not any more.
+	// heal ends it and returns what shows that it was in effect until then, and no longer is.
 	heal(ctx context.Context, i *Injected) (evidence string, err error)
-	// drop takes it back without delivering anything, before the link is closed.
+	// drop ends it without delivering anything, before the link is closed.
 	drop(ctx context.Context, l *Link) error
 }
 
-// noCanary is what the evidence says where only the API could be asked.
-const noCanary = " (toxiproxy's word for it: the link has no canary)"
+// noCanary qualifies evidence that comes from toxiproxy's API alone.
+const noCanary = " (as toxiproxy reports: the link has no canary)"
 
 // Injected is a fault that has taken effect.
 type Injected struct {
@@ -31,8 +31,8 @@ type Injected struct {
 	evidence string
 }
 
-// Inject causes the fault and returns once it is seen to have taken effect. A link has one fault at a time. After an error the
-// link is of no more use, unless the error is that it has a fault already.
+// Inject causes the fault and returns once it has been observed to take effect. A link has one fault at a time. After an error the
+// link is unusable, unless the error is that it has a fault already.
 func (l *Link) Inject(ctx context.Context, f faults.LinkFault) (*Injected, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,27 +58,27 @@ func (l *Link) Inject(ctx context.Context, f faults.LinkFault) (*Injected, error
 func (i *Injected) inject(ctx context.Context) (err error) {
 	if i.link.canary != nil {
 		if i.probe, err = newProbe(ctx, i.link); err != nil {
-			return fmt.Errorf("the link was not whole before: %w", err)
+			return fmt.Errorf("the link did not work before: %w", err)
 		}
 	}
 	i.evidence, err = i.effect.inject(ctx, i)
 	return err
 }
 
-// spoil ends a fault that is half there.
+// spoil ends a fault that failed half-way.
 func (l *Link) spoil(i *Injected) {
 	l.unusable = errors.New("an earlier fault failed half-way")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = i.effect.drop(ctx, l) // only some of what it drops needs to be there
+	_ = i.effect.drop(ctx, l) // some of its toxics may be absent
 	i.probe.close()
 }
 
-// Evidence says, for people, how the fault was seen to have taken effect.
+// Evidence says, for people, how the fault was observed to take effect.
 func (i *Injected) Evidence() string { return i.evidence }
 
-// Recover takes the fault back and returns, for people, how that was seen. An error means that the fault had not been in effect
-// all the time, or that the link is not whole again.
+// Recover ends the fault and says, for people, how that was observed. An error means that the fault was not in effect all the time, or
+// that the link does not work again.
 func (i *Injected) Recover(ctx context.Context) (evidence string, err error) {
 	l := i.link
 	l.mu.Lock()

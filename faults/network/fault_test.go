@@ -113,7 +113,7 @@ func TestRefuseWaitsForItsPort(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, l.enable(ctx), "somebody has taken its port")
+	require.ErrorContains(t, l.enable(ctx), "its port is taken")
 	enabled, patient := make(chan error, 1), bounded(t)
 	go func() { enabled <- l.enable(patient) }()
 	require.NoError(t, thief.Close())
@@ -178,7 +178,7 @@ func TestUnreasonableDelay(t *testing.T) {
 	for _, d := range []time.Duration{0, -time.Second, forever} {
 		l, _ := openLink(t)
 		_, err := l.Inject(bounded(t), faults.LinkFault{Kind: faults.Delay, Each: d})
-		require.ErrorContains(t, err, "makes no sense")
+		require.ErrorContains(t, err, "is out of range")
 		recoverFrom(t, inject(t, l, faults.LinkFault{Kind: faults.Refuse})) // nothing was begun, so the link is as it was
 	}
 }
@@ -252,7 +252,7 @@ func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 				require.NoError(t, l.slow(ctx, stream, forever))
 			}
 			_, err := i.Recover(ctx)
-			require.ErrorContains(t, err, "the partition did not hold")
+			require.ErrorContains(t, err, "the partition leaked")
 		})
 	}
 	t.Run("replies lost", func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 		i := inject(t, l, faults.LinkFault{Kind: faults.Refuse})
 		require.NoError(t, l.enable(ctx))
 		_, err := i.Recover(ctx)
-		require.ErrorContains(t, err, "the link did not stay closed")
+		require.ErrorContains(t, err, "the link did not refuse until recovery")
 	})
 }
 
@@ -288,7 +288,7 @@ func TestALinkThatIsNotWholeIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	u.close()
 	_, err = l.Inject(bounded(t), faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})
-	require.ErrorContains(t, err, "the link was not whole before")
+	require.ErrorContains(t, err, "the link did not work before")
 }
 
 func TestCallsAreGivenUpWithTheContext(t *testing.T) {

@@ -22,7 +22,7 @@ func streams(d faults.Direction) []string {
 	return []string{upstream, downstream}
 }
 
-// effectOf is how a fault is caused. The error names what cannot be done to a link.
+// effectOf returns the effect of a fault, or an error if no link can have that fault.
 func effectOf(f faults.LinkFault) (effect, error) {
 	switch {
 	case f.Kind == faults.Partition:
@@ -30,7 +30,7 @@ func effectOf(f faults.LinkFault) (effect, error) {
 	case f.Kind == faults.Delay && f.Each > 0 && f.Each < forever:
 		return delay{f.Each}, nil
 	case f.Kind == faults.Delay:
-		return nil, fmt.Errorf("a delay of %s makes no sense", f.Each)
+		return nil, fmt.Errorf("a delay of %s is out of range", f.Each)
 	case f.Kind == faults.Refuse:
 		return refuse{}, nil
 	case f.Kind == faults.ReplyLost:
@@ -39,8 +39,8 @@ func effectOf(f faults.LinkFault) (effect, error) {
 	return nil, fmt.Errorf("%s is no fault of a link", f.Kind)
 }
 
-// partition holds bytes, and delivers them after recovery, as TCP would by sending them again. New connections are accepted, and held up
-// alike. A client that closes a connection on which nothing is held is seen to do so.
+// partition holds bytes and delivers them after recovery, as TCP does by retransmission. New connections are accepted, and their bytes
+// held. The close of a connection without held bytes passes.
 type partition struct{ side faults.Direction }
 
 func (p partition) String() string {
@@ -61,12 +61,12 @@ func (p partition) inject(ctx context.Context, i *Injected) (string, error) {
 		return "", err
 	}
 	if p.side != faults.Replies {
-		return p.String() + ": toxiproxy lists the toxic; a PING sent after it is on the way, to be looked for at recovery", nil
+		return p.String() + ": toxiproxy lists the toxic; recovery checks a PING sent after it", nil
 	}
 	if err := i.probe.awaitArrival(ctx, i.ping); err != nil {
 		return "", err
 	}
-	return "replies held: a PING has arrived whose reply is to be looked for at recovery", nil
+	return "replies held: a PING has arrived; recovery checks its reply", nil
 }
 
 func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
@@ -84,9 +84,9 @@ func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
 	case i.probe == nil:
 		return p.side.String() + " delivered" + noCanary, nil
 	case early:
-		return "", errors.New("the partition did not hold: a PING sent after it arrived before recovery")
+		return "", errors.New("the partition leaked: a PING sent after it arrived before recovery")
 	case cameBack != nil:
-		return "", fmt.Errorf("the partition did not hold: %w", cameBack)
+		return "", fmt.Errorf("the partition leaked: %w", cameBack)
 	}
 	if err := i.probe.awaitArrival(ctx, i.ping); err != nil {
 		return "", err
@@ -95,9 +95,9 @@ func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
 		return "", err
 	}
 	if p.side == faults.Replies {
-		return "the reply to the PING had not come back until now, and came after recovery", nil
+		return "the reply to the PING arrived only after recovery", nil
 	}
-	return "the PING sent after the cut had not arrived until now, and arrived after recovery", nil
+	return "the PING sent after the cut arrived only after recovery", nil
 }
 
 func (p partition) drop(ctx context.Context, l *Link) error {
@@ -171,8 +171,7 @@ func (r refuse) inject(ctx context.Context, i *Injected) (string, error) {
 	return "an open connection was broken, and a new one is refused", nil
 }
 
-// awaitRefusal waits until a new connection is refused: a process that is being started may have the closed listener for a moment
-// longer, between its fork and its exec.
+// awaitRefusal waits until a new connection is refused: between its fork and its exec, a new process may still have the closed listener.
 func (l *Link) awaitRefusal(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -208,7 +207,7 @@ func (r refuse) heal(ctx context.Context, i *Injected) (string, error) {
 		return "", err
 	}
 	if still != nil {
-		return "", fmt.Errorf("the link did not stay closed: %w", still)
+		return "", fmt.Errorf("the link did not refuse until recovery: %w", still)
 	}
 	if i.probe == nil {
 		return "connections are accepted again" + noCanary, nil
@@ -221,7 +220,7 @@ func (r refuse) heal(ctx context.Context, i *Injected) (string, error) {
 	return "a connection was refused until now, and a round trip on a new one succeeded", nil
 }
 
-// enable opens the proxy's port again. Somebody may have it for a moment: then it is tried again.
+// enable opens the proxy's port again, and tries again while another process has it.
 func (l *Link) enable(ctx context.Context) error {
 	var taken error
 	for {
@@ -232,12 +231,12 @@ func (l *Link) enable(ctx context.Context) error {
 		case portTaken(err):
 			taken = err
 		case taken != nil && ctx.Err() != nil:
-			return fmt.Errorf("enable the proxy: somebody has taken its port: %w", taken)
+			return fmt.Errorf("enable the proxy: its port is taken: %w", taken)
 		default:
 			return fmt.Errorf("enable the proxy: %w", err)
 		}
 		select {
-		case <-ctx.Done(): // the next call says so
+		case <-ctx.Done(): // the next call returns the error
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -254,7 +253,7 @@ func (loseReplies) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.link.addToxic(ctx, "timeout", loseName, downstream, map[string]any{"timeout": 0}); err != nil {
 		return "", err
 	}
-	// A gate before this toxic would keep a reply that comes when the toxic has gone, and toxiproxy would wait for ever to remove it.
+	// A gate before this toxic would hold a reply that comes after the toxic is removed, and toxiproxy would never remove the gate.
 	if err := i.link.removeGates(ctx, downstream, 0); err != nil {
 		return "", err
 	}
@@ -268,7 +267,7 @@ func (loseReplies) inject(ctx context.Context, i *Injected) (string, error) {
 	if err := i.probe.awaitArrival(ctx, i.ping); err != nil {
 		return "", err
 	}
-	return "replies dropped: a PING has arrived whose reply is to be looked for at recovery", nil
+	return "replies dropped: a PING has arrived; recovery checks its reply", nil
 }
 
 func (loseReplies) heal(ctx context.Context, i *Injected) (string, error) {

@@ -13,24 +13,23 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
 )
 
-// Canary is the far end of a link, which can tell when a certain PING has arrived there.
+// Canary is the far end of a link, which reports the arrival of a PING.
 type Canary interface {
 	// Canary returns a channel that is closed when PING with this token arrives.
 	Canary(token string) <-chan struct{}
 }
 
-// Link is one proxy: the way of one client to one server. Its methods may be called by several goroutines at once; it has one
-// fault at a time.
+// Link is one proxy, between one client and one server. It has one fault at a time. It is safe for concurrent use.
 type Link struct {
 	network *Network
 	proxy   *toxiproxy.Proxy
 	name    string
 	addr    string
 	canary  Canary
-	release func()        // gives the port back; nil: none is reserved
-	turn    chan struct{} // held during a call of the API: the client's proxy is not made for several goroutines
+	release func()        // frees the reserved port; nil: none is reserved
+	turn    chan struct{} // held during a call of the API: toxiproxy's client is not safe for concurrent use
 
-	mu       sync.Mutex // held while a fault is injected or taken back
+	mu       sync.Mutex // held while a fault is injected or ended
 	unusable error      // why no fault can be injected any more
 	closed   bool
 	injected *Injected
@@ -38,12 +37,12 @@ type Link struct {
 	gated    int                 // how many gates there have been
 }
 
-// portTries is how many ports are tried before a link is given up.
+// portTries bounds the ports that are tried for one link.
 const portTries = 50
 
 // Link opens a link to the upstream address, which toxiproxy must be able to reach. The name must be unique within the run and
-// made of letters, digits, dots, dashes and underscores. The canary is behind the upstream address; if it is nil, a fault is
-// asserted only as far as toxiproxy's API and the near end of the link can tell, and the evidence says so.
+// made of letters, digits, dots, dashes and underscores. The canary is behind the upstream address. Without one, the evidence of a fault
+// comes from toxiproxy's API and the near end of the link only, and says so.
 func (n *Network) Link(ctx context.Context, name, upstream string, canary Canary) (*Link, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]+$`).MatchString(name) {
 		return nil, fmt.Errorf("link %q: a name is made of letters, digits, dots, dashes and underscores", name)
@@ -88,7 +87,7 @@ func (l *Link) create(ctx context.Context, host string) error {
 	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
 }
 
-// createAt creates the proxy on a port, which is reserved for it where the proxy is on this machine.
+// createAt creates the proxy on a port. A port of this machine is reserved first.
 func (l *Link) createAt(ctx context.Context, host string, port int) error {
 	if loopback(host) {
 		release, err := reserve(net.ParseIP(host), port)
@@ -115,10 +114,10 @@ func (l *Link) giveBack() {
 
 func portTaken(err error) bool { return strings.Contains(err.Error(), "address already in use") }
 
-// Addr is where the client must connect to: host:port.
+// Addr is the host:port that the client connects to.
 func (l *Link) Addr() string { return l.addr }
 
-// Close ends the link. What a fault still holds back is dropped, not delivered. Later calls do nothing.
+// Close ends the link and drops what a fault still holds. Later calls do nothing.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,8 +151,7 @@ func notFound(err error) bool {
 	return errors.As(err, &answer) && answer.Message == "proxy not found"
 }
 
-// call makes one call of the API, which itself knows no context. A call that is given up goes on in the background, and Close
-// of the network waits for it.
+// call makes one call of the API, which takes no context. A call that ctx cuts short goes on in the background; Network.Close waits for it.
 func (l *Link) call(ctx context.Context, api func() error) error {
 	select {
 	case l.turn <- struct{}{}:

@@ -1,5 +1,5 @@
-// Package network disturbs the links between clients and servers. It owns a toxiproxy proxy per link, and speaks to toxiproxy's API. Each
-// fault is asserted to have taken effect, by the order of events on a connection that was open before.
+// Package network injects faults into the links between clients and servers. It owns a toxiproxy proxy for each link, and calls
+// toxiproxy's API. It observes that each fault takes effect, on a connection that was open before.
 //
 // It must not know Redis's commands, beyond the PING of its canaries, nor clients or scripts.
 package network
@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,14 +23,13 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
 )
 
-// patience bounds what must not take long and has no context of its caller: the end of links, and questions to the API.
+// patience bounds work without a caller's context: the end of links, and requests to the API.
 const patience = 20 * time.Second
 
-// Network is a toxiproxy and the links through it that belong to this run. Its methods may be called by several goroutines at
-// once.
+// Network is a toxiproxy and the links through it that belong to this run. It is safe for concurrent use.
 type Network struct {
 	client  *toxiproxy.Client
-	served  *served // nil: the toxiproxy is somebody else's
+	served  *served // nil: the lab did not start the toxiproxy
 	where   string
 	version string
 	host    string // where its proxies can be reached
@@ -98,7 +99,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// CheckURL says whether a text can be the URL of a toxiproxy at all.
+// CheckURL says whether a text can be the URL of a toxiproxy.
 func CheckURL(apiURL string) error {
 	_, _, err := parseURL(apiURL)
 	return err
@@ -113,7 +114,7 @@ func parseURL(text string) (api, host string, err error) {
 	return strings.TrimRight(text, "/"), u.Hostname(), nil
 }
 
-// askVersion asks with a client of its own, because toxiproxy's knows no context and takes anything for an answer.
+// askVersion uses a client of its own, because toxiproxy's takes no context and accepts any answer.
 func askVersion(ctx context.Context, api string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -135,12 +136,12 @@ func askVersion(ctx context.Context, api string) (string, error) {
 		Version string `json:"version"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Version == "" {
-		return "", fmt.Errorf("toxiproxy at %s: what answers there is no toxiproxy (HTTP %d, %.60q)", api, reply.StatusCode, body)
+		return "", fmt.Errorf("toxiproxy at %s: the answer is not from a toxiproxy (HTTP %d, %.60q)", api, reply.StatusCode, body)
 	}
 	return answer.Version, nil
 }
 
-// rootCause takes off the layers that repeat the URL.
+// rootCause removes the wrapping that repeats the URL.
 func rootCause(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -155,7 +156,7 @@ func (n *Network) Version() string { return n.version }
 // Where says where the toxiproxy runs: "in-process", or the URL of its API.
 func (n *Network) Where() string { return n.where }
 
-// Close ends the links of this run, nobody else's, and the API if it was served from inside. Later calls do nothing.
+// Close ends the links of this run only, and the API if this process serves it. Later calls do nothing.
 func (n *Network) Close() error {
 	n.mu.Lock()
 	if n.closed {
@@ -163,10 +164,7 @@ func (n *Network) Close() error {
 		return nil
 	}
 	n.closed = true
-	links := make([]*Link, 0, len(n.links))
-	for l := range n.links {
-		links = append(links, l)
-	}
+	links := slices.Collect(maps.Keys(n.links))
 	n.mu.Unlock()
 
 	var errs []error
@@ -174,7 +172,7 @@ func (n *Network) Close() error {
 		errs = append(errs, l.Close())
 	}
 	n.calls.Wait()
-	http.DefaultClient.CloseIdleConnections() // those of toxiproxy's client, which has no other way to end them
+	http.DefaultClient.CloseIdleConnections() // toxiproxy's client uses this one
 	if n.served != nil {
 		errs = append(errs, n.served.close())
 	}

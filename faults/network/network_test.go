@@ -84,8 +84,8 @@ func TestOpenErrors(t *testing.T) {
 		"no host":      {"http://", "not a URL"},
 		"other scheme": {"ftp://127.0.0.1", "not a URL"},
 		"unreachable":  {"http://" + free.Addr().String(), "unreachable: dial tcp"},
-		"other server": {web.URL, "no toxiproxy (HTTP 404"},
-		"other JSON":   {json.URL, "no toxiproxy"},
+		"other server": {web.URL, "not from a toxiproxy (HTTP 404"},
+		"other JSON":   {json.URL, "not from a toxiproxy"},
 		"no answer":    {"http://" + mute.Addr().String(), "unreachable: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {

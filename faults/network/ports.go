@@ -5,21 +5,20 @@ import (
 	"sync"
 )
 
-// Proxies listen on ports below those that systems give to outgoing connections and to listeners that do not care (from 32768
-// on Linux, from 49152 on macOS): a proxy that is disabled must find its port free when it is enabled again.
+// Proxies listen below the ephemeral ports (from 32768 on Linux, from 49152 on macOS), so that a disabled proxy finds its port free when it
+// is enabled again.
 const (
 	portFirst = 20000
 	portCount = 12000
 )
 
-// ports deals out ports in turn, from a random first, so that none comes round again soon. Whether a port is free is seen when
-// somebody listens on it.
+// ports hands out ports in ascending order from a random first, so that none is reused soon. A port may be taken by another process.
 type ports struct {
 	mu   sync.Mutex
 	next int
 }
 
-// elsewhere goes on from another random port: where one is taken, its neighbours are too, by another run on this machine.
+// elsewhere continues at another random port: if one is taken, another run on this machine has its neighbours, too.
 func (p *ports) elsewhere() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tokenPrefix begins the tokens of canaries; the tap knows them by it.
+// tokenPrefix begins the tokens of canaries. It is tap.CanaryPrefix.
 const tokenPrefix = "lab-canary-"
 
 // probe is a connection through a link on which canaries are sent. A nil probe does nothing.
@@ -29,13 +29,13 @@ type ping struct {
 	arrived <-chan struct{}
 }
 
-// newProbe opens a connection through the link and proves with a round trip that it is whole.
+// newProbe opens a connection through the link and makes one round trip.
 func newProbe(ctx context.Context, l *Link) (*probe, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", l.addr)
 	if err != nil {
 		return nil, fmt.Errorf("canary: %w", err)
 	}
-	// The buffer takes every reply that a probe can get, so that its reader never waits for anybody.
+	// The buffer holds every reply that a probe can get, so that read never blocks on it.
 	p := &probe{conn: conn, canary: l.canary, replies: make(chan string, 16), ended: make(chan struct{})}
 	go p.read()
 	if _, err := p.roundTrip(ctx); err != nil {
@@ -136,7 +136,7 @@ func (p *probe) awaitEnd(ctx context.Context) error {
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
-		return fmt.Errorf("canary: the connection has not been broken: %w", context.Cause(ctx))
+		return fmt.Errorf("canary: the connection did not break: %w", context.Cause(ctx))
 	}
 	return p.unanswered()
 }

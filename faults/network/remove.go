@@ -15,11 +15,11 @@ import (
 // Prefix begins the names of all proxies of this network, and of no others.
 func (n *Network) Prefix() string { return n.run }
 
-// RemoveProxies removes the proxies whose names begin with the prefix, which must not be empty, and no others, from the toxiproxy
-// whose API is at the URL. It is for those whose network cannot be closed any more. It returns how many there were.
+// RemoveProxies removes the proxies whose names begin with the prefix, which must not be empty, from the toxiproxy whose API is at the URL,
+// and returns their number. The guard calls it for a lab that died before it closed its network.
 func RemoveProxies(ctx context.Context, apiURL, prefix string) (removed int, err error) {
 	if prefix == "" {
-		return 0, fmt.Errorf("toxiproxy at %s: an empty prefix would remove everybody's proxies", apiURL)
+		return 0, fmt.Errorf("toxiproxy at %s: an empty prefix would remove the proxies of others", apiURL)
 	}
 	api, host, err := parseURL(apiURL)
 	if err != nil {
@@ -45,7 +45,7 @@ func RemoveProxies(ctx context.Context, apiURL, prefix string) (removed int, err
 	return removed, errors.Join(errs...)
 }
 
-// proxies lists all proxies, also those of others.
+// proxies lists all proxies, including those of other runs.
 func (n *Network) proxies(ctx context.Context) (proxies map[string]*toxiproxy.Proxy, err error) {
 	asker := &Link{network: n, turn: make(chan struct{}, 1)}
 	listed := make(chan map[string]*toxiproxy.Proxy, 1)
@@ -60,7 +60,7 @@ func (n *Network) proxies(ctx context.Context) (proxies map[string]*toxiproxy.Pr
 	return <-listed, nil
 }
 
-// remove deletes a proxy together with what any fault holds back on it.
+// remove deletes a proxy and drops what a fault holds on it.
 func (l *Link) remove(ctx context.Context) error {
 	var errs []error
 	has := func(name string) bool {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve takes a port of this machine for a proxy and keeps it while the proxy does not listen: a port that is free for the time
-// that connections are refused could go to the proxy of another lab, and then the client would talk to that one's server.
+// reserve binds a port of this machine for a proxy, also while the proxy does not listen: otherwise another lab's proxy could get the port
+// while connections are refused, and the client would talk to that lab's server.
 //
-// The port is bound, but nobody listens. It is bound first without SO_REUSEADDR, which fails if anybody else has bound it, another
-// reservation included; the option, set afterwards, lets the proxy listen all the same.
+// The socket is bound without SO_REUSEADDR, so that bind fails if the port is bound already, by another reservation too. The option,
+// set afterwards, lets the proxy listen.
 func reserve(ip net.IP, port int) (release func(), err error) {
 	v4 := ip.To4()
 	if v4 == nil {

@@ -4,5 +4,5 @@ package network
 
 import "net"
 
-// reserve does nothing here: elsewhere a port that is bound twice would not be listened on.
+// reserve does nothing: outside Linux a proxy cannot listen on a port that is bound.
 func reserve(net.IP, int) (release func(), err error) { return func() {}, nil }

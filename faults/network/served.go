@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// served is toxiproxy's API, served from inside this process.
+// served is toxiproxy's API, served by this process.
 type served struct {
 	api  *toxiproxy.ApiServer
 	http *http.Server
@@ -51,7 +51,7 @@ func (s *served) close() error {
 	return errors.Join(err, s.api.Collection.Clear())
 }
 
-// libraryVersion is the version of the toxiproxy that is built in; its own variable holds it only in released binaries.
+// libraryVersion is the version of the built-in toxiproxy, whose own variable is set only in released binaries.
 func libraryVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

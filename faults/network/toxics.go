@@ -16,11 +16,11 @@ const (
 	downstream = "downstream" // replies
 )
 
-// forever is the latency of what is held until somebody lets it go.
+// forever is the latency of a partition.
 const forever = 20 * 24 * time.Hour
 
-// addToxic adds a toxic and asks the API whether it is there. When it is, every connection of the proxy has it. A toxic is never
-// updated: under traffic that races, to remove it and to add it again does not.
+// addToxic adds a toxic and checks that the API lists it; then every connection of the proxy has it. Toxics are removed and added, never
+// updated: an update races with traffic.
 func (l *Link) addToxic(ctx context.Context, kind, name, stream string, attributes toxiproxy.Attributes) error {
 	var there toxiproxy.Toxics
 	err := l.call(ctx, func() error {
@@ -50,8 +50,8 @@ func (l *Link) removeToxic(ctx context.Context, name string) error {
 	return nil
 }
 
-// slow delays each chunk of the stream by d. A second toxic without latency follows, a gate: it is what dropSlowed needs, because
-// adding a toxic makes the last one before it let go of the chunk that it holds.
+// slow delays each chunk of the stream by d. A second toxic follows, a gate without latency: adding a toxic makes the last one before it
+// pass on the chunk that it holds, and dropSlowed must not pass on a chunk of the first.
 func (l *Link) slow(ctx context.Context, stream string, d time.Duration) error {
 	milliseconds := (d + time.Millisecond - 1) / time.Millisecond
 	err := l.addToxic(ctx, "latency", "slow-"+stream, stream, toxiproxy.Attributes{"latency": int64(milliseconds)})
@@ -67,9 +67,8 @@ func (l *Link) slow(ctx context.Context, stream string, d time.Duration) error {
 	return nil
 }
 
-// unslow delivers what slow holds, in its order, and what comes later at once. The gate stays, and the one before it goes: on a
-// connection that is dead the last toxic waits for ever to hand on what it has, and toxiproxy 2.12 for ever to remove it
-// (Shopify/toxiproxy#558). What any other hands on, the next one takes.
+// unslow delivers what slow holds, in order, and ends the delay. It keeps the newest gate and removes older ones: on a dead connection the
+// last toxic never passes on its chunk, and toxiproxy 2.12 never removes it (Shopify/toxiproxy#558).
 func (l *Link) unslow(ctx context.Context, stream string) error {
 	if err := l.removeToxic(ctx, "slow-"+stream); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (l *Link) unslow(ctx context.Context, stream string) error {
 	return l.removeGates(ctx, stream, 1)
 }
 
-// removeGates removes the oldest gates of a stream until so many are left.
+// removeGates removes the oldest gates of a stream until left remain.
 func (l *Link) removeGates(ctx context.Context, stream string, left int) error {
 	for len(l.gates[stream]) > left {
 		if err := l.removeToxic(ctx, l.gates[stream][0]); err != nil {
@@ -88,8 +87,8 @@ func (l *Link) removeGates(ctx context.Context, stream string, left int) error {
 	return nil
 }
 
-// dropSlowed drops what slow holds, and everything that comes later. The toxic must not simply be left to a deleted proxy: it
-// would sleep on, with its goroutines, for as long as its latency.
+// dropSlowed drops what slow holds, and everything that comes later. A toxic of a deleted proxy would keep its goroutines for as long as
+// its latency.
 func (l *Link) dropSlowed(ctx context.Context, stream string) error {
 	err := l.addToxic(ctx, "timeout", "sink-"+stream, stream, toxiproxy.Attributes{"timeout": 0})
 	return errors.Join(err, l.removeToxic(ctx, "slow-"+stream))

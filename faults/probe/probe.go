@@ -1,5 +1,5 @@
-// Package probe reads the state of keys on behalf of the lab: what a history has before and after each command, and what scripts wait for.
-// It owns what a TTL and a value of a key mean, for taps and for the model alike. It must not know a connection, only a Conn.
+// Package probe reads the state of keys: the states that a history records before and after each command, and those that scripts wait for.
+// It owns the meaning of a key's TTL and value, for the tap and the model alike. It must not know a connection, only a Conn.
 package probe
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Conn asks one server questions of the lab's own.
+// Conn sends one server the lab's own commands.
 type Conn interface {
-	// Send queues a question.
+	// Send queues a command.
 	Send(args ...string)
-	// Receive is the answer to the oldest question that has none yet.
+	// Receive returns the reply to the oldest command that has none yet.
 	Receive() (resp.Value, error)
 }
 
-// States reads the state of each key into states, in one round trip where all are strings or absent.
+// States reads the state of each key into states, in one round trip if all are strings or absent.
 func States(c Conn, keys []string, states []history.State) error {
 	for _, key := range keys {
 		c.Send("PTTL", key)
@@ -66,43 +66,41 @@ func describe(c Conn, state *history.State, key string) error {
 		*state = history.State{}
 		return nil
 	}
-	value, err := Ask(c, reading(kind.Text, key)...)
-	switch kind.Text {
-	case "hash":
-		sortPairs(value.List)
-	case "set":
-		slices.SortFunc(value.List, func(a, b resp.Value) int { return strings.Compare(a.Text, b.Text) })
-	}
+	value, err := read(c, kind.Text, key)
 	state.Type, state.Value = kind.Text, commands.ClipValue(value.String())
 	return err
 }
 
-// reading is the command that reads a key that holds no string.
-func reading(kind, key string) []string {
+// read reads a key that holds no string. A hash is sorted by its fields, a set by its members.
+func read(c Conn, kind, key string) (resp.Value, error) {
 	switch kind {
 	case "hash":
-		return []string{"HGETALL", key}
+		value, err := Ask(c, "HGETALL", key)
+		sortGroups(value.List, 2)
+		return value, err
 	case "set":
-		return []string{"SMEMBERS", key}
+		value, err := Ask(c, "SMEMBERS", key)
+		sortGroups(value.List, 1)
+		return value, err
 	case "list":
-		return []string{"LRANGE", key, "0", "-1"}
+		return Ask(c, "LRANGE", key, "0", "-1")
 	case "zset":
-		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
+		return Ask(c, "ZRANGE", key, "0", "-1", "WITHSCORES")
 	case "stream":
-		return []string{"XRANGE", key, "-", "+"}
+		return Ask(c, "XRANGE", key, "-", "+")
 	}
-	return []string{"DUMP", key}
+	return Ask(c, "DUMP", key)
 }
 
-// sortPairs sorts a list of keys and values in turn by its keys.
-func sortPairs(list []resp.Value) {
-	pairs := slices.Collect(slices.Chunk(slices.Clone(list), 2))
-	slices.SortFunc(pairs, func(a, b []resp.Value) int { return strings.Compare(a[0].Text, b[0].Text) })
-	copy(list, slices.Concat(pairs...))
+// sortGroups sorts groups of n elements by the first of each.
+func sortGroups(list []resp.Value, n int) {
+	groups := slices.Collect(slices.Chunk(slices.Clone(list), n))
+	slices.SortFunc(groups, func(a, b []resp.Value) int { return strings.Compare(a[0].Text, b[0].Text) })
+	copy(list, slices.Concat(groups...))
 }
 
-// Values reads what stands under a key, piece by piece: the text of a string, the elements of a list, those of a set sorted, or the fields
-// of a hash, sorted, each followed by its value; nothing where there is no key.
+// Values reads the value of a key: the text of a string, the elements of a list, the sorted members of a set, or the sorted fields of a
+// hash, each followed by its value; none if the key is absent.
 func Values(c Conn, key string) ([]string, error) {
 	kind, err := Ask(c, "TYPE", key)
 	switch {
@@ -112,15 +110,9 @@ func Values(c Conn, key string) ([]string, error) {
 		value, err := Ask(c, "GET", key)
 		return []string{value.Text}, err
 	}
-	value, err := Ask(c, reading(kind.Text, key)...)
+	value, err := read(c, kind.Text, key)
 	if err != nil {
 		return nil, err
-	}
-	switch kind.Text {
-	case "hash":
-		sortPairs(value.List)
-	case "set":
-		slices.SortFunc(value.List, func(a, b resp.Value) int { return strings.Compare(a.Text, b.Text) })
 	}
 	texts := make([]string, len(value.List))
 	for i, element := range value.List {
@@ -129,10 +121,10 @@ func Values(c Conn, key string) ([]string, error) {
 	return texts, nil
 }
 
-// leastTTL stands for a remaining time that the server rounds to 0 ms: in a State, zero means that the key has no expiry.
+// leastTTL stands for a TTL that the server rounds to 0 ms: in a State, zero means that the key has no expiry.
 const leastTTL = time.Microsecond
 
-// TTL is the remaining time that PTTL answered: zero for a key without expiry, or that is absent.
+// TTL is the reply of PTTL as a State has it: zero if the key is absent or has no expiry.
 func TTL(milliseconds int64) time.Duration {
 	switch {
 	case milliseconds < 0:
@@ -143,7 +135,7 @@ func TTL(milliseconds int64) time.Duration {
 	return time.Duration(milliseconds) * time.Millisecond
 }
 
-// Ask sends one question and reads the answer; an error reply is an error.
+// Ask sends one command and reads its reply; an error reply is an error.
 func Ask(c Conn, args ...string) (resp.Value, error) {
 	c.Send(args...)
 	answer, err := c.Receive()

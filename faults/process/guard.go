@@ -2,8 +2,7 @@
 // Linux and macOS; elsewhere it compiles, and StartGuard returns an error.
 //
 // Each process leads a process group of its own, which a guard process knows: the lab's own binary at the end of a pipe. When
-// the pipe ends, whatever ended the lab, the guard kills the groups, removes the temporary directories, and undoes what it was told
-// to undo elsewhere.
+// the pipe ends, whatever ended the lab, the guard kills the groups, removes the temporary directories, and runs the registered undos.
 //
 // It owns process groups and the guard. It must not know what a process is for.
 package process
@@ -26,23 +25,21 @@ import (
 	"time"
 )
 
-// patience bounds how long the guard process may take to start or to end. It is generous: on a loaded machine it must not
-// fire by accident.
+// patience bounds the start and the end of the guard process. It must not fire by accident on a loaded machine.
 const patience = 20 * time.Second
 
-// markVar is the environment variable by which the guard process knows everything that its lab has started, also what the lab
-// had no time to tell it about.
+// markVar is the environment variable that marks every process of a lab, so that the guard also finds those that the lab had no time to
+// register.
 const markVar = "LOCKLAB_GUARD"
 
 var errClosed = errors.New("the guard is closed")
 
-// Guard starts processes and makes temporary directories, and sees to it that they end with the lab. Its methods may be called
-// by several goroutines at once.
+// Guard starts processes and makes temporary directories that end with the lab. It is safe for concurrent use.
 type Guard struct {
 	cmd    *exec.Cmd
 	mark   string // markVar with this guard's value
 	pipe   io.WriteCloser
-	said   *bytes.Buffer // its standard error; valid once gone is closed
+	stderr *bytes.Buffer // valid once gone is closed
 	gone   chan struct{} // closed when the guard process has ended
 	end    error         // how it ended; valid once gone is closed
 	starts chan startRequest
@@ -73,8 +70,8 @@ func StartGuard(argv []string) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the guard: %w", err)
 	}
-	said := &bytes.Buffer{}
-	cmd.Stderr = said
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the guard: %w", err)
 	}
@@ -82,7 +79,7 @@ func StartGuard(argv []string) (*Guard, error) {
 		cmd:     cmd,
 		mark:    mark,
 		pipe:    pipe,
-		said:    said,
+		stderr:  stderr,
 		gone:    make(chan struct{}),
 		starts:  make(chan startRequest),
 		running: map[*Process]struct{}{},
@@ -96,8 +93,7 @@ func StartGuard(argv []string) (*Guard, error) {
 	return g, nil
 }
 
-// awaitReady waits for the first line of the guard process. Without it a wrong command would be noticed only when the guard
-// is needed.
+// awaitReady waits for the first line of the guard process, so that a wrong command is noticed before the guard is needed.
 func (g *Guard) awaitReady(out io.Reader) error {
 	overdue := time.AfterFunc(patience, func() { _ = g.cmd.Process.Kill() })
 	line, err := bufio.NewReader(io.LimitReader(out, guardLine)).ReadString('\n')
@@ -108,7 +104,7 @@ func (g *Guard) awaitReady(out io.Reader) error {
 	_ = g.pipe.Close()
 	_ = g.cmd.Process.Kill()
 	end := g.cmd.Wait()
-	return fmt.Errorf("start the guard: %q is none: it said %.200q, %w", strings.Join(g.cmd.Args, " "), line+g.said.String(), end)
+	return fmt.Errorf("start the guard: %q is none: it wrote %.200q, %w", strings.Join(g.cmd.Args, " "), line+g.stderr.String(), end)
 }
 
 func (g *Guard) watch() {
@@ -119,8 +115,7 @@ func (g *Guard) watch() {
 // TempDir makes a directory that is removed by Close, or by the guard process if the lab does not get that far. The pattern is
 // that of os.MkdirTemp without its star: the random part is appended.
 func (g *Guard) TempDir(pattern string) (string, error) {
-	// Registered before it exists, so that no moment is left in which nobody would remove it. The name cannot be anybody
-	// else's: it has 128 random bits.
+	// Registered before it exists: the lab may be killed at any moment. The name is unique: it has 128 random bits.
 	dir, err := filepath.Abs(filepath.Join(os.TempDir(), pattern+rand.Text()))
 	if err != nil {
 		return "", fmt.Errorf("temporary directory: %w", err)
@@ -181,7 +176,7 @@ func (g *Guard) Close() error {
 	return errors.Join(errs...)
 }
 
-// dismiss ends the guard process. What could not be killed or removed above, it tries again.
+// dismiss ends the guard process, which tries once more to kill and remove what Close could not.
 func (g *Guard) dismiss() error {
 	_ = g.pipe.Close()
 	select {
@@ -197,16 +192,16 @@ func (g *Guard) dismiss() error {
 	return nil
 }
 
-// ended says how the guard process ended; it may be asked once gone is closed.
+// ended says how the guard process ended. Call it once gone is closed.
 func (g *Guard) ended() error {
 	how := "exit status 0"
 	if g.end != nil {
 		how = g.end.Error()
 	}
-	return errors.New(strings.TrimSpace("the guard process has ended: " + how + " " + g.said.String()))
+	return errors.New(strings.TrimSpace("the guard process has ended: " + how + " " + g.stderr.String()))
 }
 
-// tellLocked writes one line to the guard process. What is written before the lab dies is read by the guard: a pipe keeps it.
+// tellLocked writes one line to the guard process, which reads it even if the lab dies at once: the pipe keeps it.
 func (g *Guard) tellLocked(verb string, what any) error {
 	select {
 	case <-g.gone:
@@ -214,7 +209,7 @@ func (g *Guard) tellLocked(verb string, what any) error {
 	default:
 	}
 	if _, err := fmt.Fprintf(g.pipe, "%s %v\n", verb, what); err != nil {
-		return fmt.Errorf("the guard process does not listen any more: %w", err)
+		return fmt.Errorf("the guard process no longer reads: %w", err)
 	}
 	return nil
 }

@@ -13,21 +13,20 @@ import (
 	"time"
 )
 
-// readyLine is what the guard process says when it listens.
+// readyLine is what the guard process writes when it is ready.
 const readyLine = "guarding"
 
 // guardLine is the length in bytes of the longest line that the guard reads; paths are shorter everywhere.
 const guardLine = 64 << 10
 
-// GuardMain is what the guard process runs. It reads lines until its input ends:
+// GuardMain is the main function of the guard process. It reads lines until its input ends:
 //
 //	group PGID        forget group PGID
 //	dir PATH          forget dir PATH
 //	undo KIND WHAT
 //
-// Then it kills each group that it still knows and every process that bears the mark of its lab, removes each directory, calls
-// the undo of each kind that it was told, in the order in which it was told, and returns. Signals that people send from a
-// terminal do not end it.
+// Then it kills the remaining groups and every process with its lab's mark, removes the directories, runs the undos in the order of
+// their lines, and returns. It ignores the signals that a terminal sends.
 func GuardMain(stdin io.Reader, stdout io.Writer, undos map[string]Undo) error {
 	if err := supported(); err != nil {
 		return err
@@ -41,7 +40,7 @@ func GuardMain(stdin io.Reader, stdout io.Writer, undos map[string]Undo) error {
 	return errors.Join(readErr, w.end())
 }
 
-// wards are what a guard must see to the end of.
+// wards are what a guard has to end.
 type wards struct {
 	mark   string // value of markVar; empty: nothing is marked
 	undos  map[string]Undo
@@ -50,8 +49,7 @@ type wards struct {
 	tasks  []task
 }
 
-// read follows the lines until the input ends. A line that it does not understand is reported at the end and changes
-// nothing: the rest must still be guarded.
+// read follows the lines until the input ends. It reports a bad line at the end, and guards what the others name.
 func (w *wards) read(in io.Reader) error {
 	var errs []error
 	lines := bufio.NewScanner(in)
@@ -72,7 +70,7 @@ func (w *wards) follow(line string) error {
 	kind, what, _ := strings.Cut(rest, " ")
 	switch kind {
 	case "group":
-		// 0 and 1 would address the guard's own group and everybody.
+		// kill(2) takes 0 for the guard's own group, and -1 for every process.
 		pgid, err := strconv.Atoi(what)
 		if err != nil || pgid <= 1 {
 			return fmt.Errorf("guard: %q: no process group", line)
@@ -104,8 +102,8 @@ func toggle[T comparable](list []T, item T, forget bool) []T {
 	return append(list, item)
 }
 
-// end kills the groups, waits until they are gone, and then removes the directories: a process that still lived could write
-// into its directory again. What others hold comes last: they may keep the guard waiting.
+// end kills the groups, waits until they are gone, and then removes the directories, into which a living process could write again.
+// Undos come last: they may wait for a foreign server.
 func (w *wards) end() error {
 	for _, pgid := range w.groups {
 		_ = signalGroup(pgid, sigKill)
@@ -120,7 +118,7 @@ func (w *wards) end() error {
 	return errors.Join(errs...)
 }
 
-// endMarked kills what was started and never registered: the lab was killed between the two.
+// endMarked kills processes that were started but not registered, because the lab was killed between the two.
 func (w *wards) endMarked(bound time.Duration) error {
 	if w.mark == "" {
 		return nil
@@ -141,8 +139,8 @@ func (w *wards) endMarked(bound time.Duration) error {
 	}
 }
 
-// endGroups kills groups until nobody is left in them but zombies. All are looked up at once: a lab has dozens of them, and to read
-// what a system tells about its processes takes milliseconds.
+// endGroups kills groups until only zombies are left in them. It looks all of them up at once: a lab has dozens of groups, and listing the
+// processes of a system takes milliseconds.
 func endGroups(pgids []int, bound time.Duration) error {
 	deadline := time.Now().Add(bound)
 	for wait := pollFirst; ; wait = nextPoll(wait) {

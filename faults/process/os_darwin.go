@@ -57,7 +57,7 @@ func livingByGroup() (map[int]int, error) {
 	return count, err
 }
 
-// eachLiving names every process that is no zombie.
+// eachLiving calls say for every process that is no zombie.
 func eachLiving(say func(pid, group int, stopped bool)) error {
 	out, err := exec.Command("/bin/ps", "-A", "-o", "pid=,pgid=,state=").Output()
 	if err != nil {

@@ -41,7 +41,7 @@ func members(pgid int) ([]member, error) {
 	for _, pid := range all {
 		s, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || s.pgid != pgid || s.dead() {
-			continue // one that cannot be read has ended meanwhile
+			continue // a process that cannot be read has ended meanwhile
 		}
 		group[pid] = s
 		stoppedChild[s.parent] = stoppedChild[s.parent] || s.stopped()
@@ -84,8 +84,8 @@ func marked(entry string) ([]int, error) {
 	return found, nil
 }
 
-// allStopped asks each thread: the process as a whole says that it is stopped as soon as its first thread is. A thread that
-// has called vfork sleeps, deaf to signals, until its child has replaced itself; it is as good as stopped while that child is.
+// allStopped reads the state of each thread, because a process counts as stopped as soon as its first thread is. A thread that has called
+// vfork sleeps uninterruptibly until its child calls exec; it counts as stopped while that child is.
 func allStopped(pid int, stoppedChild bool) bool {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := numbers(dir)
@@ -94,7 +94,7 @@ func allStopped(pid int, stoppedChild bool) bool {
 	}
 	for _, tid := range threads {
 		s, err := readStat(fmt.Sprintf("%s/%d/stat", dir, tid))
-		if err == nil && !s.stopped() && !s.dead() && !(stoppedChild && s.deaf()) {
+		if err == nil && !s.stopped() && !s.dead() && !(stoppedChild && s.uninterruptible()) {
 			return false
 		}
 	}
@@ -121,16 +121,16 @@ func numbers(dir string) ([]int, error) {
 	return found, nil
 }
 
-// stat is what a line of /proc/PID/stat says.
+// stat holds the fields used of /proc/PID/stat.
 type stat struct {
 	state  byte
 	parent int
 	pgid   int
 }
 
-func (s stat) stopped() bool { return s.state == 'T' || s.state == 't' }
-func (s stat) deaf() bool    { return s.state == 'D' }
-func (s stat) dead() bool    { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+func (s stat) stopped() bool         { return s.state == 'T' || s.state == 't' }
+func (s stat) uninterruptible() bool { return s.state == 'D' }
+func (s stat) dead() bool            { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
 
 func readStat(path string) (stat, error) {
 	line, err := os.ReadFile(path)

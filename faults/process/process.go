@@ -13,8 +13,7 @@ import (
 
 var errEnded = errors.New("it has ended")
 
-// The operating system tells about stops and deaths of grandchildren to nobody but init, so they are asked for again and
-// again, with growing pauses.
+// The operating system reports stops and deaths of grandchildren only to init, so the lab polls for them, with growing pauses.
 const (
 	pollFirst = 200 * time.Microsecond
 	pollMost  = 10 * time.Millisecond
@@ -22,8 +21,7 @@ const (
 
 func nextPoll(wait time.Duration) time.Duration { return min(2*wait, pollMost) }
 
-// Process is a running process and its group: all of its descendants that did not leave the group. Its methods may be called
-// by several goroutines at once.
+// Process is a running process and its group: all of its descendants that did not leave the group. It is safe for concurrent use.
 type Process struct {
 	cmd  *exec.Cmd
 	pid  int
@@ -31,7 +29,7 @@ type Process struct {
 	end  string // valid once done is closed
 	err  error  // likewise
 
-	mu     sync.Mutex // held while a signal is sent: the number must not become anybody else's meanwhile
+	mu     sync.Mutex // held while a signal is sent: the PID must not be reused meanwhile
 	reaped bool
 }
 
@@ -47,9 +45,8 @@ type startRequest struct {
 }
 
 // Start starts the command as the leader of a new process group that ends with the lab. When the process itself ends, the rest
-// of its group is killed. The command must come from exec.Command, not from exec.CommandContext. Output is read best from
-// StdoutPipe, whose end is the caller's to close; or give files. Writers other than files get the rest of the output at a time
-// that nobody announces.
+// of its group is killed. The command must come from exec.Command, not from exec.CommandContext. Read its output from StdoutPipe, which
+// the caller closes, or give it files: other writers may get output after Done.
 func (g *Guard) Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.Cancel != nil {
 		return nil, fmt.Errorf("start %s: the command has a context of its own", cmd.Path)
@@ -72,9 +69,8 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// starter starts all processes from one thread that lives as long as the guard: the system kills a process, by its
-// parent-death signal, when the thread that started it ends. It registers a process in the same breath. If the lab is killed
-// between the two, the guard finds the process, and what it has started, by their mark.
+// starter starts all processes from one thread that lives as long as the guard: the parent-death signal comes when the thread that
+// started a process ends. If the lab is killed between the start and the registration, the guard finds the process by its mark.
 func (g *Guard) starter() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -102,8 +98,8 @@ func (g *Guard) startRegistered(p *Process) error {
 	return nil
 }
 
-// reap waits for the end of the process. The rest of its group is killed, and the guard told to forget it, before the process
-// is reaped: until then its number cannot become anybody else's.
+// reap waits for the end of the process. It kills the rest of the group, and has the guard forget it, before it reaps the process: until
+// then the PID cannot be reused.
 func (g *Guard) reap(p *Process) {
 	defer close(p.done)
 	err := awaitExit(p.pid)
@@ -117,7 +113,7 @@ func (g *Guard) reap(p *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
-	// Not cmd.Wait: it would close the pipes under somebody who is still reading the last lines.
+	// Not cmd.Wait: it would close the pipes before their reader has the last lines.
 	state, waitErr := p.cmd.Process.Wait()
 	p.err = errors.Join(err, waitErr)
 	p.end = state.String()
@@ -126,7 +122,7 @@ func (g *Guard) reap(p *Process) {
 	}
 }
 
-// PID is the number of the process, and of its group.
+// PID is the ID of the process and of its group.
 func (p *Process) PID() int { return p.pid }
 
 // Done is closed when the process has ended.
@@ -142,7 +138,7 @@ func (p *Process) Err() error {
 	}
 }
 
-// State is the state of the process in words: "running", "stopped", or how it ended ("exit status 0", "signal: killed").
+// State is "running", "stopped", or how the process ended ("exit status 0", "signal: killed").
 func (p *Process) State() string {
 	select {
 	case <-p.done:
@@ -167,7 +163,7 @@ func (p *Process) Pause(ctx context.Context) error {
 	return nil
 }
 
-// Resume lets the group go on and returns once nobody in it is stopped any more.
+// Resume continues the group and returns once no process in it is stopped.
 func (p *Process) Resume(ctx context.Context) error {
 	err := p.order(ctx, sigContinue, func(m member) bool { return !m.stopped })
 	if err != nil {
@@ -176,8 +172,7 @@ func (p *Process) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Kill kills the whole group, stopped or not, and returns once nobody of it is left. It waits for 20 s at most, however much time
-// the context leaves. Killing what has ended is no error.
+// Kill kills the whole group, stopped or not, and returns once it is gone, or after 20 s. Killing a process that has ended is no error.
 func (p *Process) Kill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -201,7 +196,7 @@ func (p *Process) signal(sig syscall.Signal) error {
 	return signalGroup(p.pid, sig)
 }
 
-// order signals the group and waits until every member obeys. The process itself must be among them.
+// order signals the group and waits until obeys holds for every member. The process itself must be among them.
 func (p *Process) order(ctx context.Context, sig syscall.Signal, obeys func(member) bool) error {
 	if err := p.signal(sig); err != nil {
 		return err

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Undo takes back what a lab has left where no guard can kill or remove it: in a server that is somebody else's. It says whether
-// there was anything, and must return when the context ends.
+// Undo removes what a lab has left on a foreign server. It says whether there was anything, and must return when the context ends.
 type Undo func(ctx context.Context, what string) (found bool, err error)
 
-// undoPatience bounds how long one undo may take. Somebody else's server may have gone, and must not keep the guard waiting.
+// undoPatience bounds one undo: a foreign server may be gone.
 const undoPatience = 5 * time.Second
 
 // undoPause lies between two calls of the same undo.
@@ -21,8 +20,8 @@ const undoPause = 50 * time.Millisecond
 // task is something to be undone.
 type task struct{ kind, what string }
 
-// Undo has the guard process undo something at the end of the lab, whatever that end is, by the Undo that it knows by this kind.
-// It is to be called before there is anything to undo. A kind has no spaces, and neither has a line break.
+// Undo has the guard process run the Undo of this kind when the lab ends, however it ends. Call it before there is anything to undo. A
+// kind has no spaces, and neither argument has line breaks.
 func (g *Guard) Undo(kind, what string) error {
 	if kind == "" || what == "" || strings.ContainsAny(kind, " \r\n") || strings.ContainsAny(what, "\r\n") {
 		return fmt.Errorf("guard: undo %q %q: not one line", kind, what)
@@ -35,8 +34,7 @@ func (g *Guard) Undo(kind, what string) error {
 	return g.tellLocked("undo "+kind, what)
 }
 
-// undo calls the undo of the task until it has found nothing twice in a row: what the lab has sent just before its end may take
-// effect a moment after it.
+// undo calls the task's Undo until it finds nothing twice in a row: what the lab sent just before its end may take effect after it.
 func (w *wards) undo(t task) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), undoPatience, errors.New("it takes too long"))
 	defer cancel()

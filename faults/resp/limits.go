@@ -1,5 +1,5 @@
-// Package resp reads the Redis protocol, RESP2 and RESP3, without trusting it: whole messages with the bytes exactly as they
-// came, and no more memory than has been filled by bytes that really arrived.
+// Package resp reads the Redis protocol, RESP2 and RESP3, from untrusted peers. It returns whole messages byte for byte, and allocates
+// memory only for bytes that have arrived, not for announced sizes.
 //
 // It owns the framing and its limits. It must not know what a command does.
 package resp
@@ -31,7 +31,7 @@ func orDefault(n, fallback int) int {
 	return fallback
 }
 
-// LimitError says that a message is larger than the limits allow. What follows it on the wire cannot be read.
+// LimitError says that a message is larger than the limits allow. The rest of the stream is unreadable.
 type LimitError struct {
 	What  string // what is too large: "string of 1099511627776 bytes"
 	Limit int
@@ -39,7 +39,7 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return fmt.Sprintf("%s: more than %d", e.What, e.Limit) }
 
-// SyntaxError says that the bytes are no RESP. What follows them on the wire cannot be read.
+// SyntaxError says that the bytes are not RESP. The rest of the stream is unreadable.
 type SyntaxError string
 
 func (e SyntaxError) Error() string { return "no valid RESP: " + string(e) }

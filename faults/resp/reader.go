@@ -9,8 +9,8 @@ import (
 
 const (
 	firstBuffer = 4 << 10
-	keepBuffer  = 1 << 20 // a buffer that a large message has grown beyond this is given back
-	noProgress  = 100     // empty reads in a row that are one too many
+	keepBuffer  = 1 << 20 // a buffer that a large message has grown beyond this is released
+	noProgress  = 100     // empty reads in a row after which a read fails
 )
 
 // Reader reads messages from a stream. It is not safe for concurrent use.
@@ -33,13 +33,13 @@ func NewReader(src io.Reader, limits Limits) *Reader {
 	return &Reader{src: src, limits: limits.withDefaults()}
 }
 
-// Reply is one message of a server: a reply, or what it sends of its own accord.
+// Reply is one message of a server: a reply, or a push message.
 type Reply struct {
 	Raw  []byte // as it came; valid until the next call of the Reader
 	Kind Kind   // of the value itself, after any attributes
 }
 
-// Line is what Value.String shows for a reply that is but a simple string or an integer; false for any other.
+// Line is Value.String of a simple string or an integer, without parsing; false for any other reply.
 func (r Reply) Line() ([]byte, bool) {
 	kind := Kind(r.Raw[0])
 	if kind != KindSimple && kind != KindInteger {
@@ -59,7 +59,7 @@ func (r *Reader) ReadReply() (Reply, error) {
 	return Reply{Raw: r.raw(), Kind: kind}, nil
 }
 
-// Rest returns what has been received but not read as a message, followed by the rest of the stream.
+// Rest returns the bytes received beyond the last message, followed by the rest of the stream.
 func (r *Reader) Rest() io.Reader {
 	r.begin()
 	received := bytes.Clone(r.buf[r.from:r.end])
@@ -67,7 +67,7 @@ func (r *Reader) Rest() io.Reader {
 	return io.MultiReader(bytes.NewReader(received), r.src)
 }
 
-// begin forgets the message read last.
+// begin drops the message read last.
 func (r *Reader) begin() {
 	r.from += r.pos
 	r.pos = 0
@@ -130,7 +130,7 @@ func (r *Reader) makeRoom() {
 	r.buf, r.end, r.from = target, r.end-r.from, 0
 }
 
-// line reads a line that ends in CRLF and returns it without.
+// line reads a line that ends in CRLF and returns it without the CRLF.
 func (r *Reader) line() ([]byte, error) {
 	line, err := r.until('\n')
 	if err != nil {
@@ -224,7 +224,7 @@ func parseInt(digits []byte) (int64, error) {
 	return strconv.ParseInt(string(digits), 10, 64)
 }
 
-// quote shows bytes that came from the wire, not more than a few of them.
+// quote quotes bytes from the wire, at most 40 of them.
 func quote(b []byte) string {
 	const enough = 40
 	if len(b) > enough {

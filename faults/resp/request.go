@@ -74,7 +74,7 @@ func (r *Reader) argument() (span, error) {
 	return r.blob(n)
 }
 
-// inline reads a command that was typed as a line, with the quoting that Redis knows.
+// inline reads an inline command, with Redis's quoting.
 func (r *Reader) inline() error {
 	line, err := r.until('\n')
 	if err != nil {
@@ -84,8 +84,7 @@ func (r *Reader) inline() error {
 	return nil
 }
 
-// splitInline splits a line at blanks. A line whose quotes are unbalanced, for which the server answers with an error, is one
-// argument.
+// splitInline splits a line at blanks. A line with unbalanced quotes, which the server rejects, is one argument.
 func splitInline(args [][]byte, line []byte) [][]byte {
 	whole := line
 	for {
@@ -140,7 +139,7 @@ func unquote(line []byte, mark byte) (text, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// unescape appends what the characters behind a backslash stand for, and says how many they are.
+// unescape appends what an escape sequence stands for, and returns its length without the backslash.
 func unescape(text, behind []byte) ([]byte, int) {
 	if behind[0] == 'x' && len(behind) >= 3 {
 		high, low := hexDigit(behind[1]), hexDigit(behind[2])

@@ -2,7 +2,6 @@ package resp
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -32,7 +31,7 @@ const (
 	kindEnd       Kind = '.' // the end of a streamed array, map, set or push
 )
 
-// Value is a message of a server, taken apart.
+// Value is a parsed message of a server.
 type Value struct {
 	Kind Kind
 	Null bool    // a null of RESP3, or a null string or array of RESP2
@@ -69,9 +68,9 @@ func (v Value) String() string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// Parse takes apart the first message in raw. Attributes are left out.
+// Parse parses the first message in raw, without its attributes.
 func Parse(raw []byte, limits Limits) (Value, error) {
-	r := NewReader(nothing{}, limits)
+	r := NewReader(strings.NewReader(""), limits)
 	r.buf, r.end = raw, len(raw)
 	var v Value
 	if _, err := r.value(0, &v); err != nil {
@@ -80,12 +79,7 @@ func Parse(raw []byte, limits Limits) (Value, error) {
 	return v, nil
 }
 
-// nothing is a stream that has ended.
-type nothing struct{}
-
-func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
-
-// value reads one value and the attributes before it; it fills in v unless that is nil.
+// value reads one value and the attributes before it. It fills in v unless v is nil.
 func (r *Reader) value(depth int, v *Value) (Kind, error) {
 	for {
 		line, err := r.header()

@@ -12,17 +12,17 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// with opens one connection to the server for the time of use. It says nothing about itself and tries nothing twice.
+// with opens one connection to the server for the time of use: without CLIENT SETINFO, and without retries.
 func with(ctx context.Context, addr string, db int, use func(*redis.Client) error) error {
 	return within(ctx, addr, db, 0, use)
 }
 
-// patiently is with, but only ctx bounds how long the server may take: a machine under load is no failure.
+// patiently is with, but only ctx bounds how long the server may take: load on the host is no failure.
 func patiently(ctx context.Context, addr string, use func(*redis.Client) error) error {
 	return within(ctx, addr, 0, -1, use)
 }
 
-// within waits for each answer for at most the timeout; zero stands for the library's own, a negative one for none.
+// within bounds each reply by timeout; zero: the library's default, negative: none.
 func within(ctx context.Context, addr string, db int, timeout time.Duration, use func(*redis.Client) error) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -34,7 +34,7 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 	client := redis.NewClient(&redis.Options{
 		Addr: addr,
 		DB:   db,
-		// Connected above: the library would log and repeat what fails here, where it is the caller's to judge.
+		// Connected above, because the library would log and repeat a failure that the caller has to judge.
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			select {
 			case conn := <-connections:
@@ -57,7 +57,7 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 	return use(client)
 }
 
-// ask sends PING, and then asks the server about itself. A server that does not know that question has nothing to say.
+// ask sends PING and INFO server. A server that refuses INFO yields no facts.
 func ask(ctx context.Context, addr string) (about map[string]string, err error) {
 	about = map[string]string{}
 	err = with(ctx, addr, 0, func(client *redis.Client) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Lay carries out commands on database 0, so that data lies there.
+// Lay writes data: it runs commands on database 0.
 func Lay(ctx context.Context, addr string, commands [][]any) error {
 	err := patiently(ctx, addr, func(client *redis.Client) error {
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {

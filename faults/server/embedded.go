@@ -23,20 +23,18 @@ type Embedded struct {
 	saved bool                 // there is a copy of the data in database copies
 }
 
-// StartEmbedded starts one on a free loopback port.
+// StartEmbedded starts a miniredis on a free loopback port.
 func StartEmbedded() (*Embedded, error) {
 	e := &Embedded{}
 	err := onFreePort(func(port int) (bool, error) {
 		e.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		return e.start()
+		return e.listen(newMiniredis())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", e.Describe(), err)
 	}
 	return e, nil
 }
-
-func (e *Embedded) start() (taken bool, err error) { return e.listen(newMiniredis()) }
 
 func newMiniredis() *miniredis.Miniredis {
 	redis := miniredis.NewMiniRedis()
@@ -82,7 +80,7 @@ func (e *Embedded) RestartEmpty(ctx context.Context) error {
 // copies is the database in which a copy of database 0 is kept: where locks lie.
 const copies = 15
 
-// Save keeps a copy of database 0. What expires does so in the copy, too.
+// Save keeps a copy of database 0. Keys expire in the copy, too.
 func (e *Embedded) Save(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,7 +108,7 @@ func (e *Embedded) RestartSaved(ctx context.Context) error {
 	err := e.restart(ctx, func(before *miniredis.Miniredis) *miniredis.Miniredis {
 		before.SwapDB(0, copies)
 		before.DB(copies).FlushDB()
-		before.Ctx, before.CtxCancel = context.WithCancel(context.Background()) // it ends with Close, and with it all that waits
+		before.Ctx, before.CtxCancel = context.WithCancel(context.Background()) // Close has ended the old one
 		return before
 	})
 	if err != nil {
@@ -119,7 +117,7 @@ func (e *Embedded) RestartSaved(ctx context.Context) error {
 	return patiently(ctx, e.addr, func(client *redis.Client) error { return client.ScriptFlush(ctx).Err() })
 }
 
-// restart ends the server and lets another, or the same, listen in its place.
+// restart ends the server and starts the one that next returns, which may be the same.
 func (e *Embedded) restart(ctx context.Context, next func(before *miniredis.Miniredis) *miniredis.Miniredis) error {
 	if e.redis == nil {
 		return fmt.Errorf("restart %s: it is closed", e.Describe())
@@ -133,7 +131,7 @@ func (e *Embedded) restart(ctx context.Context, next func(before *miniredis.Mini
 	return nil
 }
 
-// Close ends it. Later calls do nothing.
+// Close ends the server. Later calls do nothing.
 func (e *Embedded) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// jumpScript brings every expiry below a prefix forward by ARGV[2] milliseconds. A key that has no more left than that is
-// removed. It returns key, remaining time before and after, for each.
+// jumpScript brings the expiry of every key that matches ARGV[1] forward by ARGV[2] milliseconds, and removes the keys that have no more
+// left. It returns each key and the time that it had left.
 const jumpScript = `
 local answer = {}
 local by = tonumber(ARGV[2])
@@ -29,10 +29,9 @@ for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
 end
 return answer`
 
-// JumpClock does what a jump of the server's clock by d does to leases: the remaining time of every key of the database that
-// begins with the prefix is shortened by d, rounded to milliseconds, in one script; what has no more left than d is removed. A
-// negative d prolongs. It returns how many keys had a remaining time, and in evidence what became of them. The caller sees to
-// it that no command is in flight.
+// JumpClock does to leases what a jump of the server's clock by d does: one script shortens the TTL of every key below the prefix by d,
+// rounded to milliseconds, and removes the keys that have no more left. A negative d prolongs. It returns the number of keys with a TTL,
+// and in evidence their old and new TTLs. The caller makes sure that no command is in flight.
 func JumpClock(ctx context.Context, addr string, db int, prefix string, d time.Duration) (moved int, evidence string, err error) {
 	by := d.Round(time.Millisecond)
 	var answer []string
@@ -50,7 +49,7 @@ func JumpClock(ctx context.Context, addr string, db int, prefix string, d time.D
 	return len(answer) / 2, evidence, nil
 }
 
-// jumpNamed is how many keys the evidence names.
+// jumpNamed bounds the number of keys that the evidence names.
 const jumpNamed = 5
 
 func jumpEvidence(answer []string, by time.Duration) (string, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Limit sets the remaining time of a key in database 0. It returns false if there is no such key.
+// Limit sets the TTL of a key in database 0. It returns false if there is no such key.
 func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool, err error) {
 	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
 		limited, err = client.PExpire(ctx, key, d).Result()
@@ -22,11 +22,10 @@ func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool
 	return limited, nil
 }
 
-// scanCount is how many keys the server looks at in one step of a SCAN: few enough not to hold up anybody else.
+// scanCount is the COUNT of each SCAN: small enough not to delay other clients of the server.
 const scanCount = 1000
 
-// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and no others. It returns how
-// many there were.
+// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and returns their number.
 func DeletePrefix(ctx context.Context, addr string, db int, prefix string) (deleted int64, err error) {
 	if prefix == "" {
 		return 0, fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)

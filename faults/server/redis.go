@@ -40,9 +40,9 @@ func FindRedis() (path, version string, err error) {
 	return path, string(found[1]), nil
 }
 
-// Options are how a redis-server is started.
+// Options say how to start a redis-server.
 type Options struct {
-	// Log is the path of the file to which its log is appended; empty: no log is kept.
+	// Log is the path of the file to append the log to; empty: no log.
 	Log string
 }
 
@@ -60,8 +60,8 @@ type Redis struct {
 	closed  bool
 }
 
-// StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without persistence of its own
-// accord, and returns once it answers. The context bounds the start only.
+// StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without automatic persistence, and
+// returns once it answers. The context bounds the start only.
 func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Redis, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
@@ -85,7 +85,7 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 	return r, nil
 }
 
-// start starts the process at r.addr and waits until it answers. After an error nothing of it is left.
+// start starts the process at r.addr and waits until it answers. After an error no process is left.
 func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	log, err := os.OpenFile(r.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	return false, nil
 }
 
-// awaitReady asks until the process itself answers: at its address somebody else may.
+// awaitReady asks until the process itself answers: another process may listen at its address.
 func (r *Redis) awaitReady(ctx context.Context, p *process.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -136,7 +136,7 @@ func (r *Redis) awaitReady(ctx context.Context, p *process.Process) error {
 	}
 }
 
-// lastLines returns the last lines of what was logged since the offset, with a line break before each; "" if there are none.
+// lastLines returns the last five lines of a log beyond the offset, each after a line break.
 func lastLines(path string, offset int64) string {
 	text, err := os.ReadFile(path)
 	if err != nil || int64(len(text)) <= offset {
@@ -154,10 +154,10 @@ func (r *Redis) Describe() string {
 	return fmt.Sprintf("%s %s (started by the lab)", binary, r.version)
 }
 
-// dump is the file in which a redis-server saves its data, and from which it reads them when it starts.
+// dump is the file that a redis-server saves its data in, and reads when it starts.
 const dump = "dump.rdb"
 
-// Save has the process write its data into its directory.
+// Save runs SAVE: the process writes its data into its directory.
 func (r *Redis) Save(ctx context.Context) error {
 	err := patiently(ctx, r.addr, func(client *redis.Client) error { return client.Save(ctx).Err() })
 	if err != nil {
@@ -190,7 +190,7 @@ func remove(path string) error {
 	return nil
 }
 
-// restart kills the process and starts another at the same address; something is done in between.
+// restart kills the process, calls between, and starts another process at the same address.
 func (r *Redis) restart(ctx context.Context, between func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

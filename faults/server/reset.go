@@ -7,14 +7,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Resetter is a server that can be made as good as new, which costs less than to start another.
+// Resetter is a server that can be emptied, which costs less than to start another.
 type Resetter interface {
-	// Reset leaves the server without clients, data and scripts. What was sent to it before is not carried out any more.
+	// Reset leaves the server without clients, data and scripts. A command sent before has no effect after.
 	Reset(ctx context.Context) error
 }
 
-// Reset leaves the process as it was when it had started. A connection that was made before this one is accepted before it, too, and
-// so is among those that end here, whatever it has sent.
+// Reset returns the process to the state after its start. The server accepts connections in the order in which they were made, so CLIENT
+// KILL meets every older one, whatever that has sent.
 func (r *Redis) Reset(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

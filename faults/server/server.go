@@ -1,7 +1,8 @@
 // Package server runs the Redis servers under test: an embedded one, a redis-server process, or one that runs at an address. It
-// also looks into them on the lab's behalf, and moves their clocks.
+// also reads, writes and deletes keys on the lab's behalf, and moves the servers' clocks.
 //
-// It owns their start, restart and reset. It must not touch anything at an address but the keys below a prefix, nor know scripts or locks.
+// It owns their start, restart and reset. On a server that the lab did not start it must touch only the keys below a prefix. It must not
+// know scripts or locks.
 package server
 
 import (
@@ -11,7 +12,7 @@ import (
 	"time"
 )
 
-// patience bounds what must not take long: a server's start and its end.
+// patience bounds a server's start and its end.
 const patience = 20 * time.Second
 
 // Server is a Redis server under test.
@@ -38,29 +39,26 @@ type Saver interface {
 	RestartSaved(ctx context.Context) error
 }
 
-// Servers listen on ports below those that systems give to outgoing connections and to listeners that do not care: a server
-// that is restarted must find its port free.
+// Servers listen below the ephemeral ports, so that a restarted server finds its port free.
 const (
 	portFirst = 10000
 	portCount = 10000
 	portTries = 50
 )
 
-func randomPort() int { return portFirst + rand.IntN(portCount) }
-
-// onFreePort tries random ports until start does not say that the port is taken.
+// onFreePort calls start with random ports until one is not taken.
 func onFreePort(start func(port int) (taken bool, err error)) error {
 	var err error
 	for range portTries {
 		var taken bool
-		if taken, err = start(randomPort()); !taken {
+		if taken, err = start(portFirst + rand.IntN(portCount)); !taken {
 			return err
 		}
 	}
 	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
 }
 
-// onSamePort tries again while the port is taken: somebody may have it for a moment.
+// onSamePort calls start again while the port is taken: an outgoing connection may use it for a moment.
 func onSamePort(ctx context.Context, start func() (taken bool, err error)) error {
 	for {
 		taken, err := start()
@@ -69,7 +67,7 @@ func onSamePort(ctx context.Context, start func() (taken bool, err error)) error
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("somebody has taken its port: %w", err)
+			return fmt.Errorf("its port is taken: %w", err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -16,12 +16,12 @@ type Breakpoint struct {
 	faults.Breakpoint        // Server is a tap's name; empty: any of those that share the breakpoints. Nth counts from Arm
 	Client            string // whose requests count
 	ID                int64  // the operation within which they count; 0: any; Background: none
-	// Notify is called, in a goroutine of the tap, when the breakpoint is reached and when its request has been delivered; nil: nobody is
-	// told. It must not block.
+	// Notify, if set, is called in a goroutine of the tap when the breakpoint is reached and when its request has been delivered. It must
+	// not block.
 	Notify func()
 }
 
-// Armed is an armed breakpoint. It meets one request. Its methods may be called by several goroutines at once.
+// Armed is an armed breakpoint. It applies to one request. It is safe for concurrent use.
 type Armed struct {
 	point     Breakpoint
 	owner     *Breakpoints
@@ -33,7 +33,7 @@ type Armed struct {
 	args      []string // guarded by owner.mu
 }
 
-// Arm sets a breakpoint. Several may wait for the same request; each meets it.
+// Arm sets a breakpoint. Several may wait for the same request; all apply to it.
 func (t *Tap) Arm(point Breakpoint) *Armed { return t.breakpoints.Arm(point) }
 
 // Arm sets a breakpoint at all taps that share the breakpoints. It counts the requests at all of them, unless it names a server.
@@ -58,13 +58,12 @@ func (b *Breakpoints) Arm(point Breakpoint) *Armed {
 	return armed
 }
 
-// Reached is closed when the request is held, or its reply is held or dropped, or its duplicate has been answered, or its copy is
-// held. All but a held
-// request have been recorded by then.
+// Reached is closed when the request, its reply or its copy is held, its reply is dropped, or its duplicate has been answered. Every
+// request but a held one has been recorded by then.
 func (t *Armed) Reached() <-chan struct{} { return t.reached }
 
-// Delivered is closed when the request, or its copy, has been answered by the server and recorded, whether or not its client is
-// still there. It stays open if the connection to the server ended first.
+// Delivered is closed when the request, or its copy, has been answered and recorded, even if its client is gone. It stays open if the
+// connection to the server ended first.
 func (t *Armed) Delivered() <-chan struct{} { return t.delivered }
 
 func (t *Armed) reach() {
@@ -77,10 +76,10 @@ func (t *Armed) deliver() {
 	t.point.Notify()
 }
 
-// Release lets go what is held, or what would be.
+// Release delivers what is held, now or later.
 func (t *Armed) Release() { t.release.Do(func() { close(t.released) }) }
 
-// Disarm takes the breakpoint away if its request has not come, and lets go what it holds.
+// Disarm removes the breakpoint if its request has not come, and releases what it holds.
 func (t *Armed) Disarm() {
 	t.owner.remove(t)
 	t.Release()
@@ -93,7 +92,7 @@ func (t *Armed) Args() []string {
 	return t.args
 }
 
-// Breakpoints are the breakpoints of one tap, or of several, that wait for their request. The zero Breakpoints has none.
+// Breakpoints are the breakpoints, of one tap or several, that wait for their request. The zero value has none.
 type Breakpoints struct {
 	mu      sync.Mutex
 	waiting []*Armed
@@ -105,18 +104,18 @@ func (b *Breakpoints) remove(armed *Armed) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Armed) bool { return t == armed })
 }
 
-// spring finds the breakpoints that wait for this very request, and takes them away.
-func (t *Tap) spring(client string, f *flight, args [][]byte) []*Armed {
+// take removes and returns the breakpoints that wait for this request.
+func (t *Tap) take(client string, f *flight, args [][]byte) []*Armed {
 	if !t.breakpoints.watch(client) {
 		return nil
 	}
 	if f.BySHA() && len(args) > 1 && !t.hasScript(string(args[1])) {
 		return nil
 	}
-	return t.breakpoints.spring(t.cfg.Server, client, f)
+	return t.breakpoints.take(t.cfg.Server, client, f)
 }
 
-// hasScript asks the server; where it cannot be asked, the script counts as known.
+// hasScript asks the server for a script, which counts as known if the server does not answer.
 func (t *Tap) hasScript(sha string) bool {
 	if !t.takeTurn() {
 		return true
@@ -132,23 +131,23 @@ func (b *Breakpoints) watch(client string) bool {
 	return slices.ContainsFunc(b.waiting, func(t *Armed) bool { return t.point.Client == client })
 }
 
-func (b *Breakpoints) spring(server, client string, f *flight) []*Armed {
+func (b *Breakpoints) take(server, client string, f *flight) []*Armed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var sprung []*Armed
+	var taken []*Armed
 	for _, armed := range b.waiting {
 		if !armed.point.counts(server, client, f) {
 			continue
 		}
 		if armed.seen++; armed.seen == armed.point.Nth {
 			armed.args = f.args
-			sprung = append(sprung, armed)
+			taken = append(taken, armed)
 		}
 	}
-	if sprung != nil {
+	if taken != nil {
 		b.waiting = slices.DeleteFunc(b.waiting, func(t *Armed) bool { return t.args != nil })
 	}
-	return sprung
+	return taken
 }
 
 // counts says whether a breakpoint counts a request.

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 )
 
-// remember keeps what a transaction consists of, where a breakpoint waits for something of this client.
+// remember keeps the commands of a transaction while a breakpoint waits for a request of this client.
 func (s *session) remember(f *flight, raw []byte) {
 	switch {
 	case f.Name == "MULTI":
@@ -21,7 +21,7 @@ func (s *session) remember(f *flight, raw []byte) {
 	}
 }
 
-// keepCopy keeps a copy of a request that has been carried out, until its armed is released.
+// keepCopy holds a copy of a request that has been answered, until its breakpoint is released.
 func (s *session) keepCopy(armed *Armed, f flight) {
 	f.again, f.turn = true, false
 	twin := &session{tap: s.tap, client: s.client, number: s.tap.conns.Add(1)}
@@ -33,7 +33,7 @@ func (s *session) keepCopy(armed *Armed, f flight) {
 	}
 }
 
-// sendCopy delivers a copy once its armed is released. If the server is gone by then, so is the copy.
+// sendCopy delivers a copy once its breakpoint is released. If the server is gone by then, the copy is lost.
 func (s *session) sendCopy(armed *Armed, f *flight) {
 	select {
 	case <-armed.released:

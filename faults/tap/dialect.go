@@ -8,14 +8,14 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 )
 
-// dialect is what the server keeps about a connection, as far as it decides how to read what follows.
+// dialect is the server's state of a connection that decides how to read what follows.
 type dialect struct {
 	db      int
 	resp3   bool
 	replies replyMode
 	txn     *transaction // nil outside MULTI
 	subs    map[string]map[string]bool
-	opaque  bool // what follows is passed on unexamined
+	opaque  bool // the rest of the stream is passed on unread
 }
 
 // replyMode follows CLIENT REPLY.
@@ -32,10 +32,10 @@ type transaction struct {
 	keys          []string // the watched ones
 	writes, drops bool
 	db            int  // the last SELECT; -1 if there is none
-	odd           bool // its EXEC may change how the connection is to be read
+	odd           bool // its EXEC may change how to read the connection
 }
 
-// pubsubFamily names the set that a command about subscriptions changes; empty for any other command.
+// pubsubFamily names the set that a subscription command changes; empty for any other command.
 func pubsubFamily(name string) string {
 	switch name {
 	case "SUBSCRIBE", "UNSUBSCRIBE":
@@ -48,7 +48,7 @@ func pubsubFamily(name string) string {
 	return ""
 }
 
-// queues says whether the command is queued by the transaction that the connection is in.
+// queues says whether the connection's transaction, if any, queues the command.
 func (d *dialect) queues(name string) bool {
 	if d.txn == nil {
 		return false
@@ -60,7 +60,7 @@ func (d *dialect) queues(name string) bool {
 	return true
 }
 
-// expects says how many messages the server answers with.
+// expects is the number of messages in the server's answer.
 func (d *dialect) expects(f *flight, args [][]byte) int {
 	if d.silences(f, args) {
 		return 0
@@ -75,7 +75,7 @@ func (d *dialect) expects(f *flight, args [][]byte) int {
 	return max(1, len(d.subs[family]))
 }
 
-// silences says whether the server does not answer this command, and follows CLIENT REPLY.
+// silences says whether CLIENT REPLY suppresses the answer to this command, and follows CLIENT REPLY.
 func (d *dialect) silences(f *flight, args [][]byte) bool {
 	if !f.queued && f.Name == "CLIENT" && len(args) == 3 && bytes.EqualFold(args[1], []byte("REPLY")) {
 		switch strings.ToUpper(string(args[2])) {
@@ -102,7 +102,7 @@ func (d *dialect) silences(f *flight, args [][]byte) bool {
 	return silent
 }
 
-// settle follows what a command that has been answered changed. A command without an answer is taken to have succeeded.
+// settle follows what an answered command changed. A command without an answer counts as successful.
 func (d *dialect) settle(f *flight, reply resp.Reply) {
 	failed := reply.Kind == resp.KindError || reply.Kind == resp.KindBulkError
 	switch {
@@ -157,7 +157,7 @@ func (d *dialect) commit(reply resp.Reply) {
 	}
 }
 
-// selected is the database that SELECT asks for; the present one where it cannot be read.
+// selected is the database that SELECT names; the present one if it cannot be parsed.
 func (d *dialect) selected(args [][]byte) int {
 	if len(args) != 2 {
 		return d.db
@@ -173,12 +173,12 @@ func (d *dialect) selected(args [][]byte) int {
 type role uint8
 
 const (
-	roleNews   role = iota // none of its business: the server sent it of its own accord
-	rolePart               // a part of the answer; more is to come
+	roleNews   role = iota // unrelated: a push message
+	rolePart               // a part of the answer, not the last
 	roleAnswer             // the answer, or the last part of it
 )
 
-// hear decides what a message is; f is the command in flight, nil if there is none.
+// hear classifies a message; f is the command in flight, or nil.
 func (d *dialect) hear(f *flight, reply resp.Reply, limits resp.Limits) role {
 	if reply.Kind != resp.KindPush && !d.mayBeNews(f, reply.Kind) {
 		return answerTo(f)
@@ -199,7 +199,7 @@ func (d *dialect) hear(f *flight, reply resp.Reply, limits resp.Limits) role {
 	return answerTo(f)
 }
 
-// mayBeNews says whether a message that is no push may still be unasked for: RESP2 sends arrays to subscribers.
+// mayBeNews says whether a message of another kind may be a push message: RESP2 sends arrays to subscribers.
 func (d *dialect) mayBeNews(f *flight, kind resp.Kind) bool {
 	if d.resp3 || kind != resp.KindArray {
 		return false
@@ -212,7 +212,7 @@ func (d *dialect) mayBeNews(f *flight, kind resp.Kind) bool {
 	return f != nil && pubsubFamily(f.Name) != ""
 }
 
-// note keeps the sets of subscriptions.
+// note follows the sets of subscriptions.
 func (d *dialect) note(family string, notice resp.Value) {
 	name := notice.List[1]
 	if strings.Contains(notice.List[0].Text, "unsub") {
@@ -228,7 +228,7 @@ func (d *dialect) note(family string, notice resp.Value) {
 	d.subs[family][name.Text] = true
 }
 
-// confirms counts a confirmation for the command in flight if it is this command's.
+// confirms counts a confirmation of the command in flight.
 func confirms(f *flight, what string) role {
 	if f == nil || f.Name != what || f.queued {
 		return roleNews

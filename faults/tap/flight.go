@@ -24,13 +24,13 @@ type flight struct {
 	op          history.Op
 	id          int64
 	breakpoints []*Armed
-	raw         []byte // kept only if it is to be sent twice
-	again       bool   // this is the second time
+	raw         []byte // kept only if it will be sent again
+	again       bool   // this is the duplicate
 
 	turn   bool // it has the turn
 	late   bool
 	sent   time.Duration
-	asked  time.Duration // when the first question was sent
+	asked  time.Duration // when the first state probe was sent
 	before []history.State
 }
 
@@ -44,7 +44,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	switch {
 	case f.Name == "EXEC" && d.txn != nil:
 		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
-		f.Aside = d.txn.odd // its answer may be no whole message
+		f.Unordered = d.txn.odd // its answer may not be one whole message
 	case f.Name == "SELECT":
 		f.selects = d.selected(request.Args)
 	case f.Name == "PING" && len(request.Args) == 2:
@@ -58,7 +58,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(request.Args)
 		f.op, f.id = s.tap.cfg.Current(s.client)
-		f.breakpoints = s.tap.spring(s.client, f, request.Args)
+		f.breakpoints = s.tap.take(s.client, f, request.Args)
 	}
 	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {
 		f.raw = slices.Clone(request.Raw)
@@ -66,7 +66,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	s.remember(f, request.Raw)
 }
 
-// expects counts the messages with which the server will answer.
+// expects is dialect.expects under the session's lock.
 func (s *session) expects(f *flight, args [][]byte) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,12 +76,12 @@ func (s *session) expects(f *flight, args [][]byte) int {
 // recorded says whether the command belongs in the history.
 func (f *flight) recorded() bool { return f.args != nil }
 
-// meets says whether a breakpoint with the given action has met the command.
+// meets says whether a breakpoint with the action applies to the command.
 func (f *flight) meets(action faults.Action) bool {
 	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Action == action })
 }
 
-// prepare asks about the keys and takes the times, right before the command is let through. The flight has the turn unless it goes without.
+// prepare probes the keys and takes the times, right before the command is sent. The flight has the turn unless it needs none.
 func (s *session) prepare(f *flight) {
 	if !f.recorded() {
 		return
@@ -92,16 +92,16 @@ func (s *session) prepare(f *flight) {
 	f.before = nil
 	if t.cfg.StateProbes && f.turn && !f.queued && !f.silent {
 		f.asked = t.cfg.Since()
-		// A server that cannot be asked leaves the record without states.
+		// If the server does not answer, the command is recorded without states.
 		f.before, _ = t.prober.states(f.db, f.keys)
 	}
 	f.sent = t.cfg.Since()
 }
 
-// record asks again and writes the command into the history. It is called with the turn, and before the client has the reply.
+// record probes the keys again and writes the command into the history, with the turn and before the client has the reply.
 func (s *session) record(f *flight, reply *resp.Reply) {
 	t := s.tap
-	var note struct { // in one piece: there are many
+	var note struct { // one allocation: there are many
 		history.Detail
 		command history.Command
 	}
@@ -141,7 +141,7 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 	return changes, asked
 }
 
-// oneLine renders a reply for the record.
+// oneLine renders a reply for the history.
 func oneLine(reply resp.Reply, limits resp.Limits) string {
 	if line, ok := reply.Line(); ok {
 		return string(commands.AppendClipped(nil, line))

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// flushTime is how long a client that has closed its side may take to read what is left for it.
+// flushTime bounds how long a client that has closed its side may take to read what is left.
 const flushTime = time.Second
 
-// outbox holds what is on its way to one client, so that nobody waits for a client that does not read.
+// outbox queues bytes for one client, so that a client that does not read delays no other.
 type outbox struct {
 	conn  net.Conn
 	limit int
@@ -21,14 +21,14 @@ type outbox struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	waiting []byte
-	writing bool // somebody writes to conn
-	direct  bool // deliver does
-	queues  bool // deliver shall not
+	writing bool // a goroutine writes to conn
+	direct  bool // that goroutine is deliver's
+	queues  bool // deliver must queue
 	flushBy time.Time
-	hurried bool // a command of this connection has the turn: nothing may wait for room
-	muted   bool // the client gets nothing any more
-	closing bool // nothing more will come
-	dead    bool // the client cannot be reached
+	hurried bool // a command of this connection has the turn, so no push may wait for room
+	muted   bool // what comes is dropped
+	closing bool // no more bytes will come
+	dead    bool // conn is broken
 }
 
 func newOutbox(conn net.Conn, limit int) *outbox {
@@ -51,7 +51,7 @@ func (o *outbox) run() {
 	}
 }
 
-// next takes what waits, to be written, and leaves the emptied batch for what comes. It returns nothing at the end.
+// next takes the queue to write it, and reuses the written batch as the new queue. It returns nothing at the end.
 func (o *outbox) next(empty []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *outbox) next(empty []byte) []byte {
 	return batch
 }
 
-// written ends a write and puts back what it left.
+// written ends a write and queues again what it left.
 func (o *outbox) written(rest []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,8 +88,8 @@ func (o *outbox) written(rest []byte, err error) {
 	}
 }
 
-// deliver writes b in place if nothing else waits for the client, which spares a change of goroutines; otherwise it queues b.
-// The caller must not have the turn.
+// deliver writes b itself if the queue is empty, which saves a switch of goroutines; otherwise it queues b. The caller must not have the
+// turn.
 func (o *outbox) deliver(b []byte) {
 	if !o.claim(b) {
 		return
@@ -98,7 +98,7 @@ func (o *outbox) deliver(b []byte) {
 	o.written(b[n:], err)
 }
 
-// claim lets the caller write b, or else queues it.
+// claim says that the caller may write b, or else queues b.
 func (o *outbox) claim(b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,8 +110,8 @@ func (o *outbox) claim(b []byte) bool {
 	return true
 }
 
-// dontWait says whether somebody waits for deliver to return: then it queues, and puts what it is writing into the queue. A
-// deadline for each write would do, but costs more than the write.
+// dontWait(true) says that a goroutine waits for deliver to return: deliver then queues, and a write under way is cut short by a deadline.
+// A deadline for each write would cost more than the write.
 func (o *outbox) dontWait(yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -128,7 +128,7 @@ func (o *outbox) push(b []byte) {
 	o.add(b)
 }
 
-// pushWhenRoom queues b when there is room, at once while a command has the turn.
+// pushWhenRoom queues b when there is room, or at once while a command has the turn.
 func (o *outbox) pushWhenRoom(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,7 +167,7 @@ func (o *outbox) hurry(yes bool) {
 	}
 }
 
-// mute loses everything that is queued from now on.
+// mute drops everything that would be queued from now on.
 func (o *outbox) mute() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -180,7 +180,7 @@ func (o *outbox) isMuted() bool {
 	return o.muted
 }
 
-// hasten bounds the time for what waits: the client has closed its side.
+// hasten bounds the time to write the queue: the client has closed its side.
 func (o *outbox) hasten() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -188,7 +188,7 @@ func (o *outbox) hasten() {
 	o.conn.SetWriteDeadline(o.flushBy)
 }
 
-// finish has run write what waits and end.
+// finish has run write the queue and end.
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -196,7 +196,7 @@ func (o *outbox) finish() {
 	o.changed.Broadcast()
 }
 
-// kill gives up what waits.
+// kill drops the queue.
 func (o *outbox) kill() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -204,7 +204,7 @@ func (o *outbox) kill() {
 	o.changed.Broadcast()
 }
 
-// copyFrom passes a stream on unexamined.
+// copyFrom passes a stream on unread.
 func (o *outbox) copyFrom(stream io.Reader) {
 	chunk := make([]byte, 32<<10)
 	for {

@@ -50,10 +50,10 @@ func (a *prober) states(db int, keys []string) ([]history.State, error) {
 	return states, err
 }
 
-// knowsScript says whether the server has a script. If it cannot be asked, it has.
+// knowsScript says whether the server has a script, and true if the server does not answer.
 func (a *prober) knowsScript(sha string) bool {
 	known := true
-	// The error is the command's to report: it is about to meet the same server.
+	// The command that follows meets the same error and reports it.
 	_ = a.use(0, func(l *link) error {
 		answer, err := probe.Ask(l, "SCRIPT", "EXISTS", sha)
 		known = err != nil || len(answer.List) != 1 || answer.List[0].Int() != 0
@@ -62,8 +62,8 @@ func (a *prober) knowsScript(sha string) bool {
 	return known
 }
 
-// use calls fn with the connection for a database. A server that was restarted has closed it: then fn is called once more, with
-// a new one.
+// use calls fn with the connection for a database. A restarted server has closed it, so an error with an old connection calls fn once more
+// with a new one.
 func (a *prober) use(db int, fn func(*link) error) error {
 	_, had := a.links[db]
 	err := a.try(db, fn)
@@ -114,7 +114,7 @@ func (l *link) close() {
 // Send queues a command.
 func (l *link) Send(args ...string) { l.request = resp.AppendCommand(l.request, args...) }
 
-// Receive sends what is queued, and reads the next answer.
+// Receive sends the queue and reads the next reply.
 func (l *link) Receive() (resp.Value, error) {
 	if len(l.request) > 0 {
 		_, err := l.conn.Write(l.request)

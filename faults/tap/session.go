@@ -12,8 +12,8 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 )
 
-// session is one connection of a client. Three goroutines serve it: one takes requests and lets them through one by one,
-// one reads what the server sends and finishes the command in flight, one writes to the client.
+// session is one connection of a client. Three goroutines serve it: one reads requests and sends them one by one, one reads the server's
+// messages and finishes the command in flight, one writes to the client.
 type session struct {
 	tap    *Tap
 	client string
@@ -22,23 +22,23 @@ type session struct {
 	up     net.Conn // to the server
 	in     *resp.Reader
 	back   *resp.Reader
-	begun  [][]byte // the transaction so far, if a breakpoint may want a copy of it
-	kept   []byte   // the reply to a command that is at the server for the second time; belongs to the goroutine that reads answers
+	begun  [][]byte // the commands of the transaction so far, while a breakpoint may need a copy
+	kept   []byte   // the first reply to a duplicated command; belongs to the goroutine that reads answers
 	out    *outbox
-	idle   chan struct{} // holds a token while no command is in flight; who has taken it may write to up
+	idle   chan struct{} // holds a token while no command is in flight; its holder may write to up
 
 	mu      sync.Mutex
 	flying  bool // flight is at the server
 	ended   bool // the server will answer no more
 	flight  flight
-	dialect dialect // who has the token may read it without mu; subs change at any time
+	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
 
 // serve relays between a client and the server until both are done.
 func (t *Tap) serve(client string, down net.Conn) {
 	up, err := dial(t.ctx, t.cfg.Upstream)
 	if err != nil {
-		// The client meets what it would meet at a server that is down.
+		// To the client the server is down.
 		down.Close()
 		return
 	}
@@ -62,7 +62,7 @@ func (s *session) abort() {
 	s.up.Close()
 }
 
-// requests lets the client's commands through until it has no more.
+// requests sends the client's commands until it has no more.
 func (s *session) requests() {
 	pending := false
 	for {
@@ -82,8 +82,8 @@ func (s *session) requests() {
 	s.leave(pending)
 }
 
-// leave closes the connection to the server when the command in flight has been finished. A command that blocks is given up, as
-// the server would at the end of a connection.
+// leave closes the connection to the server when the command in flight has been finished. It does not wait for a blocking command, which
+// the server too ends with the connection.
 func (s *session) leave(pending bool) {
 	if pending && !s.isBlocked() {
 		s.awaitIdle()
@@ -115,8 +115,7 @@ func (s *session) awaitIdle() bool {
 	}
 }
 
-// pass lets one request through, and returns false if none can follow. Whoever calls it has the token, which goes back when
-// the command has been finished.
+// pass sends one request, and returns false if none can follow. The caller has the token, which returns when the command is finished.
 func (s *session) pass(request resp.Request) bool {
 	if s.dialect.opaque {
 		s.passAll(request.Raw)
@@ -138,7 +137,7 @@ func (s *session) pass(request resp.Request) bool {
 	return s.send(f, request.Raw)
 }
 
-// passAll passes on everything that the client sends, unexamined.
+// passAll passes on everything that the client sends, unread.
 func (s *session) passAll(first []byte) {
 	if _, err := s.up.Write(first); err != nil {
 		return
@@ -157,9 +156,9 @@ func (s *session) hold(armed *Armed) bool {
 	}
 }
 
-// send lets a command through to the server. It returns false if the server is gone or the tap has been closed.
+// send sends a command to the server. It returns false if the server is gone or the tap has been closed.
 func (s *session) send(f *flight, raw []byte) bool {
-	if f.turn = !f.Blocks && !f.Aside; f.turn && !s.tap.takeTurn() {
+	if f.turn = !f.Blocks && !f.Unordered; f.turn && !s.tap.takeTurn() {
 		return false
 	}
 	s.prepare(f)
@@ -179,7 +178,7 @@ func (s *session) send(f *flight, raw []byte) bool {
 	return true
 }
 
-// takeOff puts a command in flight; it returns false if the server will not answer any more.
+// takeOff marks a command as in flight; it returns false if the server's side has ended.
 func (s *session) takeOff(f *flight) bool {
 	s.out.hurry(f.turn)
 	s.mu.Lock()
@@ -231,11 +230,11 @@ func (s *session) isOpaque() bool {
 	return s.dialect.opaque
 }
 
-// receive passes on one message of the server, and finishes the command that it answers.
+// receive passes on one message of the server. An answer finishes its command.
 func (s *session) receive(reply resp.Reply) {
 	switch s.roleOf(reply) {
 	case roleNews:
-		if s.kept != nil { // what comes behind a reply stays behind it
+		if s.kept != nil { // the order of messages stays
 			s.kept = append(s.kept, reply.Raw...)
 			return
 		}
@@ -261,8 +260,7 @@ func (s *session) roleOf(reply resp.Reply) role {
 	return role
 }
 
-// finish ends a command that has been answered, or never will be: then reply is nil. The turn ends before the client gets
-// the reply.
+// finish ends a command; reply is nil if none comes. The turn ends before the client gets the reply.
 func (s *session) finish(f *flight, reply *resp.Reply) {
 	if f.recorded() {
 		if !f.turn {
@@ -287,11 +285,11 @@ func (s *session) finish(f *flight, reply *resp.Reply) {
 	s.idle <- struct{}{}
 }
 
-// deliver hands a reply to the client, and springs the breakpoints that meet it. It returns false if the command is in flight once more,
-// or the tap has been closed.
+// deliver passes a reply to the client, and carries out the breakpoints that apply to it. It returns false if the command is in flight
+// again, or the tap has been closed.
 func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	if f.again {
-		f.springs(faults.ActDuplicate)
+		f.reach(faults.ActDuplicate)
 		s.deliverKept()
 		return true
 	}
@@ -304,7 +302,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	}
 	if f.meets(faults.ActDropReply) {
 		s.out.mute()
-		f.springs(faults.ActDropReply)
+		f.reach(faults.ActDropReply)
 	}
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == faults.ActHoldReply && !s.hold(armed) {
@@ -315,7 +313,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		s.out.deliver(reply.Raw)
 		return true
 	}
-	// The operation may end with this reply, and the duplicate is to be a part of it.
+	// The operation may end with this reply, and the duplicate belongs to the operation.
 	s.kept = append(s.kept, reply.Raw...)
 	f.again = true
 	f.awaited = 1
@@ -326,7 +324,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	return !sent
 }
 
-// deliverKept hands over the reply that was kept for a duplicate.
+// deliverKept passes on the reply that was kept for a duplicate.
 func (s *session) deliverKept() {
 	if s.kept == nil {
 		return
@@ -335,8 +333,8 @@ func (s *session) deliverKept() {
 	s.kept = nil
 }
 
-// springs tells all breakpoints with an action that it has been done.
-func (f *flight) springs(action faults.Action) {
+// reach marks all breakpoints with the action as reached.
+func (f *flight) reach(action faults.Action) {
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == action {
 			armed.reach()
@@ -344,7 +342,7 @@ func (f *flight) springs(action faults.Action) {
 	}
 }
 
-// complain reports what could not be read; an ordinary end is no trouble.
+// complain reports a protocol error. An ordinary end of a connection is none.
 func (s *session) complain(what string, err error) {
 	var tooLarge *resp.LimitError
 	var noRESP resp.SyntaxError

@@ -1,13 +1,13 @@
-// Package tap stands on the wire between clients and a Redis server. It knows commands where a TCP proxy knows bytes: it lets
-// one command at a time through and so knows their true order, asks the server for the state of watched keys before and after,
-// and can hold, drop or repeat a chosen request or reply. What it lets through it does not change by a byte.
+// Package tap is a proxy between clients and a Redis server that parses commands. It passes one command at a time, so their order is known,
+// asks the server for the state of watched keys before and after, and can hold, drop or duplicate a chosen request or reply. It changes no
+// byte of what passes.
 //
 // It owns breakpoints on the wire, and records every command of a lock: the DEL of a release becomes an event of the history here
 // (flight.go). It must not know a script, a lock or a verdict.
 //
-// Limits: on a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, bytes are
-// passed on unexamined until it ends. While a client has its replies switched off, the end of a command cannot be seen:
-// such a command is recorded without reply and without state probes. Commands that may block are recorded, but not probed.
+// Limits: a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, is passed on unread until it
+// ends. While a client has its replies switched off, the end of a command cannot be observed: it is recorded without reply and without
+// state probes. Commands that may block are recorded, but not probed.
 package tap
 
 import (
@@ -29,7 +29,7 @@ import (
 // CanaryPrefix begins the message of a PING that serves as a canary.
 const CanaryPrefix = "lab-canary-"
 
-// Config says what a tap stands before and whom it tells. Watch, Since, Record and Current must not call the tap back.
+// Config configures a tap. Watch, Since, Record and Current must not call the tap back.
 type Config struct {
 	Server   string // the server's name in the history: "redis", "resource"
 	Upstream string // the server's host:port
@@ -37,27 +37,27 @@ type Config struct {
 	// Watch says whether a key is watched: only commands that name a watched key are recorded and count for breakpoints.
 	// Nil watches nothing. It is called by several goroutines at once.
 	Watch func(key string) bool
-	// StateProbes has the server asked for the state of watched keys before and after each command that names them, without
-	// a password. Where the server cannot be asked, as during a restart, the record of the command has no changes.
+	// StateProbes: ask the server, without a password, for the state of watched keys before and after each command that names them. If the
+	// server does not answer, as during a restart, the record of the command has no changes.
 	StateProbes bool
 	// Since reads the clock of the run.
 	Since func() time.Duration
 	// Record is called with each command in the order in which the server carried them out, never by two goroutines at once,
 	// and before the client can have the reply.
 	Record func(history.Event)
-	// Current tells the client's operation in flight; zero if there is none, or not exactly one. It is called by several
+	// Current returns the client's operation in flight; zero unless there is exactly one. It is called by several
 	// goroutines at once.
 	Current func(client string) (history.Op, int64)
-	// Breakpoints are the breakpoints, where several taps of several servers share them; nil: the tap has its own.
+	// Breakpoints are breakpoints that several taps share; nil: the tap has its own.
 	Breakpoints *Breakpoints
 	// Limits bound the messages of both sides.
 	Limits resp.Limits
-	// Queue bounds the bytes of replies that wait for one client, beyond the last reply; default 64 MiB. A client that leaves
-	// more unread is not served until it reads.
+	// Queue bounds the bytes of unread replies of one client, beyond the last; default 64 MiB. The tap takes no further request of a client
+	// with more.
 	Queue int
 }
 
-// Tap is a tap in front of one server. Its methods may be called by several goroutines at once.
+// Tap is a tap in front of one server. It is safe for concurrent use.
 type Tap struct {
 	cfg      Config
 	commands commands.Table
@@ -65,7 +65,7 @@ type Tap struct {
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
 
-	turn        chan struct{} // holds the turn while nobody has it
+	turn        chan struct{} // holds the turn while no goroutine has it
 	prober      prober        // belongs to the holder of the turn
 	breakpoints *Breakpoints
 	conns       atomic.Int64
@@ -78,7 +78,7 @@ type Tap struct {
 	troubled  chan struct{}
 }
 
-// errClosed is what a tap that has been closed answers.
+// errClosed is the error of a closed tap.
 var errClosed = errors.New("tap is closed")
 
 // New makes a tap and connects to the server for the state probes. ctx bounds the connecting only; the tap lives until Close.
@@ -114,7 +114,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	return t, nil
 }
 
-// Listen opens a listener for one client and returns its address: the port says who a connection belongs to.
+// Listen opens a listener for one client and returns its address: the port identifies the client.
 func (t *Tap) Listen(client string) (string, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(t.cfg.Host, "0"))
 	if err != nil {
@@ -131,7 +131,7 @@ func (t *Tap) Listen(client string) (string, error) {
 	return addr, nil
 }
 
-// Unlisten closes the listener at an address that Listen has returned. What has come in by it goes on. Once more is no error.
+// Unlisten closes the listener at an address that Listen has returned. Its open connections stay. Later calls do nothing.
 func (t *Tap) Unlisten(addr string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +171,7 @@ func (t *Tap) begin(task func()) bool {
 	return true
 }
 
-// State is what the server has under a key of database 0, read while no command is in flight.
+// State reads the state of a key of database 0 while no command is in flight.
 func (t *Tap) State(ctx context.Context, key string) (state history.State, err error) {
 	err = t.Exclusively(ctx, func() error {
 		states, err := t.prober.states(0, []string{key})
@@ -181,7 +181,7 @@ func (t *Tap) State(ctx context.Context, key string) (state history.State, err e
 	return state, err
 }
 
-// Values reads what stands under a key of database 0, piece by piece: see probe.Values.
+// Values is probe.Values of a key of database 0, read while no command is in flight.
 func (t *Tap) Values(ctx context.Context, key string) (values []string, err error) {
 	err = t.Exclusively(ctx, func() error {
 		return t.prober.use(0, func(l *link) (err error) {
@@ -192,7 +192,7 @@ func (t *Tap) Values(ctx context.Context, key string) (values []string, err erro
 	return values, err
 }
 
-// Exclusively runs fn while no command is in flight, those aside that may block or concern no keys (subscriptions, CLIENT, SCRIPT).
+// Exclusively runs fn while no command is in flight, except those that may block or are unordered (subscriptions, CLIENT, SCRIPT).
 func (t *Tap) Exclusively(ctx context.Context, fn func() error) error {
 	select {
 	case <-t.turn:
@@ -225,8 +225,8 @@ func (t *Tap) takeTurn() bool {
 
 func (t *Tap) leaveTurn() { t.turn <- struct{}{} }
 
-// Canary returns a channel that is closed when PING with the given token arrives, which must begin with CanaryPrefix. Ask for
-// it before the PING is sent. The PING is passed on and answered, but neither recorded nor counted.
+// Canary returns a channel that is closed when PING with the token, which must begin with CanaryPrefix, arrives. Call it before the PING
+// is sent. The PING is passed on, but neither recorded nor counted.
 func (t *Tap) Canary(token string) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +250,7 @@ func (t *Tap) seePing(message []byte) {
 	}
 }
 
-// fail keeps the first trouble.
+// fail keeps the first error.
 func (t *Tap) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,18 +260,18 @@ func (t *Tap) fail(err error) {
 	}
 }
 
-// Done is closed at the first trouble after which the record cannot be trusted: a client or the server spoke no RESP, or
-// announced sizes beyond the limits. The connection concerned has been closed; the others go on.
+// Done is closed at the first error after which the record cannot be trusted: a client or the server broke the protocol, or announced
+// sizes beyond the limits. The connection concerned has been closed; the others go on.
 func (t *Tap) Done() <-chan struct{} { return t.troubled }
 
-// Err is the first trouble, naming the client; nil before Done is closed.
+// Err is the first error, with the client's name; nil before Done is closed.
 func (t *Tap) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.trouble
 }
 
-// Close ends all connections; requests that are held are not delivered any more. It waits until nothing runs any longer.
+// Close ends all connections, drops held requests, and waits for all goroutines.
 func (t *Tap) Close() error {
 	t.mu.Lock()
 	t.closed = true
