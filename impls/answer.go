@@ -30,7 +30,7 @@ func Granted(lock Lock, held bool, err error) history.Answer {
 	return answer
 }
 
-// Perform carries out a release, a renewal or a check, and says when the lock does not have that.
+// Perform carries out a release, a renewal or a check. A lock without the operation answers that it is unsupported.
 func Perform(ctx context.Context, lock Lock, op history.Op) history.Answer {
 	switch op {
 	case history.OpRelease:
@@ -50,7 +50,7 @@ func Perform(ctx context.Context, lock Lock, op history.Op) history.Answer {
 	return Unsupported("unknown operation")
 }
 
-// Unsupported is the answer to what a lock, or its client, does not know; why is for people.
+// Unsupported is the answer to an operation that the lock or its client does not have; why is for people.
 func Unsupported(why string) history.Answer {
 	return history.Answer{Outcome: history.No, Unsupported: true, Error: why}
 }

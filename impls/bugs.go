@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Bug is one of several bugs of a published lock, which can be shown alone: the lock "getset-published/local-check" has this one
-// only, "getset-published/local-check+lost-retry" has two.
+// Bug is one of several bugs of a published lock. A name selects them: the lock "getset-published/local-check" has this one only,
+// "getset-published/local-check+lost-retry" has two.
 type Bug struct {
 	Name string
 	What string // in one line
-	// Apart: it is shown only where it is asked for, because it hides the others, strikes by chance, or leaves a scenario no time.
+	// Apart: the bug is on only if its name is selected, because it hides the others, depends on chance, or exceeds a scenario's time.
 	Apart bool
 }
 
-// bugs are the names of the bugs that a lock shows.
+// bugs are the names of a lock's active bugs.
 type bugs []string
 
-// shownBy are the bugs that the options ask for, or else those that the lock has by default.
+// shownBy are the bugs that the options select, or else all but those Apart.
 func shownBy(opts Options, all []Bug) bugs {
 	if opts.Bugs != nil {
 		return opts.Bugs
@@ -33,7 +33,7 @@ func shownBy(opts Options, all []Bug) bugs {
 
 func (b bugs) has(name string) bool { return slices.Contains(b, name) }
 
-// Lookup finds a lock by its name among specs; a name may go on with a slash and the bugs that it is to show.
+// Lookup finds a lock by its name among specs. A slash and the names of bugs may follow the name.
 func Lookup(specs []Spec, name string) (Spec, bool) {
 	name, chosen, choice := strings.Cut(name, "/")
 	i := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
@@ -46,7 +46,7 @@ func Lookup(specs []Spec, name string) (Spec, bool) {
 	return specs[i].only(strings.Split(chosen, "+"))
 }
 
-// only is the lock with no other bugs than the chosen ones; false if it does not have them all.
+// only is the lock with the chosen bugs only; false if it does not have them all.
 func (s Spec) only(chosen []string) (Spec, bool) {
 	var what []string
 	for _, name := range chosen {

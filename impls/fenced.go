@@ -23,8 +23,8 @@ type fencedLock struct {
 	fence int64 // of our last hold
 }
 
-// setAndCount takes the lock and counts the grant in one step: a client that was stopped in between could get its number after
-// a later grant's. The counter never expires.
+// setAndCount takes the lock and counts the grant in one step: a client paused between two steps could get a fence above that of a later
+// grant. The counter never expires.
 const setAndCount = `if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
 	return redis.call("INCR", KEYS[2])
 end

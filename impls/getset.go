@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 func getset() Spec {
@@ -21,7 +22,7 @@ func getset() Spec {
 	}
 }
 
-// getsetNilExpired goes way (2) of the article, of which its author does not know whether it can deadlock.
+// getsetNilExpired is way (2) of the article, whose author does not know whether it can deadlock.
 func getsetNilExpired() Spec {
 	spec := getset()
 	spec.Name = "getset-nil-expired"
@@ -32,7 +33,7 @@ func getsetNilExpired() Spec {
 	return spec
 }
 
-// getsetNilLost compares the reply of GETSET with what it has read, and nothing else.
+// getsetNilLost only compares the reply of GETSET with that of GET.
 func getsetNilLost() Spec {
 	spec := getset()
 	spec.Name = "getset-nil-lost"
@@ -72,7 +73,7 @@ func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
 			continue
 		}
 		if found {
-			expired, err := l.expired(seen)
+			expired, err := expired(l.env, l.opts.Key, seen)
 			if err != nil || !expired {
 				return false, err
 			}
@@ -81,8 +82,7 @@ func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
 	}
 }
 
-// takeOver puts our value in place of the expired one that was seen. The bug: whatever is there is replaced, also if it is not
-// what was seen any more.
+// takeOver replaces the expired value that was read by ours. The bug: GETSET replaces the value even if it has changed since.
 func (l *getsetLock) takeOver(ctx context.Context, seen string) (bool, error) {
 	mine := l.stamp()
 	replaced, found, err := value(l.env.Server().Do(ctx, "GETSET", l.opts.Key, mine))
@@ -90,16 +90,16 @@ func (l *getsetLock) takeOver(ctx context.Context, seen string) (bool, error) {
 		return false, err
 	}
 	if found && replaced != seen {
-		return false, nil // somebody was faster
+		return false, nil // another client was faster
 	}
 	if !found && l.nilIsLost {
 		return false, nil
 	}
-	l.own = mine // found nothing: article 000, "nil from GETSET", it is ours as well
+	l.own = mine // also after nil: article 000, "nil from GETSET"
 	return true, nil
 }
 
-// Release deletes the lock if it still has our value. Between the two, the lease can end and another client take over.
+// Release deletes the lock if it still has our value. Between GET and DEL the lease can end and another client take over.
 func (l *getsetLock) Release(ctx context.Context) (bool, error) {
 	held, err := l.Held(ctx)
 	if err != nil || !held {
@@ -121,18 +121,18 @@ type stamp struct {
 }
 
 // stamp is a value for a lease that starts now.
-func (l *getsetLock) stamp() string {
-	text, _ := json.Marshal(stamp{ // a number and a string: this cannot fail
-		Expires: l.env.Now().Add(l.opts.Lease).UnixMilli(),
-		Token:   l.env.Token(),
-	})
+func (l *getsetLock) stamp() string { return newStamp(l.env, l.opts.Lease) }
+
+func newStamp(env Env, lease time.Duration) string {
+	text, _ := json.Marshal(stamp{Expires: env.Now().Add(lease).UnixMilli(), Token: env.Token()}) // cannot fail
 	return string(text)
 }
 
-func (l *getsetLock) expired(text string) (bool, error) {
+// expired says whether the lease in the value of a key has ended by our clock.
+func expired(env Env, key, text string) (bool, error) {
 	var s stamp
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return false, fmt.Errorf("the value of %s is no time stamp: %w", l.opts.Key, err)
+		return false, fmt.Errorf("the value of %s is no time stamp: %w", key, err)
 	}
-	return l.env.Now().UnixMilli() > s.Expires, nil
+	return env.Now().UnixMilli() > s.Expires, nil
 }

@@ -2,8 +2,6 @@ package impls
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -43,13 +41,13 @@ func getsetPublished() Spec {
 	}
 }
 
-// getsetPublishedLock reads Env.Now as the published code reads nanoTime: what a client's clock is off by stands for how much
-// longer its machine has been up than the others.
+// getsetPublishedLock reads Env.Now where the published code reads nanoTime: the offset between two clients' clocks stands for the
+// difference in their machines' uptimes.
 type getsetPublishedLock struct {
 	env  Env
 	opts Options
 	bugs bugs
-	own  localToken // where the token is not shared
+	own  localToken // unless the token is shared
 }
 
 // localToken is the value of the last hold, if it has not been released.
@@ -88,11 +86,11 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !found {
 		held, err := l.TryAcquire(ctx)
 		if l.bugs.has(bugLostRetry) {
-			return false, err // held or not: whoever called sees the code fail on the nil, and has no lock
+			return false, err // even if held: the published code then fails on the nil
 		}
 		return held, err
 	}
-	expired, err := l.expired(seen)
+	expired, err := expired(l.env, l.opts.Key, seen)
 	if err != nil || !expired {
 		return false, err
 	}
@@ -105,8 +103,8 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Release reports only what it can, and that is nothing where the code has no result: whoever called it goes on as if the lock
-// had been given back.
+// Release answers ok with the bug forgets-first even after an error: the published code has no result, and its caller goes on as if the
+// lock were released.
 func (l *getsetPublishedLock) Release(ctx context.Context) (bool, error) {
 	own := l.token().get()
 	if own == "" {
@@ -143,7 +141,7 @@ func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
 	return found && seen == own, err
 }
 
-// token is the static variable of the one thread that a client process plays.
+// token is the thread's static variable; a client process stands for one thread.
 func (l *getsetPublishedLock) token() *localToken {
 	if !l.bugs.has(bugSharedToken) {
 		return &l.own
@@ -156,17 +154,5 @@ func (l *getsetPublishedLock) stamp() string {
 	if l.bugs.has(bugShortLease) {
 		lease = time.Duration(lease.Milliseconds() * 1000)
 	}
-	text, _ := json.Marshal(stamp{ // a number and a string: this cannot fail
-		Expires: l.env.Now().Add(lease).UnixMilli(),
-		Token:   l.env.Token(),
-	})
-	return string(text)
-}
-
-func (l *getsetPublishedLock) expired(text string) (bool, error) {
-	var s stamp
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return false, fmt.Errorf("the value of %s is no time stamp: %w", l.opts.Key, err)
-	}
-	return l.env.Now().UnixMilli() > s.Expires, nil
+	return newStamp(l.env, lease)
 }

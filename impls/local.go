@@ -26,13 +26,13 @@ type localLock struct {
 	key string
 }
 
-// localMutex is the lock that a process has for one key.
+// localMutex is the lock of one process for one key.
 type localMutex struct {
 	mu     sync.Mutex
 	holder *localLock
 }
 
-// pass makes to the holder if from is.
+// pass makes to the holder if from is the holder.
 func (m *localMutex) pass(from, to *localLock) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,13 +13,13 @@ type ServerError string
 
 func (e ServerError) Error() string { return string(e) }
 
-// ScriptError is an error reply to a script that may have run in part: what it wrote before the error stays written.
+// ScriptError is an error reply to a script that may have run in part: Redis keeps what it wrote before the error.
 type ScriptError string
 
 func (e ScriptError) Error() string { return string(e) }
 
-// ErrorReply is the error that an error reply with the given text stands for. In reply to a script it is a ScriptError, unless
-// the server says by its first word that it refused to start the script.
+// ErrorReply turns the text of an error reply into an error: in reply to a script a ScriptError, unless the error code says that the
+// server refused to start the script; a ServerError otherwise.
 func ErrorReply(text string, toScript bool) error {
 	if !toScript {
 		return ServerError(text)
@@ -36,9 +36,9 @@ func ErrorReply(text string, toScript bool) error {
 //
 //	none                                        OutcomeNone
 //	ServerError: refused, not carried out       No
-//	ScriptError: a script failed on its way     Unknown
-//	a context ended: given up, or too late      Unknown
-//	anything else (network, nonsense replies)   Unknown
+//	ScriptError: a script failed half-way       Unknown
+//	a context ended: cancelled, or timed out    Unknown
+//	anything else (network, malformed replies)  Unknown
 func Classify(err error) history.Outcome {
 	if err == nil {
 		return history.OutcomeNone

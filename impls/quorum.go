@@ -8,26 +8,25 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// quorum are servers of which so many must agree.
+// quorum asks all servers, of which need must agree.
 type quorum struct {
 	env  Env
 	need int
-	// patience is how long one server is waited for.
+	// patience bounds the wait for one server.
 	patience time.Duration
 }
 
-// errTooFewAnswers: neither enough servers agreed, nor can it be said that too few would have.
+// errTooFewAnswers: too few servers agreed, but with those that did not answer there might have been enough.
 var errTooFewAnswers = errors.New("too few servers answered")
 
-// majority is how many of n servers two clients cannot both have.
+// majority is the least number of n servers of which two clients cannot both have as many.
 func majority(n int) int { return n/2 + 1 }
 
-// nodePatience is the bound per server: short beside the lease, or a few servers that hang would use it up; and long beside what a
-// machine that is busy with many clients needs for one answer. It is Redisson's 3 s to a lease of 30 s.
+// nodePatience is the bound per server: a few hanging servers must not use up the lease, and a loaded machine must be able to answer. It
+// is Redisson's ratio, 3 s to a lease of 30 s.
 func nodePatience(lease time.Duration) time.Duration { return lease / 10 }
 
-// ask asks the servers one after another, none for longer than the bound. When ctx has ended the others are not asked any more,
-// and have no answer: see askRest.
+// ask asks the servers one after another, each within the bound, until ctx ends. The rest have no answer: see askRest.
 func (q quorum) ask(ctx context.Context, one func(ctx context.Context, i int) (bool, error)) votes {
 	answers := make(votes, len(q.env.Servers()))
 	for i := range answers {
@@ -39,7 +38,7 @@ func (q quorum) ask(ctx context.Context, one func(ctx context.Context, i int) (b
 	return answers
 }
 
-// askRest asks those servers that ask has left out, for whom it must not stay undone. Their answers come too late to count.
+// askRest asks the servers that ask left out when ctx ended, because a release must reach every server. Their answers do not count.
 func (q quorum) askRest(ctx context.Context, asked votes, one func(ctx context.Context, i int) (bool, error)) {
 	for i, answer := range asked {
 		if answer == history.OutcomeNone {
@@ -54,7 +53,7 @@ func (q quorum) vote(ctx context.Context, i int, one func(ctx context.Context, i
 	return Outcome(one(attempt, i))
 }
 
-// votes are the answers of servers. OutcomeNone is that of a server that was not asked.
+// votes are the servers' answers: OutcomeNone if a server was not asked.
 type votes []history.Outcome
 
 func (v votes) count(what history.Outcome) int {
@@ -67,7 +66,7 @@ func (v votes) count(what history.Outcome) int {
 	return n
 }
 
-// decide says whether so many servers have agreed; an error where those that did not answer could have tipped it.
+// decide says whether enough servers have agreed; an error if the missing answers could have decided otherwise.
 func (v votes) decide(need int) (bool, error) {
 	agreed := v.count(history.OK)
 	switch {
@@ -79,8 +78,8 @@ func (v votes) decide(need int) (bool, error) {
 	return false, nil
 }
 
-// leftBehind counts the servers on which a lock may remain after an attempt to take it back. What was not answered may still be
-// on its way, and then comes after a removal that found nothing.
+// leftBehind counts the servers on which a lock may remain after an attempt to remove it. An unanswered SET may still arrive, after a
+// removal that found nothing.
 func leftBehind(taken, removed votes) int {
 	n := 0
 	for i := range taken {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bugStaleEntry is what redisson/redisson#3194 tells of.
+// bugStaleEntry is redisson/redisson#3194.
 const bugStaleEntry = "stale-entry"
 
 func redisson() Spec {
@@ -40,7 +40,7 @@ type redissonLock struct {
 	left   time.Duration
 }
 
-// countIn takes the lock or, if it is ours, takes it once more. Otherwise it says how long the lease still runs.
+// countIn takes the lock, once more if it is ours. Otherwise it returns the rest of the holder's lease.
 const countIn = `if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[2]) == 1 then
 	redis.call("HINCRBY", KEYS[1], ARGV[2], 1)
 	redis.call("PEXPIRE", KEYS[1], ARGV[1])
@@ -48,7 +48,7 @@ const countIn = `if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", 
 end
 return redis.call("PTTL", KEYS[1])`
 
-// countOut releases the lock once; the last release wakes who waits. It answers nil if the lock is not ours, 1 if it is free.
+// countOut releases the lock once; the last release wakes the waiters. It returns nil if the lock is not ours, 1 if it is free.
 const countOut = `if redis.call("HEXISTS", KEYS[1], ARGV[2]) == 0 then
 	return nil
 end
@@ -77,7 +77,7 @@ func (l *redissonLock) Release(ctx context.Context) (bool, error) {
 	return l.released(l.env.Server().Eval(ctx, script, []string{l.opts.Key, l.channel()}, l.lease(), l.name()))
 }
 
-// granted reads the reply to a try: nil is the lock, a number the time that the holder's lease still runs.
+// granted reads the reply to a try: nil is a grant, a number the rest of the holder's lease.
 func (l *redissonLock) granted(reply any, err error) (bool, error) {
 	l.left = 0
 	if err != nil {
@@ -88,13 +88,13 @@ func (l *redissonLock) granted(reply any, err error) (bool, error) {
 		return true, nil
 	}
 	ms, err := number(reply, nil)
-	if ms >= 0 { // less than a millisecond is not nothing: who heard nothing would wait for a release that need not come
+	if ms >= 0 { // less than a millisecond counts as one: zero would mean to wait for a release, which may never come
 		l.left = time.Duration(max(ms, 1)) * time.Millisecond
 	}
 	return false, err
 }
 
-// released reads the reply to a release: nil is another's lock. Whatever it came to, this hold is not renewed any more.
+// released reads the reply to a release: nil means that the lock is another's. Either way the renewal ends.
 func (l *redissonLock) released(reply any, err error) (bool, error) {
 	l.client().renewals.remove(l)
 	if err != nil || reply == nil {

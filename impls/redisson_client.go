@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// redissonClient is what the locks of a process share.
+// redissonClient is the state that the locks of a process share.
 type redissonClient struct {
 	id       string
 	renewals renewals
@@ -30,15 +30,14 @@ type renewals struct {
 	entries map[string]*renewal
 }
 
-// renewal prolongs one lock for the threads of the client that have taken it, in that order; one that has taken it twice is there
-// twice.
+// renewal prolongs one lock for the client's threads that have taken it, in that order. A reentrant thread is listed once per acquire.
 type renewal struct {
 	threads []string
 	stop    func()
 }
 
-// add has the lock renewed for its thread. The bug: if an entry is there, be it that of a thread that has lost the lock without
-// knowing, none is begun; and it renews for its first thread only.
+// add has the lock renewed for its thread. The bug: an existing entry, even of a thread that has lost the lock, starts no renewal, and it
+// renews for its first thread only.
 func (r *renewals) add(l *redissonLock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +62,7 @@ func (r *renewals) add(l *redissonLock) {
 	})
 }
 
-// remove takes one hold of the lock's thread off, and ends the renewal with the last.
+// remove removes one hold of the lock's thread, and ends the renewal with the last.
 func (r *renewals) remove(l *redissonLock) {
 	if stop := r.takeOff(l.opts.Key, l.name()); stop != nil {
 		stop()
@@ -96,7 +95,7 @@ func (r *renewals) first(entry *renewal) (thread string, ok bool) {
 	return entry.threads[0], true
 }
 
-// drop forgets an entry whose renewal has ended.
+// drop removes an entry whose renewal has ended.
 func (r *renewals) drop(key string, entry *renewal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,10 +25,10 @@ func redissonFair() Spec {
 
 type redissonFairLock struct {
 	redissonLock
-	queues bool // its user waits: a try that is refused joins the queue
+	queues bool // its client waits: a refused try joins the queue
 }
 
-// dropStale drops from the head of the queue who is overdue by the clock of the client that asks.
+// dropStale drops waiters from the head of the queue that are overdue by the calling client's clock.
 const dropStale = `while true do
 	local head = redis.call("LINDEX", KEYS[2], 0)
 	if head == false then break end
@@ -39,8 +39,8 @@ const dropStale = `while true do
 end
 `
 
-// takeTurn takes the lock if it is free and nobody is before us, or if it is ours already. Whoever waits on need then wait one
-// turn less.
+// takeTurn takes the lock if it is free and we are first in the queue, or if it is ours already. The due times of the other waiters then
+// come one turn earlier.
 const takeTurn = `if redis.call("EXISTS", KEYS[1]) == 0
 	and (redis.call("EXISTS", KEYS[2]) == 0 or redis.call("LINDEX", KEYS[2], 0) == ARGV[2]) then
 	redis.call("LPOP", KEYS[2])
@@ -59,7 +59,7 @@ if redis.call("HEXISTS", KEYS[1], ARGV[2]) == 1 then
 end
 `
 
-// queueUp joins the queue behind its last, unless we are in it, and says how long to wait.
+// queueUp appends us to the queue, unless we are in it, and returns how long to wait.
 const queueUp = `local due = redis.call("ZSCORE", KEYS[3], ARGV[2])
 if due ~= false then
 	return math.floor(tonumber(due) - tonumber(ARGV[3]) - tonumber(ARGV[4]))
@@ -81,7 +81,7 @@ const (
 	waitInTurn = dropStale + takeTurn + queueUp
 )
 
-// leaveQueue takes us out of the queue. Whoever is behind us need then wait one turn less.
+// leaveQueue removes us from the queue. The due times of the waiters behind us then come one turn earlier.
 const leaveQueue = `local behind = false
 for _, waiter in ipairs(redis.call("LRANGE", KEYS[1], 0, -1)) do
 	if behind then
@@ -92,7 +92,7 @@ end
 redis.call("ZREM", KEYS[2], ARGV[1])
 return redis.call("LREM", KEYS[1], 0, ARGV[1])`
 
-// passOn releases the lock once; the last release wakes the first of the queue. A lock that is gone already counts as released.
+// passOn releases the lock once; the last release wakes the head of the queue. An absent lock counts as released.
 const passOn = dropStale + `local function wake()
 	local head = redis.call("LINDEX", KEYS[2], 0)
 	if head ~= false then
@@ -136,7 +136,7 @@ func (l *redissonFairLock) Enter(context.Context) error {
 	return nil
 }
 
-// Leave leaves the queue if the lock was not got.
+// Leave leaves the queue if the lock was not granted.
 func (l *redissonFairLock) Leave(ctx context.Context, held bool) {
 	l.queues = false
 	if held {
@@ -144,7 +144,7 @@ func (l *redissonFairLock) Leave(ctx context.Context, held bool) {
 	}
 	ctx, cancel := l.env.WithTimeout(context.WithoutCancel(ctx), l.opts.Lease/3)
 	defer cancel()
-	// Nobody is left to be told of an error: then we stand in the queue until our time is over.
+	// There is no caller for an error: after one, we stay in the queue until we are due.
 	_, _ = l.env.Server().Eval(ctx, &Script{Source: leaveQueue}, []string{l.queue(), l.dues()}, l.name(), l.turn())
 }
 
@@ -156,5 +156,5 @@ func (l *redissonFairLock) Wakeups(ctx context.Context) (Subscription, error) {
 func (l *redissonFairLock) queue() string { return l.opts.Key + ":queue" }
 func (l *redissonFairLock) dues() string  { return l.opts.Key + ":timeout" }
 
-// turn is how long, in ms, each who waits may be silent: as Redisson's 5 minutes to its lease of 30 s.
+// turn is the time, in ms, after which a waiter is overdue: Redisson's ratio, 5 minutes to a lease of 30 s.
 func (l *redissonFairLock) turn() int64 { return 10 * l.opts.Lease.Milliseconds() }

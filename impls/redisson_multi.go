@@ -24,7 +24,7 @@ func redissonMultilock() Spec {
 	}
 }
 
-// bugOneServer is how article 003 takes it.
+// bugOneServer is the set-up of article 003.
 const bugOneServer = "one-server"
 
 func redissonRedlock() Spec {
@@ -50,20 +50,20 @@ func redissonRedlock() Spec {
 	}
 }
 
-// multilockServers is how many locks article 003 takes as one.
+// multilockServers is the number of locks that article 003 combines.
 const multilockServers = 3
 
-// multilock takes several redisson locks as one.
+// multilock combines several redisson locks.
 type multilock struct {
 	env       Env
 	opts      Options
 	mostDo    bool // a majority is enough
-	oneServer bool // on which all the locks lie, each under a name of its own
+	oneServer bool // all locks are on one server, each under a name of its own
 	locks     []*redissonLock
 }
 
-// TryAcquire tries one lock after another. As published it stops at the first failure with which the majority is had, takes back
-// only what it knows to have, or what a time-out hides from it, and believes that it could.
+// TryAcquire tries one lock after another. As published, it stops at the first failure after it has a majority, releases only the locks
+// that were granted or timed out, and does not check those releases.
 func (l *multilock) TryAcquire(ctx context.Context) (bool, error) {
 	locks, q := l.open(), l.quorum()
 	var acquired []int
@@ -93,7 +93,7 @@ func (l *multilock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Release releases every lock, also if it is given up itself: Redisson has asked all servers by then.
+// Release releases every lock, even if ctx ends: Redisson has asked all servers by then.
 func (l *multilock) Release(ctx context.Context) (bool, error) {
 	l.open()
 	q := l.quorum()
@@ -102,7 +102,7 @@ func (l *multilock) Release(ctx context.Context) (bool, error) {
 	return released.decide(q.need)
 }
 
-// unlock releases some of the locks. What it comes to nobody asks.
+// unlock releases some of the locks and ignores the results.
 func (l *multilock) unlock(ctx context.Context, which []int) {
 	q := l.quorum()
 	for _, i := range which {
@@ -121,7 +121,7 @@ func (l *multilock) quorum() quorum {
 	return quorum{env: l.env, need: need, patience: nodePatience(l.opts.Lease)}
 }
 
-// open makes a lock for each server, of a client of its own there.
+// open makes a lock for each server, each with a Redisson client of its own.
 func (l *multilock) open() []*redissonLock {
 	if l.locks == nil {
 		servers := l.env.Servers()
@@ -140,7 +140,7 @@ func (l *multilock) open() []*redissonLock {
 	return l.locks
 }
 
-// serverEnv is the Env of a lock that knows one of several servers only.
+// serverEnv is the Env of a lock on one of several servers.
 type serverEnv struct {
 	Env
 	server Server

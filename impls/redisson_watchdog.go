@@ -56,8 +56,8 @@ func (l *redissonWatchdogLock) halt() {
 	}
 }
 
-// renewUntilFailure renews every third of the lease, until ctx ends, the lock is found to be another's, or one renewal fails. A
-// renewal that is not answered before the next is due has failed. Nobody is told.
+// renewUntilFailure renews every third of the lease, until ctx ends, the lock is another's, or a renewal fails or is not answered before
+// the next is due. It reports nothing.
 func renewUntilFailure(ctx context.Context, env Env, lease time.Duration, renew func(context.Context) (bool, error)) {
 	for env.Sleep(ctx, lease/3) == nil {
 		attempt, cancel := env.WithTimeout(ctx, lease/3)

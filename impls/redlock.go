@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// redlockServers is how many servers article 003 has.
+// redlockServers is the number of servers in article 003.
 const redlockServers = 5
 
 func redlock() Spec {
@@ -68,7 +68,7 @@ type limitedRedlock struct{ redlockLock }
 // Valid is the time left of the first lease, less the drift.
 func (l *limitedRedlock) Valid() time.Duration { return l.expires.Sub(l.env.Now()) }
 
-// TryAcquire asks every server, also when the majority is complete: each more is one more that may fail later.
+// TryAcquire asks every server, even after a majority: each further grant is one more server that may fail later.
 func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
 	token, began := l.env.Token(), l.env.Now()
 	servers, q := l.env.Servers(), l.quorum()
@@ -94,8 +94,8 @@ func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// Release gives up the lock on every server, also on those that did not grant it: their answer may have been lost. It tries
-// them all, also if it is given up itself.
+// Release releases the lock on every server, also on those that did not grant it: their answer may have been lost. It tries them all, even
+// if ctx ends.
 func (l *redlockLock) Release(ctx context.Context) (bool, error) {
 	return l.remove(ctx, l.token).decide(l.quorum().need)
 }
@@ -118,5 +118,5 @@ func (l *redlockLock) quorum() quorum {
 	return quorum{env: l.env, need: need, patience: nodePatience(l.opts.Lease)}
 }
 
-// redlockDrift is what the servers' clocks may differ within a lease: a hundredth, and two milliseconds for the grain of expiry.
+// redlockDrift bounds the servers' clock drift within a lease: 1 %, plus 2 ms for the precision of expiry.
 func redlockDrift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }

@@ -1,6 +1,6 @@
 package impls
 
-// All lists the locks, in the order in which reports show them: each the answer to the trouble of the one before.
+// All lists the locks in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
 	return []Spec{
 		local(),
@@ -41,7 +41,7 @@ func All() []Spec {
 // Find returns the lock of that name; see Lookup.
 func Find(name string) (Spec, bool) { return Lookup(All(), name) }
 
-// resending is the same lock used through a client library left at its default retries.
+// resending is the lock with a client library that keeps its default retries.
 func resending(spec Spec, name, bug string) Spec {
 	spec.Name = name
 	spec.Idea += "; through a client library with its default retries"

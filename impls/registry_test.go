@@ -46,9 +46,9 @@ func TestWhatLocksCanDo(t *testing.T) {
 		return names
 	}
 	assert.Empty(t, names(impls.Spec.CanRenew))
-	assert.Equal(t, []string{"watchdog", "redlock-no-second-look", "redlock"}, names(impls.Spec.DeclaresValidity))
-	assert.Equal(t, []string{"fenced"}, names(impls.Spec.Fences))
-	assert.Equal(t, []string{"redisson", "redisson-fair"}, names(impls.Spec.Wakes))
+	assert.Equal(t, []string{"watchdog", "redlock-no-second-look", "redlock"}, names(is[impls.Limited]))
+	assert.Equal(t, []string{"fenced"}, names(is[impls.Fencer]))
+	assert.Equal(t, []string{"redisson", "redisson-fair"}, names(is[impls.Waker]))
 	assert.Equal(t, []string{
 		"local", "getset", "getset-nil-expired", "getset-nil-lost", "getset-published", "setpx-lua", "redisson-watchdog", "fenced",
 		"setpx-lua-resend",
@@ -58,6 +58,11 @@ func TestWhatLocksCanDo(t *testing.T) {
 	assert.Equal(t, []string{
 		"watchdog-published", "redisson-watchdog", "watchdog", "redisson", "redisson-fair", "redisson-multilock", "redisson-redlock",
 	}, names(func(s impls.Spec) bool { return s.Renews }))
+}
+
+func is[T any](s impls.Spec) bool {
+	_, ok := s.New(nil, impls.Options{}).(T)
+	return ok
 }
 
 func TestSingleBugs(t *testing.T) {

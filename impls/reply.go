@@ -34,7 +34,7 @@ func stored(reply any, err error) (bool, error) {
 	return true, nil
 }
 
-// value reads the reply of GET and GETSET; found is false where it is nil.
+// value reads the reply of GET and GETSET; found is false if it is nil.
 func value(reply any, err error) (text string, found bool, _ error) {
 	if err != nil || reply == nil {
 		return "", false, err

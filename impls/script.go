@@ -10,7 +10,7 @@ type Script struct {
 	Source string
 }
 
-// SHA is the name under which the server keeps the script once it has seen it.
+// SHA is the name under which the server caches the script.
 func (s *Script) SHA() string {
 	sum := sha1.Sum([]byte(s.Source))
 	return hex.EncodeToString(sum[:])

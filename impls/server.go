@@ -4,15 +4,14 @@ import "context"
 
 // Server is one lock server. A Server may be used by several goroutines at once.
 //
-// Commands are sent as the lock names them. Replies are string, int64, nil, or []any of these; an error reply of the server is
-// a ServerError (or, to a script that may have run, a ScriptError), everything else that goes wrong is an error whose outcome is
-// unknown.
+// Commands are sent as the lock names them. Replies are string, int64, nil, or []any of these. An error reply is a ServerError or, to a
+// script that may have run, a ScriptError. The outcome of any other error is unknown.
 type Server interface {
 	Do(ctx context.Context, args ...any) (any, error)
 	// Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
 	Eval(ctx context.Context, script *Script, keys []string, args ...any) (any, error)
-	// Watch sends WATCH for the keys on a connection that fn then has to itself. When fn returns without Exec, the keys are
-	// released with UNWATCH. It returns the error of WATCH, or else that of fn. Without keys, no WATCH is sent.
+	// Watch sends WATCH for the keys, if any, on a connection reserved for fn, and UNWATCH if fn returns without Exec. It returns the error
+	// of WATCH, or else that of fn.
 	Watch(ctx context.Context, keys []string, fn func(tx Tx) error) error
 	// Subscribe returns when the server has confirmed the subscription: what is published from then on will be received.
 	Subscribe(ctx context.Context, channel string) (Subscription, error)

@@ -61,10 +61,10 @@ func (l *setexLuaPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// wallClockLock measures by the client's clock for how long its user waits.
+// wallClockLock times its client's wait by the client's clock.
 type wallClockLock struct{ *setexLuaPublishedLock }
 
-// WaitedEnough is the bug: nobody says that this clock goes forward only, or at what rate.
+// WaitedEnough is the bug: the wall clock may be set back or ahead.
 func (l *wallClockLock) WaitedEnough(began time.Time, within time.Duration) bool {
 	return l.env.Now().Sub(began) >= within
 }

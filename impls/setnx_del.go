@@ -23,7 +23,7 @@ type setnxDelLock struct {
 	key string
 }
 
-// TryAcquire writes the time as the article does, though nobody reads it.
+// TryAcquire writes the time as the article does, though no client reads it.
 func (l *setnxDelLock) TryAcquire(ctx context.Context) (bool, error) {
 	return applied(l.env.Server().Do(ctx, "SETNX", l.key, l.env.Now().Unix()))
 }

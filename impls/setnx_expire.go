@@ -74,8 +74,8 @@ type setnxExpireLock struct {
 	remove  func(ctx context.Context, server Server, key, token string) (bool, error)
 }
 
-// TryAcquire does not look at the reply to its EXPIRE. The bug: a holder that was stopped before it prolongs by it the lock of
-// whoever has it by now, and believes to hold.
+// TryAcquire ignores the reply to EXPIRE. The bug: a client paused before EXPIRE prolongs the lock of the present holder, and counts itself
+// as the holder.
 func (l *setnxExpireLock) TryAcquire(ctx context.Context) (bool, error) {
 	token := l.env.Token()
 	created, err := applied(l.env.Server().Do(ctx, "SETNX", l.opts.Key, token))
@@ -92,7 +92,7 @@ func (l *setnxExpireLock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// repair gives the lock an expiry if it has none. The bug: by then it may be another lock than the one that had none.
+// repair gives the lock an expiry if it has none. The bug: the lock may have changed owner since TTL.
 func (l *setnxExpireLock) repair(ctx context.Context) error {
 	if !l.repairs {
 		return nil
@@ -113,5 +113,5 @@ func (l *setnxExpireLock) expire(ctx context.Context) error {
 	return err
 }
 
-// wholeSeconds is a lease for commands that count in seconds; part of one counts as a whole.
+// wholeSeconds is a lease in seconds, rounded up.
 func wholeSeconds(lease time.Duration) int64 { return int64((lease + time.Second - 1) / time.Second) }

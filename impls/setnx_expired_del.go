@@ -41,7 +41,7 @@ func (l *setnxExpiredDelLock) TryAcquire(ctx context.Context) (bool, error) {
 		if err != nil || !expired {
 			return false, err
 		}
-		if _, err := server.Do(ctx, "DEL", l.opts.Key); err != nil { // the bug: this need not be what was seen
+		if _, err := server.Do(ctx, "DEL", l.opts.Key); err != nil { // the bug: the lock may have changed since GET
 			return false, err
 		}
 	}

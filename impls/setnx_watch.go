@@ -50,7 +50,7 @@ func (l *setnxWatchLock) Release(ctx context.Context) (bool, error) {
 	return l.remove(ctx, l.env.Server(), l.opts.Key, l.token)
 }
 
-// watchedDelete removes the lock if it is ours, in a transaction. Where something changed the lock meanwhile, it looks again.
+// watchedDelete removes the lock if it is ours, in a transaction that it retries after an abort.
 func watchedDelete(ctx context.Context, server Server, key, token string) (bool, error) {
 	for {
 		removed, aborted, err := tryWatchedDelete(ctx, server, key, token)
@@ -60,7 +60,7 @@ func watchedDelete(ctx context.Context, server Server, key, token string) (bool,
 	}
 }
 
-// watchedDeleteAsPublished takes the reply to an aborted EXEC for that to a successful one. This is the bug.
+// watchedDeleteAsPublished has the bug: an aborted EXEC counts as successful.
 func watchedDeleteAsPublished(ctx context.Context, server Server, key, token string) (bool, error) {
 	removed, aborted, err := tryWatchedDelete(ctx, server, key, token)
 	return removed || aborted, err

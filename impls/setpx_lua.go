@@ -22,8 +22,8 @@ type setpxLuaLock struct {
 	token string // of our last hold
 }
 
-// TryAcquire keeps the token only of a lock that it knows to have, as the article does: where the reply is lost, nobody can
-// release the lock before its lease ends.
+// TryAcquire keeps the token only after a grant, as the article does: if the reply is lost, no client can release the lock before its lease
+// ends.
 func (l *setpxLuaLock) TryAcquire(ctx context.Context) (bool, error) {
 	token := l.env.Token()
 	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))

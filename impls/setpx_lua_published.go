@@ -43,7 +43,7 @@ type setpxLuaPublishedLock struct {
 	opts    Options
 	bugs    bugs
 	token   string
-	waiting bool // its user waits: it keeps a connection
+	waiting bool // its client waits, and keeps a connection
 }
 
 func (l *setpxLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
@@ -77,11 +77,11 @@ func (l *setpxLuaPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// remove tries until it succeeds or its time is over. That the lock is not ours any more is no reason for it to stop: the bug.
+// remove retries until it succeeds or its time is over. The bug: it retries even though the lock is no longer ours.
 func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
 	const pause = 200 * time.Millisecond
 	script := &Script{Source: compareAndDelete}
-	for over := l.env.Now().Add(l.stubbornness()); ; {
+	for over := l.env.Now().Add(l.releaseTime()); ; {
 		removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token))
 		if removed || err != nil || !l.env.Now().Before(over) {
 			return removed, err
@@ -92,8 +92,8 @@ func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
 	}
 }
 
-// stubbornness is how long a release is tried: by default for 2³¹−1 ms.
-func (l *setpxLuaPublishedLock) stubbornness() time.Duration {
+// releaseTime is how long a release retries: as published, 2³¹−1 ms.
+func (l *setpxLuaPublishedLock) releaseTime() time.Duration {
 	if l.bugs.has(bugEndlessUnlock) {
 		return math.MaxInt32 * time.Millisecond
 	}
@@ -110,13 +110,13 @@ func (l *setpxLuaPublishedLock) Enter(ctx context.Context) error {
 	return err
 }
 
-// Leave gives it back.
+// Leave returns the connection.
 func (l *setpxLuaPublishedLock) Leave(ctx context.Context, _ bool) {
 	if !l.waiting {
 		return
 	}
 	l.waiting = false
-	_ = l.pool().giveBack(ctx, l.env) // it can only be that the lock's user goes
+	_ = l.pool().giveBack(ctx, l.env) // the only error is the end of ctx
 }
 
 // borrow takes a connection for one command, unless the lock has one already.
@@ -128,20 +128,20 @@ func (l *setpxLuaPublishedLock) borrow(ctx context.Context) (giveBack func(conte
 	return func(ctx context.Context) error { return pool.giveBack(ctx, l.env) }, pool.take(ctx, l.env)
 }
 
-// pool is one for all locks of the process.
+// pool is shared by all locks of the process.
 func (l *setpxLuaPublishedLock) pool() *monitoredPool {
 	return l.env.Shared("setpx-lua-published", func() any { return &monitoredPool{free: 2} }).(*monitoredPool)
 }
 
-// monitoredPool is a bounded pool of connections behind one monitor: who waits in it for a connection keeps out who would give
-// one back.
+// monitoredPool is a bounded pool of connections behind one monitor: a client that waits in it for a connection blocks those that would
+// return one.
 type monitoredPool struct {
 	mu       sync.Mutex
-	occupied bool // somebody is in the monitor
+	occupied bool // a client is in the monitor
 	free     int
 }
 
-// poolPoll is how often a wait looks again.
+// poolPoll is the polling interval of a wait.
 const poolPoll = 5 * time.Millisecond
 
 func (p *monitoredPool) take(ctx context.Context, env Env) error {
@@ -161,7 +161,7 @@ func (p *monitoredPool) take(ctx context.Context, env Env) error {
 	return err
 }
 
-// giveBack gives a connection back. Where its user gives up, it is given back past the monitor, as the end of a thread would.
+// giveBack returns a connection. If ctx ends first, it is returned outside the monitor, as at the end of a thread.
 func (p *monitoredPool) giveBack(ctx context.Context, env Env) error {
 	err := p.until(ctx, env, p.enter)
 	p.mu.Lock()
@@ -181,7 +181,7 @@ func (p *monitoredPool) enter() bool {
 	return true
 }
 
-// until sleeps until step, which has the pool to itself, has been done.
+// until polls step, under the pool's mutex, until it returns true.
 func (p *monitoredPool) until(ctx context.Context, env Env, step func() bool) error {
 	for {
 		p.mu.Lock()

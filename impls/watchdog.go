@@ -30,15 +30,15 @@ type watchdogLock struct {
 	env   Env
 	opts  Options
 	token string // of our last hold
-	stop  func() // ends the renewal and waits for it; nil: it does not run
+	stop  func() // ends the renewal and waits for it; nil: none runs
 
-	// expires is the last confirmed end of the lease by our clock, in nanoseconds since 1970. The renewal moves it while the
-	// lock's user reads it.
+	// expires is the last confirmed end of the lease by our clock, in nanoseconds since 1970. The renewal writes it while the client reads
+	// it.
 	expires atomic.Int64
 }
 
-// TryAcquire counts the lease from before the command is sent: the server's lease cannot end earlier than ours. After an unknown
-// outcome it tries once to take back what it may have got.
+// TryAcquire counts the lease from before the command is sent, so that the server's lease cannot end before ours. After an unknown outcome
+// it tries once to remove the lock that it may have.
 func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	l.halt()
 	token, expires := l.env.Token(), l.env.Now().Add(l.opts.Lease)
@@ -50,7 +50,7 @@ func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !held {
 		return false, err
 	}
-	if !l.env.Now().Before(expires) { // granted, but over before we knew
+	if !l.env.Now().Before(expires) { // granted, but the reply came after the lease
 		_, err := l.takeBack(ctx, token)
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Release ends the renewal before it lets go of the lock, so that no renewal of ours is sent afterwards.
+// Release ends the renewal before it releases the lock, so that no renewal is sent afterwards.
 func (l *watchdogLock) Release(ctx context.Context) (bool, error) {
 	l.halt()
 	return l.remove(ctx, l.token)
@@ -71,8 +71,8 @@ func (l *watchdogLock) Valid() time.Duration {
 	return time.Duration(l.expires.Load() - l.env.Now().UnixNano())
 }
 
-// guard renews the lease every third of it, until ctx ends or the lock is lost. A hold that has ended does not come back: a
-// renewal that is confirmed after the last confirmed end is too late.
+// guard renews the lease every third of it, until ctx ends or the lock is lost. A renewal confirmed after the last confirmed end does not
+// revive the hold.
 func (l *watchdogLock) guard(ctx context.Context, token string, expires time.Time) {
 	for l.env.Sleep(ctx, l.patience()) == nil {
 		renewed, owner, err := l.renew(ctx, token, expires)
@@ -90,8 +90,8 @@ func (l *watchdogLock) guard(ctx context.Context, token string, expires time.Tim
 	}
 }
 
-// renew tries to start the lease anew until it is told whether the lock is ours, or until the lease has ended by our account.
-// It returns the confirmed end of the lease.
+// renew tries to restart the lease until a reply says whether the lock is ours, or the lease has ended by our clock. It returns the
+// confirmed end of the lease.
 func (l *watchdogLock) renew(ctx context.Context, token string, expires time.Time) (_ time.Time, owner bool, err error) {
 	script := &Script{Source: compareAndExpire}
 	keys := []string{l.opts.Key}
@@ -107,11 +107,11 @@ func (l *watchdogLock) renew(ctx context.Context, token string, expires time.Tim
 		if err == nil {
 			return began.Add(l.opts.Lease), owner, nil
 		}
-		_ = l.env.Sleep(ctx, min(expires.Sub(l.env.Now()), l.patience()/4)) // ctx is looked at above
+		_ = l.env.Sleep(ctx, min(expires.Sub(l.env.Now()), l.patience()/4)) // ctx is checked above
 	}
 }
 
-// takeBack removes what an acquire that is not to succeed may have got, also if the acquire itself has been given up.
+// takeBack removes the lock of an acquire that must not succeed, even if the acquire was cancelled.
 func (l *watchdogLock) takeBack(ctx context.Context, token string) (bool, error) {
 	ctx, cancel := l.env.WithTimeout(context.WithoutCancel(ctx), l.patience())
 	defer cancel()
@@ -132,7 +132,7 @@ func (l *watchdogLock) halt() {
 	l.expires.Store(0)
 }
 
-// patience is the time between two renewals, and how long one command in the background is waited for.
+// patience is the time between two renewals, and the bound of one background command.
 func (l *watchdogLock) patience() time.Duration { return l.opts.Lease / 3 }
 
 func lossOf(owner bool, err error) string {

@@ -58,10 +58,10 @@ type watchdogPublishedLock struct {
 	env  Env
 	opts Options
 	bugs bugs
-	own  watchdogState // where the state is not shared
+	own  watchdogState // unless the state is shared
 }
 
-// watchdogState is what the published code keeps in its lock object and its thread. A client process has one of each.
+// watchdogState is the published code's state in its lock object and its thread. A client process has one of each.
 type watchdogState struct {
 	mu        sync.Mutex
 	on        bool // the flag that keeps watchdogs going
@@ -73,7 +73,7 @@ type watchdogState struct {
 
 const publishedRetries = 3
 
-// TryAcquire tries again at once when it is refused or fails, as often as it has retries left.
+// TryAcquire retries at once after a refusal or an error, as long as it has retries left.
 func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !l.bugs.has(bugSpentRetries) {
 		l.shared().restoreRetries()
@@ -100,7 +100,7 @@ func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	}
 }
 
-// Release deletes the lock and then clears the flag. The watchdog is not waited for.
+// Release deletes the lock and then clears the flag. It does not wait for the watchdog.
 func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
 	script := &Script{Source: compareAndDelete}
 	removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.thread().getToken()))
@@ -110,7 +110,7 @@ func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// guard is the watchdog. It waits busily in the published code, and sleeps 3 s after a renewal: of a lease of 20 s, or of 2 s.
+// guard is the watchdog. The published code waits busily, and sleeps 3 s after a renewal of a lease of 20 s, or of 2 s.
 func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed time.Time) {
 	step, sleep := l.opts.Lease/30, l.opts.Lease*3/20
 	if l.bugs.has(bugLongSleep) {
@@ -147,7 +147,7 @@ func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed
 	}
 }
 
-// renew says whether the watchdog is to go on. The reply of PEXPIRE is not looked at.
+// renew says whether the watchdog goes on. It ignores the reply of PEXPIRE.
 func (l *watchdogPublishedLock) renew(ctx context.Context, token string) bool {
 	key, lease, server := l.opts.Key, l.opts.Lease.Milliseconds(), l.env.Server()
 	if l.bugs.has(bugForeignEncoding) {
@@ -169,7 +169,7 @@ func (l *watchdogPublishedLock) shared() *watchdogState {
 	return l.env.Shared("watchdog-published", func() any { return new(watchdogState) }).(*watchdogState)
 }
 
-// flag is where this lock's flag lies.
+// flag holds this lock's flag.
 func (l *watchdogPublishedLock) flag() *watchdogState {
 	if l.bugs.has(bugSharedFlag) {
 		return l.shared()
@@ -177,7 +177,7 @@ func (l *watchdogPublishedLock) flag() *watchdogState {
 	return &l.own
 }
 
-// thread is where this lock's token lies.
+// thread holds this lock's token.
 func (l *watchdogPublishedLock) thread() *watchdogState {
 	if l.bugs.has(bugOverwritten) {
 		return l.shared()

@@ -1,6 +1,6 @@
 package impls
 
-// The methods below each take one step on the state, for locks and watchdogs that run side by side.
+// Each method is one atomic step, for locks and watchdogs that run concurrently.
 
 func (s *watchdogState) set() {
 	s.mu.Lock()
@@ -21,7 +21,7 @@ func (s *watchdogState) clearings() int {
 	return s.cleared
 }
 
-// keeps says whether a watchdog that has seen so many clearings goes on: one that waits busily sees each.
+// keeps says whether the flag is on and was not cleared since: a watchdog that waits busily notices every clearing.
 func (s *watchdogState) keeps(cleared int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *watchdogState) setToken(token string) {
 	s.token = token
 }
 
-// retry uses up a retry, if there is one.
+// retry uses a retry, if one is left.
 func (s *watchdogState) retry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

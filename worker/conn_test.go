@@ -116,7 +116,7 @@ func TestGivingUpLeavesTheQueue(t *testing.T) {
 func TestWaysToWaitAreChecked(t *testing.T) {
 	c := opened(t, startMini(t), "setpx-lua", long)
 	for wait, want := range map[string]string{
-		"wake": "this lock wakes nobody", "nap": `"nap" is no way to wait`, "sleep:x": `"x" is no length of time above zero`,
+		"wake": "this lock has no wake-ups", "nap": `"nap" is no way to wait`, "sleep:x": `"x" is no length of time above zero`,
 	} {
 		answer := c.ask(protocol.Request{Do: protocol.Acquire, Handle: "h", Wait: wait})
 		assert.Equal(t, protocol.No, answer.Outcome)

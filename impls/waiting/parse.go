@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Pause is the sleep between two tries where nobody says otherwise.
+// Pause is the default sleep between two tries.
 const Pause = 20 * time.Millisecond
 
-// Default is how the lock is waited for where nobody says otherwise: by its wake-ups if it has any, or else with a short sleep.
+// Default is the default way to wait for the lock: its wake-ups if it has any, or else a short sleep.
 func Default(lock impls.Lock) Way {
 	if _, ok := lock.(impls.Waker); ok {
 		return Wake(Pause)
@@ -20,7 +20,7 @@ func Default(lock impls.Lock) Way {
 	return Sleep(Pause)
 }
 
-// Parse reads the name of a way to wait, as docs/protocol.md lists them. needsWaker is true where only a Waker will do.
+// Parse reads the name of a way to wait; docs/protocol.md lists them. needsWaker: the lock must be a Waker.
 func Parse(text string) (way Way, needsWaker bool, _ error) {
 	name, list, _ := strings.Cut(text, ":")
 	var args []string
@@ -53,8 +53,7 @@ func Parse(text string) (way Way, needsWaker bool, _ error) {
 	return nil, false, fmt.Errorf("%q is no way to wait", text)
 }
 
-// For is the way of that name to wait for a lock, or the lock's own way if it is empty. It says why where the lock cannot be waited
-// for so.
+// For is the named way to wait for a lock, or the lock's default if the name is empty. It says why if the lock does not support it.
 func For(name string, lock impls.Lock) (_ Way, why string) {
 	if name == "" {
 		return Default(lock), ""
@@ -64,7 +63,7 @@ func For(name string, lock impls.Lock) (_ Way, why string) {
 		return nil, err.Error()
 	}
 	if _, wakes := lock.(impls.Waker); needsWaker && !wakes {
-		return nil, "this lock wakes nobody"
+		return nil, "this lock has no wake-ups"
 	}
 	return way, ""
 }

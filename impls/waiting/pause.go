@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// pauses is a Waiter that sleeps, by the client's clock, for as long as next says. waited is how long it has waited so far.
+// pauses is a Waiter that sleeps for next(waited) by the client's clock; waited is the time since the wait began.
 type pauses struct {
 	env   impls.Env
 	next  func(waited time.Duration) time.Duration
@@ -24,7 +24,7 @@ func (p *pauses) Wait(ctx context.Context) error {
 
 func (p *pauses) End() {}
 
-// spinning is the pause of a client that does not even yield.
+// spinning is the pause of a client that does not yield.
 const spinning = time.Duration(-1)
 
 func pausing(next func(waited time.Duration) time.Duration) Way {
@@ -42,10 +42,10 @@ func Sleep(d time.Duration) Way {
 	return pausing(func(time.Duration) time.Duration { return d })
 }
 
-// SpinThenYield spins for some time, then yields: article 000, W2, 1.
+// SpinThenYield spins for first, then yields: article 000, W2, 1.
 func SpinThenYield(first time.Duration) Way { return change(first, spinning, 0) }
 
-// YieldThenSleep yields for some time, then sleeps: article 000, W2, 2.
+// YieldThenSleep yields for first, then sleeps for d between tries: article 000, W2, 2.
 func YieldThenSleep(first, d time.Duration) Way { return change(first, 0, d) }
 
 func change(after, first, then time.Duration) Way {
@@ -57,8 +57,7 @@ func change(after, first, then time.Duration) Way {
 	})
 }
 
-// BackOff sleeps a random part, at least half, of a time that begins at first and doubles with each try up to limit. The same
-// seed gives the same sleeps.
+// BackOff sleeps a random part, at least half, of a time that begins at first and doubles up to limit. The seed determines the sleeps.
 func BackOff(first, limit time.Duration, seed uint64) Way {
 	return func(env impls.Env, lock impls.Lock) Waiter {
 		random, pause := source(seed), first
@@ -70,8 +69,7 @@ func BackOff(first, limit time.Duration, seed uint64) Way {
 	}
 }
 
-// source is the generator of numbers called splitmix64. Locks and what is around them draw from nothing that the model does not
-// own.
+// source is splitmix64: locks must not use a source of randomness that the model does not control.
 type source uint64
 
 func (s *source) next() uint64 {

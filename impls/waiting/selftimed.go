@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// ByLock is a way to wait that ends when the lock says so, however long that takes.
+// ByLock is a way to wait that ends when the lock says so.
 func ByLock(way Way, lock impls.SelfTimed, within time.Duration) Way {
 	return func(env impls.Env, l impls.Lock) Waiter {
 		return &byLock{Waiter: way(env, l), enough: func(began time.Time) bool { return lock.WaitedEnough(began, within) }, began: env.Now()}

@@ -1,5 +1,5 @@
-// Package waiting owns the ways to wait for a lock that another client has: sleep, spin, back off, be woken. Any way goes with any lock;
-// only being woken needs a lock that wakes. It must not know which lock it waits for.
+// Package waiting owns the ways to wait for a lock that another client has: sleep, spin, back off, wake-ups. Only wake-ups need a special
+// lock, a Waker. It must not know which lock it waits for.
 package waiting
 
 import (
@@ -15,13 +15,12 @@ type Way func(env impls.Env, lock impls.Lock) Waiter
 type Waiter interface {
 	// Wait returns when it is time for the next try, or when ctx has ended; then it returns the context's error.
 	Wait(ctx context.Context) error
-	// End frees what the wait has taken hold of.
+	// End frees the resources of the wait.
 	End()
 }
 
-// Acquire tries until it gets the lock, learns of an error, or patience has ended; then it has tried a last time. ctx is that of
-// the tries, and patience ends with it. Where patience has ended from the start, it tries once, and the lock is not told of any
-// wait.
+// Acquire tries until the lock is granted, an error occurs, or patience ends, after which it tries a last time. ctx is that of the tries,
+// and patience ends with it. If patience has ended from the start, it tries once, without Patient.
 func Acquire(ctx, patience context.Context, env impls.Env, lock impls.Lock, way Way) (held bool, err error) {
 	if patience.Err() != nil {
 		return lock.TryAcquire(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Wake waits until the lock's release wakes it, at most until the holder's lease has ended as far as the lock was told. Where no
-// subscription can be had, it sleeps between tries instead. The lock must be a Waker.
+// Wake waits until the lock's release wakes it, at most until the end of the holder's lease if the lock knows it. Without a subscription
+// it sleeps for fallback between tries. The lock must be a Waker.
 func Wake(fallback time.Duration) Way {
 	return func(env impls.Env, lock impls.Lock) Waiter { return &woken{env: env, lock: lock, fallback: fallback} }
 }
@@ -47,7 +47,7 @@ func (w *woken) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// alarm ends with the holder's lease, where the lock knows when that is.
+// alarm ends with the holder's lease, if the lock knows its end.
 func (w *woken) alarm(ctx context.Context) (context.Context, context.CancelFunc) {
 	if hinter, ok := w.lock.(impls.Hinter); ok && hinter.RetryAfter() > 0 {
 		return w.env.WithTimeout(ctx, hinter.RetryAfter())
