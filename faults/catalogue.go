@@ -106,7 +106,7 @@ func All() []Fault {
 		{Kind: HoldReply, Target: OnMessage, Begins: "hold reply of", Ends: "continue", State: "reply held on the wire", Sign: ':',
 			Meaning: "a reply is held before it reaches the client"},
 		{Kind: LateRequest, Recorded: HoldRequest, Target: OnMessage, Flag: "late-requests", State: "request late",
-			Meaning: "a client cancels a request, which arrives later"},
+			Meaning: "a request is given up by its client, and arrives later"},
 		{Kind: Duplicate, Target: OnMessage, OneShot: true, Begins: "duplicate", Flag: "duplicates", State: "request sent twice", Sign: ':',
 			Meaning: "a request arrives a second time"},
 		{Kind: HoldCopy, Target: OnMessage, Begins: "hold copy of", Ends: "arrives late", State: "copy held on the wire", Sign: ':',

@@ -1,7 +1,7 @@
 // Package impls holds the locks under test: one file each, with a card (source, promises, needs), in an explicit list.
 //
-// It owns the contracts Lock and Env. A lock must use clocks, servers, tokens and goroutines only through its Env. So the same code runs in
-// a client process against a real Redis and, under a scheduler that makes every choice, in the formal model.
+// It owns the contracts Lock and Env. A lock must not use clocks, servers, tokens or goroutines except through its Env. So the same code
+// runs in a client process against a real Redis and, under a scheduler that makes every choice, in the formal model.
 package impls
 
 import (

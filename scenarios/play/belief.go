@@ -12,17 +12,16 @@ import (
 //
 // It belongs to the goroutine that plays the script; only Lost may be set by others.
 type Belief struct {
-	Lost atomic.Bool // it was told meanwhile that it does not hold any more
+	Lost atomic.Bool // the lock has announced its loss
 
 	holds   bool // its acquire returned ok, and its release has not been called
-	again   int  // how often it has taken it once more; stays 0 where the lock does not count
-	unsure  bool // its release has come to nothing certain, so it may release again
-	skipped bool // its last operation was skipped, so what refers to it is skipped as well
+	again   int  // reentrant acquires beyond the first; 0 for other locks
+	unsure  bool // the outcome of its release is unknown, so it may release again
+	skipped bool // its last operation was skipped, so steps that continue it are skipped too
 }
 
-// Skips says whether a step is left out because it makes sense only for a client that holds the lock by its own account:
-// nobody works under, or releases, a lock that it was refused; and nobody begins work after being told that the lock is lost. A
-// release of which nobody knows what became of it can be tried again.
+// Skips says whether to skip a step that only a client that believes to hold the lock takes: a client does not work under, or release, a
+// lock that it was refused, and does not begin work after a loss notice. It may repeat a release with an unknown outcome.
 func (b *Belief) Skips(step *scenarios.Step) bool {
 	switch step.Verb {
 	case scenarios.VerbOp:
@@ -36,7 +35,7 @@ func (b *Belief) Skips(step *scenarios.Step) bool {
 	return false
 }
 
-// Begin notes that the client is about to begin an operation.
+// Begin updates the belief before an operation.
 func (b *Belief) Begin(op history.Op) {
 	switch {
 	case op == history.OpAcquire:
@@ -49,7 +48,7 @@ func (b *Belief) Begin(op history.Op) {
 	}
 }
 
-// Learn notes what the client was told of its lock, which it may take again where the lock is reentrant.
+// Learn updates the belief with the outcome of an operation.
 func (b *Belief) Learn(op history.Op, outcome history.Outcome, reentrant bool) {
 	switch op {
 	case history.OpAcquire:
@@ -68,5 +67,5 @@ func (b *Belief) Learn(op history.Op, outcome history.Outcome, reentrant bool) {
 	}
 }
 
-// Vanish notes that the client is there no more.
+// Vanish resets the belief: the client is gone.
 func (b *Belief) Vanish() { b.holds, b.again, b.unsure = false, 0, false }

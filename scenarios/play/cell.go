@@ -13,8 +13,8 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// Cell is one lock in one scenario, being played. A world makes it by NewCell, sets Stage, Store and each client's Process, has the clients
-// open their locks, and calls Play and ReadData.
+// Cell is a run of one lock in one scenario. A world makes it by NewCell, sets Stage, Store and each client's Process, has the clients open
+// their locks, and calls Play and ReadData.
 type Cell struct {
 	Script  *scenarios.Script
 	Traits  Traits
@@ -25,21 +25,21 @@ type Cell struct {
 	Clients []*Client
 
 	LockKey  string
-	OtherKey string // of the lock that some are on instead; empty: none is
-	// Forsakes: an unknown outcome is left at that. The client goes on as one that did not get what it asked for.
+	OtherKey string // of the second lock, which some handles use; empty: none
+	// Forsakes: the client treats an unknown outcome as a refusal.
 	Forsakes bool
-	// Lacks is what the script needs and the lock, its client or the servers do not have, once that is known.
+	// Lacks is what the lock, its client or the servers lack for the script, once that is known.
 	Lacks string
 
 	data, otherData Data
-	laid            *history.Work // the data in the beginning; nil for a counter
+	laid            *history.Work // the initial data; nil for a counter
 	handles         map[string]*Handle
 	ids             atomic.Int64
 	busy            time.Duration // spent in steps that do not wait
 	over            atomic.Bool
 }
 
-// NewCell is a cell with so many clients, by name. All keys of its locks begin with prefix, those of the data with dataKey.
+// NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
 		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
@@ -64,13 +64,13 @@ func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, 
 	return c
 }
 
-// Handle is the handle of that name; nil if there is none.
+// Handle is the named handle, or nil.
 func (c *Cell) Handle(name string) *Handle { return c.handles[name] }
 
 // IsLock says whether a key is a lock's.
 func (c *Cell) IsLock(key string) bool { return key == c.LockKey || key == c.OtherKey && key != "" }
 
-// IsData says whether a key belongs to the data that work is done to.
+// IsData says whether a key belongs to the workload's data.
 func (c *Cell) IsData(key string) bool {
 	return c.data.Has(key) || c.OtherKey != "" && c.otherData.Has(key)
 }
@@ -78,14 +78,14 @@ func (c *Cell) IsData(key string) bool {
 // NextID is a number for the next operation.
 func (c *Cell) NextID() int64 { return c.ids.Add(1) }
 
-// Witness records what a world has seen, as long as the script goes on. It may be called by several goroutines at once.
+// Witness records an event that a world observed, unless the script has ended. It is safe for concurrent use.
 func (c *Cell) Witness(e history.Event) {
 	if !c.over.Load() {
 		c.Record.Add(e)
 	}
 }
 
-// End closes the script: what clients still do is no part of it.
+// End ends the script: Witness ignores later events.
 func (c *Cell) End() { c.over.Store(true) }
 
 // Over says whether the script has ended.
@@ -105,8 +105,7 @@ func (c *Cell) Opened(client *Client) {
 	}
 }
 
-// Play carries the steps of the script out. A machine that stalled meanwhile may have ended a lease that should not have ended, and so
-// have led the script elsewhere.
+// Play carries out the steps of the script. A host stall meanwhile may have ended a lease, and so made the script fail.
 func (c *Cell) Play(ctx context.Context) error {
 	began := c.Stage.Now()
 	var err error
@@ -123,19 +122,19 @@ func (c *Cell) Play(ctx context.Context) error {
 		return err
 	}
 	if stall := host.LongestStall(began); stall > c.Script.Lease/4 {
-		return Stalled("the machine stalled for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
+		return Stalled("the host stalled for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
 	}
 	return err
 }
 
-// step carries out one line of the script and compares what it came to with what must be seen.
+// step carries out one line of the script and compares its result with the expected ones.
 func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 	if strider, ok := c.Stage.(Strider); ok {
 		if _, err := c.Stage.Until(ctx, strider.Stride(), never); err != nil {
 			return err
 		}
 	}
-	h := c.handles[step.Client] // nil where the lab acts
+	h := c.handles[step.Client] // nil if the lab acts
 	if h != nil && h.Skips(step) {
 		c.note(step, step.Text+"  (skipped: "+h.Name+" does not hold the lock)")
 		return nil
@@ -152,8 +151,8 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
 		return nil
 	}
-	if c.busy > c.Script.Lease/c.slices() { // a lease may have ended that should not have, or a time-out
-		return Stalled("line %d: %q came to %s, on a machine that was slow", step.Line, step.Text, result)
+	if c.busy > c.Script.Lease/c.slices() { // a lease or a time-out may have ended too early
+		return Stalled("line %d: %q came to %s, on a slow host", step.Line, step.Text, result)
 	}
 	return PremiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
 }
@@ -162,8 +161,8 @@ func (c *Cell) note(step *scenarios.Step, text string) {
 	c.Record.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
 }
 
-// inTime ends a script on a machine so slow that a lease may have ended by itself: one step took more than a quarter of it, or all since
-// the last wait together more than half.
+// inTime ends a script on a host so slow that a lease may have expired: one step took more than a quarter of it, or all since the last wait
+// together more than half.
 func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
 	if _, stalls := c.Stage.(Host); !stalls {
 		return nil
@@ -175,14 +174,14 @@ func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
 	c.busy += took
 	switch lease := c.Script.Lease; {
 	case took > lease/4:
-		return Stalled("the machine stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
+		return Stalled("the host stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
 	case c.busy > lease/2:
-		return Stalled("the machine was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+		return Stalled("the host was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
 	}
 	return nil
 }
 
-// slices is into how many parts of its lease a lock may cut it: where there are several servers, it waits a tenth for each.
+// slices is the lease divided by the shortest time-out of a lock: with several servers it waits a tenth of the lease for each.
 func (c *Cell) slices() time.Duration {
 	if len(c.Stage.Servers()) > 1 {
 		return 10
@@ -197,7 +196,7 @@ func (c *Cell) Fault(kind faults.Kind, target string, phase history.Phase, what 
 	}})
 }
 
-// silent is the end of a script in which a client, or the machine, did not answer in time.
+// silent ends a script in which a client did not answer in time.
 func silent(who, what string, err error) error {
 	var early *Ending
 	if errors.As(err, &early) {
@@ -208,7 +207,7 @@ func silent(who, what string, err error) error {
 
 func never() bool { return false }
 
-// Lay lays the data out, before any client is there.
+// Lay writes the initial data, before any client runs.
 func (c *Cell) Lay(ctx context.Context) error {
 	for _, data := range c.stores() {
 		commands, work := data.Beginning()
@@ -223,7 +222,7 @@ func (c *Cell) Lay(ctx context.Context) error {
 	return nil
 }
 
-// stores are the data that work is done to: one, if the work under locks on the other key is done to the same.
+// stores are the data sets: one, if both locks protect the same.
 func (c *Cell) stores() []Data {
 	if c.otherData.Key == c.data.Key {
 		return []Data{c.data}
@@ -231,7 +230,7 @@ func (c *Cell) stores() []Data {
 	return []Data{c.otherData, c.data}
 }
 
-// ReadData records what the work under the locks has come to.
+// ReadData records the data after the script.
 func (c *Cell) ReadData(ctx context.Context) error {
 	keys := []string{c.LockKey}
 	data := []Data{c.data}

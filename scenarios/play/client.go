@@ -13,20 +13,20 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Client is a client's process, with the lock objects in it. Faults of a process, its clock and its links hit all of them.
+// Client is a client's process with its lock objects. Faults of a process, its clock and its links hit all of them.
 type Client struct {
 	Name    string
 	Handles []*Handle // the client's own first
 	Process Process
 	cell    *Cell
 	crashed atomic.Bool // by order
-	broken  []string    // servers whose connections broke under an operation that goes on: the process is to connect again after it
+	broken  []string    // servers to reconnect to after the operation in flight
 }
 
 // Crashed says whether the process was killed by order.
 func (c *Client) Crashed() bool { return c.crashed.Load() }
 
-// Doom has what the process did not do any more blamed on the order to kill it.
+// Doom marks the process as killed by order, so that its missing answers count as the order's effect.
 func (c *Client) Doom() { c.crashed.Store(true) }
 
 // Pause stops the process.
@@ -39,7 +39,7 @@ func (c *Client) Pause(ctx context.Context) error {
 	return nil
 }
 
-// Resume lets the process go on.
+// Resume continues the process.
 func (c *Client) Resume(ctx context.Context) error {
 	if err := c.Process.Resume(ctx); err != nil {
 		return fmt.Errorf("resuming %s: %w", c.Name, err)
@@ -62,14 +62,14 @@ func (c *Client) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Exited records that the process has ended though nobody had ordered it.
+// Exited records that the process has ended without an order.
 func (c *Client) Exited(why string) {
 	for _, h := range c.Handles {
 		c.cell.Witness(history.Event{Kind: history.KindExit, Client: h.Name, Detail: &history.Detail{Why: why}})
 	}
 }
 
-// threadDies ends the one thread that uses this lock of the process. Background tasks in the process go on.
+// threadDies ends the thread that uses this handle. Background tasks of the process go on.
 func (h *Handle) threadDies() {
 	h.cell.Fault(faults.ThreadDeath, h.Name, history.PhaseInject, "an exception")
 	h.cell.Fault(faults.ThreadDeath, h.Name, history.PhaseEffective, "nobody in the process uses the lock any more")
@@ -102,8 +102,8 @@ func (c *Client) Disturb(ctx context.Context, fault faults.LinkFault, servers []
 	return nil
 }
 
-// Heal ends the faults of the process's links. A fault that broke connections leaves the process to make new ones first; where an operation
-// is held up, after that: it goes on at once, on new connections that an order to connect again would break.
+// Heal ends the faults of the process's links and has the process replace broken connections. If an operation is held up, that waits until
+// the operation ends: it continues on new connections, which a reconnect would break.
 func (c *Client) Heal(ctx context.Context, servers []string) error {
 	healed, err := c.Process.Heal(ctx, servers)
 	switch {
@@ -122,7 +122,7 @@ func (c *Client) Heal(ctx context.Context, servers []string) error {
 	return c.reconnectBroken(ctx)
 }
 
-// reconnectBroken has the process make the connections anew that faults have broken.
+// reconnectBroken has the process replace the connections that faults have broken.
 func (c *Client) reconnectBroken(ctx context.Context) error {
 	servers := c.broken
 	c.broken = nil
@@ -132,7 +132,7 @@ func (c *Client) reconnectBroken(ctx context.Context) error {
 	return c.Process.Reconnect(ctx, servers)
 }
 
-// About says of which of several servers something is said.
+// About prefixes a text with the servers that it concerns, if there are several.
 func (c *Cell) About(servers []string, what string) string {
 	all := c.Stage.Servers()
 	if len(all) == 1 {

@@ -11,28 +11,28 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// The market as the lab lays it out: a shop has listed the items, and everybody has some money.
+// The initial market: a shop has listed the items, and every client has funds.
 const (
 	marketItems = 20
 	marketPrice = 10
 	marketFunds = 100
 )
 
-// Data is what the work under one lock is done to: what lies there before any client is, and what is found in the end.
+// Data is the data of the work under one lock.
 type Data struct {
 	Work    history.Workload
-	Stock   int64  // with which a sale begins, or everybody's purse
-	Item    string // which the lock is for, where each has its own
+	Stock   int64  // the initial stock of a sale, or each client's funds
+	Item    string // the item that the lock is for, in MarketItems
 	Key     string // all other keys begin with it and a colon
 	Clients []string
 }
 
-// Has says whether a key belongs to the data. The fences that the resource keeps do not.
+// Has says whether a key belongs to the data. The resource's fences do not.
 func (d Data) Has(key string) bool {
 	return key == d.Key || strings.HasPrefix(key, d.Key+":") && !strings.HasPrefix(key, d.Key+":fence")
 }
 
-// Other is what the work under locks on the other key is done to: data of its own, or another item of the same market.
+// Other is the data under the second lock: a set of its own, or another item of the same market.
 func (d Data) Other() Data {
 	if d.Work == history.MarketItems {
 		d.Item = ItemName(1)
@@ -42,7 +42,7 @@ func (d Data) Other() Data {
 	return d
 }
 
-// Beginning is how the data is laid out, and what it is then; nil for a counter.
+// Beginning is the initial data and the commands that write it; nil for a counter.
 func (d Data) Beginning() (commands [][]any, work *history.Work) {
 	set := func(name string, value any) { commands = append(commands, []any{"SET", d.Key + name, value}) }
 	data := []history.Datum{{Name: "stock", Values: []string{strconv.FormatInt(d.Stock, 10)}}}
@@ -71,7 +71,7 @@ func (d Data) Beginning() (commands [][]any, work *history.Work) {
 // ItemName is the name of an item of the market, from 0.
 func ItemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
 
-// funds is what everybody has in the beginning.
+// funds are each client's initial funds.
 func (d Data) funds() int64 {
 	if d.Work == history.MarketItems {
 		return d.Stock
@@ -79,7 +79,7 @@ func (d Data) funds() int64 {
 	return marketFunds
 }
 
-// market is the market in the beginning.
+// market is the initial market.
 func (d Data) market() []history.Datum {
 	var listed []string
 	for n := range marketItems {
@@ -92,16 +92,15 @@ func (d Data) market() []history.Datum {
 	return data
 }
 
-// Store is where the data lies. Names of keys are whole.
+// Store holds the data. Keys are full names.
 type Store interface {
-	// Do carries commands out.
+	// Do runs commands.
 	Do(ctx context.Context, commands [][]any) error
-	// Values reads what stands under a key: the number or text, the elements of a list, those of a set sorted, or the fields of a hash,
-	// sorted, each followed by its value; nothing where there is no key.
+	// Values is probe.Values.
 	Values(ctx context.Context, key string) ([]string, error)
 }
 
-// Found is what the data has come to; see Store.Values.
+// Found reads the final data; see Store.Values.
 func (d Data) Found(values func(key string) ([]string, error)) (*history.Detail, error) {
 	if d.Work == history.Counter {
 		texts, err := values(d.Key)
@@ -127,7 +126,7 @@ func (d Data) Found(values func(key string) ([]string, error)) (*history.Detail,
 	return found, err
 }
 
-// part is one key of the data, and what it is called.
+// part is one key of the data, and its name in histories.
 type part struct{ key, name string }
 
 func (d Data) parts() []part {
@@ -148,7 +147,7 @@ func (d Data) parts() []part {
 	return parts
 }
 
-// pairs joins the fields of a hash to their values.
+// pairs joins each field of a hash with its value.
 func pairs(values []string) (joined []string) {
 	for pair := range slices.Chunk(values, 2) {
 		joined = append(joined, strings.Join(pair, " "))
@@ -156,7 +155,7 @@ func pairs(values []string) (joined []string) {
 	return joined
 }
 
-// value is the number that the data comes down to; zero if it is none.
+// value is the number that sums up the data, or zero.
 func (d Data) value(w *history.Work) (int64, error) {
 	name := "stock"
 	switch d.Work {

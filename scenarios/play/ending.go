@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Ending is how a script ends before its last step. Any other error is a failure of the lab or of a server.
+// Ending ends a script before its last step. Any other error is a failure of the lab or of a server.
 type Ending struct {
 	Text string // one of history's Ended constants
 	Why  string
@@ -15,12 +15,12 @@ type Ending struct {
 
 func (e *Ending) Error() string { return e.Text + ": " + e.Why }
 
-// NotApplicable ends a script that makes no sense for this lock, client or server.
+// NotApplicable ends a script that does not apply to this lock, client or server.
 func NotApplicable(format string, args ...any) error {
 	return &Ending{history.EndedNA, fmt.Sprintf(format, args...)}
 }
 
-// Stalled ends a script because the machine stood still, or was so slow, that a lease may have ended which should not have.
+// Stalled ends a script because a host stall, or a slow host, may have ended a lease too early.
 func Stalled(format string, args ...any) error {
 	return &Ending{history.EndedStalled, fmt.Sprintf(format, args...)}
 }
@@ -30,12 +30,12 @@ func Undecided(format string, args ...any) error {
 	return &Ending{history.EndedUnknown, fmt.Sprintf(format, args...)}
 }
 
-// PremiseMissed ends a script of which a step did not come to what must be seen.
+// PremiseMissed ends a script because a precondition was not observed.
 func PremiseMissed(format string, args ...any) error {
 	return &Ending{history.EndedPremise, fmt.Sprintf(format, args...)}
 }
 
-// leftScript says whether a script ended early because something came to something else than it says.
+// leftScript says whether a script ended early because a step had another result than the script says.
 func leftScript(err error) bool {
 	var early *Ending
 	return errors.As(err, &early) && (early.Text == history.EndedPremise || early.Text == history.EndedNA)
@@ -55,10 +55,10 @@ func EndOf(err error) history.Event {
 	return history.Event{Kind: history.KindEnd, Detail: detail}
 }
 
-// Played is what came of a cell.
+// Played is the result of a cell.
 type Played struct {
-	Header history.Header // of the history; its run and cell are named by whoever keeps it
+	Header history.Header // of the history; the caller fills in its run and cell
 	Events []history.Event
-	// Lacks is what the script needs and the lock, its client or the servers do not have; "" if nothing.
+	// Lacks is what the lock, its client or the servers lack for the script; "" if nothing.
 	Lacks string
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// Handle is one lock object of a client, by the name under which the script knows its user: the client's own, or that of a further handle
-// in its process. It belongs to the goroutine that plays it; Current, Lost and Valid may be called by any.
+// Handle is one lock object of a client's process. It belongs to the script's goroutine; Current, NoticeLoss and NoticeValidity are safe
+// for concurrent use.
 type Handle struct {
-	Name   string
+	Name   string // in the script: the client's own, or "C1.b"
 	Client *Client
 	Key    string // of its lock
 	Data   Data   // of the work under its lock
 	cell   *Cell
 
 	Belief
-	pending  *Operation  // that has not been answered, as the script sees it; nil: none
-	heldUp   *breakpoint // where something of it is held; nil: nowhere
-	late     *breakpoint // what is held, and no operation waits for any more; nil: nothing
+	pending  *Operation  // the operation whose answer the script has not processed; nil: none
+	heldUp   *breakpoint // the breakpoint at which it is held; nil: none
+	late     *breakpoint // holds a request for which no operation waits; nil: none
 	inFlight atomic.Pointer[Operation]
 }
 
-// Operation is a request that the script made of a handle.
+// Operation is one operation of a handle.
 type Operation struct {
 	Handle *Handle
 	ID     int64
 	Op     history.Op
-	Within time.Duration // an acquire tries again for so long; zero: once
+	Within time.Duration // how long an acquire retries; zero: one try
 	answer history.Answer
 	done   chan struct{}
 	gaveUp atomic.Bool
-	ahead  []*breakpoint // those not yet reached, in the order of the script
+	ahead  []*breakpoint // the breakpoints not yet reached, in the order of the script
 }
 
-// breakpoint is one of the script that has been armed.
+// breakpoint is an armed breakpoint of the script.
 type breakpoint struct {
 	Armed
 	want faults.Breakpoint
@@ -70,7 +70,7 @@ func (h *Handle) arm(at faults.Breakpoint, op int64, work bool) *breakpoint {
 	return &breakpoint{Armed: h.cell.Stage.Arm(at, h.Name, op, work), want: at}
 }
 
-// Return takes in the answer to the operation, and records it before anybody acts on it.
+// Return records the answer to the operation, then marks the operation as done.
 func (op *Operation) Return(a history.Answer) {
 	h := op.Handle
 	h.inFlight.CompareAndSwap(op, nil)
@@ -83,7 +83,7 @@ func (op *Operation) Return(a history.Answer) {
 // Done is closed when the operation has been answered.
 func (op *Operation) Done() <-chan struct{} { return op.done }
 
-// Answer is what the operation came to, once it is done.
+// Answer is the answer to the operation, once it is done.
 func (op *Operation) Answer() history.Answer { return op.answer }
 
 // Answered says whether the operation is done.
@@ -96,10 +96,10 @@ func (op *Operation) Answered() bool {
 	}
 }
 
-// GiveUp notes that the client is to give the operation up.
+// GiveUp marks the operation as cancelled by the script.
 func (op *Operation) GiveUp() { op.gaveUp.Store(true) }
 
-// Current is the operation in whose time a command of this handle arrives at a server, or at the resource.
+// Current is the operation in flight to which a command at a lock server, or at the resource, belongs.
 func (h *Handle) Current(onResource bool) (history.Op, int64) {
 	op := h.inFlight.Load()
 	if op == nil || (op.Op == history.OpWork) != onResource {
@@ -114,12 +114,12 @@ func (h *Handle) NoticeLoss(why string) {
 	h.cell.Witness(history.Event{Kind: history.KindLost, Client: h.Name, Lock: h.Key, Detail: &history.Detail{Why: why}})
 }
 
-// NoticeValidity records that the lock has declared, in the background, that its hold is good for so long from now.
+// NoticeValidity records that the lock has declared, in the background, that its hold is valid for so long from now.
 func (h *Handle) NoticeValidity(valid time.Duration) {
 	h.cell.Witness(history.Event{Kind: history.KindValid, Client: h.Name, Lock: h.Key, Valid: history.Declared(valid)})
 }
 
-// settle waits until the pending operation has returned, or is held up with all its breakpoints reached; for at most d.
+// settle waits, for at most d, until the pending operation has returned or is held up at a breakpoint.
 func (h *Handle) settle(ctx context.Context, d time.Duration) (scenarios.Result, error) {
 	op, stage := h.pending, h.cell.Stage
 	deadline := stage.Now() + d
@@ -143,7 +143,7 @@ func (h *Handle) settle(ctx context.Context, d time.Duration) (scenarios.Result,
 	}
 }
 
-// meet notes that the next breakpoint of an operation has been reached, and says whether the operation is held up there.
+// meet records that the next breakpoint of an operation has been reached, and says whether the operation is held up there.
 func (h *Handle) meet(op *Operation) (heldUp bool) {
 	at := op.ahead[0]
 	op.ahead = op.ahead[1:]
@@ -164,7 +164,7 @@ func (h *Handle) record(at *breakpoint, phase history.Phase) {
 	h.cell.Fault(at.want.Action.Kind(), h.Name, phase, strings.Join(at.Args(), " "))
 }
 
-// finish takes note of the answer to the pending operation.
+// finish processes the answer to the pending operation.
 func (h *Handle) finish(ctx context.Context, op *Operation) (scenarios.Result, error) {
 	h.pending = nil
 	if op.answer.Unsupported {
@@ -186,7 +186,7 @@ func (h *Handle) finish(ctx context.Context, op *Operation) (scenarios.Result, e
 	return resultOf(op.answer.Outcome), nil
 }
 
-// unsupported is the end of a script that asks for what the client does not know.
+// unsupported ends a script that needs an operation that the client does not know.
 func (h *Handle) unsupported(op *Operation) error {
 	c := h.cell
 	switch {
@@ -201,13 +201,13 @@ func (h *Handle) unsupported(op *Operation) error {
 	return Undecided("%s does not know %q, which every client must", h.Name, op.Op.String())
 }
 
-// meetAll notes the breakpoints that the answered operation has met. Where one has, but a duplicate is still on its way, it waits.
+// meetAll records the breakpoints that the answered operation has reached. It waits for a duplicate that is still in flight.
 func (h *Handle) meetAll(ctx context.Context, op *Operation) error {
 	for len(op.ahead) > 0 {
 		at := op.ahead[0]
 		switch {
 		case at.Reached():
-		case at.Delivered(): // before the client had its answer
+		case at.Delivered():
 			if _, err := h.cell.Stage.Until(ctx, Ever, at.Reached); err != nil {
 				return Undecided("%s of %s did not come to an end: %v", at.want.Action.Kind(), h.Name, err)
 			}
@@ -229,7 +229,7 @@ func resultOf(outcome history.Outcome) scenarios.Result {
 	return scenarios.ResultUnknown
 }
 
-// settleWithin settles the pending operation, and gives it up when so long has passed; zero: never.
+// settleWithin settles the pending operation, and cancels it after patience; zero: never.
 func (h *Handle) settleWithin(ctx context.Context, patience time.Duration) (scenarios.Result, error) {
 	if patience == 0 {
 		return h.settle(ctx, Ever)
@@ -260,15 +260,15 @@ func (h *Handle) giveUp(ctx context.Context) (scenarios.Result, error) {
 	return result, err
 }
 
-// forget turns what is held of an operation into something late: the operation does not wait for it any more.
+// forget marks the held request as late: the operation no longer waits for it.
 func (h *Handle) forget() {
 	if h.heldUp != nil {
 		h.late, h.heldUp = h.heldUp, nil
 	}
 }
 
-// letGo lets go what is held of an operation, and waits for the operation to come to something, unless that is to happen in the
-// background. A renewal that nobody waits for has been let go when the server has carried it out.
+// letGo releases the held request or reply and waits for the operation, unless it continues in the background. For a background renewal it
+// waits until the server has carried it out.
 func (h *Handle) letGo(ctx context.Context, inBackground bool) (scenarios.Result, error) {
 	held := h.heldUp
 	h.heldUp = nil
@@ -283,7 +283,7 @@ func (h *Handle) letGo(ctx context.Context, inBackground bool) (scenarios.Result
 	return h.delivered(ctx, held)
 }
 
-// arrives lets go what no operation waits for, and waits until the server has carried it out.
+// arrives releases the late request, and waits until the server has carried it out.
 func (h *Handle) arrives(ctx context.Context) (scenarios.Result, error) {
 	held := h.late
 	h.late = nil
@@ -299,13 +299,13 @@ func (h *Handle) delivered(ctx context.Context, held *breakpoint) (scenarios.Res
 	return scenarios.ResultDone, nil
 }
 
-// timeOut waits until the client takes what is held for lost, for a lease at most, and its operation comes to something without.
+// timeOut waits, for a lease at most, until the operation settles without the held request or reply.
 func (h *Handle) timeOut(ctx context.Context) (scenarios.Result, error) {
 	h.forget()
 	return h.settle(ctx, h.cell.Script.Lease)
 }
 
-// renews waits until the lock renews itself in the background, for two leases at most, and stops that on the wire.
+// renews waits, for two leases at most, for a background renewal, and holds it on the wire.
 func (h *Handle) renews(ctx context.Context, want faults.Breakpoint) (scenarios.Result, error) {
 	at := h.arm(want, Background, false)
 	reached, err := h.cell.Stage.Until(ctx, 2*h.cell.Script.Lease, at.Reached)
@@ -321,7 +321,7 @@ func (h *Handle) renews(ctx context.Context, want faults.Breakpoint) (scenarios.
 	return scenarios.ResultHeldUp, nil
 }
 
-// vanish notes that the client is there no more.
+// vanish resets the handle: the client is gone.
 func (h *Handle) vanish() {
 	h.Vanish()
 	h.pending = nil

@@ -15,23 +15,23 @@ import (
 // HistoryFile is the name of a cell's history within the cell's directory.
 const HistoryFile = "history.jsonl"
 
-// Recorder keeps a cell's history for the judge. If it has a file it also writes it there, one line an event, as it happens: what was
-// known when the lab was killed can be read back. It is safe for concurrent use.
+// Recorder keeps a cell's history. It also writes each event to its file, if any, at once, so that the history survives a kill of the lab.
+// It is safe for concurrent use.
 type Recorder struct {
 	since func() time.Duration
 
 	mu     sync.Mutex
 	file   io.Closer
-	out    *history.Writer // nil: it is only kept
+	out    *history.Writer // nil: the history is in memory only
 	events []history.Event
 	err    error // the first write that failed
 	closed bool
 }
 
-// NewRecorder begins a history that is only kept. since is what time it is.
+// NewRecorder begins a history in memory. since reads the clock of the run.
 func NewRecorder(since func() time.Duration) *Recorder { return &Recorder{since: since} }
 
-// NewFileRecorder begins a history in a file, which it closes. since is what time it is.
+// NewFileRecorder begins a history in a file, which it closes. since reads the clock of the run.
 func NewFileRecorder(file io.WriteCloser, header history.Header, since func() time.Duration) (*Recorder, error) {
 	out, err := history.NewWriter(file, header)
 	if err != nil {
@@ -40,7 +40,7 @@ func NewFileRecorder(file io.WriteCloser, header history.Header, since func() ti
 	return &Recorder{since: since, file: file, out: out}, nil
 }
 
-// Add records e. An event without a time happens now; one that comes with a time keeps it unless that would run backwards.
+// Add records e. An event without a time gets the present one. Times never decrease.
 func (r *Recorder) Add(e history.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *Recorder) LastTouch(key string) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// Reached says whether a command of an operation that named key was answered, other than by an error.
+// Reached says whether a command of an operation with the key was answered without an error.
 func (r *Recorder) Reached(key string, op int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Recorder) Reached(key string, op int64) bool {
 	})
 }
 
-// RenewedSince names the servers on which a command in the background has prolonged key after a time.
+// RenewedSince names the servers on which a background command has prolonged the key since a time.
 func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,8 +102,8 @@ func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []strin
 	return servers
 }
 
-// touches says whether a command created, replaced or prolonged the lock that it named. Where the server was not asked, whatever
-// acquires and renews is taken to have done so.
+// touches says whether a command created, replaced or prolonged its lock. Without state probes, every command of an acquire or of the
+// background counts.
 func touches(e history.Event) bool {
 	command := e.Detail.Command
 	if len(command.Changes) == 0 {

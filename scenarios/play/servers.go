@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// named are the servers that a step names; all, where it names none.
+// named are the servers that a step names, or all if it names none.
 func (c *Cell) named(names []string) []Server {
 	if len(names) == 0 {
 		return c.Stage.Servers()
@@ -18,7 +18,7 @@ func (c *Cell) named(names []string) []Server {
 	return slices.DeleteFunc(slices.Clone(c.Stage.Servers()), func(s Server) bool { return !slices.Contains(names, s.Name()) })
 }
 
-// states asks servers for the lock's key.
+// states reads the state of the lock's key on servers.
 func (c *Cell) states(ctx context.Context, servers []Server) (States, error) {
 	states := make(States, len(servers))
 	for i, s := range servers {
@@ -46,7 +46,7 @@ func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
 	return nil
 }
 
-// jumpClocks lets time jump on the named servers, or on all, where there must be a lock.
+// jumpClocks makes the clocks of the named servers, or all, jump. At least one must have the lock.
 func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) error {
 	states, err := c.states(ctx, c.named(names))
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) er
 	return nil
 }
 
-// restart restarts the named servers, or all, and lets every client that can notice it.
+// restart restarts the named servers, or all, and has every living client reconnect.
 func (c *Cell) restart(ctx context.Context, names []string, kind faults.Kind) error {
 	if err := c.causeAtAll(ctx, names, ServerFault{Kind: kind}); err != nil {
 		return err

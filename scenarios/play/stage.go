@@ -1,12 +1,12 @@
-// Package play is the interpreter of scripts: it carries out the verbs of the grammar, one step after the other, and records what
-// happens. There is one interpreter for all worlds. A world supplies a Stage, with a Server for each lock server and a Process for each
-// client process: effects only, no order of events and no judgement.
+// Package play is the interpreter of scripts: it carries out their steps in order and records the history. All worlds share it. A world
+// supplies a Stage, with a Server for each lock server and a Process for each client process: effects only, no order of events and no
+// judgement.
 //
-// It owns the record of a cell, the clients of a script with what each believes of its lock, and how a script ends. It must not know
-// sockets, processes, toxiproxy or virtual time, nor what a verdict is.
+// It owns the record of a cell, the script's clients with each one's belief about its lock, and the ways in which a script ends. It must
+// not know sockets, processes, toxiproxy, virtual time or verdicts.
 //
-// To add a verb: parse it in package scenarios, add its line to the table in verbs.go, and, if no effect of this file does it, an effect
-// to Server or Process and to both worlds.
+// To add a verb: parse it in package scenarios, add its line to the table in verbs.go and, if no effect of this file does it, an effect to
+// Server or Process and to both worlds.
 package play
 
 import (
@@ -21,56 +21,55 @@ import (
 type Stage interface {
 	// Now is the time since the run began.
 	Now() time.Duration
-	// Until lets time pass until done says so, for at most d (Ever: for as long as the cell may take), and returns what done says
-	// then. An error ends the script: the cell took too long, or can no longer be trusted.
+	// Until lets time pass until done returns true, for at most d (Ever: the time of the cell), and returns the last result of done. An
+	// error ends the script: the cell took too long, or can no longer be trusted.
 	Until(ctx context.Context, d time.Duration, done func() bool) (bool, error)
 	// Servers are the lock's servers, in order.
 	Servers() []Server
-	// Arm sets a breakpoint for the requests of an operation (Background: of none) of a client, to the lock's servers or, for work, to
-	// the resource.
+	// Arm sets a breakpoint for a client's requests of an operation (Background: of none) to the lock servers or, for work, to the resource.
 	Arm(at faults.Breakpoint, client string, op int64, work bool) Armed
 }
 
 // Ever as the bound of Stage.Until is the time that the cell may take.
 const Ever = time.Duration(-1)
 
-// Background as the operation of a breakpoint means the requests that belong to no operation under way.
+// Background as the operation of a breakpoint means the requests that belong to no operation in flight.
 const Background = -1
 
-// Host is a Stage on a machine that may stall. A stall that may have ended a lease ends the script; it is never blamed on a lock.
+// Host is a Stage on a host that may stall. A stall that may have ended a lease ends the script and is never blamed on a lock.
 type Host interface {
-	// LongestStall is the longest time, begun after a time of the run, for which the machine did not run the lab.
+	// LongestStall is the longest host stall that began after a time of the run.
 	LongestStall(from time.Duration) time.Duration
 }
 
-// Strider is a Stage in which a step takes time of its own.
+// Strider is a Stage in which each step takes time.
 type Strider interface {
 	// Stride lets the time between two steps pass.
 	Stride() time.Duration
 }
 
-// Armed is a breakpoint that waits for its request, or has met it. Its methods may be called by several goroutines at once.
+// Armed is an armed breakpoint, before or after its request. It is safe for concurrent use.
 type Armed interface {
-	// Reached says whether the request is held, or its reply is held or dropped, or it has been duplicated, or its copy is held.
+	// Reached says whether the request, its reply or its copy is held, its reply is dropped, or it has been duplicated.
 	Reached() bool
 	// Delivered says whether the request, or its copy, has been carried out and recorded.
 	Delivered() bool
 	// Args are the command and its arguments as recorded; nil before the request has come.
 	Args() []string
-	// Release lets go what is held, or what would be.
+	// Release delivers what is held, now or later.
 	Release()
-	// Disarm takes the breakpoint away, and lets go what it holds.
+	// Disarm removes the breakpoint and releases what it holds.
 	Disarm()
 }
 
 // Server is one lock server.
 type Server interface {
 	Name() string
-	// State is what it has under a key, asked past links and breakpoints.
+	// State reads a key, bypassing links and breakpoints.
 	State(ctx context.Context, key string) (history.State, error)
-	// Cause causes a fault of the server while no command is in flight there, and says how it was seen to have taken effect.
+	// Cause injects a fault of the server while no command is in flight, and says how its effect was observed.
 	Cause(ctx context.Context, f ServerFault) (evidence string, err error)
-	// Save keeps a copy of its data, for a fail-over.
+	// Save keeps a copy of the data for a failover.
 	Save(ctx context.Context) error
 }
 
@@ -81,11 +80,11 @@ type ServerFault struct {
 	Key  string        // Operator
 }
 
-// Process is a client's process: its operations, and the faults that hit it.
+// Process is a client's process: its operations and its faults.
 type Process interface {
-	// Call has a client in the process begin an operation. What comes of it is told by Operation.Return.
+	// Call begins an operation. The world calls Operation.Return with its answer.
 	Call(op *Operation) error
-	// Cancel orders the client to give an operation up.
+	// Cancel orders the client to cancel an operation.
 	Cancel(ctx context.Context, op *Operation) error
 	Signals
 	Links
@@ -93,20 +92,20 @@ type Process interface {
 	SetClock(ctx context.Context, offset time.Duration, rate float64) error
 }
 
-// Signals stop a process, let it go on, and kill it.
+// Signals stop, continue and kill a process.
 type Signals interface {
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
 	Kill(ctx context.Context) error
 }
 
-// Links are a process's ways to the lock servers. Servers are given by name; none means all.
+// Links are a process's links to the lock servers. Servers are given by name; none means all.
 type Links interface {
-	// Disturb injects a fault into all of them at once, and says how it was seen to have taken effect.
+	// Disturb injects a fault into the links at once, and says how its effect was observed.
 	Disturb(ctx context.Context, f faults.LinkFault, servers []string) (evidence string, err error)
-	// Heal ends the faults, and says of each kind how that was seen. Nothing is returned where no link had a fault.
+	// Heal ends the faults, and says of each kind how that was observed. It returns nothing if no link had a fault.
 	Heal(ctx context.Context, servers []string) ([]Healed, error)
-	// Reconnect has the process notice that its connections were broken, and make new ones. Links with a fault are left alone.
+	// Reconnect has the process replace its connections, except on links with a fault.
 	Reconnect(ctx context.Context, servers []string) error
 }
 
@@ -114,5 +113,5 @@ type Links interface {
 type Healed struct {
 	Kind     faults.Kind
 	Evidence string
-	Broken   []string // the servers whose connections were broken by it
+	Broken   []string // the servers whose connections it broke
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// clockGrain is how much later than computed a time by another clock may come: servers and time stamps count in milliseconds.
+// clockGrain bounds the rounding of times of other clocks: servers and time stamps count in milliseconds.
 const clockGrain = 2 * time.Millisecond
 
-// States are what a lock's servers have under its key.
+// States are the states of a lock's key on its servers.
 type States []history.State
 
-// Locked counts the servers on which the key is.
+// Locked counts the servers that have the key.
 func (all States) Locked() int {
 	n := 0
 	for _, state := range all {
@@ -27,8 +27,8 @@ func (all States) Locked() int {
 // Free says whether a majority of the servers is free.
 func (all States) Free() bool { return len(all)-all.Locked() > len(all)/2 }
 
-// LeaseLeft is how long the keys will last yet. One without a time to live lasts until its lease is over by the clock of a reader,
-// which has so much left.
+// LeaseLeft is the longest time until the keys expire. byReader is the rest of the lease for a key without a TTL, whose expiry readers
+// judge by their clocks.
 func (all States) LeaseLeft(byReader time.Duration) (longest time.Duration) {
 	for _, state := range all {
 		switch {
@@ -42,7 +42,7 @@ func (all States) LeaseLeft(byReader time.Duration) (longest time.Duration) {
 	return longest
 }
 
-// AfterLease judges a key that the server will never expire after a lease has passed by the clock of a reader.
+// AfterLease is the state of a key without a TTL after a lease has passed by a reader's clock.
 func (t Traits) AfterLease() scenarios.Result {
 	if t.Leaseless {
 		return scenarios.ResultLive

@@ -12,36 +12,36 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// Subject is a lock under test. It carries its specification, so that no world looks a lock up by its name.
+// Subject is a lock under test with its specification, so that no world looks a lock up by name.
 type Subject struct {
 	Name   string
-	Spec   *impls.Spec // nil: nothing is known of it
+	Spec   *impls.Spec // nil: unknown
 	Argv   []string    // the command of a foreign client, which only the live world can run; nil: the lab's own client runs Spec
 	Traits Traits
 }
 
-// Limits says what a world cannot do, and why.
+// Limits are the capabilities that a world lacks, each with the reason.
 type Limits map[faults.Capability]string
 
-// Traits are what a script may need of a lock and of its client.
+// Traits are the properties of a lock and its client that a script may need.
 type Traits struct {
-	Known     bool // false: the client will say
+	Known     bool // false: known only once a client runs
 	Local     bool // the lock lives in its client's process
 	Leaseless bool
 	Renews    bool
 	Resends   bool
-	Servers   int  // how many lock servers it is tried with; less than two: one
+	Servers   int  // number of lock servers; less than two: one
 	Majority  bool // a majority of them is enough
 	Reentrant bool
 	Fair      bool
-	Separate  bool     // the locks of a process go their own ways to the servers
+	Separate  bool     // each lock of a process has connections of its own
 	Verbs     []string // the optional verbs of the protocol that the client knows
 	Workloads []string // the kinds of work that the client knows, beside a counter
-	// Sends are the commands that operations may send, where that is known.
+	// Sends are the commands that operations may send, if known.
 	Sends impls.Commands
 }
 
-// SubjectOf is a lock in Go, run by the lab's own client.
+// SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
 		Known: true, Local: spec.Needs == impls.NoServer, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
@@ -58,7 +58,7 @@ func SubjectOf(spec impls.Spec) Subject {
 	return Subject{Name: spec.Name, Spec: &spec, Traits: traits}
 }
 
-// TraitsOf is what a client says of itself, which was given so many servers.
+// TraitsOf are the traits in a client's hello; servers is the number of servers that it was given.
 func TraitsOf(hello protocol.Hello, servers int) Traits {
 	t := Traits{
 		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
@@ -73,7 +73,7 @@ func TraitsOf(hello protocol.Hello, servers int) Traits {
 // Can says whether the client knows an optional verb.
 func (t Traits) Can(verb string) bool { return slices.Contains(t.Verbs, verb) }
 
-// Lack says what a script needs that the lock, its client or the world does not have, or "".
+// Lack says what the lock, its client or the world lacks for a script, or "".
 func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	for _, step := range script.Steps {
 		if why := needs(step, world); why != "" {
@@ -112,7 +112,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	return ""
 }
 
-// needs says what the fault of a step needs that limits rule out, or "".
+// needs says why limits rule out the fault of a step, or "".
 func needs(step scenarios.Step, limits Limits) string {
 	fault, ok := step.Fault()
 	if !ok {
@@ -126,7 +126,7 @@ func needs(step scenarios.Step, limits Limits) string {
 	return ""
 }
 
-// limits are those of the lock and of its client.
+// limits are the capabilities that the lock or its client lacks.
 func (t Traits) limits() Limits {
 	limits := Limits{}
 	if t.Local {
@@ -141,13 +141,13 @@ func (t Traits) limits() Limits {
 	return limits
 }
 
-// unsent is what a step waits for an operation to send, if it never does, or "".
+// unsent is the command of a breakpoint that the step's operation never sends, or "".
 func (t Traits) unsent(step scenarios.Step) string {
 	sent, known := t.Sends[step.Op]
-	for _, trap := range step.Breakpoints {
-		named := trap.Match.Kind == faults.MatchCommand
-		if known && (len(sent) == 0 || named && !slices.Contains(sent, trap.Match.Command)) {
-			return trap.Match.String()
+	for _, at := range step.Breakpoints {
+		named := at.Match.Kind == faults.MatchCommand
+		if known && (len(sent) == 0 || named && !slices.Contains(sent, at.Match.Command)) {
+			return at.Match.String()
 		}
 	}
 	return ""
@@ -158,7 +158,7 @@ func lacksWork(work history.Workload) string {
 	return fmt.Sprintf("the client does not know the work %q", work)
 }
 
-// without says what is missing where a client does not know an optional verb.
+// without are the consequences of an optional verb that a client does not know.
 var without = map[string]string{
 	protocol.Renew:     "the lock's user cannot renew it",
 	protocol.Check:     "the lock cannot be asked whether it is still held",
@@ -166,7 +166,7 @@ var without = map[string]string{
 	protocol.Reconnect: "the client cannot be told to connect anew",
 }
 
-// lackFor says why the lock cannot do with a script that states a need, or "".
+// lackFor says why the lock does not meet a need of a script, or "".
 func (t Traits) lackFor(need scenarios.Need) string {
 	lacks := map[scenarios.Need]struct {
 		lacking bool
@@ -189,7 +189,7 @@ func (t Traits) lackFor(need scenarios.Need) string {
 	return ""
 }
 
-// ServerNames are the names of a cell's lock servers: so many as the script has or the lock wants.
+// ServerNames are the names of a cell's lock servers, whose number the script or else the lock sets.
 func ServerNames(script *scenarios.Script, traits Traits) []string {
 	n := cmp.Or(script.Servers, traits.Servers)
 	if n < 2 {

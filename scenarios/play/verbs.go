@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// call is a step on its way: where, by which handle (nil: the lab acts), and what it says.
+// call is a step being carried out; by is nil if the lab acts.
 type call struct {
 	*Cell
 	by   *Handle
@@ -20,7 +20,7 @@ type call struct {
 // span is the step's length of time.
 func (c call) span() time.Duration { return c.step.Span.Of(c.Script.Lease) }
 
-// verbs says what each verb does. Nothing else carries a verb out, in any world.
+// verbs maps each verb to its effect, for every world.
 var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, error){
 	scenarios.VerbOp: func(ctx context.Context, c call) (scenarios.Result, error) { return c.operate(ctx) },
 	scenarios.VerbRenews: func(ctx context.Context, c call) (scenarios.Result, error) {
@@ -30,7 +30,7 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
 			return "", err
 		}
-		c.by.forget() // it goes on by itself
+		c.by.forget() // the operation continues without the held request
 		return c.by.settle(ctx, Ever)
 	},
 	scenarios.VerbWaits: func(ctx context.Context, c call) (scenarios.Result, error) {
@@ -93,7 +93,7 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbSave:         done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
 }
 
-// perform does what a step says.
+// perform carries out a step.
 func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (scenarios.Result, error) {
 	verb, ok := verbs[step.Verb]
 	if !ok {
@@ -102,12 +102,12 @@ func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (s
 	return verb(ctx, call{c, by, step})
 }
 
-// done is a verb that comes to nothing but its effect.
+// done is a verb whose result is always ResultDone.
 func done(do func(context.Context, call) error) func(context.Context, call) (scenarios.Result, error) {
 	return func(ctx context.Context, c call) (scenarios.Result, error) { return scenarios.ResultDone, do(ctx, c) }
 }
 
-// needs ends the script if what a verb continues is not there.
+// needs ends the script unless there is an operation or request for the verb to continue.
 func (c call) needs(there bool, format string) error {
 	if there {
 		return nil

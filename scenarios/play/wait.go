@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// pollEvery is how often a server, or the record, is asked about what nothing says will change.
+// pollEvery is the polling interval of servers and of the record.
 const pollEvery = 10 * time.Millisecond
 
 // pass lets so much time go by.
@@ -17,9 +17,8 @@ func (c *Cell) pass(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// waitExpired waits until the lease of the last grant has passed, on every server: asked of the server where the key has a TTL, and
-// otherwise of the clock of a reader whose clock is right. A lock that has no lease, or renews it, is live after two leases; one in its
-// client's memory, after one.
+// waitExpired waits until the lease of the last grant has passed on every server: by the key's TTL or, without one, by the lab's clock. A
+// lock that has no lease, or renews it, counts as live after two leases; a lock in its client's memory after one.
 func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 	lease := c.Script.Lease
 	if c.Traits.Local {
@@ -56,7 +55,7 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 	}
 }
 
-// waitHalfOver waits until half the lease of the last grant has passed: whoever prolongs it then adds to it.
+// waitHalfOver waits until half the lease of the last grant has passed, so that a renewal changes the TTL.
 func (c *Cell) waitHalfOver(ctx context.Context) (scenarios.Result, error) {
 	granted, ok := c.Record.LastTouch(c.LockKey)
 	if !ok {
@@ -77,8 +76,7 @@ func (c *Cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 	})
 }
 
-// waitRenewed waits until a command that belongs to no operation has prolonged the lease, for two leases at most; on every server where
-// the lock is, because each may be renewed in its own time.
+// waitRenewed waits, for two leases at most, until a background command has prolonged the lease on every server that has the lock.
 func (c *Cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	began := c.Stage.Now()
 	return c.poll(ctx, func() (bool, error) {
@@ -92,7 +90,7 @@ func (c *Cell) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	})
 }
 
-// poll waits until something is so, for two leases at most.
+// poll waits, for two leases at most, until so returns true.
 func (c *Cell) poll(ctx context.Context, so func() (bool, error)) (scenarios.Result, error) {
 	for bound := c.Stage.Now() + 2*c.Script.Lease; ; {
 		if ok, err := so(); err != nil || ok {
@@ -107,7 +105,7 @@ func (c *Cell) poll(ctx context.Context, so func() (bool, error)) (scenarios.Res
 	}
 }
 
-// awaitAsked waits until the pending acquire has been at the server and was not granted, so that it goes on waiting.
+// awaitAsked waits until the server has answered a try of the pending acquire, which then waits, or until the acquire has returned.
 func (h *Handle) awaitAsked(ctx context.Context) (scenarios.Result, error) {
 	op := h.pending
 	for !op.Answered() && !h.cell.Record.Reached(h.Key, op.ID) {
