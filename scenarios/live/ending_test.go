@@ -70,7 +70,7 @@ func TestScriptsThatProveNothing(t *testing.T) {
 		"a fault that hits nothing": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => ok\nC1 release => ok\nC1 pause\nC1 resume",
 			"no fault fell on a hold or on an operation under way", "complete"},
 		"a stall": {subject(t, "setpx-lua"), "lease 1s\nclients C1\nC1 acquire => ok\nC1 delay 200ms",
-			`the machine stalled: line 5 took [\d.]+m?s, more than a quarter of the lease`, "stalled"},
+			`the host stalled: line 5 took [\d.]+m?s, more than a quarter of the lease`, "stalled"},
 		"a client that dies": {foreign("setpx-lua", "die acquire"), "lease 60s\nclients C1\nC1 acquire",
 			`^C1: client exited before replying: exit status \d+; stderr: the odd client dies at acquire$`, "unknown"},
 		"a client that does not exist": {play.Subject{Name: "mine", Argv: []string{"/nonexistent"}}, "lease 60s\nclients C1\nC1 acquire",
@@ -96,7 +96,7 @@ func TestStalledCellIsBegunAnew(t *testing.T) {
 	cell, events := s.playScript(t, script(t, "slow", "lease 1s\nclients C1 C2\nC1 acquire => ok\nC1 release => ok\nC2 acquire within 500ms => ok"), slow)
 	assert.Equal(t, "safe", cell.Verdict.String())
 	require.NotEmpty(t, cell.Stalls)
-	assert.Regexp(t, `^the machine stalled: line 5 took \d+ms, more than a quarter of the lease$`, cell.Stalls[0])
+	assert.Regexp(t, `^the host stalled: line 5 took \d+ms, more than a quarter of the lease$`, cell.Stalls[0])
 	tells(t, events, "C1 release: ok", "C2 acquire: ok", "end: complete")
 	times := 1 << len(cell.Stalls)
 	assert.Equal(t, time.Duration(times)*time.Second, events[0].Detail.Lease)
