@@ -14,6 +14,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // Lock is what is known about one lock.
@@ -35,7 +36,7 @@ func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	case k.Lease == 0:
 		return Never
 	}
-	return at + k.Lease + leaseMargin(k.Lease)
+	return at + k.Lease + ownership.LeaseMargin(k.Lease)
 }
 
 // Cursor is a place in a history, with all that is known there. Clients and locks are numbered from 1; 0 is none. Only Step changes it.

@@ -12,9 +12,6 @@ import (
 // Never is the end of a lease, or of a hold, that does not end.
 const Never = time.Duration(math.MaxInt64)
 
-// leaseMargin is how much of a lease must be left before it counts as running: clocks are read at different places.
-func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
-
 // The standings of a claim.
 const (
 	Pending = ownership.Pending
@@ -44,7 +41,7 @@ type Claim struct {
 
 // Leased says whether the lease certainly has time left.
 func (c Claim) Leased(at time.Duration) bool {
-	return c.Ends == Never || at+leaseMargin(c.Lease) < c.Ends
+	return c.Ends == Never || at+ownership.LeaseMargin(c.Lease) < c.Ends
 }
 
 // Since is when the client had the lock as far as it knew, or got it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // quorum is the ledger of a lock that lives on several servers. The lock is a client's if one acquire of its has it on a majority
@@ -58,7 +59,7 @@ func (q *quorum) part(server string) *part {
 // mine says whether the part is certainly the client's by that acquire, with lease left.
 func (p part) mine(client int, op int64, at time.Duration) bool {
 	return p.there && !p.stale && client != 0 && p.client == client && p.op == op &&
-		(p.ends == Never || at+leaseMargin(p.lease) < p.ends)
+		(p.ends == Never || at+ownership.LeaseMargin(p.lease) < p.ends)
 }
 
 // majority says whether a majority of the parts is the client's by that acquire.

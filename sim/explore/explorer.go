@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/trace"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // Config says what to explore, and within which bounds. Usual fills in what is zero.
@@ -178,7 +179,7 @@ func newExplorer(config Config, symmetric, reads bool) *explorer {
 	x.model = newModel(config, x.bounds, orders)
 	x.frontier = newFrontier(x.bounds)
 	x.judge = judge{
-		clients: x.clients, lease: x.lease, margin: ms(leaseMargin(Lease) / time.Millisecond),
+		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
 	}

@@ -59,9 +59,6 @@ type judge struct {
 	full      bool // there was no room for what is provisional
 }
 
-// leaseMargin is the checker's.
-func leaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
-
 // claim is what the rules of ownership need to know of the owner's claim, whose lease ends then.
 func (j *judge) claim(ends ms) ownership.Claim {
 	o := &j.s.owner

@@ -84,7 +84,7 @@ func (j *judge) mine(cmd command, acquires bool) owner {
 	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
 	switch {
 	case cmd.after.TTL > 0:
-		mine.ends, mine.margin = ms(cmd.after.TTL/time.Millisecond), ms(leaseMargin(cmd.after.TTL)/time.Millisecond)
+		mine.ends, mine.margin = ms(cmd.after.TTL/time.Millisecond), ms(ownership.LeaseMargin(cmd.after.TTL)/time.Millisecond)
 	case j.leaseless:
 		mine.ends = never
 	case cmd.op != history.OpNone && !cmd.ended:

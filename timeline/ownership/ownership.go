@@ -2,11 +2,18 @@
 // respected, and what a client must not do to another client's lock.
 //
 // The rules are functions of plain facts and of no evidence. The timeline derives the facts from a history, the explorer from a state, so
-// checker and explorer judge by the same definitions. It must not know histories, states, times or names of anomalies. To change what an
+// checker and explorer judge by the same definitions. It must not know histories, states, clocks or names of anomalies. To change what an
 // anomaly means, change the rule here.
 package ownership
 
-import "github.com/locklab/locklab/history"
+import (
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// LeaseMargin is how much of a lease must be left before it counts as running: clocks are read at different places.
+func LeaseMargin(lease time.Duration) time.Duration { return max(5*time.Millisecond, lease/50) }
 
 // Standing is what is known about the acquire on which a claim rests.
 type Standing uint8
