@@ -201,7 +201,7 @@ func (s *story) lines(r row, sign, number, lane, text, more string) {
 	}
 }
 
-// gutter shows the state of a client at a position: whether it believes that it holds, and what has hit it.
+// gutter shows the state of a client at a position: whether it holds a lock, and what has hit it.
 func (s *story) gutter(client string, pos float64) string {
 	hold := "│"
 	if covered(s.holds, client, pos) {

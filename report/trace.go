@@ -206,7 +206,7 @@ func (s *traceWriter) states(r traceRow) [][]string {
 	return out
 }
 
-// holds marks a client that believes to have the lock.
+// holds marks a client that holds the lock.
 func (s *traceWriter) holds(r traceRow, client int) string {
 	if client < len(r.after.Holds) && r.after.Holds[client] {
 		return "┃ "
