@@ -47,7 +47,7 @@ func isGhost(f *timeline.Fact, v *timeline.Cursor) bool {
 	o := f.Owner
 	claim := o.Facts(f.Event.At, false)
 	claim.Dead = v.Dead[o.Client]
-	return f.Change != nil && !f.Work && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
+	return f.Change != nil && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
 		o.Op != 0 && o.Client != f.Client && o.Settled < f.Op.Called && claim.Ghost()
 }
 

@@ -54,7 +54,7 @@ func (m *interference) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 }
 
 func (m *interference) command(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	if f.Change == nil || f.Work || f.Owner.Client == 0 || f.Owner.Client == f.Client {
+	if f.Change == nil || f.Owner.Client == 0 || f.Owner.Client == f.Client {
 		return nil
 	}
 	var found []Anomaly

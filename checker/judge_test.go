@@ -82,3 +82,22 @@ func TestOneDoubleGrantInALargeHistory(t *testing.T) {
 	require.Equal(t, []Name{DoubleHolder}, v.Names())
 	require.Len(t, v.Anomalies, 1)
 }
+
+// Events that name no client or no lock are nobody's holds, for either judge.
+func TestEventsWithoutClientOrLock(t *testing.T) {
+	for name, forget := range map[string]func(*history.Event){
+		"no lock":   func(e *history.Event) { e.Lock = "" },
+		"no client": func(e *history.Event) { e.Client = "" },
+		"neither":   func(e *history.Event) { e.Client, e.Lock = "", "" },
+	} {
+		var events []history.Event
+		for n, client := range []string{"C1", "C2"} {
+			e := history.Event{At: time.Duration(2 * n), Kind: history.KindCall, Client: client, Lock: "k", Op: history.OpAcquire, ID: int64(n + 1)}
+			forget(&e)
+			back := e
+			back.At, back.Kind, back.Outcome = e.At+1, history.KindReturn, history.OK
+			events = append(events, e, back)
+		}
+		assert.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{}), name)
+	}
+}

@@ -51,9 +51,6 @@ func (m *overcount) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 
 // note takes in a command that named the lock.
 func (t *holdings) note(f *timeline.Fact) {
-	if f.Change == nil || f.Work {
-		return
-	}
 	if f.Foreign {
 		*t = holdings{} // it counts from another time
 	}

@@ -71,7 +71,7 @@ func (ts *tenures) follow(f *timeline.Fact, v *timeline.Cursor) (t tenure, done 
 		}
 		*ts = append(*ts, t)
 	case history.KindCommand:
-		if f.Change == nil || f.Work {
+		if f.Change == nil {
 			break
 		}
 		for n := range *ts {

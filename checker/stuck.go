@@ -72,7 +72,7 @@ func contended(f *timeline.Fact, v *timeline.Cursor) bool {
 func changesHands(f *timeline.Fact) bool {
 	switch f.Effect {
 	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
-		return !f.Work
+		return true
 	case history.EffectProlonged:
 		return f.Op.Kind == history.OpRenew && f.Owner.Client == f.Client
 	}
@@ -81,7 +81,7 @@ func changesHands(f *timeline.Fact) bool {
 
 // command looks for the proof: the lock is still there when it should have been freed.
 func (m *stuckLock) command(f *timeline.Fact, v *timeline.Cursor) {
-	if f.Change == nil || f.Work || f.Change.Before.Exists() != f.Change.After.Exists() {
+	if f.Change == nil || f.Change.Before.Exists() != f.Change.After.Exists() {
 		return
 	}
 	if !f.Change.Before.Exists() && !(v.Locks[f.Lock].Fair && asks(f.Event.Detail.Command) && v.Ops.Alone(f.Client, f.Lock)) {

@@ -59,7 +59,7 @@ func (m *unfair) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 // command takes in a command of an acquire: by it the client has asked, or got the lock.
 func (m *unfair) command(f *timeline.Fact) {
 	c := f.Event.Detail.Command
-	if f.Change == nil || f.Work || c.Late {
+	if f.Change == nil || c.Late {
 		return
 	}
 	mine := slices.IndexFunc(m.queue, func(w waiter) bool { return w.Is(f.Op) })

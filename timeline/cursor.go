@@ -69,7 +69,7 @@ type Fact struct {
 	Work         bool      // a command to Lock's protected resource, which does nothing to the lock
 	Wrote        bool      // it wrote to the resource
 
-	// Of a command that named Lock's key:
+	// Of a command that named Lock's key; Change is nil for any other, and Effect EffectNone:
 	Change  *history.Change
 	Effect  history.Effect
 	Owner   Claim // before
