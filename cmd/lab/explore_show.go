@@ -43,6 +43,13 @@ func budgetText(c explore.Config) string {
 	case maps.Equal(c.Budget, explore.Any(c.MostFaults)):
 		return fmt.Sprintf("up to %d, of any kind", c.MostFaults)
 	}
+	sum := 0
+	for _, n := range c.Budget {
+		sum += n
+	}
+	if sum <= c.MostFaults {
+		return c.Budget.String()
+	}
 	return fmt.Sprintf("up to %d, of these: %s", c.MostFaults, c.Budget)
 }
 
