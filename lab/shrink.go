@@ -164,6 +164,7 @@ func (s *shrinker) shrink(ctx context.Context, c candidate) (*scenarios.Script, 
 // smallest is the script of the smallest schedule that shows one of the anomalies; nil if the explorer finds none.
 func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
 	var names []checker.Name
+	began := time.Now()
 	for _, a := range s.Anomalies {
 		if slices.Contains(names, a.Name) {
 			continue
@@ -171,6 +172,10 @@ func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
 		names = append(names, a.Name)
 		s.say("%s by the smallest schedule?", a.Name)
 		for _, budget := range budgets() {
+			if time.Since(began) > enoughTime {
+				s.inVain(a, "no smallest schedule was found in %v", enoughTime)
+				return nil, context.Cause(ctx)
+			}
 			t, err := s.explore(ctx, a.Name, budget)
 			if err != nil {
 				s.inVain(a, "not explored (%s)", firstLine(err))
@@ -222,8 +227,11 @@ func budgets() []explore.Budget {
 	return append(all, together)
 }
 
-// enoughStates bounds each search for a smallest schedule.
-const enoughStates = 300_000
+// Bounds of each search for a smallest schedule, and of all of them together. What is that large helps nobody to understand a race.
+const (
+	enoughStates = 100_000
+	enoughTime   = 20 * time.Second
+)
 
 // explore finds the smallest schedule that shows an anomaly within a budget; nil if there is none.
 func (s *shrinker) explore(ctx context.Context, name checker.Name, budget explore.Budget) (*trace.Trace, error) {
@@ -232,7 +240,8 @@ func (s *shrinker) explore(ctx context.Context, name checker.Name, budget explor
 		bounds = []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
 	}
 	for _, config := range bounds {
-		config.Lock, config.Budget, config.MostFaults, config.Only, config.States = *s.Subject.Spec, budget, 2, []checker.Name{name}, enoughStates
+		config.Lock, config.Budget, config.MostFaults, config.Only = *s.Subject.Spec, budget, 2, []checker.Name{name}
+		config.States, config.Time = enoughStates, enoughTime/4
 		result, err := explore.Explore(ctx, config)
 		if err != nil {
 			return nil, err

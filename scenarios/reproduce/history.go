@@ -80,11 +80,11 @@ func (r *historyReader) moments(parts []*part) []happening {
 		returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
 		begins, ends := int(p.From), int(p.To)
 		switch {
-		case p.Op == history.OpAcquire && len(p.commands) > 0:
+		case p.Op == history.OpAcquire && len(p.commands) > 0 && float64(p.commands[0]) < p.To:
 			begins = p.commands[0] // its earlier tries are left out
-		case p.Op == history.OpAcquire && returned: // nothing of it can be held, so it is one moment
+		case p.Op == history.OpAcquire && returned && len(p.commands) == 0: // nothing of it can be held, so it is one moment
 			begins = ends
-		case len(p.commands) == 0:
+		case p.Op != history.OpAcquire && len(p.commands) == 0:
 			ends = begins
 		}
 		all = append(all, happening{begins, p, trace.Call})

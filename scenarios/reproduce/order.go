@@ -73,8 +73,11 @@ func (t *schedule) without(out func(*moment) bool) {
 	}
 }
 
-// mostLanes bounds how many orders are tried. A counterexample has no more; of the clients of a storm there may be more.
-const mostLanes = 6
+// How many lanes and moments there may be for orders to be tried. No counterexample has more; what a storm has found may.
+const (
+	mostLanes   = 6
+	mostMoments = 80
+)
 
 // arrange puts the moments into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
 // client's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
@@ -85,7 +88,7 @@ func (t *schedule) arrange() {
 		cost    int
 	}
 	lanes := t.lanes()
-	if len(lanes) > mostLanes {
+	if len(lanes) > mostLanes || len(t.moments) > mostMoments {
 		return
 	}
 	var all []candidate
