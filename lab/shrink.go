@@ -163,18 +163,23 @@ func (s *shrinker) shrink(ctx context.Context, c candidate) (*scenarios.Script, 
 
 // smallest is the script of the smallest schedule that shows one of the anomalies; nil if the explorer finds none.
 func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
-	var names []checker.Name
-	began := time.Now()
+	tried := map[checker.Name]bool{}
 	for _, a := range s.Anomalies {
-		if slices.Contains(names, a.Name) {
+		tried[a.Name] = true
+	}
+	each := enoughTime / time.Duration(len(tried))
+	clear(tried)
+	for _, a := range s.Anomalies {
+		if tried[a.Name] {
 			continue
 		}
-		names = append(names, a.Name)
+		tried[a.Name] = true
+		began := time.Now()
 		s.say("%s by the smallest schedule?", a.Name)
 		for _, budget := range budgets() {
-			if time.Since(began) > enoughTime {
-				s.inVain(a, "no smallest schedule was found in %v", enoughTime)
-				return nil, context.Cause(ctx)
+			if time.Since(began) > each {
+				s.inVain(a, "no smallest schedule was found in %v", each.Round(time.Second))
+				break
 			}
 			t, err := s.explore(ctx, a.Name, budget)
 			if err != nil {
@@ -241,7 +246,7 @@ func (s *shrinker) explore(ctx context.Context, name checker.Name, budget explor
 	}
 	for _, config := range bounds {
 		config.Lock, config.Budget, config.MostFaults, config.Only = *s.Subject.Spec, budget, 2, []checker.Name{name}
-		config.States, config.Time = enoughStates, enoughTime/4
+		config.States, config.Time = enoughStates, enoughTime/8
 		result, err := explore.Explore(ctx, config)
 		if err != nil {
 			return nil, err

@@ -77,29 +77,9 @@ func (r *historyReader) moments(parts []*part) []happening {
 	cast := r.cast
 	for _, p := range parts {
 		cast[p.Client] = true
-		returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
-		begins, ends := int(p.From), int(p.To)
-		switch {
-		case p.Op == history.OpAcquire && len(p.commands) > 0 && float64(p.commands[0]) < p.To:
-			begins = p.commands[0] // its earlier tries are left out
-		case p.Op == history.OpAcquire && returned && len(p.commands) == 0: // nothing of it can be held, so it is one moment
-			begins = ends
-		case p.Op != history.OpAcquire && len(p.commands) == 0:
-			ends = begins
-		}
-		all = append(all, happening{begins, p, trace.Call})
-		from, to = min(from, begins), max(to, begins)
-		for _, i := range p.commands {
-			kind := trace.Serve
-			if returned && float64(i) > p.To {
-				kind = trace.Arrive
-			}
-			all = append(all, happening{i, p, kind})
-			to = max(to, i)
-		}
-		if returned {
-			all = append(all, happening{ends, p, trace.Return})
-			to = max(to, ends)
+		for _, h := range r.of(p) {
+			all = append(all, h)
+			from, to = min(from, h.at), max(to, h.at)
 		}
 	}
 	clocks := map[string]int{} // by process: its clock is wrong when the story begins
@@ -118,6 +98,32 @@ func (r *historyReader) moments(parts []*part) []happening {
 	}
 	order := map[trace.Kind]int{trace.Call: -1}
 	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.at-b.at, order[a.kind]-order[b.kind]) })
+	return all
+}
+
+// of are the moments of an operation.
+func (r *historyReader) of(p *part) []happening {
+	returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
+	begins, ends := int(p.From), int(p.To)
+	switch acquires := p.Op == history.OpAcquire; {
+	case acquires && len(p.commands) > 0 && float64(p.commands[0]) < p.To:
+		begins = p.commands[0] // its earlier tries are left out
+	case acquires && returned && len(p.commands) == 0: // nothing of it can be held, so it is one moment
+		begins = ends
+	case !acquires && len(p.commands) == 0:
+		ends = begins
+	}
+	all := []happening{{begins, p, trace.Call}}
+	for _, i := range p.commands {
+		kind := trace.Serve
+		if returned && float64(i) > p.To {
+			kind = trace.Arrive
+		}
+		all = append(all, happening{i, p, kind})
+	}
+	if returned {
+		all = append(all, happening{ends, p, trace.Return})
+	}
 	return all
 }
 
@@ -205,6 +211,9 @@ func (r *historyReader) operation(h happening) {
 		base.Fresh = r.anomaly.Name == checker.StuckLock && h.part.Client == r.anomaly.Clients[0] && slices.Contains(r.anomaly.Events, int(h.part.From))
 		at = int(h.part.From)
 	case trace.Serve, trace.Arrive:
+		if n := slices.Index(h.part.commands, h.at); n > 0 && h.kind == trace.Serve && r.resends(h.part.commands[n-1], h.at) {
+			r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: base.Client})
+		}
 		var begun []trace.Step // what has to happen before its first command, happens before it is called
 		if n := len(r.out.Steps) - 1; n >= 0 && r.out.Steps[n].Kind == trace.Call && r.out.Steps[n].ID == h.part.ID {
 			begun, r.out.Steps = []trace.Step{r.out.Steps[n]}, r.out.Steps[:n]

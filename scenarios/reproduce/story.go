@@ -168,7 +168,7 @@ func (r *historyReader) oneTry(o *timeline.OperationSpan) []int {
 		if r.Events[i].Command().Again || r.lock.Renews && r.renews(i) || !r.ofLock(i) {
 			continue
 		}
-		if len(tries) == 0 || o.Op == history.OpAcquire && r.name(i) == r.name(tries[0][0]) && r.Events[i].Command().Server == r.Events[tries[0][0]].Command().Server {
+		if len(tries) == 0 || o.Op == history.OpAcquire && r.repeats(tries, i) {
 			tries = append(tries, nil)
 		}
 		tries[len(tries)-1] = append(tries[len(tries)-1], i)
@@ -183,6 +183,18 @@ func (r *historyReader) oneTry(o *timeline.OperationSpan) []int {
 		}
 	}
 	return chosen
+}
+
+// repeats says whether a command begins another try: it is what the first try began with, and nobody has sent it again for want of a reply.
+func (r *historyReader) repeats(tries [][]int, i int) bool {
+	first, before := tries[0][0], tries[len(tries)-1]
+	return r.name(i) == r.name(first) && r.Events[i].Command().Server == r.Events[first].Command().Server && !r.resends(before[len(before)-1], i)
+}
+
+// resends says whether a client sent a command again, on another connection because the first had broken.
+func (r *historyReader) resends(before, i int) bool {
+	a, b := r.Events[before].Command(), r.Events[i].Command()
+	return a.Server == b.Server && a.Conn != b.Conn && slices.Equal(a.Args, b.Args)
 }
 
 // ofLock says whether breakpoints count a command: it names the key of the lock, or works on the data.
