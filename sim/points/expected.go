@@ -17,8 +17,8 @@ type Expectation string
 const (
 	MustBreak Expectation = "broken, by the reviewed table"
 	MustHold  Expectation = "holds, by the reviewed table"
-	MayBreak  Expectation = "not reviewed within these bounds; its card names a bug, so it may break"
-	PerCard   Expectation = "not reviewed within these bounds; by its card, it keeps its promises"
+	MayBreak  Expectation = "not in the reviewed table; the card names a bug, so any result is expected"
+	PerCard   Expectation = "not in the reviewed table; what the card promises must hold"
 )
 
 // Expect says what the reviewed breaking points, or else the lock's card, make of an exploration.
