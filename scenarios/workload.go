@@ -26,7 +26,7 @@ func Workloads() []Workload {
 		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", "stock"},
 		{history.Market, "list an item, or buy one: check price and funds, then move money and item in one transaction", "article 004, W3: one lock", ""},
 		{history.MarketWatch, "the same under WATCH, which aborts the transaction if anything has changed", "article 004, W3: no lock", ""},
-		{history.MarketItems, "the same with a lock for each item: money is added and taken, what the purse holds is looked at before", "article 004, W3: a lock per item", "money"},
+		{history.MarketItems, "the same with a lock for each item: the purse is checked first, then money is added and taken", "article 004, W3: a lock per item", "money"},
 		{history.Ledger, "append an entry that carries the number of the one before", "", ""},
 	}
 }

@@ -158,10 +158,10 @@ func TestWhoHasNoSeveralServers(t *testing.T) {
 		*stage
 		lock, text, want string
 	}{
-		{own, "setpx-lua", five, "the lock does not live on several servers"},
-		{own, "local", five, "the lock does not live on several servers"},
-		{own, "setpx-lua", majority, "the lock is not content with a majority of several servers"},
-		{own, "redisson-multilock", majority, "the lock is not content with a majority of several servers"},
+		{own, "setpx-lua", five, "the lock uses one server"},
+		{own, "local", five, "the lock uses one server"},
+		{own, "setpx-lua", majority, "a majority of servers is not enough for the lock"},
+		{own, "redisson-multilock", majority, "a majority of servers is not enough for the lock"},
 		{at, "redlock", oneTurn, "the lock needs several independent servers, and at the address is one"},
 	} {
 		cell, _ := test.playScript(t, script(t, "five", test.text), subject(t, test.lock))
@@ -169,7 +169,7 @@ func TestWhoHasNoSeveralServers(t *testing.T) {
 		assert.Equal(t, checker.ByNeeds, cell.Expected.By)
 	}
 	cell, _ := own.playScript(t, script(t, "five", five), foreign("setpx-lua", "none"))
-	assert.Equal(t, "n/a: the lock does not live on several servers", cell.Verdict.String(), "a client that does not say so")
+	assert.Equal(t, "n/a: the lock uses one server", cell.Verdict.String(), "a client that does not say so")
 }
 
 // Who takes half of the servers for a majority lets both in; nobody else does.

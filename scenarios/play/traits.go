@@ -84,7 +84,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 		return ""
 	}
 	if script.Servers > 1 && t.Servers < 2 {
-		return "the lock does not live on several servers"
+		return "the lock uses one server"
 	}
 	for _, need := range script.Needs {
 		if why := t.lackFor(need); why != "" {
@@ -95,7 +95,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 		return lacksWork(work)
 	}
 	if len(script.Handles) > 0 && !t.Separate {
-		return "the client does not keep the connections of its locks apart"
+		return "the client's locks share connections"
 	}
 	limits := t.limits()
 	for _, step := range script.Steps {
@@ -130,7 +130,7 @@ func needs(step scenarios.Step, limits Limits) string {
 func (t Traits) limits() Limits {
 	limits := Limits{}
 	if t.Local {
-		limits[faults.ServerState] = "nothing of the lock is on a server"
+		limits[faults.ServerState] = "the lock has no state on a server"
 	}
 	if !t.Can(protocol.Skew) {
 		limits[faults.SetClock] = without[protocol.Skew]
@@ -160,10 +160,10 @@ func lacksWork(work history.Workload) string {
 
 // without are the consequences of an optional verb that a client does not know.
 var without = map[string]string{
-	protocol.Renew:     "the lock's user cannot renew it",
-	protocol.Check:     "the lock cannot be asked whether it is still held",
+	protocol.Renew:     "the lock has no renew operation",
+	protocol.Check:     "the lock has no check operation",
 	protocol.Skew:      "the client's clock cannot be set",
-	protocol.Reconnect: "the client cannot be told to connect anew",
+	protocol.Reconnect: "the client cannot reconnect on request",
 }
 
 // lackFor says why the lock does not meet a need of a script, or "".
@@ -172,14 +172,14 @@ func (t Traits) lackFor(need scenarios.Need) string {
 		lacking bool
 		why     string
 	}{
-		scenarios.NeedsService:    {t.Local, "the lock lives and dies with its client's process"},
-		scenarios.NeedsMajority:   {!t.Majority, "the lock is not content with a majority of several servers"},
+		scenarios.NeedsService:    {t.Local, "the lock is in the memory of one process"},
+		scenarios.NeedsMajority:   {!t.Majority, "a majority of servers is not enough for the lock"},
 		scenarios.NeedsLease:      {t.Leaseless, "the lock has no lease"},
 		scenarios.NeedsRenewal:    {!t.Renews, "the lock does not renew itself"},
-		scenarios.NeedsResend:     {!t.Resends, "the client library sends nothing again by itself"},
-		scenarios.NeedsNoResend:   {t.Resends, "the client library sends commands again by itself"},
-		scenarios.NeedsReentrance: {!t.Reentrant, "its holder cannot take the lock again"},
-		scenarios.NeedsFairness:   {!t.Fair, "the lock promises no order"},
+		scenarios.NeedsResend:     {!t.Resends, "the client library resends nothing"},
+		scenarios.NeedsNoResend:   {t.Resends, "the client library resends commands"},
+		scenarios.NeedsReentrance: {!t.Reentrant, "the lock is not reentrant"},
+		scenarios.NeedsFairness:   {!t.Fair, "the lock does not promise fairness"},
 		scenarios.NeedsCheck:      {!t.Can(protocol.Check), without[protocol.Check]},
 		scenarios.NeedsRenew:      {!t.Can(protocol.Renew), without[protocol.Renew]},
 	}
