@@ -1,0 +1,78 @@
+package lab_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// TestSavedStormsShrink: what a saved storm has found becomes a script that shows it in the model.
+func TestSavedStormsShrink(t *testing.T) {
+	run, err := lab.ReadRun("../cmd/lab/testdata/runs/storm")
+	require.NoError(t, err)
+	histories := lab.HistoriesOf(run)
+	defer histories.Close()
+	caught := 0
+	for _, cell := range run.Cells {
+		if cell.Storm == nil || cell.Storm.First == nil {
+			continue
+		}
+		caught++
+		events, err := histories.Read(cell)
+		require.NoError(t, err)
+		spec, ok := impls.Find(cell.Lock)
+		require.True(t, ok)
+		var broken []checker.Anomaly
+		for _, a := range cell.Verdict.Anomalies {
+			if a.Beyond == "" {
+				broken = append(broken, a)
+			}
+		}
+		shrunk, err := lab.Shrink(t.Context(), lab.ShrinkPlan{
+			Subject: play.SubjectOf(spec), Events: events, Anomalies: broken, Lease: time.Second, Setting: lab.Setting{World: lab.Sim},
+		})
+		require.NoError(t, err)
+		require.NotNil(t, shrunk.Script, "%s: %v", cell.Lock, shrunk.Tried)
+		require.False(t, shrunk.Smallest, "%s: its own schedule was not forced: %v", cell.Lock, shrunk.Tried)
+
+		again, err := lab.Run(t.Context(), lab.Plan{
+			Cases:   lab.Cases([]*scenarios.Script{shrunk.Script}, []play.Subject{play.SubjectOf(spec)}, 1, lab.Expect(nil)),
+			Options: lab.Options{Setting: lab.Setting{World: lab.Sim}},
+		})
+		require.NoError(t, err)
+		require.False(t, again.Cells[0].Surprise(), "%s: %s", cell.Lock, again.Cells[0].Verdict)
+		require.Equal(t, checker.ByScript, again.Cells[0].Expected.By)
+	}
+	require.Positive(t, caught)
+}
+
+// TestSmallestSchedule stands in where a history cannot be forced, and the script says so.
+func TestSmallestSchedule(t *testing.T) {
+	spec, ok := impls.Find("setpx-getdel")
+	require.True(t, ok)
+	plan := lab.ShrinkPlan{
+		Subject: play.SubjectOf(spec), Lease: time.Second, Setting: lab.Setting{World: lab.Sim},
+		Events:    []history.Event{{Kind: history.KindOpen, Client: "C1", Lock: "lock", Detail: &history.Detail{Lease: time.Second}}},
+		Anomalies: []checker.Anomaly{{Name: checker.WrongfulDelete, Clients: []string{"C1"}, Events: []int{0}}},
+	}
+	shrunk, err := lab.Shrink(t.Context(), plan)
+	require.NoError(t, err)
+	require.NotNil(t, shrunk.Script, "%v", shrunk.Tried)
+	require.True(t, shrunk.Smallest)
+	require.Contains(t, string(scenarios.Format(shrunk.Script)), "# The storm's own schedule could not be forced;")
+	require.Len(t, shrunk.Tried, 1)
+
+	plan.Anomalies[0].Name = checker.FenceRegression // which no schedule of this lock shows
+	shrunk, err = lab.Shrink(t.Context(), plan)
+	require.NoError(t, err)
+	require.Nil(t, shrunk.Script)
+	require.NotEmpty(t, shrunk.Tried)
+}
