@@ -19,7 +19,7 @@ import (
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
-// cell is one lock in one scenario, being played with real processes, sockets and servers.
+// cell is a run of one lock in one scenario, with real processes, sockets and servers.
 type cell struct {
 	*play.Cell
 	*stage
@@ -27,7 +27,7 @@ type cell struct {
 	subject play.Subject
 	dir     string
 	prefix  string       // of every key of this cell
-	storm   *stormRunner // instead of the script's steps; nil: there is none
+	storm   *stormRunner // runs instead of the script's steps; nil: none
 	store   *store
 	peers   map[string]*peer // by client
 
@@ -35,14 +35,13 @@ type cell struct {
 	spoil       context.CancelCauseFunc // ends the script: the record can no longer be trusted
 }
 
-// Play plays a script with a subject. The history goes to dir, below the world's directory. It returns when nothing of the cell is left
-// running, with the history and what the script needs but does not have here. The error is a failure of the lab around the script; ctx ends
-// the cell early.
+// Play runs a script with a subject, and writes the history to dir below the world's directory. It returns when no process, link or tap of
+// the cell is left. The error is a failure of the lab; ctx ends the cell early.
 func (w *World) Play(ctx context.Context, subject play.Subject, script *scenarios.Script, dir string) (play.Played, error) {
 	return w.record(ctx, subject, script, script.Clients, dir, nil)
 }
 
-// Storm plays a storm over a workload. It is ended in an orderly way, and kept for what it showed, when ctx ends.
+// Storm runs a storm over a workload. When ctx ends, the storm ends in order and its history counts.
 func (w *World) Storm(ctx context.Context, subject play.Subject, s Storm, dir string) (play.Played, error) {
 	var clients []string
 	for i := range s.Plan.Clients {
@@ -116,7 +115,7 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	return c
 }
 
-// awaitTurn waits for the right to start processes. It is no part of the time that a cell has.
+// awaitTurn waits for the right to start processes. The wait does not count as time of the cell.
 func (c *cell) awaitTurn(ctx context.Context) error {
 	select {
 	case c.world.starting <- struct{}{}:
@@ -126,14 +125,14 @@ func (c *cell) awaitTurn(ctx context.Context) error {
 	}
 }
 
-// play sets the cell up and carries out the script. The turn to start ends when the cell is set up.
+// play sets up the cell, gives back the right to start processes, and carries out the script.
 func (c *cell) play(ctx context.Context) error {
 	err := c.setUp(ctx)
 	<-c.world.starting
 	if err != nil {
 		return err
 	}
-	if err := c.applicable(); err != nil { // once more: a foreign client tells its traits only when it starts
+	if err := c.applicable(); err != nil { // again: a foreign client declares its traits when it starts
 		return err
 	}
 	if c.storm != nil {
@@ -142,7 +141,7 @@ func (c *cell) play(ctx context.Context) error {
 	return c.Play(ctx)
 }
 
-// earlyEnd is what a client did wrong that nobody had noticed by the end of the script.
+// earlyEnd is a client's failure that stopClients has found.
 func (c *cell) earlyEnd() error {
 	for _, client := range c.Clients {
 		if p := c.peers[client.Name]; p.early != nil {
@@ -152,7 +151,7 @@ func (c *cell) earlyEnd() error {
 	return nil
 }
 
-// applicable compares what the script needs with what is known of the lock and of the server.
+// applicable ends a script whose needs the lock or the server does not meet.
 func (c *cell) applicable() error {
 	if c.Lacks = c.world.lacks(c.Script, c.Traits); c.Lacks != "" {
 		return play.NotApplicable("%s", c.Lacks)
@@ -160,7 +159,7 @@ func (c *cell) applicable() error {
 	return nil
 }
 
-// seen records what a tap has seen, as long as the script goes on.
+// seen records a tap's event, unless the script has ended.
 func (c *cell) seen(e history.Event) {
 	c.Witness(e)
 	if c.storm != nil && !c.Over() && c.takes(e) {
@@ -168,14 +167,14 @@ func (c *cell) seen(e history.Event) {
 	}
 }
 
-// takes says whether a command has made the lock another one.
+// takes says whether a command has set the lock to another value.
 func (c *cell) takes(e history.Event) bool {
 	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Detail.Command.Changes, func(ch history.Change) bool {
 		return ch.Key == c.LockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
 	})
 }
 
-// setUp starts the servers, the taps and the clients, and lets every client open its locks.
+// setUp starts servers, taps and clients, and has every client open its locks.
 func (c *cell) setUp(ctx context.Context) (err error) {
 	if err := c.Lay(ctx); err != nil {
 		return err
@@ -216,7 +215,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	return t, nil
 }
 
-// link is the way of one handle to one server: a proxy, then the tap.
+// link connects one handle to one server: a proxy, then the tap.
 type link struct {
 	*network.Link
 	tap  *tap.Tap
@@ -240,15 +239,10 @@ func (l *link) close() error {
 	return l.Link.Close()
 }
 
-// startClients starts all clients of the script at once, so that no step pays for the start of a process.
+// startClients starts all clients of the script concurrently.
 func (c *cell) startClients(ctx context.Context) error {
 	names := c.Script.Clients
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { errs[i] = c.peers[name].start(ctx) })
-	}
-	wg.Wait()
+	errs := atOnce(len(names), func(i int) error { return c.peers[names[i]].start(ctx) })
 	if err := errors.Join(errs...); err != nil {
 		return firstEnding(errs, err)
 	}
@@ -263,6 +257,17 @@ func (c *cell) startClients(ctx context.Context) error {
 	return nil
 }
 
+// atOnce calls do for every i below n concurrently, and returns the errors in order.
+func atOnce(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
 // stopClients ends every client.
 func (c *cell) stopClients() {
 	var wg sync.WaitGroup
@@ -272,7 +277,7 @@ func (c *cell) stopClients() {
 	wg.Wait()
 }
 
-// close takes down what the cell has set up. The clients are gone by now.
+// close removes what setUp made. The clients are gone by now.
 func (c *cell) close() error {
 	var errs []error
 	for _, p := range c.peers {
@@ -281,16 +286,16 @@ func (c *cell) close() error {
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())
 	}
-	// The embedded server looks at all of its keys at each command, so what every cell left would make the last cells slow.
+	// The embedded server scans all of its keys at each command, so leftover keys would slow later cells.
 	errs = append(errs, deleteKeys(c.store.addr, c.store.prefix))
 	return errors.Join(append(errs, c.stopServers())...)
 }
 
-// store is where the data lies that work is done to.
+// store holds the workload's data.
 type store struct {
 	addr   string
 	prefix string   // of every key
-	tap    *tap.Tap // made after the data was laid out
+	tap    *tap.Tap // made after Do wrote the initial data
 }
 
 func (s *store) Do(ctx context.Context, commands [][]any) error {

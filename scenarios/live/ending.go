@@ -25,14 +25,13 @@ func endOf(ctx context.Context, err error) history.Event {
 	return play.EndOf(err)
 }
 
-// outOfTime says whether the time of a cell is over, also a moment before its context has noticed: a connection that is being made
-// has the same deadline, and may be the first to give up.
+// outOfTime says whether the cell's deadline is at most 10 ms away: a dial with the same deadline may fail before the context ends.
 func outOfTime(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && time.Until(deadline) < 10*time.Millisecond
 }
 
-// firstEnding prefers, among the errors of several clients, one that is a verdict about a client; otherwise it returns all.
+// firstEnding returns the first error that is an Ending, or else all.
 func firstEnding(errs []error, all error) error {
 	for _, err := range errs {
 		var early *play.Ending

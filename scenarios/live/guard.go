@@ -10,13 +10,13 @@ import (
 	"github.com/locklab/locklab/faults/server"
 )
 
-// The kinds of what a guard undoes: what a run leaves at servers that are not its own. Each is told where, and a prefix.
+// The guard's kinds of undo, for foreign servers. Each takes an address and a prefix.
 const (
 	undoProxies = "proxies"
 	undoKeys    = "keys"
 )
 
-// GuardMain is what the command in Config.Guard runs. It returns when its input has ended and nothing of the run is left.
+// GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
 	return process.GuardMain(stdin, stdout, map[string]process.Undo{
 		undoProxies: func(ctx context.Context, what string) (bool, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
@@ -13,21 +12,21 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// links are the ways of one handle to the lock servers and to the resource.
+// links connect one handle to the lock servers and to the resource.
 type links struct {
 	servers  []*lockLink
 	resource *link
 }
 
-// lockLink is the way of one handle to one lock server.
+// lockLink connects one handle to one lock server.
 type lockLink struct {
 	*link
 	server   *lockServer
-	injected *network.Injected // nil if it is whole
-	fault    faults.LinkFault  // which one
+	injected *network.Injected // the fault in effect; nil: none
+	fault    faults.LinkFault
 }
 
-// connect makes the links of a handle. What there is of them is returned with an error, too.
+// connect makes the links of a handle. With an error it returns those made before.
 func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	l := &links{}
 	for _, s := range c.servers {
@@ -46,7 +45,7 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	return l, err
 }
 
-// addrs are the addresses of the lock servers as the client is told them.
+// addrs are the addresses that the client uses for the lock servers.
 func (l *links) addrs() []string {
 	addrs := make([]string, len(l.servers))
 	for i, one := range l.servers {
@@ -55,7 +54,7 @@ func (l *links) addrs() []string {
 	return addrs
 }
 
-// closeLinks takes the ways of a process to the servers down. What a tap still holds of it is delivered all the same.
+// closeLinks closes the links of a process. The taps still deliver what they hold of it.
 func (p *peer) closeLinks() error {
 	var errs []error
 	for _, l := range p.links {
@@ -69,7 +68,7 @@ func (p *peer) closeLinks() error {
 	return errors.Join(errs...)
 }
 
-// linksTo are the links of the process to the servers that are named, or to all: those of every handle in it.
+// linksTo are the links of all handles of the process to the named servers, or to all.
 func (p *peer) linksTo(names []string) []*lockLink {
 	var found []*lockLink
 	for _, h := range p.client.Handles {
@@ -85,10 +84,10 @@ func (p *peer) linksTo(names []string) []*lockLink {
 	return found
 }
 
-// Disturb injects a fault into the process's links, into all at once, and asserts that it has taken effect.
+// Disturb injects a fault into the process's links at once, and observes that it takes effect.
 func (p *peer) Disturb(ctx context.Context, fault faults.LinkFault, names []string) (string, error) {
 	links := p.linksTo(names)
-	said, err := atOnce(links, func(l *lockLink) (string, error) {
+	said, err := atLinks(links, func(l *lockLink) (string, error) {
 		injected, err := l.Inject(ctx, fault)
 		if err != nil {
 			return "", err
@@ -99,19 +98,17 @@ func (p *peer) Disturb(ctx context.Context, fault faults.LinkFault, names []stri
 	return p.evidence(links, said), err
 }
 
-// atOnce does the same to several links, and returns what is to be said of each.
-func atOnce(links []*lockLink, do func(*lockLink) (string, error)) (said []string, _ error) {
-	said = make([]string, len(links))
-	errs := make([]error, len(links))
-	var wg sync.WaitGroup
-	for i, l := range links {
-		wg.Go(func() { said[i], errs[i] = do(l) })
-	}
-	wg.Wait()
+// atLinks calls do for several links at once, and returns the evidence of each.
+func atLinks(links []*lockLink, do func(*lockLink) (string, error)) ([]string, error) {
+	said := make([]string, len(links))
+	errs := atOnce(len(links), func(i int) (err error) {
+		said[i], err = do(links[i])
+		return err
+	})
 	return said, errors.Join(errs...)
 }
 
-// evidence joins what is said of several links.
+// evidence joins the evidence of several links.
 func (p *peer) evidence(links []*lockLink, said []string) string {
 	parts := make([]string, len(links))
 	for i, l := range links {
@@ -123,7 +120,7 @@ func (p *peer) evidence(links []*lockLink, said []string) string {
 // Heal ends the faults of the process's links.
 func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) {
 	disturbed := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected == nil })
-	said, err := atOnce(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
+	said, err := atLinks(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +151,8 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 	return healed, nil
 }
 
-// Reconnect lets a process notice, before the script goes on, that its connections were broken. Otherwise its next command would fail or
-// not by chance. A link with a fault is left alone: nothing would come of it.
+// Reconnect has a process replace its broken connections before the script goes on; otherwise it would depend on chance whether its next
+// command fails. Links with a fault keep theirs.
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	links := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected != nil })
 	if p.doomed() || p.paused || len(links) == 0 {

@@ -19,25 +19,25 @@ const mainHandle = "lock"
 // exitTime is how long a client may take to exit by itself before it is killed.
 const exitTime = 2 * time.Second
 
-// peer is a client's operating system process, and the links of the handles in it: what the script does to a client is carried out here.
-// It belongs to the goroutine that plays the client; but heard runs in the reader of the process's output.
+// peer is a client's operating system process with the links of its handles. It belongs to the client's goroutine, except that heard runs
+// in the reader of the process's output.
 type peer struct {
 	client *play.Client
 	cell   *cell
 	links  map[*play.Handle]*links
 
-	*worker // nil before start, and when the process is another peer's
+	*worker // nil before start, and after putBack
 	hello   protocol.Hello
 	paused  bool
 
 	mu    sync.Mutex
 	asked map[int64]*play.Operation // operations sent, by number
 
-	moments chan storm.Moment // a storm that waits for this client's receives them
+	moments chan storm.Moment // to a storm that waits for this client
 
-	parted  chan struct{} // closed when the process is to be this peer's no longer
+	parted  chan struct{} // closed when the process goes back to the pool
 	watched sync.WaitGroup
-	early   error // it had ended before it was told to, or had broken the protocol
+	early   error // it ended before it was told to, or broke the protocol
 	ending  error // what went wrong when the process was ended
 }
 
@@ -48,7 +48,7 @@ func newPeer(c *cell, client *play.Client) *peer {
 	}
 }
 
-// notice tells a storm that waits for it that the client has come to a moment.
+// notice tells a waiting storm that the client has reached a moment.
 func (p *peer) notice(m storm.Moment) {
 	select {
 	case p.moments <- m:
@@ -56,7 +56,7 @@ func (p *peer) notice(m storm.Moment) {
 	}
 }
 
-// start starts the process and brings it to the point where it has opened its locks.
+// start starts the process, or takes one from the pool, and has it open its locks.
 func (p *peer) start(ctx context.Context) error {
 	for _, h := range p.client.Handles {
 		l, err := p.cell.connect(ctx, h.Name)
@@ -85,7 +85,7 @@ func (p *peer) argv() []string {
 // stderrPath is where the process's standard error is kept.
 func (p *peer) stderrPath() string { return filepath.Join(p.cell.dir, p.client.Name+".stderr") }
 
-// watch waits for the end of the process's output. An end that the script did not order ends its holds, and the cell.
+// watch waits for the end of the process's output. An end without an order ends its holds, and the cell.
 func (p *peer) watch() {
 	select {
 	case <-p.conn.Done():
@@ -100,10 +100,10 @@ func (p *peer) watch() {
 	p.cell.spoil(why)
 }
 
-// doomed says whether the process is ended by order, or about to be.
+// doomed says whether the process was killed by order, or is about to be.
 func (p *peer) doomed() bool { return p.client.Crashed() }
 
-// introduce says init and open. A client that does not get so far is no subject for a verdict.
+// introduce sends init and open. A client that fails at them makes the verdict unknown.
 func (p *peer) introduce(ctx context.Context) error {
 	main := p.links[p.client.Handles[0]]
 	hello, err := p.ask(ctx, protocol.Request{
@@ -118,7 +118,7 @@ func (p *peer) introduce(ctx context.Context) error {
 	}
 	p.hello = *hello.Hello
 	if len(p.client.Handles) > 1 && !p.hello.Separate {
-		return nil // the cell is not applicable, as its traits will say
+		return nil // the cell is n/a by its traits
 	}
 	for _, h := range p.client.Handles {
 		if err := p.open(ctx, h); err != nil {
@@ -128,7 +128,7 @@ func (p *peer) introduce(ctx context.Context) error {
 	return nil
 }
 
-// open opens one lock of the process. A further one goes its own way to the servers, by which its commands are known.
+// open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
 func (p *peer) open(ctx context.Context, h *play.Handle) error {
 	req := protocol.Request{
 		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Name, Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
@@ -146,7 +146,7 @@ func (p *peer) open(ctx context.Context, h *play.Handle) error {
 	return nil
 }
 
-// handle is the name under which the process knows a lock.
+// handle is the name of a lock in requests to the process.
 func (p *peer) handle(h *play.Handle) string {
 	if h == p.client.Handles[0] {
 		return mainHandle
@@ -175,7 +175,7 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 	}
 }
 
-// unsupported says that a client does not know a verb: every client must know most of them.
+// unsupported ends a script whose verb a client does not know: n/a if the verb is optional.
 func unsupported(client, verb string) error {
 	if verb == protocol.Skew || verb == protocol.Reconnect {
 		return play.NotApplicable("the client does not know %q", verb)
@@ -183,7 +183,7 @@ func unsupported(client, verb string) error {
 	return play.Undecided("%s does not know %q, which every client must", client, verb)
 }
 
-// gone says why a client can no longer be talked to. That is a verdict about the client, not a failure of the lab.
+// gone says why a client's connection ended. That concerns the client and is not a failure of the lab.
 func (p *peer) gone() error {
 	how := p.conn.Err()
 	if how == nil || errors.Is(how, protocol.ErrGone) {
@@ -192,7 +192,7 @@ func (p *peer) gone() error {
 	return play.Undecided("%s: %v%s", p.client.Name, how, p.stderr)
 }
 
-// fate is how the process ended. The end of its output comes a little earlier, and that of its standard error a little later.
+// fate is how the process ended. Its output ends a little earlier, and its standard error a little later.
 func (p *peer) fate() string {
 	patience := time.After(exitTime)
 	for _, end := range []<-chan struct{}{p.proc.Done(), p.stderr.done} {
@@ -205,7 +205,7 @@ func (p *peer) fate() string {
 	return p.proc.State()
 }
 
-// heard records what a process says, in the order in which it says it, before anybody acts on it.
+// heard records the messages of a process in their order, before the script's goroutine acts on them.
 func (p *peer) heard(msg protocol.Message) {
 	defer p.cell.notify()
 	switch {
@@ -228,7 +228,7 @@ func (p *peer) heard(msg protocol.Message) {
 	}
 }
 
-// named is the handle of that name. Where a process has one lock only, any notice is about that one.
+// named is the named handle. In a process with one lock, any notice is about that one.
 func (p *peer) named(name string) *play.Handle {
 	for _, h := range p.client.Handles {
 		if p.handle(h) == name || len(p.client.Handles) == 1 {
@@ -245,8 +245,8 @@ func clause(text string) string {
 	return ": " + text
 }
 
-// stop ends the cell's use of the process. One that can be reset serves another cell; any other is asked to exit, and killed if it does
-// not, or cannot. A client that had ended before it was asked, or that breaks the protocol to the last, says so in early.
+// stop ends the cell's use of the process. It returns a process that can be reset to the pool; any other it asks to exit, and kills if that
+// fails. If the client had already ended, or breaks the protocol, early says so.
 func (p *peer) stop() {
 	if p.worker == nil {
 		return
@@ -269,13 +269,13 @@ func (p *peer) stop() {
 	p.watched.Wait()
 }
 
-// reset has the process forget all that it has done for this cell, and says whether it is as good as new.
+// reset has the process drop all state of this cell, and says whether it did.
 func (p *peer) reset(ctx context.Context) bool {
 	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Reset})
 	return err == nil && msg.Outcome == protocol.OK
 }
 
-// dismiss asks the client to exit and waits until it has. One that takes its time has done nothing wrong.
+// dismiss asks the client to exit and waits until ctx ends. A slow exit is no error.
 func (p *peer) dismiss(ctx context.Context) error {
 	if _, err := p.ask(ctx, protocol.Request{Do: protocol.Exit}); err != nil {
 		if ctx.Err() != nil {
@@ -294,7 +294,7 @@ func (p *peer) dismiss(ctx context.Context) error {
 	return nil
 }
 
-// close releases what the lab holds of a process that has been stopped.
+// close releases the lab's resources of a stopped process.
 func (p *peer) close() error {
 	errs := []error{p.ending}
 	if p.worker != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// worker is a client process that may serve one cell after the other. To start one costs more than most cells.
+// worker is a client process that may serve one cell after another. To start one costs more than most cells.
 type worker struct {
-	argv   string // by which it was started
+	argv   string // the command that started it
 	proc   *process.Process
 	conn   *protocol.Conn
 	stderr *stderr
-	user   atomic.Pointer[peer] // whom it serves; nil: nobody
+	user   atomic.Pointer[peer] // nil while it is in the pool
 }
 
-// pool holds the workers that no cell uses, each as good as new.
+// pool holds the reset workers that no cell uses.
 type pool struct {
 	guard *process.Guard
 
@@ -48,7 +48,7 @@ func (p *pool) take(argv []string, user *peer) (*worker, error) {
 			w.user.Store(user)
 			return w, nil
 		}
-		defer w.end(context.Background()) // it has ended while nobody used it
+		defer w.end(context.Background()) // it ended in the pool
 	}
 	p.mu.Unlock()
 	return p.start(argv, key, user)
@@ -97,7 +97,7 @@ func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
 	return w, nil
 }
 
-// putBack takes a worker that has been reset. It says whether there is room for it; if not, its user ends it.
+// putBack takes a reset worker. It returns false if the pool is closed; then the caller ends the worker.
 func (p *pool) putBack(w *worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,20 +119,14 @@ func (p *pool) close() error {
 	}
 	p.free = nil
 	p.mu.Unlock()
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, w := range all {
-		wg.Go(func() { errs[i] = w.end(context.Background()) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(atOnce(len(all), func(i int) error { return all[i].end(context.Background()) })...)
 }
 
-// end ends the process, and releases what the lab holds of it.
+// end ends the process, and releases the lab's resources of it.
 func (w *worker) end(ctx context.Context) error {
 	err := w.proc.Kill(ctx)
 	return errors.Join(err, w.conn.Close(), w.stderr.close())
 }
 
-// canReset says whether a client that introduced itself so can be used again.
+// canReset says whether a client with this hello can be used again.
 func canReset(hello protocol.Hello) bool { return slices.Contains(hello.Verbs, protocol.Reset) }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// pulse notices when the machine, and the lab with it, stood still: a goroutine that wakes up every few milliseconds and writes
-// down when it was late.
+// pulse measures host stalls: a goroutine wakes up every few milliseconds and records when it was late.
 type pulse struct {
 	since func() time.Duration
 	stop  context.CancelFunc
@@ -17,12 +16,12 @@ type pulse struct {
 	stalls []stall
 }
 
-// stall is a time during which the lab did not get to run.
+// stall is an interval in which the host did not run the lab.
 type stall struct{ from, to time.Duration }
 
 const (
 	pulsePeriod = 5 * time.Millisecond
-	// shortStall is not worth a note: no scenario has a lease so short that a quarter of it would be less.
+	// shortStall is below a quarter of every scenario's lease.
 	shortStall = 25 * time.Millisecond
 )
 
@@ -55,12 +54,8 @@ func (p *pulse) run(ctx context.Context) {
 
 // longest is the longest stall that began after from.
 func (p *pulse) longest(from time.Duration) (longest time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.stalls {
-		if s.from >= from {
-			longest = max(longest, s.to-s.from)
-		}
+	for _, s := range p.stallsSince(from, 0) {
+		longest = max(longest, s.to-s.from)
 	}
 	return longest
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
+	"slices"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
@@ -14,7 +14,7 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 )
 
-// lockServer is one of the servers on which the lock of a cell lives, behind its tap.
+// lockServer is one of a cell's lock servers, behind its tap.
 type lockServer struct {
 	server.Server
 	name   string // "redis", or S1 and so on where there are several
@@ -25,7 +25,7 @@ type lockServer struct {
 
 func (s *lockServer) Name() string { return s.name }
 
-// State asks the server for a key.
+// State reads a key on the server.
 func (s *lockServer) State(ctx context.Context, key string) (history.State, error) {
 	return s.tap.State(ctx, key)
 }
@@ -43,7 +43,7 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 	return evidence, err
 }
 
-// effect is how a fault of the server is caused. A server that cannot have it makes the script n/a.
+// effect returns the function that causes a fault of the server. If the server cannot have it, the script is n/a.
 func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, error), error) {
 	switch f.Kind {
 	case faults.ClockJump:
@@ -107,22 +107,14 @@ func (s *lockServer) Save(ctx context.Context) error {
 func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
 	servers := make([]*lockServer, len(names))
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			s := &lockServer{name: name, prefix: c.prefix}
-			if s.Server, s.part, errs[i] = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(name)), c.prefix); errs[i] == nil {
-				servers[i] = s
-			}
-		})
-	}
-	wg.Wait()
-	for _, s := range servers {
-		if s != nil {
-			c.servers = append(c.servers, s)
+	errs := atOnce(len(names), func(i int) (err error) {
+		s := &lockServer{name: names[i], prefix: c.prefix}
+		if s.Server, s.part, err = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(s.name)), c.prefix); err == nil {
+			servers[i] = s
 		}
-	}
+		return err
+	})
+	c.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -135,7 +127,7 @@ func (c *cell) startServers(ctx context.Context) error {
 	return nil
 }
 
-// serverLog is the name of the link to the file in which a redis-server logs.
+// serverLog is the name of the link to a redis-server's log.
 func serverLog(name string) string {
 	if name == "redis" {
 		return "redis-server.log"

@@ -11,8 +11,8 @@ import (
 	"github.com/locklab/locklab/faults/server"
 )
 
-// spares are servers of the lab's own that cells have done with, each as good as new. To start one takes a fifth of the time that a
-// cell's beginning takes, and cells begin one after another.
+// spares are the lab's own servers that no cell uses, each reset. To start a server takes a fifth of a cell's set-up, and few cells may set
+// up at a time.
 type spares struct {
 	mu      sync.Mutex
 	free    []*spare
@@ -20,13 +20,13 @@ type spares struct {
 	closed  bool
 }
 
-// spare is a server of the lab's own, and the file in which it logs, if it does.
+// spare is one of the lab's own servers, with its log file, if any.
 type spare struct {
 	server.Server
 	log string
 }
 
-// linkLog has the log found at a path, too.
+// linkLog makes the log available at a path.
 func (s *spare) linkLog(path string) error {
 	if s.log == "" {
 		return nil
@@ -35,7 +35,7 @@ func (s *spare) linkLog(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a beginning that the machine has spoilt
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // left by an attempt that a host stall ended
 		return err
 	}
 	return os.Symlink(target, path)
@@ -53,7 +53,7 @@ func (s *spares) take() *spare {
 	return last
 }
 
-// nextLog is the file for the log of one more server.
+// nextLog is the log file of the next server.
 func (s *spares) nextLog(dir string) (string, error) {
 	s.mu.Lock()
 	s.started++
@@ -63,7 +63,7 @@ func (s *spares) nextLog(dir string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%d.log", n)), os.MkdirAll(dir, 0o755)
 }
 
-// putBack makes a server as good as new for the next cell. One that cannot be is closed.
+// putBack resets a server for the next cell, or closes it if that fails.
 func (s *spares) putBack(used *spare) error {
 	resetter, ok := used.Server.(server.Resetter)
 	if !ok || resetter.Reset(context.Background()) != nil {
@@ -78,7 +78,7 @@ func (s *spares) putBack(used *spare) error {
 	return nil
 }
 
-// close ends those that are left.
+// close ends the servers that are left.
 func (s *spares) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

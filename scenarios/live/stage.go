@@ -9,13 +9,13 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 )
 
-// stage is the real time, and the breakpoints and servers, of a cell.
+// stage is a cell's clock, breakpoints and servers.
 type stage struct {
 	world       *World
 	servers     []*lockServer
 	breakpoints tap.Breakpoints // of all lock servers
 	resource    *tap.Tap
-	changed     chan struct{} // receives when something has happened that the script may wait for
+	changed     chan struct{} // receives after an event that the script may wait for
 }
 
 func newStage(w *World) *stage { return &stage{world: w, changed: make(chan struct{}, 1)} }
@@ -30,7 +30,7 @@ func (s *stage) notify() {
 	}
 }
 
-// Until waits for events, and never for a guessed time: whoever changes what done looks at calls notify.
+// Until waits for events, never for a guessed time: every change that done may depend on calls notify.
 func (s *stage) Until(ctx context.Context, d time.Duration, done func() bool) (bool, error) {
 	var expired <-chan time.Time
 	if d != play.Ever {

@@ -8,17 +8,16 @@ import (
 	"sync"
 )
 
-// Limits of what is kept of a client's standard error, in bytes: on disk for each cell, and in a verdict.
+// Limits on a client's standard error, in bytes: on disk for each cell, and in a verdict.
 const (
 	maxStderr = 1 << 20
 	maxQuoted = 300
 )
 
-// stderr keeps the beginning of what a client writes to its standard error, in a file of the cell that it serves, and remembers the end. What
-// it writes beyond the limit is read and dropped: it must neither fill the disk nor stop the client. A client that writes nothing leaves
-// no file.
+// stderr keeps the beginning of a client's standard error in a file of the client's cell, and its end in memory. It drops what exceeds the
+// limit, so that output neither fills the disk nor blocks the client. Without output there is no file.
 type stderr struct {
-	path func() string // where to keep what comes now; "": nowhere
+	path func() string // the present cell's file; "": none
 	done chan struct{}
 
 	mu   sync.Mutex
@@ -28,7 +27,7 @@ type stderr struct {
 	err  error
 }
 
-// keepStderr returns the end of a pipe for the client; the caller closes it once the client has it.
+// keepStderr returns the client's end of a pipe; the caller closes it once the client has started.
 func keepStderr(path func() string) (*stderr, *os.File, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *stderr) fail(err error) {
 	s.err = errors.Join(s.err, err)
 }
 
-// next closes the file of a cell: what comes later belongs to another one.
+// next closes the file of a cell. Later output belongs to another cell.
 func (s *stderr) next() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +98,7 @@ func (s *stderr) next() error {
 	return err
 }
 
-// String is the end of what a client wrote before it ended, as the end of a sentence about it. It is empty while the client's standard
-// error is still open.
+// String is the end of the client's standard error, as a clause. It is empty while standard error is open.
 func (s *stderr) String() string {
 	select {
 	case <-s.done:

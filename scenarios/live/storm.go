@@ -21,35 +21,35 @@ import (
 // PlanFile is the name of a storm's plan within the cell's directory.
 const PlanFile = "plan.txt"
 
-// maxOperations bounds a storm: its history is judged in memory. One that reaches it is over before its time.
+// maxOperations bounds a storm, whose history is judged in memory. A storm that reaches it ends early.
 const maxOperations = 200_000
 
-// For how many leases a client tries in the quiet phase; and for how many more where clients queue, and those that have died are
-// waited for.
+// The number of leases for which a client tries in the quiet phase, and the number added per client if clients queue, because the queue
+// waits for dead ones.
 const (
 	quietLeases = 3
 	queueLeases = 11
 )
 
-// Storm is what a storm is played from.
+// Storm is the input of a storm.
 type Storm struct {
 	Plan   *storm.Plan
 	Script *scenarios.Script // its clients, lease and workload; it has no steps
-	Queues bool              // the lock lets clients have it in the order of asking
-	// Progress is told every second how the storm goes on; nil: nobody is.
+	Queues bool              // the lock grants in the order of asking
+	// Progress, if set, is called every second.
 	Progress func(lasted time.Duration, operations int64)
 }
 
-// stormRunner plays a storm in a cell. Each client has several goroutines: one for each handle, which uses the lock, and one that carries out
-// the client's faults.
+// stormRunner runs a storm in a cell. Each client has several goroutines: one for each handle, which uses the lock, and one for the client's
+// faults.
 type stormRunner struct {
 	Storm
 	cell     *cell
-	cutShort <-chan struct{} // closed when the user has had enough
+	cutShort <-chan struct{} // closed when the user interrupts the storm
 	began    time.Duration
-	over     chan struct{}                      // closed when the storm is over: faults end, and clients come to rest
+	over     chan struct{}                      // closed when the storm is over: faults and turns end
 	asked    atomic.Int64                       // operations
-	offers   map[storm.Moment]chan storm.Strike // who comes to that moment, and suffers from nothing else, may take one
+	offers   map[storm.Moment]chan storm.Strike // for a client without a fault that reaches the moment
 
 	mu    sync.Mutex
 	alive []*peer // at the end, by number
@@ -64,8 +64,8 @@ func newStormRunner(s Storm, cutShort <-chan struct{}) *stormRunner {
 	}}
 }
 
-// run plays the storm: the faults of the plan over clients that use the lock; then all faults end, and in a quiet phase every client that
-// is left must acquire once more.
+// run injects the plan's faults while clients use the lock. Then all faults end, and in a quiet phase every living client must acquire once
+// more.
 func (t *stormRunner) run(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(t.cell.dir, PlanFile), []byte(t.Plan.String()), 0o644); err != nil {
 		return err
@@ -108,14 +108,14 @@ func (t *stormRunner) note(text string) {
 	t.cell.Record.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: text}})
 }
 
-// wait waits until the storm has lasted, or is ended before its time.
+// wait waits until the storm's time is over, or it is ended early.
 func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	end := time.NewTimer(t.Plan.For)
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var told time.Duration
-	tell := func(lasted time.Duration) { // of every second, also of those for which the machine stood still
+	tell := func(lasted time.Duration) { // once for every second, even after a host stall
 		for ; told+time.Second <= lasted; told += time.Second {
 			t.Progress(told+time.Second, t.asked.Load())
 		}
@@ -138,8 +138,8 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	}
 }
 
-// calm is the quiet phase: nothing is wrong any more, and every lease that was given away ends. One client after the other tries
-// for some leases; the checker says whether somebody was kept from it.
+// calm is the quiet phase: no fault is active, and every lease granted before ends. One client after another tries to acquire; the checker
+// says whether one was blocked.
 func (t *stormRunner) calm(ctx context.Context) error {
 	t.note("the storm is over, and all faults have ended")
 	within := quietLeases * t.Plan.Lease
@@ -153,7 +153,7 @@ func (t *stormRunner) calm(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !got { // the others would wait as long for as little
+			if !got { // the others would wait as long in vain
 				return play.PremiseMissed("%s did not get the lock in the quiet phase", h.Name)
 			}
 		}
@@ -161,7 +161,7 @@ func (t *stormRunner) calm(ctx context.Context) error {
 	return nil
 }
 
-// noteStalls writes down when the machine stood still. Nobody is accused of what that may explain.
+// noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
 	for _, s := range t.cell.world.pulse.stallsSince(t.began, shortStall) {
 		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
@@ -171,12 +171,12 @@ func (t *stormRunner) noteStalls() {
 	}
 }
 
-// until waits for a time of the storm. It returns false if the storm is over before.
+// until waits for a time of the storm. It returns false if the storm ends first.
 func (t *stormRunner) until(ctx context.Context, at time.Duration) bool {
 	return t.pause(ctx, t.began+at-t.cell.Now())
 }
 
-// pause waits for d. It returns false if the storm is over before.
+// pause waits for d. It returns false if the storm ends first.
 func (t *stormRunner) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -189,7 +189,7 @@ func (t *stormRunner) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// strikeServer carries out what befalls the server.
+// strikeServer carries out the plan's server faults.
 func (t *stormRunner) strikeServer(ctx context.Context) error {
 	for _, s := range t.Plan.Of("") {
 		if !t.until(ctx, s.At) {
@@ -202,11 +202,11 @@ func (t *stormRunner) strikeServer(ctx context.Context) error {
 	return nil
 }
 
-// strikeOnce hits one of the servers: which one, the time decides, and so the seed.
+// strikeOnce hits one of the servers, which the strike's time determines, and so the seed.
 func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 	c := t.cell
 	if c.Traits.Local {
-		return nil // nothing of it is there
+		return nil // no state on a server
 	}
 	victim := c.servers[int(s.At/time.Millisecond)%len(c.servers)]
 	fault := play.ServerFault{Kind: faults.Restart}
@@ -218,7 +218,7 @@ func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 	return c.CauseAt(ctx, victim, fault)
 }
 
-// settled notes who is left of the ith client.
+// settled records the living process of the ith client.
 func (t *stormRunner) settled(i int, p *peer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,7 +228,7 @@ func (t *stormRunner) settled(i int, p *peer) {
 // errDied ends a turn of a client that was killed.
 var errDied = errors.New("the client was killed")
 
-// lives plays the ith client, under one name after the other.
+// lives runs the ith client: one process after another, each under a name of its own.
 func (t *stormRunner) lives(ctx context.Context, i int) error {
 	for n, name := range t.Plan.Names(i) {
 		p := t.cell.peers[name]
@@ -242,19 +242,19 @@ func (t *stormRunner) lives(ctx context.Context, i int) error {
 		if err != nil {
 			return err
 		}
-		if crash == nil { // the storm was over before
+		if crash == nil { // the storm ended first
 			t.settled(i, p)
 			return nil
 		}
 		t.pause(ctx, crash.Down)
-		if err := p.closeLinks(); err != nil { // else a long storm runs out of sockets
+		if err := p.closeLinks(); err != nil { // otherwise a long storm runs out of sockets
 			return err
 		}
 	}
 	return nil
 }
 
-// life plays a client until it crashes, or the storm is over.
+// life runs one process of a client until it crashes or the storm is over.
 func (t *stormRunner) life(ctx context.Context, p *peer) (crash *storm.Strike, err error) {
 	var all processUsers
 	used := make(chan error, len(p.client.Handles))

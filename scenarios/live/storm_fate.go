@@ -16,8 +16,7 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// fate carries out what befalls a client, one thing after the other, until it has crashed or the storm is over. Each fault has ended
-// when it returns.
+// fate carries out a client's faults one after another, until it has crashed or the storm is over. Every fault has ended when it returns.
 func (t *stormRunner) fate(ctx context.Context, p *peer, all processUsers) (crash *storm.Strike, err error) {
 	for _, s := range t.Plan.Of(p.client.Name) {
 		ready, err := t.await(ctx, p, s.At)
@@ -38,8 +37,8 @@ func (t *stormRunner) fate(ctx context.Context, p *peer, all processUsers) (cras
 	return nil, err
 }
 
-// await waits for a time of the storm. Meanwhile the client may take the lock, and with it what is meant for whoever does. It returns
-// false if the storm is over before.
+// await waits for a time of the storm. Meanwhile the client may reach a moment, and get a strike for it. It returns false if the storm ends
+// first.
 func (t *stormRunner) await(ctx context.Context, p *peer, at time.Duration) (bool, error) {
 	timer := time.NewTimer(t.began + at - t.cell.Now())
 	defer timer.Stop()
@@ -59,7 +58,7 @@ func (t *stormRunner) await(ctx context.Context, p *peer, at time.Duration) (boo
 	}
 }
 
-// meet strikes a client that has come to a moment, if something is meant for whoever does.
+// meet strikes a client that has reached a moment, if a strike is offered for it.
 func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) error {
 	for moment != "" {
 		select {
@@ -71,7 +70,7 @@ func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) er
 			calm := t.cell.Now() - t.began + t.Plan.Lease
 			t.pause(ctx, s.After)
 			err := t.strike(ctx, p, s)
-			t.until(ctx, calm) // if more came before the lease is over, nobody could tell what did what
+			t.until(ctx, calm) // a second strike within the lease would make the cause of an anomaly ambiguous
 			return err
 		default:
 			return nil
@@ -80,8 +79,8 @@ func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) er
 	return nil
 }
 
-// reaches waits until as many servers have given a taker the lock as the strike is for. If they do not do so at once, it is to no avail;
-// the taker may have come to another moment instead.
+// reaches waits, for a quarter of the lease, until the strike's number of servers have granted the lock to a taker, or the taker has reached
+// another moment.
 func (t *stormRunner) reaches(ctx context.Context, p *peer, s storm.Strike) (reached bool, other storm.Moment) {
 	atOnce, cancel := context.WithTimeout(ctx, t.Plan.Lease/4)
 	defer cancel()
@@ -98,7 +97,7 @@ func (t *stormRunner) reaches(ctx context.Context, p *peer, s storm.Strike) (rea
 	return true, ""
 }
 
-// offer offers the strikes for a moment, one after the other, to whoever comes to it. Those for more servers than there are are left out.
+// offer offers the strikes for a moment one after another to the clients that reach it. It skips those for more servers than there are.
 func (t *stormRunner) offer(ctx context.Context, moment storm.Moment) error {
 	for _, s := range t.Plan.Of(string(moment)) {
 		if s.Nth > len(t.cell.servers) {
@@ -116,7 +115,7 @@ func (t *stormRunner) offer(ctx context.Context, moment storm.Moment) error {
 	return nil
 }
 
-// strike lets a fault begin, last and end.
+// strike injects a fault, waits, and ends it.
 func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error {
 	switch s.Kind {
 	case faults.Pause:
@@ -142,7 +141,7 @@ func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error
 	return spoilt(p.client.Heal(ctx, servers))
 }
 
-// hit names the servers whose links a strike disturbs; nil: all there are.
+// hit names the servers whose links a strike disturbs; nil: all.
 func (t *stormRunner) hit(s storm.Strike) (names []string) {
 	servers := t.cell.servers
 	if len(servers) == 1 {
@@ -156,8 +155,7 @@ func (t *stormRunner) hit(s storm.Strike) (names []string) {
 	return names
 }
 
-// spoilt ends a storm of which a link could not be disturbed, or not be healed: somebody else on this machine may have taken its port.
-// What the storm had shown before counts.
+// spoilt ends a storm after a failure to disturb or heal a link: another process may have taken its port. The history so far counts.
 func spoilt(err error) error {
 	var early *play.Ending
 	if err == nil || errors.As(err, &early) {
@@ -181,7 +179,7 @@ func (t *stormRunner) skew(ctx context.Context, p *peer, s storm.Strike) error {
 	return p.client.SetClock(ctx, 0, 1)
 }
 
-// ambush waits on the wire for a request of the client, and does to it what the strike says. Where none comes, nothing happens.
+// ambush arms the strike's breakpoints for the client's requests, and releases after a while what one holds.
 func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error {
 	h := caught(p, s)
 	at := t.meetOne(ctx, h, s)
@@ -193,7 +191,7 @@ func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error
 	return nil
 }
 
-// caught is the handle for whose requests a strike waits: the time decides, and so the seed.
+// caught is the handle whose requests a strike hits, which the strike's time determines, and so the seed.
 func caught(p *peer, s storm.Strike) *play.Handle {
 	return p.client.Handles[int(s.At/time.Millisecond)%len(p.client.Handles)]
 }
@@ -214,7 +212,7 @@ func (t *stormRunner) record(h *play.Handle, at *ambushed, phase history.Phase) 
 	t.cell.Fault(at.action.Kind(), h.Name, phase, strings.Join(at.Args(), " "))
 }
 
-// meetOne arms the breakpoints of a strike and waits until one is reached; nil if none is. The others are taken away.
+// meetOne arms the breakpoints of a strike, waits until one is reached, and disarms the others; nil if none is.
 func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strike) *ambushed {
 	reached := make(chan *ambushed, len(s.Breakpoints))
 	waiting, enough := context.WithTimeout(ctx, t.Plan.Patience())
@@ -249,7 +247,7 @@ func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strik
 	return met
 }
 
-// crash kills a client: at once, or when something of it is on the wire. That arrives late, or is never heard of again.
+// crash kills a client: at once, or when its request is held. That request arrives late, or never.
 func (t *stormRunner) crash(ctx context.Context, p *peer, all processUsers, s storm.Strike) error {
 	var at *ambushed
 	if len(s.Breakpoints) > 0 {

@@ -13,17 +13,17 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// user uses the lock of one client, turn after turn.
+// user uses the lock of one handle, turn after turn.
 type user struct {
 	storm *stormRunner
 	peer  *peer
 	*play.Handle
 	turns *storm.Turns
 	mu    sync.Mutex
-	died  chan struct{} // closed when the client is going to be killed
+	died  chan struct{} // closed before the client is killed
 }
 
-// die lets the user begin nothing more. An operation is called before the end of its client is on record, or never.
+// die prevents further operations: no operation may be invoked after the record of its client's end.
 func (u *user) die() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -69,7 +69,7 @@ func (u *user) use(ctx context.Context) error {
 	}
 }
 
-// rest waits. It returns false if the client is not to go on.
+// rest waits for d. It returns false if the client must stop.
 func (u *user) rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -88,7 +88,7 @@ func (u *user) rest(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// turn asks for the lock and, having got it, works and gives it back. Who is told that it is lost begins no more work.
+// turn acquires the lock, works and releases it. After a loss notice it begins no more work.
 func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) {
 	outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpAcquire, Within: scenarios.Span{Fixed: turn.Within}}, turn.Within+turn.Patience)
 	if err != nil || outcome != history.OK {
@@ -113,11 +113,11 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	return got, u.release(ctx)
 }
 
-// maxReleases is how often a client tries to give a lock back.
+// maxReleases bounds the tries of a release.
 const maxReleases = 100
 
-// release gives the lock back; while nobody can tell whether that was done, it tries again. Each time it waits for longer than a
-// lease: there is nothing left by then that the lock could be waiting for.
+// release releases the lock, and retries while the outcome is unknown. Each try lasts longer than a lease, by when any lock has stopped
+// waiting.
 func (u *user) release(ctx context.Context) error {
 	patience := u.storm.Plan.Lease * 5 / 4
 	for range maxReleases {
@@ -132,7 +132,7 @@ func (u *user) release(ctx context.Context) error {
 	return nil
 }
 
-// do asks for an operation and waits for its answer. When patience has passed without one, the client gives up.
+// do runs an operation and waits for its answer. After patience it cancels the operation.
 func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Duration) (history.Outcome, error) {
 	step.Verb = scenarios.VerbOp
 	u.storm.asked.Add(1)
@@ -164,7 +164,7 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 	}
 }
 
-// fate is why a client can no longer be talked to: because the storm killed it, or else by its own fault.
+// fate is why a client's connection ended: the storm killed it, or it failed.
 func (u *user) fate(err error) error {
 	switch {
 	case u.Client.Crashed():

@@ -35,39 +35,39 @@ const (
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
 
-// Config is what the cells of a run have in common.
+// Config configures the cells of a run.
 type Config struct {
-	Dir           string        // where the results go; empty: to a directory that Close removes
+	Dir           string        // for the results; empty: a directory that Close removes
 	Guard         []string      // the command that runs GuardMain
-	Worker        []string      // the command that runs a client process of the lab's own, which knows the locks of the run
+	Worker        []string      // the command of the lab's own client process, which knows the run's locks
 	Server        string        // Embedded, RedisServer, or host:port
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
-	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: found out
-	CellTimeout   time.Duration // after which a cell is given up as unknown
-	NoStateProbes bool          // do not ask the server for the state of the lock around each command
+	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
+	CellTimeout   time.Duration // after which a cell ends as unknown
+	NoStateProbes bool          // no state probes around each command
 	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
 }
 
-// World is the live world of one run. Its cells may run at the same time.
+// World is the live world of one run. Its cells may run concurrently.
 type World struct {
 	cfg      Config
 	base     time.Time
 	guard    *process.Guard
 	network  *network.Network
-	resource *spare // nil at an address: there the cells' counters lie beside their locks
+	resource *spare // nil at an address, which holds data and locks
 	remote   *server.Remote
 	prefix   string // of every key of this run at an address
 	names    atomic.Int64
-	// starting is the right to start a cell's processes. Few have it at a time: starting is what costs, and the cells already
-	// at play must not stall for it.
+	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
+	// running cells.
 	starting chan struct{}
 	spares   spares
 	pool     *pool
 	pulse    *pulse
 }
 
-// Open brings up what the cells share. The error says what could not be had; nothing is left running then.
+// Open starts what the cells share. After an error nothing is left running.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
 	w.pulse = startPulse(w.since)
@@ -130,7 +130,7 @@ func (w *World) Close() error {
 	return errors.Join(errs...)
 }
 
-// Dir is where the results go.
+// Dir is the directory of the results.
 func (w *World) Dir() string { return w.cfg.Dir }
 
 // ServerVersion describes the servers of the cells.
@@ -148,8 +148,8 @@ func (w *World) ToxiproxyVersion() string {
 
 func (w *World) since() time.Duration { return time.Since(w.base) }
 
-// startServer gives a cell a server of its own, or the one at an address, and says how to part with it. log is where a
-// redis-server's log is to be found, prefix what all keys of the cell begin with.
+// startServer gives a cell a server of its own, or the one at an address; part gives it back. log is the path at which to link the
+// server's log, prefix begins all keys of the cell.
 func (w *World) startServer(ctx context.Context, log, prefix string) (_ server.Server, part func() error, err error) {
 	if !w.startsServers() {
 		return w.remote, func() error { return deleteKeys(w.remote.Addr(), prefix) }, nil
@@ -166,7 +166,7 @@ func (w *World) startServer(ctx context.Context, log, prefix string) (_ server.S
 	return s.Server, func() error { return w.spares.putBack(s) }, nil
 }
 
-// newPrefix is what all keys of a cell begin with: nothing where it has servers of its own.
+// newPrefix is the prefix of a cell's keys: empty if the cell has servers of its own.
 func (w *World) newPrefix() string {
 	if w.startsServers() {
 		return ""
@@ -176,7 +176,7 @@ func (w *World) newPrefix() string {
 
 func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
 
-// ownServer starts a server of the lab's own.
+// ownServer starts one of the lab's own servers.
 func (w *World) ownServer(ctx context.Context) (*spare, error) {
 	if w.cfg.Server == Embedded {
 		s, err := server.StartEmbedded()
@@ -196,7 +196,7 @@ func (w *World) ownServer(ctx context.Context) (*spare, error) {
 	return &spare{s, log}, nil
 }
 
-// deleteKeys leaves a shared server as it was found.
+// deleteKeys deletes a cell's keys from a shared server.
 func deleteKeys(addr, prefix string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -204,7 +204,7 @@ func deleteKeys(addr, prefix string) error {
 	return err
 }
 
-// newStore is where the data of a cell goes: a server that all cells share, and what the names of all of its keys begin with.
+// newStore is the store of a cell's data: a server that all cells share, with a prefix for the cell's keys.
 func (w *World) newStore(prefix string) *store {
 	if w.remote != nil {
 		return &store{addr: w.remote.Addr(), prefix: prefix}
@@ -212,7 +212,7 @@ func (w *World) newStore(prefix string) *store {
 	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }
 
-// lacks says what a script needs that the lock, its client or the servers of this world do not have, or "".
+// lacks says what the lock, its client or this world's servers lack for a script, or "".
 func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 	if w.remote == nil {
 		return traits.Lack(script, nil)
