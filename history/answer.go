@@ -2,24 +2,23 @@ package history
 
 import "time"
 
-// Answer is what a client says that an operation came to: one type for the worker, the client protocol, the model and the record. It is
-// comparable.
+// Answer is a client's answer to an operation: one type for the worker, the client protocol, the model and the history. It is comparable.
 type Answer struct {
 	Outcome Outcome
-	// Unsupported: the client does not know the verb, or the kind of work; then nothing was done.
+	// Unsupported: the client does not know the verb or the workload, and did nothing.
 	Unsupported bool
 	Error       string // what went wrong, for people
-	// Limited: the lock declared its hold to be good for Valid from now on; zero or less if it is over.
+	// Limited: the lock declared its hold valid for Valid from now; zero or less if it is over.
 	Limited bool
 	Valid   time.Duration
 	Fence   int64 // of a grant; zero where the lock has none
-	// Counted: work found the number Read and left Wrote. Did says in words what was done where there are no such numbers.
+	// Counted: work read the number Read and wrote Wrote. Did describes other work in words.
 	Counted     bool
 	Read, Wrote int64
 	Did         string
 }
 
-// Returned is the event of an answer to an operation; gaveUp: its client was to give it up, or has by itself.
+// Returned is the event of an answer to an operation; gaveUp: the operation was cancelled.
 func (a Answer) Returned(client, lock string, op Op, id int64, gaveUp bool) Event {
 	e := Event{Kind: KindReturn, Client: client, Lock: lock, Op: op, ID: id, Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited {
@@ -31,5 +30,5 @@ func (a Answer) Returned(client, lock string, op Op, id int64, gaveUp bool) Even
 	return e
 }
 
-// Declared is a declared validity as a history has it: there zero means that none was declared.
+// Declared is a declared validity in a history, where zero means that none was declared.
 func Declared(d time.Duration) time.Duration { return max(d, ValidityExpired) }

@@ -13,10 +13,10 @@ import (
 	"unsafe"
 )
 
-// maxLine bounds a line of a history file, in bytes. What the lab writes is clipped far below it.
+// maxLine bounds a line of a history file, in bytes. The lab writes much shorter lines.
 const maxLine = 8 << 20
 
-// eventLine is how long a line is at least in practice; it guesses the number of events from a file's size.
+// eventLine is the least length of a line in practice, from which roomFor guesses the number of events.
 const eventLine = 80
 
 // Header is the first line of a history file: which run and cell it belongs to.
@@ -33,7 +33,7 @@ type Header struct {
 type File struct {
 	Header Header
 	Events []Event
-	// Truncated: the last line was cut short, or nothing was written at all, as when the lab is killed while writing.
+	// Truncated: the last line is incomplete, or the file is empty, as after a kill of the lab.
 	Truncated bool
 }
 
@@ -148,11 +148,11 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-// lineReader hands out the lines of a file that are not blank.
+// lineReader reads the lines of a file that are not blank.
 type lineReader struct {
 	r      *bufio.Reader
 	long   []byte // a line that did not fit into r's buffer
-	number int    // of the line handed out last, from 1
+	number int    // of the last line, from 1
 }
 
 // next returns the next line without its end, valid until the next call, and whether the line's end was there.

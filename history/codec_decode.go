@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxNames bounds the strings that a decoder keeps to hand out again.
+// maxNames bounds the strings that a decoder interns.
 const maxNames = 1 << 16
 
-// decoder turns lines into events. It is written by hand because encoding/json needs four times as long as the judging.
+// decoder turns lines into events. It is written by hand because encoding/json takes four times as long as the checker.
 type decoder struct {
 	cursor
 	names map[string]string
@@ -226,7 +226,7 @@ func (d *decoder) datum() (v Datum) {
 	return v
 }
 
-// named takes a name of the schema's own.
+// named takes a name that the schema defines.
 func named[T any](d *decoder, what string, parse func(string) (T, bool)) (v T) {
 	if d.null() {
 		return v
@@ -242,7 +242,7 @@ func named[T any](d *decoder, what string, parse func(string) (T, bool)) (v T) {
 	return v
 }
 
-// string takes a string that is not expected again.
+// string takes a string without interning it.
 func (d *decoder) string() string {
 	if d.null() {
 		return ""
@@ -250,7 +250,7 @@ func (d *decoder) string() string {
 	return string(d.quoted())
 }
 
-// name takes a string that is likely to come again, and shares its memory.
+// name takes a string and interns it.
 func (d *decoder) name() string {
 	if d.null() {
 		return ""

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendEvent appends e as a JSON object. Fields that are zero are left out. It is written by hand because a run writes
-// while it measures.
+// appendEvent appends e as a JSON object without zero fields. It is written by hand because a run writes while it measures.
 func appendEvent(b []byte, e *Event) []byte {
 	b = append(b, `{"at":`...)
 	b = strconv.AppendInt(b, int64(e.At), 10)

@@ -63,7 +63,7 @@ func (c *cursor) end() {
 	}
 }
 
-// null takes a null, which stands for the zero value of anything.
+// null takes a null, the zero value of every type.
 func (c *cursor) null() bool {
 	if c.peek() != 'n' {
 		return false
@@ -125,7 +125,7 @@ func (c *cursor) array(element func()) {
 	}
 }
 
-// quoted takes a string. The bytes may lie in the text itself: copy what you keep.
+// quoted takes a string. The bytes may alias the text: copy what you keep.
 func (c *cursor) quoted() []byte {
 	if c.peek() != '"' {
 		c.unexpected("a string")

@@ -5,7 +5,7 @@ import "time"
 // Effect is what a command did to one key, as far as the state probes around it can tell.
 type Effect uint8
 
-// The effects. EffectUnclear means that the key changed, but the command cannot be told from the key's own expiry.
+// The effects. EffectUnclear means that the key changed, by the command or by its expiry.
 const (
 	EffectNone Effect = iota
 	EffectCreated
@@ -16,8 +16,8 @@ const (
 	EffectUnclear
 )
 
-// ExpiryMargin is added to the time between the two state probes before a change is attributed to a command. Without it commands
-// near expiry are accused falsely: every such case measured had at most 1 ms left.
+// ExpiryMargin is added to the time between the two state probes before a change is attributed to a command. Without it a key's expiry is
+// attributed to commands: every such case measured had at most 1 ms left.
 const ExpiryMargin = 2 * time.Millisecond
 
 // ttlGrain is how far two PTTL answers may differ by rounding alone.
@@ -46,7 +46,7 @@ func (c Change) survives(asked time.Duration) bool {
 	return c.Before.TTL == 0 || c.Before.TTL > asked+ExpiryMargin
 }
 
-// nearExpiry judges a change of a key that may have expired by itself meanwhile.
+// nearExpiry is the effect on a key that may have expired meanwhile.
 func (c Change) nearExpiry() Effect {
 	if c.Before == c.After {
 		return EffectNone

@@ -1,8 +1,8 @@
-// Package history is the record of a run: operations with call and return, the commands that reached a server, faults, and what the lab
-// itself observed.
+// Package history is the record of a run: operations with invocation and response, the commands that reached a server, faults, and the
+// lab's own observations.
 //
-// It owns the types of events, which every other package shares, their JSON Lines codec, and what a command did to a key by the states
-// around it. It must not know what an event means for a lock: that is package timeline's.
+// It owns the types of events, their JSON Lines codec, and the effect of a command on a key by the states around it. It must not know what
+// an event means for a lock, which package timeline owns.
 package history
 
 import "time"
@@ -13,50 +13,48 @@ const Version = 1
 // Kind says what an event records.
 type Kind uint8
 
-// The kinds of events. Which fields of an Event a kind uses is said beside it.
+// The kinds of events, with the fields of an Event that each uses.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Local, Reentrant, Fair, Servers; Work, with the data as the lab left
-	// it, where the work is no Counter.
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Local, Reentrant, Fair, Servers; Work, with the initial data, unless the work
+	// is a Counter.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
 	KindCall
 	// KindReturn: the lab has the answer to operation ID: Outcome, and Valid or Fence where the lock declares them.
-	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote, or as Text what was done, in the client's words.
+	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote, or Text, the client's description of the work.
 	KindReturn
-	// KindLost: Client's lock announced that it is no longer held. Detail: Why.
+	// KindLost: Client's lock announced that it is lost. Detail: Why.
 	KindLost
-	// KindValid: Client's lock declared in the background (a renewal) that its hold is good for Valid from now.
+	// KindValid: Client's lock declared in the background (a renewal) that its hold is valid for Valid from now.
 	KindValid
-	// KindExit: Client has ended: its process, whatever the reason, or the one thread in it that used the lock. Its holds end with
-	// it. Detail: Why.
+	// KindExit: Client's process, or the thread in it that used the lock, has ended, and its holds with it. Detail: Why.
 	KindExit
-	// KindCommand: a command of Client went through to a server. ID and Op are the operation in whose time the command
-	// arrived at the tap, zero where that is not certain. Detail: Command.
+	// KindCommand: a server answered a command of Client. ID and Op are the operation during which the command arrived at the tap, zero if
+	// that is uncertain. Detail: Command.
 	KindCommand
-	// KindFault: a fault was injected, seen to have taken effect, or taken back. Detail: Fault.
+	// KindFault: a fault was injected, was observed to take effect, or ended. Detail: Fault.
 	KindFault
 	// KindStep: the script reached a line. Detail: Line, Text.
 	KindStep
-	// KindFinal: the lab itself read what Lock protects after everything had ended. Detail: Value; Work, with all the data, where
-	// the work is no Counter.
+	// KindFinal: the lab read the data that Lock protects after the script. Detail: Value; Work, with all the data, unless the work is a
+	// Counter.
 	KindFinal
-	// KindEnd: how the script ended. A history without it was cut short. Detail: Text is one of the Ended constants, Why the
-	// reason where there is one.
+	// KindEnd: how the script ended. A history without it was cut short. Detail: Text is one of the Ended constants, Why the reason, if any.
 	KindEnd
 )
 
-// How a script can have ended: what Detail.Text of a KindEnd says.
+// The ways in which a script ends, in Detail.Text of a KindEnd.
 const (
-	EndedComplete = "complete" // every step was carried out and every premise was seen
+	EndedComplete = "complete" // every step was carried out, and every precondition observed
 	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
-	EndedPremise  = "premise"  // a step did not come to what must be seen, though nothing had stalled
-	EndedStalled  = "stalled"  // a host stall was so long that a lease may have ended which should not have
+	EndedPremise  = "premise"  // a precondition was not observed, without a host stall
+	EndedStalled  = "stalled"  // a host stall may have ended a lease too early
 	EndedUnknown  = "unknown"  // the client misbehaved, or the time of the cell was over
 	EndedFailed   = "failed"   // the lab or a server failed
 )
 
-// ValidityExpired is the Valid of a hold that was declared to be over: of a KindValid or of an answer to renew it ends the hold, and an
-// acquire that is answered with it begins none. Zero would mean that nothing was declared.
+// ValidityExpired is the Valid of a hold that the lock declared to be over: in a KindValid or an answer to renew it ends the hold, and an
+// acquire answered with it begins none. Zero would mean that nothing was declared.
 const ValidityExpired = time.Nanosecond
 
 // Op is an operation on a lock, or the work under it.
@@ -83,24 +81,23 @@ const (
 	Unknown
 )
 
-// Event is one entry of a history. A history is in the order in which the lab came to know its events, and At never
-// decreases along it. The struct is kept small: a history of a million operations is judged in memory.
+// Event is one entry of a history. A history is in the order in which the lab observed its events, and At never decreases along it. The
+// struct is small because a history of a million operations is judged in memory.
 type Event struct {
 	// At is the time since the start of the run, on the lab's monotonic clock.
 	At time.Duration
 	// ID numbers the operations of a history from 1; call and return share it.
 	ID int64
-	// Client is the client's name in the script ("C1"); empty where the lab itself acted. A further lock object in the same process
-	// is a client of its own ("C1.b", see ProcessOf), but for faults, which name the process where they hit all of it.
+	// Client is the client's name in the script ("C1"); empty if the lab acted. A further handle in the same process is a client of its
+	// own ("C1.b", see ProcessOf), except in faults that hit the whole process.
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string
-	// Valid is the remaining time for which a lock declared its hold to be good; zero where it declares none, ValidityExpired where it
-	// declares that none is left.
+	// Valid is the remaining validity that a lock declared for its hold; zero if it declares none, ValidityExpired if the hold is over.
 	Valid time.Duration
-	// Fence is the fencing number handed out with a grant; zero where the lock has none.
+	// Fence is the fencing token of a grant; zero if the lock has none.
 	Fence int64
-	// Detail holds what only some kinds need; nil otherwise.
+	// Detail holds the rarer fields; nil if there are none.
 	Detail  *Detail
 	Kind    Kind
 	Op      Op
@@ -123,16 +120,16 @@ func (e *Event) Fault() *Fault {
 	return e.Detail.Fault
 }
 
-// Detail holds the rarer facts about an event. The comments of the kinds say who uses what.
+// Detail holds the rarer facts about an event. The comments of the kinds say which fields each uses.
 type Detail struct {
-	Lease     time.Duration // time after which the service frees the lock by itself
-	Leaseless bool          // the lock has no lease at all: it is freed by its release only
-	Servers   int           // on how many servers the lock lives, by majority; zero: on one
-	Local     bool          // the lock lies in its client's own memory: nothing of it reaches a server
-	Reentrant bool          // its holder can take the lock again, and has it until as many releases
-	Fair      bool          // the lock promises those who wait to be served in the order of asking
-	GaveUp    bool          // the operation was cancelled by order of the script: the client gave up
-	Bound     time.Duration // an acquire that tries again for so long; zero: one try
+	Lease     time.Duration // time after which the server frees the lock
+	Leaseless bool          // the lock has no lease: only a release frees it
+	Servers   int           // number of lock servers, of which a majority counts; zero: one
+	Local     bool          // the lock is in its client's memory and has no state on a server
+	Reentrant bool          // the holder can acquire again, and holds until as many releases
+	Fair      bool          // the lock promises grants in the order of asking
+	GaveUp    bool          // the script cancelled the operation
+	Bound     time.Duration // how long an acquire retries; zero: one try
 	Error     string        // what went wrong, in the client's words
 	Why       string
 	Read      int64 // OpWork: the value read under the lock
@@ -145,7 +142,7 @@ type Detail struct {
 	Work      *Work
 }
 
-// Resource is the name of the server that has what locks protect.
+// Resource is the name of the server with the data that locks protect.
 const Resource = "resource"
 
 // Command is a command as the tap saw it pass.
@@ -156,7 +153,7 @@ type Command struct {
 	Conn int64
 	// Args are the command and its arguments as sent; long ones are clipped and end in "…".
 	Args []string
-	// Reply is the server's answer in one line, clipped likewise; empty if the connection ended first.
+	// Reply is the server's reply in one line, clipped likewise; empty if the connection ended first.
 	Reply string
 	// Sent is the time since the start of the run at which the command was let through; Event.At is when its reply was
 	// complete.
@@ -166,7 +163,7 @@ type Command struct {
 	Asked time.Duration
 	// Late: the operation had already returned (or its client was gone) when the command was let through.
 	Late bool
-	// Again: the tap let this request through a second time (a duplicate).
+	// Again: this is the duplicate of a request.
 	Again bool
 	// ReplyDropped: the client never got this reply.
 	ReplyDropped bool
@@ -180,11 +177,11 @@ type Change struct {
 	Before, After State
 }
 
-// State is what the server answered about a key. The zero State is an absent key.
+// State is the state of a key. The zero State is an absent key.
 type State struct {
 	// Type is Redis's name for the type of the value ("string", "hash" …); empty if the key is absent.
 	Type string
-	// Value is the value: of a string the string itself (clipped), of anything else a canonical rendering.
+	// Value is a string itself (clipped), or a canonical rendering of any other type.
 	Value string
 	// TTL is the remaining time; zero if the key has no expiry.
 	TTL time.Duration
@@ -193,7 +190,7 @@ type State struct {
 // Exists says whether the key was there.
 func (s State) Exists() bool { return s.Type != "" }
 
-// Phase says which moment of a fault's life an event records.
+// Phase is the phase of a fault that an event records.
 type Phase string
 
 // The phases of a fault. A fault counts only after its PhaseEffective.
@@ -203,12 +200,12 @@ const (
 	PhaseRecover   Phase = "recover"
 )
 
-// Fault is a disturbance that the lab caused.
+// Fault is a phase of a fault.
 type Fault struct {
-	// Name is a kind of the catalogue in package faults. A stall, which the lab has measured and not caused, has the Target "machine", and in
-	// Detail.Value when it began (nanoseconds since the start of the run), in Detail.Bound how long it lasted.
+	// Name is a kind of the catalogue in package faults. A host stall, which the lab measures and does not cause, has the Target "machine";
+	// Detail.Value is its begin (nanoseconds since the start of the run), Detail.Bound its length.
 	Name   string
 	Target string // the client or server that it hits
 	Phase  Phase
-	What   string // details for people: "requests and replies", "+2s", how the effect was seen
+	What   string // details for people: "requests and replies", "+2s", how the effect was observed
 }

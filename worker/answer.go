@@ -2,7 +2,7 @@ package worker
 
 import "github.com/locklab/locklab/worker/protocol"
 
-// The functions below make replies; the session adds the id.
+// These functions make replies; the session adds the id.
 
 func done() protocol.Message { return protocol.Message{Outcome: protocol.OK} }
 

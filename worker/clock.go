@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// longest is as long as a wait gets: a century, which still fits into a time.Duration.
+// longest bounds a wait: a century, which fits into a time.Duration.
 const longest = 100 * 365 * 24 * time.Hour
 
-// clock is a client's clock, which the lab can set wrong: it reads the time since it was set, times its rate, plus its offset.
+// clock is a client's clock with skew and drift: it reads the time since it was set, times its rate, plus its offset.
 type clock struct {
 	mu     sync.Mutex
-	set    time.Time // when the clock was set, with the monotonic reading that all is measured by
+	set    time.Time // when the clock was set, with a monotonic reading
 	offset time.Duration
 	rate   float64
 }
@@ -22,7 +22,7 @@ func newClock() *clock { return &clock{set: time.Now(), rate: 1} }
 func (c *clock) skew(offset time.Duration, rate float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The right time goes on from the start of the process, so that a step of the machine's own clock does not show here.
+	// The true time continues from the start of the process, so that a step of the host's clock has no effect.
 	c.set, c.offset, c.rate = c.set.Add(time.Since(c.set)), offset, rate
 }
 
@@ -33,16 +33,16 @@ func (c *clock) now() time.Time {
 	return skewed(c.set, time.Since(c.set), c.offset, c.rate)
 }
 
-// real is how long d by this clock is in real time, at the present rate.
+// real is the real time that d by this clock takes, at the present rate.
 func (c *clock) real(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Duration(min(float64(d)/c.rate, float64(longest)))
 }
 
-// skewed is what a clock reads that was set some time ago. It has no monotonic reading that would let the true time through.
+// skewed is the reading of a clock that was set ago. It has no monotonic reading, which would reveal the true time.
 func skewed(set time.Time, ago, offset time.Duration, rate float64) time.Time {
-	if rate != 1 { // whole nanoseconds stay exact on a clock that runs right
+	if rate != 1 { // at rate 1 nanoseconds stay exact
 		ago = time.Duration(float64(ago) * rate)
 	}
 	return set.Add(offset + ago).Round(0)

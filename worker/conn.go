@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Watch takes a connection out of the pool for as long as fn runs.
+// Watch reserves a connection of the pool for fn.
 func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
 	conn := s.rdb.Load().Conn()
 	tx := &tx{server: s, conn: conn}
@@ -34,10 +34,10 @@ type tx struct {
 	server   *server
 	conn     *redis.Conn
 	executed bool
-	running  sync.WaitGroup // commands, given up ones included
+	running  sync.WaitGroup // commands, including cancelled ones
 }
 
-// end forgets what is watched and gives the connection back, once all commands have been answered, given up ones included.
+// end sends UNWATCH if needed, and returns the connection once all commands have been answered, including cancelled ones.
 func (t *tx) end(ctx context.Context) {
 	if !t.executed {
 		_, _ = t.wait(ctx, func() (any, error) { return t.conn.Do(context.WithoutCancel(ctx), "UNWATCH").Result() })
@@ -96,8 +96,8 @@ func (t *tx) wait(ctx context.Context, send func() (any, error)) (any, error) {
 	return await(ctx, &t.running, send)
 }
 
-// Subscribe makes a connection of its own. Once that breaks, the subscription is over: who waits must know that messages may
-// have been missed.
+// Subscribe makes a connection of its own. If that breaks, the subscription is over, so that the waiter learns that it may have missed
+// messages.
 func (s *server) Subscribe(ctx context.Context, channel string) (impls.Subscription, error) {
 	pubsub := s.rdb.Load().Subscribe(context.WithoutCancel(ctx))
 	sub := &subscription{pubsub: pubsub, messages: make(chan string, 1), over: make(chan struct{})}
@@ -119,9 +119,9 @@ func (s *server) Subscribe(ctx context.Context, channel string) (impls.Subscript
 type subscription struct {
 	pubsub   *redis.PubSub
 	running  *sync.WaitGroup // of the server
-	messages chan string     // holds one: who has been woken need not be woken twice
+	messages chan string     // holds one: a second wake-up adds nothing
 	over     chan struct{}
-	err      error // why it is over
+	err      error // valid once over is closed
 }
 
 func (s *subscription) run(channel string, confirmed chan<- struct{}) {

@@ -21,7 +21,7 @@ type env struct {
 	tasks   sync.WaitGroup
 
 	mu sync.Mutex
-	// acquiring: what the lock has to tell waits for the answer to its acquire, or a hold could end before it began.
+	// acquiring: notices wait for the answer to the acquire; otherwise a hold could end before it began.
 	acquiring bool
 	kept      []protocol.Message
 }
@@ -77,7 +77,7 @@ func (e *env) Renewed(d time.Duration) {
 	e.tell(protocol.Message{Valid: e.handle, ValidMS: remaining(d)})
 }
 
-// tell writes a notice, or keeps it until the acquire that runs has been answered.
+// tell writes a notice, or keeps it until the acquire in flight has been answered.
 func (e *env) tell(notice protocol.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,14 +88,14 @@ func (e *env) tell(notice protocol.Message) {
 	e.say(notice)
 }
 
-// beginAcquire keeps notices back from now on.
+// beginAcquire holds notices from now on.
 func (e *env) beginAcquire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.acquiring = true
 }
 
-// endAcquire writes the answer to the acquire, then the notices kept back meanwhile.
+// endAcquire writes the answer to the acquire, then the held notices.
 func (e *env) endAcquire(answer func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +107,7 @@ func (e *env) endAcquire(answer func()) {
 	e.kept = nil
 }
 
-// shared is what the locks of one process have in common.
+// shared is the state that the locks of one process share.
 type shared struct {
 	mu     sync.Mutex
 	values map[string]any

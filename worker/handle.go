@@ -16,19 +16,18 @@ type handle struct {
 	lock  impls.Lock
 	close context.CancelFunc
 	links links
-	// last is closed when the last operation so far has ended.
+	// last is closed when the last operation has ended.
 	last chan struct{}
 }
 
-// turn puts an operation behind all that came before it: the operation waits for before, and closes after when it has ended. It
-// is called by the session's reader only.
+// turn queues an operation: it must wait for before, and close after when it has ended. Only the session's reader calls it.
 func (h *handle) turn() (before <-chan struct{}, after chan struct{}) {
 	before, after = h.last, make(chan struct{})
 	h.last = after
 	return before, after
 }
 
-// shut stops what runs beside the lock. The lock is not released.
+// shut stops the lock's background tasks. It does not release the lock.
 func (h *handle) shut() {
 	h.close()
 	h.env.tasks.Wait()

@@ -8,15 +8,15 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// links are a lock's connections: those that the client has anyway, or its own where open names servers. By them the lab tells to
-// which of the locks in a process a command belongs.
+// links are a lock's connections: the client's, or the lock's own if open names servers. By the latter the lab attributes commands to the
+// locks of a process.
 type links struct {
 	servers  []*server // one at least
-	resource *server   // nil if nobody named one
+	resource *server   // nil if none was named
 	own      []*server
 }
 
-// linksOf connects a lock that open gives servers of its own, so that no operation has to.
+// linksOf returns a lock's connections. It makes those of the lock's own at once, so that no operation has to.
 func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) {
 	if len(req.Servers) == 0 {
 		servers, err := s.serversOf(spec)
@@ -58,6 +58,6 @@ func (l links) forLock() []impls.Server {
 // close ends the lock's own connections.
 func (l links) close() {
 	for _, server := range l.own {
-		_ = server.close() // nobody is left to be told
+		_ = server.close() // there is no request to answer
 	}
 }

@@ -13,7 +13,7 @@ import (
 type output struct {
 	mu      sync.Mutex
 	encoder *json.Encoder
-	failed  context.CancelCauseFunc // called when the lab does not listen any more
+	failed  context.CancelCauseFunc // called when the lab no longer reads
 }
 
 func (o *output) say(message protocol.Message) {

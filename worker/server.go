@@ -19,21 +19,21 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// poolSize is only a limit: connections are made when they are needed. It is generous because go-redis, once so many dials have
-// failed, refuses to dial for up to a second, which a lock would have to pay for after a partition.
+// poolSize is only a limit: connections are made on demand. It is high because go-redis, after as many failed dials, refuses to dial for up
+// to a second, which would delay locks after a partition.
 const poolSize = 100
 
 // server is a Redis server reached through go-redis.
 type server struct {
 	options func() *redis.Options // anew for each client: go-redis fills them in
 	rdb     atomic.Pointer[redis.Client]
-	// resends: the library sends commands again, so that an error reply says nothing about the tries before.
+	// resends: the library resends commands, so an error reply says nothing about earlier tries.
 	resends bool
-	running sync.WaitGroup // commands, given up ones included
+	running sync.WaitGroup // commands, including cancelled ones
 }
 
-// newServer connects to a server with every time-out at the given length and no retries: what goes wrong is told at once, and
-// nothing goes wrong by accident.
+// newServer connects to a server with all time-outs at the given length and without retries: errors are reported at once, and no time-out
+// fires by accident.
 func newServer(addr string, db int, timeout time.Duration) *server {
 	return dial(false, func() *redis.Options {
 		return &redis.Options{
@@ -61,7 +61,7 @@ func dial(resends bool, options func() *redis.Options) *server {
 	return s
 }
 
-// quiet switches off what the library sends on its own account when it connects.
+// quiet switches off the commands that the library itself sends when it connects.
 func quiet(opts *redis.Options) *redis.Options {
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -76,8 +76,8 @@ func (s *server) ping(ctx context.Context) error {
 	return err
 }
 
-// reconnect replaces all connections. Commands that wait on the old ones end with an error. A library that sends again finds out
-// by itself, and must not be disturbed on its way from one try to the next.
+// reconnect replaces all connections. Commands on the old ones end with an error. A resending library reconnects by itself, and must not be
+// interrupted between two tries.
 func (s *server) reconnect(ctx context.Context) error {
 	if s.resends {
 		return s.ping(ctx)
@@ -89,8 +89,8 @@ func (s *server) reconnect(ctx context.Context) error {
 	return s.ping(ctx)
 }
 
-// Do sends a command. It returns as soon as ctx ends, also while the reply is outstanding: go-redis itself heeds a deadline, but
-// not a cancellation. The command given up keeps its connection until its reply comes or its time is over.
+// Do sends a command. It returns as soon as ctx ends: go-redis itself honours deadlines, but not cancellation. The command keeps its
+// connection until its reply or its time-out.
 func (s *server) Do(ctx context.Context, args ...any) (any, error) {
 	return s.send(ctx, false, args)
 }
@@ -125,8 +125,8 @@ func (s *server) send(ctx context.Context, script bool, args []any) (any, error)
 	return s.read(reply, err, script)
 }
 
-// await returns what send does, or as soon as ctx ends: given up is given up, also if both come at once. send then runs on, and
-// counts as running until it has ended.
+// await returns the result of send, or the context's error as soon as ctx ends, even if both come at once. send then runs on, and counts as
+// running until it has ended.
 func await(ctx context.Context, running *sync.WaitGroup, send func() (any, error)) (any, error) {
 	type answer struct {
 		reply any
@@ -148,7 +148,7 @@ func await(ctx context.Context, running *sync.WaitGroup, send func() (any, error
 	}
 }
 
-// read puts a reply of go-redis into the terms of impls.Server.
+// read converts a reply of go-redis to the types of impls.Server.
 func (s *server) read(reply any, err error, script bool) (any, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
@@ -163,7 +163,7 @@ func (s *server) read(reply any, err error, script bool) (any, error) {
 	return normalise(reply)
 }
 
-// normalise turns the types of RESP3 into those of RESP2.
+// normalise converts the types of RESP3 to those of RESP2.
 func normalise(reply any) (any, error) {
 	switch v := reply.(type) {
 	case nil, string, int64:
@@ -199,7 +199,7 @@ func normaliseAll(elements []any) (any, error) {
 	return list, nil
 }
 
-// normaliseMap lists keys and values in turn, in the order of the keys: go-redis does not keep the server's.
+// normaliseMap lists keys and values alternately, sorted by key, because go-redis loses the server's order.
 func normaliseMap(entries map[any]any) (any, error) {
 	pairs := make([][]any, 0, len(entries))
 	for key, value := range entries {

@@ -14,10 +14,10 @@ import (
 	"github.com/locklab/locklab/worker/work"
 )
 
-// defaultTimeout is the time-out of reads, writes and dials where init names none.
+// defaultTimeout is the time-out of reads, writes and dials if init names none.
 const defaultTimeout = 30 * time.Second
 
-// session is a client between init and exit. Its methods are called by one goroutine; the operations have their own.
+// session is a client between init and exit. One goroutine calls its methods; operations have goroutines of their own.
 type session struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -28,7 +28,7 @@ type session struct {
 	init      *protocol.Request // nil before init
 	timeout   time.Duration     // of reads, writes and dials
 	servers   []*server         // those of init, one at least
-	resending *server           // to the first; made when a lock that wants it is opened
+	resending *server           // to the first; made when a lock with Resends is opened
 	resource  *server           // nil if init named none
 	shared    *shared
 	handles   map[string]*handle
@@ -36,7 +36,7 @@ type session struct {
 
 	operations sync.WaitGroup
 	mu         sync.Mutex
-	pending    map[int64]context.CancelFunc // operations that can be given up
+	pending    map[int64]context.CancelFunc // operations in flight, by id
 }
 
 func newSession(ctx context.Context, out *output, specs []impls.Spec) *session {
@@ -50,7 +50,7 @@ func newSession(ctx context.Context, out *output, specs []impls.Spec) *session {
 	}
 }
 
-// end gives up everything that runs and closes all connections.
+// end cancels all operations and tasks, and closes all connections.
 func (s *session) end() {
 	s.cancel()
 	s.operations.Wait()
@@ -60,12 +60,12 @@ func (s *session) end() {
 	}
 	for _, server := range append(s.servers, s.resending, s.resource) {
 		if server != nil {
-			_ = server.close() // nobody is left to be told
+			_ = server.close() // there is no request to answer
 		}
 	}
 }
 
-// serve answers a request, or starts the operation that will.
+// serve answers a request, or starts its operation.
 func (s *session) serve(req protocol.Request) {
 	if s.init == nil && req.Do != protocol.Init {
 		s.out.answer(req.ID, refused("init comes first"))
@@ -170,7 +170,7 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// serversOf are the connections that the lock wants.
+// serversOf are the client's connections for the lock.
 func (s *session) serversOf(spec impls.Spec) ([]*server, error) {
 	if !spec.Resends {
 		return s.servers, nil
@@ -190,7 +190,7 @@ func (s *session) skew(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// reconnect makes the connections to the lock servers anew, or to those that the request names.
+// reconnect replaces the connections to the lock servers, or to those that the request names.
 func (s *session) reconnect(req protocol.Request) protocol.Message {
 	servers := append(slices.Clone(s.servers), s.resending)
 	for _, h := range s.opened {
@@ -209,7 +209,7 @@ func (s *session) reconnect(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// giveUp makes the operation return, with the outcome that it then has.
+// giveUp cancels an operation, which then returns with its outcome.
 func (s *session) giveUp(req protocol.Request) protocol.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *session) giveUp(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// work is done on the resource; it takes its turn among the operations of the lock that it is done under.
+// work starts work on the resource, in turn with the operations of its lock.
 func (s *session) work(req protocol.Request) {
 	h := s.handles[req.Handle]
 	switch {
@@ -249,8 +249,8 @@ func (s *session) operate(req protocol.Request) {
 	s.start(h, req, func(ctx context.Context, say func(protocol.Message)) { h.perform(ctx, req, say) })
 }
 
-// start runs an operation in its turn, in a goroutine of its own. One that is given up before its turn is answered at once, and
-// never begins.
+// start runs an operation in its turn, in a goroutine of its own. An operation cancelled before its turn is answered at once and never
+// begins.
 func (s *session) start(h *handle, req protocol.Request, run func(context.Context, func(protocol.Message))) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()

@@ -1,7 +1,7 @@
-// Package worker is a client process of the lab: it runs locks against a real Redis, through go-redis, as the lab orders it on standard
-// input. The package protocol below it is the language that both speak.
+// Package worker is a client process of the lab: it runs locks against a real Redis, through go-redis, by requests on standard input.
+// Package protocol defines the requests.
 //
-// It owns the Env of the live world. It must not know scripts, faults or histories: what it does, a request says.
+// It owns the Env of the live world. It must not know scripts, faults or histories.
 package worker
 
 import (
@@ -18,18 +18,17 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// Main is Run in a process that does nothing else. It uses one processor: dozens of clients run beside each other, and each is idle
-// most of the time, so that waking a second processor costs more than it gives.
+// Main is Run in a process of its own. It uses one processor: dozens of clients run concurrently and are mostly idle, so that waking a
+// second processor costs more than it gains.
 func Main(ctx context.Context, specs []impls.Spec) error {
 	runtime.GOMAXPROCS(1)
 	return Run(ctx, os.Stdin, os.Stdout, specs)
 }
 
-// Run serves the requests on stdin with the given locks until it is told to exit, stdin ends, or ctx does. Locks that are held
-// then stay as they are: the server frees them when their lease ends. It returns an error if a request could not be read or an
-// answer not be written.
+// Run serves the requests on stdin with the given locks until exit, the end of stdin, or the end of ctx. It releases no lock: the server
+// frees them when their lease ends. It returns an error if it cannot read a request or write an answer.
 //
-// Nothing ends a read of stdin but stdin itself; where ctx ends first, a goroutine waits on for it.
+// A read of stdin cannot be interrupted: if ctx ends first, its goroutine remains.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.Spec) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -68,7 +67,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.S
 	}
 }
 
-// readRequests passes on what stdin says until it ends.
+// readRequests passes on the requests until stdin ends.
 func readRequests(ctx context.Context, stdin io.Reader, requests chan<- protocol.Request) error {
 	lines := bufio.NewScanner(stdin)
 	lines.Buffer(nil, protocol.MaxLine)
@@ -89,10 +88,10 @@ func readRequests(ctx context.Context, stdin io.Reader, requests chan<- protocol
 	return nil
 }
 
-// settleTime is how long goroutines that have been told to end may take.
+// settleTime bounds the time that goroutines take to end.
 const settleTime = 200 * time.Millisecond
 
-// asNew says whether a process that has ended a session runs no more goroutines than before its first.
+// asNew answers ok if the process has as few goroutines as before its first session.
 func asNew(idle int) protocol.Message {
 	for deadline := time.Now().Add(settleTime); runtime.NumGoroutine() > idle; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

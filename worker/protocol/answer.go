@@ -2,7 +2,7 @@ package protocol
 
 import "github.com/locklab/locklab/history"
 
-// Reply is an answer as the protocol has it; Message.Answer reads it back.
+// Reply encodes an answer as a message; Message.Answer decodes it.
 func Reply(a history.Answer) Message {
 	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error, Fence: a.Fence, Did: a.Did}
 	switch a.Outcome {
@@ -21,7 +21,7 @@ func Reply(a history.Answer) Message {
 	return m
 }
 
-// Answer is what a reply says of an operation. An outcome that is neither ok nor no is unknown.
+// Answer decodes a reply to an operation. An outcome that is neither ok nor no is unknown.
 func (m Message) Answer() history.Answer {
 	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error, Fence: m.Fence, Did: m.Did}
 	switch m.Outcome {

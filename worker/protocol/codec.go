@@ -20,7 +20,7 @@ const (
 // MS is a duration in the protocol's unit.
 func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Duration is a number of milliseconds as a duration. The decoders see to it that it fits.
+// Duration is a number of milliseconds as a duration. The decoders make sure that it fits.
 func Duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 // DecodeMessage reads one line that a client wrote, with or without its line end.
@@ -35,8 +35,7 @@ func DecodeMessage(line []byte) (Message, error) {
 	return m, nil
 }
 
-// DecodeRequest reads one line that the lab wrote. A verb that it does not know is no error: the client answers that it is
-// unsupported.
+// DecodeRequest reads one line that the lab wrote. An unknown verb is no error: the client answers that it is unsupported.
 func DecodeRequest(line []byte) (Request, error) {
 	var r Request
 	if err := decodeObject(line, &r); err != nil {
@@ -118,7 +117,7 @@ func within(field string, value, low, high float64) error {
 	return nil
 }
 
-// clipAt is how much of a client's text an error repeats.
+// clipAt bounds the client's text that an error repeats.
 const clipAt = 80
 
 func clip(text string) string {

@@ -16,10 +16,10 @@ const MaxUnasked = 1 << 20
 // maxQueued is how many requests may wait for a client that does not read them.
 const maxQueued = 256
 
-// ErrGone is why a connection ended whose client closed its end: it left, or it died.
+// ErrGone is the error of a connection whose client exited or closed its output.
 var ErrGone = errors.New("client has gone")
 
-// Misconduct is why a connection ended whose client broke the protocol.
+// Misconduct is the error of a connection whose client broke the protocol.
 type Misconduct struct {
 	Line int // of the client's output, from 1
 	What string
@@ -27,7 +27,7 @@ type Misconduct struct {
 
 func (m *Misconduct) Error() string { return m.What }
 
-// Conn is the lab's end of the protocol. Its methods may be called by several goroutines at once.
+// Conn is the lab's end of the protocol. It is safe for concurrent use.
 type Conn struct {
 	w    io.Writer
 	r    io.Reader
@@ -42,17 +42,17 @@ type Conn struct {
 	err     error // why quit is closed
 }
 
-// asked is a request that has no answer yet.
+// asked is a request without an answer.
 type asked struct {
 	verb   string
 	answer chan Message
 }
 
-// NewConn speaks to a client that reads w and writes r. Every message is given to on, in the order of arrival, before the
-// caller who waits for it learns of it; on must not call Close.
+// NewConn connects to a client that reads w and writes r. It calls on with every message, in order of arrival and before the waiting caller
+// gets it; on must not call Close.
 //
-// The connection's goroutines end when the client's output does or with Close, provided that w and r are io.Closers (as pipes
-// are): only closing them ends a read or a write that a stopped client does not serve.
+// The connection's goroutines end with the client's output or with Close, provided that w and r are io.Closers, as pipes are: only closing
+// them ends a read from or a write to a stopped client.
 func NewConn(w io.Writer, r io.Reader, on func(Message)) *Conn {
 	c := &Conn{
 		w: w, r: r, on: on,
@@ -66,8 +66,8 @@ func NewConn(w io.Writer, r io.Reader, on func(Message)) *Conn {
 	return c
 }
 
-// Send asks the client, without waiting for it to read the request, even if it is stopped. The channel gets exactly one message,
-// or is closed when the client has gone; Err then says why. The request's ID must be one that was not used before.
+// Send sends a request without waiting for the client to read it. The channel gets exactly one message, or is closed when the connection
+// has ended; Err then says why. The request's ID must be unused.
 func (c *Conn) Send(req Request) (<-chan Message, error) {
 	if err := req.check(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (c *Conn) Send(req Request) (<-chan Message, error) {
 	return answer, nil
 }
 
-// Done is closed when the connection has ended: no message arrives any more, and all channels given out are served or closed.
+// Done is closed when the connection has ended and every channel of Send has been served or closed.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Err says why the connection ended: ErrGone, a *Misconduct, or what went wrong on the way. It is nil while the
@@ -116,7 +116,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// end gives up both ends for the given reason, of which the first counts.
+// end closes both ends. The first reason counts.
 func (c *Conn) end(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *Conn) write() {
 		case <-c.quit:
 			return
 		case line := <-c.out:
-			// A client that has closed its input may still have something to say; its output ends the connection.
+			// A client that has closed its input may still write; the end of its output ends the connection.
 			if _, err := c.w.Write(line); err != nil {
 				return
 			}
@@ -157,7 +157,7 @@ func (c *Conn) read() {
 	close(c.done)
 }
 
-// readLines serves the client's output until it ends or is no protocol.
+// readLines serves the client's output until it ends or breaks the protocol.
 func (c *Conn) readLines() error {
 	lines := bufio.NewReaderSize(c.r, MaxLine)
 	for number := 1; ; number++ {

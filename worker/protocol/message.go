@@ -1,6 +1,5 @@
-// Package protocol is the language between the lab and a client process: one JSON object a line, requests on the client's
-// standard input, replies and notices on its standard output. docs/protocol.md describes it for people who write a client in
-// another language.
+// Package protocol is the protocol between the lab and a client process: one JSON object a line, requests on the client's standard input,
+// replies and notices on its standard output. docs/protocol.md describes it for clients in other languages.
 //
 // It owns the messages and both ends of the connection. It must not know a lock or a server.
 package protocol
@@ -22,11 +21,11 @@ const (
 	Work    = "work"
 	Cancel  = "cancel"
 	Skew    = "skew"
-	// Reconnect: connections to the lock servers, or to those that it names, have been broken; the client makes new ones, and
-	// answers when they work.
+	// Reconnect: the connections to the lock servers, or to the named ones, are broken; the client makes new ones, and answers when they
+	// work.
 	Reconnect = "reconnect"
 	Close     = "close"
-	// Reset: forget init and every lock, give up what runs, release nothing, and be as good as new. ok: an init may follow.
+	// Reset: drop init and every lock, cancel what runs, release nothing. ok: an init may follow.
 	Reset = "reset"
 	Exit  = "exit"
 )
@@ -38,14 +37,13 @@ const (
 	Unknown = "unknown"
 )
 
-// What Hello says of several servers.
+// The values of Hello.Servers.
 const (
 	Majority = "majority"
 	All      = "all"
 )
 
-// Request is what the lab asks of a client. Which fields a verb uses is said beside them; durations are in milliseconds and
-// may have a fraction.
+// Request is a request of the lab. The comments name the verb that uses each field; durations are in milliseconds and may have a fraction.
 type Request struct {
 	ID int64  `json:"id"`
 	Do string `json:"do"`
@@ -56,7 +54,7 @@ type Request struct {
 	Servers  []string `json:"servers,omitempty"`  // host:port of each lock server; reconnect: of some; empty: of all
 	Resource string   `json:"resource,omitempty"` // host:port of the store that work goes to
 	DB       int      `json:"db,omitempty"`       // Redis database of both
-	// TimeoutMS is the least read time-out that the client may use; shorter ones would fire by accident.
+	// TimeoutMS is the least read time-out that the client may use; a shorter one would fire by accident.
 	TimeoutMS float64 `json:"timeout_ms,omitempty"`
 
 	// open; every later request about this lock names the handle
@@ -64,19 +62,19 @@ type Request struct {
 	Lock    string  `json:"lock,omitempty"` // name of the algorithm; a client that has only one may ignore it
 	Key     string  `json:"key,omitempty"`  // open: the lock's key; work: that of the counter, or of other data
 	LeaseMS float64 `json:"lease_ms,omitempty"`
-	// open may also name Servers and Resource: this lock, and the work under it, are to use these instead of init's
+	// open may also name Servers and Resource, which this lock and its work then use instead of init's
 
-	// acquire: try again until so much time has passed; zero: try once
+	// acquire: retry until so much time has passed; zero: try once
 	WithinMS float64 `json:"within_ms,omitempty"`
 	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
 
-	// work: what to do; empty: count. Stock is what a sale in the client's own memory begins with, Item what a lock for one item of
-	// a market is for.
+	// work: the kind; empty: a counter. Stock is the initial stock of a sale in the client's memory, Item the item of a lock for one item of
+	// a market.
 	Workload string `json:"workload,omitempty"`
 	Stock    int64  `json:"stock,omitempty"`
 	Item     string `json:"item,omitempty"`
 
-	// cancel: the id of the operation to give up
+	// cancel: the id of the operation to cancel
 	Op int64 `json:"op,omitempty"`
 
 	// skew: the client's clock reads real time × rate + offset from now on
@@ -92,12 +90,12 @@ type Message struct {
 	Error       string `json:"error,omitempty"`
 	Unsupported bool   `json:"unsupported,omitempty"`
 
-	// ValidMS is, in the reply to acquire or renew, or in the notice named by Valid, the remaining time for which the lock
-	// declares its hold to be good. Absent: it declares nothing.
+	// ValidMS is the remaining validity that the lock declares for its hold, in the reply to acquire or renew or in a Valid notice. Absent:
+	// it declares none.
 	ValidMS *float64 `json:"valid_ms,omitempty"`
 	Fence   int64    `json:"fence,omitempty"`
 
-	// work: the number read and the number written, or what was done instead, for people
+	// work: the number read and the number written, or a description of other work, for people
 	Read  *int64 `json:"read,omitempty"`
 	Wrote *int64 `json:"wrote,omitempty"`
 	Did   string `json:"did,omitempty"`
@@ -106,7 +104,7 @@ type Message struct {
 
 	// notices
 	Lost  string `json:"lost,omitempty"`  // handle of a lock that is no longer held
-	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is good for ValidMS from now
+	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is valid for ValidMS from now
 	Why   string `json:"why,omitempty"`   // with Lost
 }
 
@@ -118,12 +116,11 @@ type Hello struct {
 	Verbs []string `json:"verbs,omitempty"`
 	// Workloads are the kinds of work that the client knows; none: a counter only.
 	Workloads []string `json:"workloads,omitempty"`
-	// The traits of its lock, as on the cards of the lab's own.
+	// The traits of its lock, as on an impls.Card.
 	Leaseless bool `json:"leaseless,omitempty"`
 	Renews    bool `json:"renews,omitempty"`
 	Resends   bool `json:"resends,omitempty"`
-	// Servers says that the lock lives on all the servers that it is given, and whether it needs them all: Majority or All. Empty:
-	// it lives on the first.
+	// Servers says how many of its servers the lock needs: Majority or All. Empty: it uses the first only.
 	Servers string `json:"servers,omitempty"`
 	// Separate: a lock uses the servers and the resource that its open names, and no others.
 	Separate  bool `json:"separate,omitempty"`

@@ -1,5 +1,5 @@
-// Package work is the critical section: what clients do to the protected resource while they hold a lock. It is the same on a real store
-// and in the model. It owns the workloads. It must not know the lock.
+// Package work is the critical section: the clients' work on the protected resource, the same on a real store and in the model. It owns
+// the workloads. It must not know the lock.
 package work
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// increment is the work under a lock: it reads a counter and writes it back one higher, in two commands, so that only a lock that
-// holds saves it from losing updates.
+// increment reads a counter and writes it back one higher, in two commands, so that without mutual exclusion updates are lost.
 func increment(ctx context.Context, resource impls.Server, key string) history.Answer {
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		_, err := resource.Do(ctx, "SET", key, wrote)
@@ -21,8 +20,7 @@ func increment(ctx context.Context, resource impls.Server, key string) history.A
 	})
 }
 
-// The resource refuses with an error of its own, so that nobody takes the refusal for a write. Both scripts refuse before they
-// write.
+// The resource rejects with an error of its own, which cannot be taken for a reply to a write. Both scripts reject before they write.
 const (
 	staleFence = "STALEFENCE"
 
@@ -39,8 +37,8 @@ end
 return redis.call("SET", KEYS[1], ARGV[1])`
 )
 
-// incrementFenced is increment on a resource that refuses whoever shows a smaller fence than it has seen. The fence is shown
-// before the counter is read, too: else a write could be accepted between a later holder's read and its write.
+// incrementFenced is increment on a resource that rejects a smaller fence than it has seen. The fence is also shown before the read:
+// otherwise a write could be accepted between a later holder's read and its write.
 func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) history.Answer {
 	fenceKey := key + ":fence"
 	if shown, err := accepted(resource.Eval(ctx, &impls.Script{Source: showFence}, []string{fenceKey}, fence)); !shown {
@@ -51,7 +49,7 @@ func incrementFenced(ctx context.Context, resource impls.Server, key string, fen
 	})
 }
 
-// accepted reads the reply of a resource that minds fences. Its refusal is a definite no.
+// accepted reads the reply of a fenced resource, whose rejection is a definite no.
 func accepted(_ any, err error) (bool, error) {
 	if err != nil && strings.HasPrefix(err.Error(), staleFence) {
 		return false, nil
@@ -71,7 +69,7 @@ func add(ctx context.Context, resource impls.Server, key string, write func(wrot
 	return answer
 }
 
-// counter reads the reply of GET; a counter that is not there stands at zero.
+// counter reads the reply of GET; an absent counter is zero.
 func counter(reply any, err error) (int64, error) {
 	if err != nil || reply == nil {
 		return 0, err

@@ -26,8 +26,7 @@ type deal struct {
 	commands []impls.Command
 }
 
-// trade lists an item, or buys one, as article 004 tells it: price and funds are checked, then money and item are moved in one
-// transaction.
+// trade lists or buys an item, as in article 004: it checks price and funds, then moves money and item in one transaction.
 func (t Task) trade(ctx context.Context) history.Answer {
 	d, err := t.deal(ctx, t.Resource.Do)
 	if err != nil {
@@ -39,7 +38,7 @@ func (t Task) trade(ctx context.Context) history.Answer {
 	return answer
 }
 
-// tradeWatched trades without any lock: all that the deal rests on is watched, and where it has changed the client looks again.
+// tradeWatched trades without a lock: it watches all keys that the deal depends on, and retries if they have changed.
 func (t Task) tradeWatched(ctx context.Context) history.Answer {
 	for {
 		d, traded, err := t.tryWatched(ctx)
@@ -74,7 +73,7 @@ func (t Task) tryWatched(ctx context.Context) (d deal, traded bool, _ error) {
 	return d, traded, err
 }
 
-// stillFirst looks whether the resource has seen a greater fence.
+// stillFirst is an error if the resource has seen a greater fence.
 func (t Task) stillFirst(ctx context.Context, read reader) error {
 	if !t.fenced {
 		return nil
@@ -101,7 +100,7 @@ func bargained(err error) history.Answer {
 func (t Task) funds(name string) string { return t.Key + ":funds:" + name }
 func (t Task) items(name string) string { return t.Key + ":items:" + name }
 
-// deal chooses what to do: who has an item lists it, who has none buys the first that somebody else has listed.
+// deal lists an item that the client has, or else buys the first that another client has listed.
 func (t Task) deal(ctx context.Context, read reader) (deal, error) {
 	own, err := texts(read(ctx, "SMEMBERS", t.items(t.Client)))
 	if err != nil {
@@ -128,7 +127,7 @@ func (t Task) list(item string) deal {
 	}
 }
 
-// buy reads the offer and the money of both sides, and moves what has to be moved.
+// buy reads the offer and the funds of both sides, and prepares the purchase.
 func (t Task) buy(ctx context.Context, read reader, listed []string) (deal, error) {
 	item, seller, price := t.offer(listed)
 	if item == "" {
@@ -157,7 +156,7 @@ func (t Task) buy(ctx context.Context, read reader, listed []string) (deal, erro
 	}, nil
 }
 
-// offer is the first item that somebody else has listed: "item-7" by "C2" for 10.
+// offer is the first item that another client has listed: "item-7" by "C2" for 10.
 func (t Task) offer(listed []string) (item, seller string, price int64) {
 	for i := 0; i+1 < len(listed); i += 2 {
 		who, text, _ := strings.Cut(listed[i+1], " ")

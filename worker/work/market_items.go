@@ -8,9 +8,9 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// tradeItem trades the one item that the lock is for, as article 004 advises: who has it lists it, who does not buys it. Others trade
-// other items meanwhile, with the same purses. So money is added and taken, and not read and written back; but whether it suffices is
-// looked at before.
+// tradeItem trades the item that the lock is for, as article 004 advises: a client that has it lists it, another buys it. Clients trade
+// other items meanwhile with the same funds, so funds are incremented and decremented. The check of the funds comes before, in a command of
+// its own.
 func (t Task) tradeItem(ctx context.Context) history.Answer {
 	d, err := t.itemDeal(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// sell sells one item as article 003 tells it: the stock is read from the cache, written to the database, and the cache updated.
+// sell sells one item as in article 003: it reads the stock from the cache, writes it to the database, and updates the cache.
 func (t Task) sell(ctx context.Context) history.Answer {
 	stock, err := counter(t.Resource.Do(ctx, "GET", t.Key))
 	switch {
@@ -23,8 +23,8 @@ func (t Task) sell(ctx context.Context) history.Answer {
 	return wrote(stock, stock-1, done, err)
 }
 
-// sellFromMemory sells one item as the flash sale of article 000 does: the stock is in the memory of the process, and the store
-// counts what was bought. The stock in memory is the bug: two instances have two.
+// sellFromMemory sells one item as the flash sale of article 000: the stock is in the memory of the process, and the store counts the items
+// bought. The stock in memory is the bug: two instances have two stocks.
 func (t Task) sellFromMemory(ctx context.Context) history.Answer {
 	stock := t.Shared("sale "+t.Key, func() any {
 		left := new(atomic.Int64)

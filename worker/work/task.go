@@ -11,18 +11,18 @@ import (
 // Task is one piece of work under a lock.
 type Task struct {
 	Resource impls.Server
-	// Shared is state that all locks of the client's process have in common: see impls.Env.
+	// Shared is state that all locks of the client's process share: see impls.Env.
 	Shared func(key string, make func() any) any
 	Client string
 	Key    string // of the data
-	Stock  int64  // with which a sale in the client's memory begins
-	Item   string // which a lock for one item of a market is for
+	Stock  int64  // the initial stock of a sale in the client's memory
+	Item   string // the item of a lock for one item of a market
 
-	fenced bool // the lock hands out fences, and the resource is shown this one
+	fenced bool // the lock issues fences, and the resource checks this one
 	fence  int64
 }
 
-// Under is the work under a lock. Where the lock hands out fences, it shows its own.
+// Under is the work under a lock, with the lock's fence, if any.
 func (t Task) Under(lock impls.Lock) Task {
 	if fencer, ok := lock.(impls.Fencer); ok {
 		t.fenced, t.fence = true, fencer.Fence()
@@ -30,7 +30,7 @@ func (t Task) Under(lock impls.Lock) Task {
 	return t
 }
 
-// Workloads are the kinds of work that there are.
+// Workloads lists the kinds of work.
 func Workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
@@ -38,7 +38,7 @@ func Workloads() []string {
 	}
 }
 
-// Do does the work, whether or not the lock is held: judging that is the lab's part.
+// Do does the work, whether or not the lock is held.
 func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer {
 	switch workload {
 	case "", history.Counter:
@@ -64,7 +64,7 @@ func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer 
 	return impls.Unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
 
-// entered does a job after the fence has been shown, if there is one.
+// entered shows the fence, if there is one, then does a job.
 func (t Task) entered(ctx context.Context, job func(context.Context) history.Answer) history.Answer {
 	if t.fenced {
 		shown, err := accepted(t.Resource.Eval(ctx, &impls.Script{Source: showFence}, []string{t.fenceKey()}, t.fence))
@@ -75,7 +75,7 @@ func (t Task) entered(ctx context.Context, job func(context.Context) history.Ans
 	return job(ctx)
 }
 
-// fenceKey is where the resource keeps the greatest fence that it has seen: of each lock for itself.
+// fenceKey holds the greatest fence that the resource has seen of the lock.
 func (t Task) fenceKey() string {
 	if t.Item != "" {
 		return t.Key + ":fence:" + t.Item
@@ -83,8 +83,7 @@ func (t Task) fenceKey() string {
 	return t.Key + ":fence"
 }
 
-// oneByOne carries out commands that write, in their order. On a resource that minds fences they are one step: between two of
-// them a later holder could begin.
+// oneByOne runs writing commands in order. On a fenced resource they are one step: between two of them a later holder could begin.
 func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
 	if t.fenced {
 		return t.compared(ctx, keys, commands)
@@ -97,7 +96,7 @@ func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Com
 	return true, nil
 }
 
-// together carries out commands that write, in one step.
+// together runs writing commands in one step.
 func (t Task) together(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
 	if t.fenced {
 		return t.compared(ctx, keys, commands)
@@ -110,7 +109,7 @@ func (t Task) together(ctx context.Context, keys []string, commands ...impls.Com
 	return done, err
 }
 
-// writeCompared carries out commands, each preceded by the number of its words, unless the resource has seen a greater fence.
+// writeCompared runs commands, each preceded by its number of words, unless the resource has seen a greater fence.
 const writeCompared = `if tonumber(redis.call("GET", KEYS[#KEYS]) or 0) > tonumber(ARGV[1]) then
 	return redis.error_reply("` + staleFence + ` a greater fence has been seen")
 end
@@ -130,7 +129,7 @@ func (t Task) compared(ctx context.Context, keys []string, commands []impls.Comm
 	return accepted(t.Resource.Eval(ctx, &impls.Script{Source: writeCompared}, append(keys, t.fenceKey()), args...))
 }
 
-// wrote is the answer to work that read a number and had another one written in its place.
+// wrote is the answer to work that read a number and replaced it.
 func wrote(before, after int64, done bool, err error) history.Answer {
 	answer := impls.Settled(done, err)
 	answer.Counted, answer.Read, answer.Wrote = true, before, after
