@@ -153,7 +153,7 @@ func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) chec
 	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
 		if matrix != nil && script.Builtin {
 			if expected, ok := matrix.Lookup(script.Name, subject.Name); ok {
-				if script.Lent {
+				if script.WorkloadOverridden {
 					expected.By = checker.ByLock
 				}
 				return expected

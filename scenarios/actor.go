@@ -8,23 +8,22 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// actor follows what a client, or a further handle in its process, may do at a point of a script. Lines are zero where a thing is
-// not so.
+// actor is the state of a client, or of a further handle in its process, at a point of a script. Lines are zero if the state does not apply.
 type actor struct {
 	name     string
 	host     *host
 	appeared bool
 	acquired bool // it has tried to
 	died     int
-	pending  *Step // the operation under way
-	// traps are those of the pending operation that it has not reached.
-	traps []faults.Breakpoint
-	// unseen: the pending operation is in the background, so nobody knows yet how far it has come.
+	pending  *Step // the operation in flight
+	// ahead are the breakpoints that the pending operation has not reached.
+	ahead []faults.Breakpoint
+	// unseen: the pending operation is in the background, and its progress unknown.
 	unseen bool
 	held   bool              // a request or reply is held on the wire
-	catch  faults.Breakpoint // what it was held by
-	late   bool              // something is held that no operation waits for: a request that was given up, or a copy
-	breaks int               // how often its process had lost its connections when the pending operation began
+	heldAt faults.Breakpoint // by this breakpoint
+	late   bool              // a request for which no operation waits is held: a cancelled one, or a copy
+	breaks int               // host.breaks when the pending operation began
 }
 
 // host is the process of one or several actors.
@@ -36,19 +35,19 @@ type host struct {
 	breaks  int // how often its connections have been broken
 }
 
-// link is a client's way to a lock server, and what is wrong with it.
+// link is a client's link to a lock server, with its fault.
 type link struct {
-	server string // "" where the script does not say how many there are
-	trouble
+	server string // "" if the script does not say how many there are
+	linkFault
 }
 
-// losing is what is wrong with a link that loses replies.
+// losing is the fault of a link that loses replies.
 const losing = "losing replies"
 
-// trouble is what is wrong with a client's link, and since which line.
-type trouble struct {
+// linkFault is the fault of a link, and the line on which it began.
+type linkFault struct {
 	line int
-	what string // "" where the script may leave it so
+	what string // "" if the script need not end it
 }
 
 func (a *actor) act(step Step) error {
@@ -146,25 +145,25 @@ func (h *host) onLink(step Step) error {
 		case step.Verb != VerbHeal && l.line > 0 && len(h.links) > 1:
 			return fmt.Errorf("%s's link to %s has a fault since line %d; '%s heal %s' comes first", h.name, l.server, l.line, h.name, l.server)
 		case step.Verb != VerbHeal:
-			l.trouble = trouble{step.Line, what}
+			l.linkFault = linkFault{step.Line, what}
 		case l.line == 0 && len(step.Servers) > 0:
 			return fmt.Errorf("there is nothing to heal; %s's link to %s has no fault", h.name, l.server)
 		default:
 			healed = healed || l.line > 0
 			lost = lost || l.what == losing
-			l.trouble = trouble{}
+			l.linkFault = linkFault{}
 		}
 	}
 	if step.Verb == VerbHeal && !healed {
 		return fmt.Errorf("there is nothing to heal; %s's link has no fault", h.name)
 	}
-	if step.Verb == VerbRefuse || lost { // replies cannot come back on a connection that has lost some
+	if step.Verb == VerbRefuse || lost { // a TCP connection that has lost bytes cannot continue
 		h.breaks++
 	}
 	return nil
 }
 
-// linksTo are whole links to the servers of a script, or to the one or those that it does not count.
+// linksTo are links without faults to the servers of a script; one if it does not count them.
 func linksTo(servers int) []link {
 	links := make([]link, max(1, servers))
 	for i, name := range ServerNames(servers) {
@@ -183,7 +182,7 @@ func (h *host) end(wrong *complaints) {
 	}
 }
 
-// renews stops what runs beside the lock.
+// renews holds a background renewal.
 func (a *actor) renews() error {
 	switch {
 	case a.pending != nil:
@@ -221,25 +220,25 @@ func (a *actor) start(step Step) error {
 	if a.late && slices.ContainsFunc(step.Breakpoints, func(t faults.Breakpoint) bool { return t.Action == faults.ActHoldCopy }) {
 		return a.lateAlready()
 	}
-	a.pending, a.traps, a.unseen, a.breaks = &step, step.Breakpoints, step.Async, a.host.breaks
+	a.pending, a.ahead, a.unseen, a.breaks = &step, step.Breakpoints, step.Async, a.host.breaks
 	if !a.unseen {
 		a.run()
 	}
 	return nil
 }
 
-// run lets the pending operation come to its next hold, or to its last trap, or to its end.
+// run advances the pending operation to the next breakpoint that holds it, to its last, or to its end.
 func (a *actor) run() {
 	waits := false
-	for len(a.traps) > 0 {
-		trap := a.traps[0]
-		a.traps = a.traps[1:]
-		if trap.Action == faults.ActHoldRequest || trap.Action == faults.ActHoldReply {
-			a.held, a.catch = true, trap
+	for len(a.ahead) > 0 {
+		at := a.ahead[0]
+		a.ahead = a.ahead[1:]
+		if at.Action.Stops() {
+			a.held, a.heldAt = true, at
 			return
 		}
-		a.late = a.late || trap.Action == faults.ActHoldCopy
-		waits = trap.Action == faults.ActDropReply
+		a.late = a.late || at.Action == faults.ActHoldCopy
+		waits = at.Action == faults.ActDropReply
 	}
 	if !waits {
 		a.pending = nil
@@ -271,12 +270,12 @@ func (a *actor) timeOut() error {
 	return a.goOnWithout()
 }
 
-// goOnWithout: the operation goes on by itself. A request that is held may still arrive.
+// goOnWithout: the operation continues without the held request, which may still arrive.
 func (a *actor) goOnWithout() error {
-	if a.catch.Action == faults.ActHoldRequest && a.late {
+	if a.heldAt.Action == faults.ActHoldRequest && a.late {
 		return a.lateAlready()
 	}
-	a.late = a.late || a.catch.Action == faults.ActHoldRequest
+	a.late = a.late || a.heldAt.Action == faults.ActHoldRequest
 	a.held = false
 	a.run()
 	return nil
@@ -310,32 +309,32 @@ func (a *actor) goOn(inBackground bool) error {
 	return nil
 }
 
-// replyIsHeldToo says whether the server may carry out the request that is held without anybody noticing.
+// replyIsHeldToo says whether a breakpoint also holds the reply to the held request, so that the client cannot observe its release.
 func (a *actor) replyIsHeldToo() bool {
-	if !a.held || a.catch.Action != faults.ActHoldRequest || len(a.traps) == 0 {
+	if !a.held || a.heldAt.Action != faults.ActHoldRequest || len(a.ahead) == 0 {
 		return false
 	}
-	reply := a.catch
+	reply := a.heldAt
 	reply.Action = faults.ActHoldReply
-	return a.traps[0] == reply
+	return a.ahead[0] == reply
 }
 
 func (a *actor) giveUp() error {
 	if a.pending == nil {
 		return fmt.Errorf("%s has nothing under way to give up", a.name)
 	}
-	for _, trap := range a.traps {
-		a.held = a.held || trap.Action != faults.ActDropReply && trap.Action != faults.ActDuplicate
+	for _, at := range a.ahead {
+		a.held = a.held || at.Action != faults.ActDropReply && at.Action != faults.ActDuplicate
 	}
 	if a.held && a.late {
 		return a.lateAlready()
 	}
 	a.late = a.late || a.held
-	a.pending, a.traps, a.unseen, a.held = nil, nil, false, false
+	a.pending, a.ahead, a.unseen, a.held = nil, nil, false, false
 	return nil
 }
 
-// wayOn says what ends the pending operation.
+// wayOn names the steps that end the pending operation.
 func (a *actor) wayOn() string {
 	if a.held {
 		return fmt.Sprintf("'%s continue' or '%s give up' comes first", a.name, a.name)
@@ -356,5 +355,5 @@ func (a *actor) end(s *Script, wrong *complaints) {
 	}
 }
 
-// hasHandles says whether an actor is a client that must be named for the sake of the handles in its process.
+// hasHandles says whether an actor is a client with further handles in its process, and so must be declared.
 func (a *actor) hasHandles(s *Script) bool { return len(s.HandlesOf(a.name)) > 0 }

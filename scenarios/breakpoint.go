@@ -62,7 +62,7 @@ func isCommand(word string) bool {
 	return len(word) > 1 && len(word) <= 20 && !strings.ContainsFunc(word, strange)
 }
 
-// unknownOrMissing complains about a word that is none of those known, or about a line that ends too early.
+// unknownOrMissing is the error of an unknown word, or of a line that ends too early.
 func unknownOrMissing(kind, word, example string, known []string) error {
 	if word == "" {
 		return fmt.Errorf("the line ends too early; write it as '%s'", example)
@@ -70,7 +70,7 @@ func unknownOrMissing(kind, word, example string, known []string) error {
 	return unknownWord(kind, word, known)
 }
 
-// unknownOption complains about the words after an operation, by the first of them.
+// unknownOption is the error of an unknown word after an operation.
 func unknownOption(r *reader) error {
 	known := append(options(), breakpointActions()...)
 	for _, option := range known {

@@ -9,7 +9,7 @@ import (
 //go:embed scripts/*.lab
 var scripts embed.FS
 
-// Builtin returns the scripts that come with the lab, in the order in which a reader should meet them.
+// Builtin returns the built-in scripts in their order for readers.
 func Builtin() ([]*Script, error) {
 	var all []*Script
 	for _, name := range order() {
@@ -27,7 +27,7 @@ func Builtin() ([]*Script, error) {
 	return all, nil
 }
 
-// Source is the text of a script that comes with the lab.
+// Source is the text of a built-in script.
 func Source(name string) (text string, ok bool) {
 	src, err := scripts.ReadFile(path.Join("scripts", name+suffix))
 	return string(src), err == nil
@@ -43,7 +43,7 @@ func Find(scripts []*Script, name string) (*Script, bool) {
 	return nil, false
 }
 
-// suffix is how the names of script files end.
+// suffix ends the names of script files.
 const suffix = ".lab"
 
 // nameOf is the name of the scenario in the file at path.
@@ -51,9 +51,8 @@ func nameOf(file string) string {
 	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), suffix)
 }
 
-// order lists the scripts as a reader should meet them: first that a lock works, then what ends a lease under its holder, or keeps
-// it from ending, then lost and late messages, then clocks, then the races of single algorithms, then the server, then several
-// servers, then what published code does, at last with several locks in one process; in the end, what all that does to real data.
+// order lists the scripts in the order for readers: a lock that works, leases that end during a hold or never, lost and late messages,
+// clocks, races of single algorithms, one server, several servers, published code, several locks in one process, and workloads.
 func order() []string {
 	return []string{
 		"take-turns",

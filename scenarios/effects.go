@@ -8,8 +8,8 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// Waits says whether a step may rightly take long: for a lease or a renewal, for an operation in the background, for a time-out, for a
-// lock that somebody else has, or for a client library to send a command again.
+// Waits says whether a step may take long without a host stall: it waits for a lease, a renewal, a background operation, a time-out, a lock
+// that another client holds, or a resend of the client library.
 func (s Step) Waits() bool {
 	switch s.Verb {
 	case VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:

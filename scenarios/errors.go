@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ParseError is one thing wrong with a file that people write: where it is, what it is, and what was meant.
+// ParseError is one error in a script or matrix, with its line.
 type ParseError struct {
 	File string
 	Line int // from 1
@@ -14,7 +14,7 @@ type ParseError struct {
 
 func (e ParseError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.What) }
 
-// Errors is all that is wrong with one file, in the order of its lines. It is never empty.
+// Errors are the errors of one file, in the order of its lines. It is never empty.
 type Errors []ParseError
 
 func (e Errors) Error() string {
@@ -34,14 +34,14 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// maxErrors is how many errors of one file are told; more would not be read.
+// maxErrors bounds the errors that are reported for one file.
 const maxErrors = 20
 
-// complaints collects what is wrong with one file.
+// complaints collects the errors of one file.
 type complaints struct {
 	file string
 	all  Errors
-	full bool // there is more, which is not told
+	full bool // there are more errors, which are not reported
 }
 
 func (c *complaints) add(line int, format string, args ...any) {
@@ -54,7 +54,7 @@ func (c *complaints) add(line int, format string, args ...any) {
 	c.all = append(c.all, ParseError{File: c.file, Line: line, What: fmt.Sprintf(format, args...)})
 }
 
-// err is nil if there was nothing to complain about.
+// err is nil if there are no errors.
 func (c *complaints) err() error {
 	if len(c.all) == 0 {
 		return nil

@@ -15,8 +15,7 @@ import (
 //go:embed expected.txt
 var expected []byte
 
-// Matrix is the reviewed table of what each lock is expected to come to in each scenario. It may be read concurrently, but not
-// while it is set.
+// Matrix is the reviewed table of the expected verdict of each lock in each scenario. Reads may be concurrent, but not with Set.
 type Matrix struct {
 	// header is the comment at the top, up to the first blank line, and tail the comment after the last cell.
 	header, tail []string
@@ -31,10 +30,10 @@ type row struct {
 	added          bool // by Set, not read from a file
 }
 
-// BuiltinExpected is the matrix that comes with the lab.
+// BuiltinExpected is the built-in matrix.
 func BuiltinExpected() (*Matrix, error) { return ParseExpected("expected.txt", expected) }
 
-// Lookup returns what is expected of the lock in the scenario, and whether the matrix has that cell.
+// Lookup returns the expected verdict of the lock in the scenario, and whether the matrix has that cell.
 func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
 	at := m.find(scenario, lock)
 	if at < 0 {
@@ -43,8 +42,8 @@ func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
 	return checker.Expected{Verdict: m.rows[at].verdict, By: checker.ByMatrix}, true
 }
 
-// Variants lists the locks with chosen bugs ("getset-published/short-lease") that the matrix has in the scenario, in its order. Other
-// locks are in every scenario; these only where somebody had something to say about them.
+// Variants lists the locks with selected bugs ("getset-published/short-lease") that the matrix has in the scenario, in its order. Other locks
+// are in every scenario.
 func (m *Matrix) Variants(scenario string) []string {
 	var names []string
 	for _, r := range m.rows {
@@ -61,8 +60,7 @@ func (m *Matrix) find(scenario, lock string) int {
 	return slices.IndexFunc(m.rows, func(r row) bool { return r.scenario == scenario && r.lock == lock })
 }
 
-// Set notes what a cell came to. Unknown is no expectation: the cell keeps what it had. So does a cell that says the same in
-// other words.
+// Set sets the verdict of a cell. Unknown is no expectation and changes nothing, nor does an equal verdict with another wording.
 func (m *Matrix) Set(scenario, lock string, v checker.Verdict) {
 	switch v.Kind {
 	case checker.Undecided:
@@ -82,8 +80,8 @@ func (m *Matrix) Set(scenario, lock string, v checker.Verdict) {
 	}
 }
 
-// Write writes the matrix as ParseExpected reads it: aligned, a blank line between scenarios, with its comments. The order is
-// that of the file read; what was added since stands behind, sorted.
+// Write writes the matrix as ParseExpected reads it: aligned, a blank line between scenarios, with its comments. The rows of the file come
+// first, in their order, then the added ones, sorted.
 func (m *Matrix) Write(w io.Writer) error {
 	rows := m.sorted()
 	scenarioWidth, lockWidth := 0, 0
@@ -115,7 +113,7 @@ func (m *Matrix) Write(w io.Writer) error {
 	return err
 }
 
-// sorted are the rows, those of a scenario together.
+// sorted are the rows, grouped by scenario.
 func (m *Matrix) sorted() []row {
 	rank := map[string]int{}
 	for i, r := range m.rows {
@@ -150,7 +148,7 @@ func (m *Matrix) sorted() []row {
 // Verdict is the expectation as a verdict.
 func (e Expectation) Verdict() checker.Verdict { return broken(e.Anomalies) }
 
-// broken is a verdict that names the anomalies in the order of their definitions, and knows nothing else about them.
+// broken is a verdict with the names of the anomalies only, in the order of their definitions.
 func broken(names []checker.Name) checker.Verdict {
 	v := checker.Verdict{Kind: checker.Broken}
 	for _, d := range checker.Definitions() {

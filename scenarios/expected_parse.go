@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// ParseExpected reads a matrix. path is how errors name the file. The error is an Errors with all that is wrong.
+// ParseExpected reads a matrix. Errors name the file by path. The error is an Errors.
 func ParseExpected(path string, src []byte) (*Matrix, error) {
 	m, wrong := &Matrix{}, complaints{file: path}
 	lines := map[[2]string]int{}
@@ -58,7 +58,7 @@ func parseRow(text string) (row, error) {
 	return row{scenario: words[0], lock: words[1], verdict: verdict}, err
 }
 
-// parseVerdict reads what checker.Verdict.String writes, but for unknown, which is no expectation.
+// parseVerdict reads what checker.Verdict.String writes, except unknown, which is no expectation.
 func parseVerdict(text string) (checker.Verdict, error) {
 	kind, reason, hasReason := strings.Cut(text, ":")
 	reason = strings.TrimSpace(reason)
@@ -80,10 +80,7 @@ func parseVerdict(text string) (checker.Verdict, error) {
 }
 
 func parseAnomalies(text string) (checker.Verdict, error) {
-	var known []string
-	for _, d := range checker.Definitions() {
-		known = append(known, string(d.Name))
-	}
+	known := anomalies()
 	var named []checker.Name
 	for word := range strings.SplitSeq(text, ",") {
 		word = string(checker.Named(strings.TrimSpace(word)))

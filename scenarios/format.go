@@ -10,8 +10,8 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// Format writes the script in its canonical form. Parsed again it gives the same script, but for Path, Name, Builtin, and the Line and
-// Text of its steps; comments after a step are not part of a script.
+// Format writes the script in its canonical form. Parsed again it yields the same script, except Path, Name, Builtin, and the Line and Text
+// of its steps. Comments after a step are not part of a script.
 func Format(s *Script) []byte {
 	var out bytes.Buffer
 	if s.Title != "" {
@@ -40,7 +40,7 @@ func Format(s *Script) []byte {
 	return out.Bytes()
 }
 
-// headerLines are the headers and what they say; "" where the script leaves one out.
+// headerLines are the headers with their values; "" if the script leaves one out.
 func (s *Script) headerLines() [][2]string {
 	return [][2]string{
 		{"source", s.Source}, {"workload", s.workWords()}, {"lease", span(s.Lease)}, {"clients", strings.Join(s.Actors(), " ")},
@@ -49,12 +49,12 @@ func (s *Script) headerLines() [][2]string {
 	}
 }
 
-// String is the expectation as scripts write it: "getset overwrite, early-grant"; empty where there is none.
+// String is the expectation as scripts write it: "getset overwrite, early-grant"; empty if there is none.
 func (e Expectation) String() string {
 	return strings.TrimSpace(e.Lock + " " + strings.Join(stringsOf(e.Anomalies), ", "))
 }
 
-// serversWord is the number of servers; "" where the script names none.
+// serversWord is the number of servers; "" if the script sets none.
 func (s *Script) serversWord() string {
 	if s.Servers == 0 {
 		return ""
@@ -62,7 +62,7 @@ func (s *Script) serversWord() string {
 	return strconv.Itoa(s.Servers)
 }
 
-// says is the step without its client, or its server.
+// says is the step without its subject.
 func (s Step) says() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -95,8 +95,8 @@ func (s Step) says() string {
 	}
 	if len(s.Breakpoints) > 0 {
 		breakpoints := make([]string, len(s.Breakpoints))
-		for i, trap := range s.Breakpoints {
-			breakpoints[i] = trap.String()
+		for i, at := range s.Breakpoints {
+			breakpoints[i] = at.String()
 		}
 		add("%s", strings.Join(breakpoints, ", "))
 	}
@@ -131,7 +131,7 @@ func (s Span) String() string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// span writes a duration without the zeros that Go adds: "1m", not "1m0s".
+// span formats a duration without trailing zero units: "1m", not "1m0s".
 func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

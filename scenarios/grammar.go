@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Form is a place in the language with the words that scripts can write there, from the tables that the parser reads by.
+// Form is a place in the grammar with the words that it accepts, from the parser's tables.
 type Form struct {
 	Name  string
 	Words []string
@@ -45,7 +45,7 @@ func breakpointActions() []string {
 // options may follow an operation, beside breakpoints.
 func options() []string { return []string{"within", "in background"} }
 
-// Uses lists which words of the grammar a script writes, by the name of their form.
+// Uses lists the words of the grammar that a script uses, by the name of their form.
 func (s *Script) Uses() map[string][]string {
 	used := map[string][]string{}
 	add := func(form, word string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Actors lists whoever can take the lock: the clients, each followed by the further handles in its process.
+// Actors lists the clients, each followed by the further handles in its process.
 func (s *Script) Actors() []string {
 	var all []string
 	for _, client := range s.Clients {
@@ -32,7 +32,7 @@ func (s *Script) HandlesOf(client string) []string {
 // OnOtherKey says whether an actor's lock is for the other key.
 func (s *Script) OnOtherKey(actor string) bool { return slices.Contains(s.OtherKey, actor) }
 
-// clients reads who takes part: "C1 C1.b C2", where C1.b is a further handle in C1's process.
+// clients reads the clients and handles: "C1 C1.b C2", where C1.b is a further handle in C1's process.
 func (p *parser) clients(names []string) error {
 	if len(names) > maxClients {
 		return fmt.Errorf("%d clients are too many; at most %d are possible", len(names), maxClients)
@@ -62,7 +62,7 @@ func (p *parser) clients(names []string) error {
 	return p.clash()
 }
 
-// otherKey checks, when all headers have been read, who is on the other key.
+// otherKey checks the header other-key, after all headers have been read.
 func (p *parser) otherKey() error {
 	actors := p.script.Actors()
 	for i, name := range p.script.OtherKey {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a file that people write. They keep a wrong file (a binary, a log) from being read as one.
+// Bounds of a script or matrix. They reject other files, such as binaries and logs.
 const (
 	maxSource = 1 << 20 // bytes
 	maxLine   = 500     // bytes
@@ -22,7 +22,7 @@ type line struct {
 // isComment says whether the whole line is a comment.
 func (l line) isComment() bool { return strings.HasPrefix(l.text, "#") }
 
-// splitLines cuts a file into lines and complains about those that are no text.
+// splitLines splits a file into lines and reports those that are not text.
 func splitLines(src []byte, wrong *complaints) []line {
 	if len(src) > maxSource {
 		wrong.add(1, "the file is too long; at most %d bytes are read", maxSource)
@@ -68,12 +68,12 @@ func withoutComment(text string) string {
 	return text
 }
 
-// fields cuts a line into words. Commas separate words as blanks do.
+// fields splits a line into words at blanks and commas.
 func fields(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// reader hands out the words of a line one by one.
+// reader reads the words of a line.
 type reader struct{ words []string }
 
 func (r *reader) done() bool { return len(r.words) == 0 }

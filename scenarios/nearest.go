@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest is the candidate that somebody who wrote name most likely meant, or "" if none is near: the one with the fewest
-// letters to change, else the shortest one that contains name.
+// Nearest is the candidate that name most likely stands for, or "" if none is near: the one with the least edit distance, else the shortest
+// one that contains name.
 func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", len(name)/3+1
 	for _, candidate := range candidates {
@@ -25,7 +25,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// didYouMean is the end of a complaint about name: empty if nothing is near.
+// didYouMean is the end of an error about name; empty if no candidate is near.
 func didYouMean(name string, candidates []string) string {
 	if meant := Nearest(name, candidates); meant != "" {
 		return fmt.Sprintf("; did you mean %q?", meant)
@@ -33,7 +33,7 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// distance counts the insertions, removals, replacements and swaps of neighbours that make b of a.
+// distance is the Damerau-Levenshtein distance.
 func distance(a, b string) int {
 	above, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

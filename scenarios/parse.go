@@ -23,8 +23,7 @@ const (
 	maxSteps   = 500
 )
 
-// Parse reads a script. path is how errors name the file, and its base name without .lab is the scenario's name. The error
-// is an Errors with all that is wrong.
+// Parse reads a script. Errors name the file by path, whose base name without .lab is the scenario's name. The error is an Errors.
 func Parse(path string, src []byte) (*Script, error) {
 	p := &parser{
 		script: &Script{Path: path, Name: nameOf(path)},
@@ -51,10 +50,10 @@ func ParseFile(path string) (*Script, error) {
 	return Parse(path, src)
 }
 
-// ReadFile reads a file that people write: a script, or a matrix. It refuses what is no regular file, because that may have no
-// end, and of one that is too long it reads as much as the parsers need to refuse it.
+// ReadFile reads a script or a matrix. It rejects a file that is not regular, which may be endless, and reads of a long file only as much as
+// the parsers need to reject it.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before it is opened: to open a pipe may take for ever
+	info, err := os.Stat(path) // before Open, which blocks on a pipe
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +93,7 @@ func (p *parser) parse(lines []line) {
 	p.missing(last)
 }
 
-// preface takes the comment at the top of the file: the title, and what it is about.
+// preface reads the comment at the top of the file: the title, and the text about the script.
 func (p *parser) preface(lines []line) []line {
 	for i, l := range lines {
 		if l.text == "" && p.script.Title == "" {
@@ -114,7 +113,7 @@ func (p *parser) preface(lines []line) []line {
 	return nil
 }
 
-// missing complains about what a script cannot do without.
+// missing reports required headers and steps that are missing.
 func (p *parser) missing(last int) {
 	if p.seen["lease"] == 0 {
 		p.wrong.add(last, "no lease is given; add a line such as 'lease 1s' before the first step")
@@ -214,7 +213,7 @@ func isName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, strange) && unicode.IsLetter(rune(name[0]))
 }
 
-// expect reads what the script shows of the lock that it was written for: "getset overwrite, early-grant".
+// expect reads the expectation: "getset overwrite, early-grant".
 func (p *parser) expect(words []string) error {
 	if len(words) == 1 {
 		return fmt.Errorf("what is expected of %s? Write it as 'expect %s double-holder'", words[0], words[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Bounds of how many servers a script may have. The names of servers have one digit.
+// Bounds of the number of servers. Their names have one digit.
 const (
 	minServers = 2
 	maxServers = 9
@@ -25,7 +25,7 @@ func ServerNames(n int) []string {
 	return names
 }
 
-// serverPhrases lists what happens to one of several servers; what happens to all of them is among labPhrases.
+// serverPhrases lists the verbs of one of several servers; those of all servers are among labPhrases.
 func serverPhrases() []phrase {
 	return []phrase{
 		{"clock jumps", VerbServerJump, 0},
@@ -35,10 +35,10 @@ func serverPhrases() []phrase {
 	}
 }
 
-// saved are the servers that have a copy of their data; "" is the one that a script does not name.
+// saved are the servers with a copy of their data; "" is the only one.
 type saved map[string]bool
 
-// act follows what the servers do at a step.
+// act follows the effect of a step on the copies.
 func (s saved) act(step Step, servers int) error {
 	names := step.Servers
 	if len(names) == 0 {
@@ -64,7 +64,7 @@ func (s saved) act(step Step, servers int) error {
 	return nil
 }
 
-// servers reads the header that says how many lock servers there are.
+// servers reads the header with the number of lock servers.
 func (p *parser) servers(words []string) error {
 	n, err := strconv.Atoi(words[0])
 	if err != nil || len(words) > 1 {
@@ -77,7 +77,7 @@ func (p *parser) servers(words []string) error {
 	return p.clash()
 }
 
-// clash complains about a client with the name of a server.
+// clash reports a client with the name of a server.
 func (p *parser) clash() error {
 	for _, name := range p.script.Clients {
 		if slices.Contains(ServerNames(p.script.Servers), name) {
@@ -92,7 +92,7 @@ func (p *parser) isServer(word string) bool {
 	return slices.Contains(ServerNames(maxServers), word) && !slices.Contains(p.script.Clients, word)
 }
 
-// known complains about a server that the script does not have.
+// known reports a server that the script does not have.
 func (p *parser) known(server string) error {
 	switch {
 	case slices.Contains(ServerNames(p.script.Servers), server):
@@ -105,7 +105,7 @@ func (p *parser) known(server string) error {
 	return fmt.Errorf("there is no server %s; with 'servers %d' they are called S1 to S%d", server, p.script.Servers, p.script.Servers)
 }
 
-// serverVerb reads what happens to one server.
+// serverVerb reads a verb of one server.
 func (p *parser) serverVerb(step *Step, r *reader) error {
 	step.Servers = []string{r.next()}
 	if err := p.known(step.Servers[0]); err != nil {
@@ -127,7 +127,7 @@ func (p *parser) serverVerb(step *Step, r *reader) error {
 	return err
 }
 
-// towards is the word before the servers to which a fault of a link is confined, "" where none is; ok is false for other verbs.
+// towards is the word before the servers of a link fault, or ""; ok is false for other verbs.
 func towards(verb Verb) (word string, ok bool) {
 	switch verb {
 	case VerbCutOff, VerbLoseReplies:
@@ -140,7 +140,7 @@ func towards(verb Verb) (word string, ok bool) {
 	return "", false
 }
 
-// takeServers reads the servers to which a fault of a link is confined; none: it hits the links to all.
+// takeServers reads the servers of a link fault; none: it hits the links to all.
 func (p *parser) takeServers(step *Step, r *reader) error {
 	word, ok := towards(step.Verb)
 	if !ok || r.done() || word != "" && !r.accept(word) {
@@ -162,29 +162,29 @@ func (p *parser) takeServers(step *Step, r *reader) error {
 	return nil
 }
 
-// trapServers checks the servers of breakpoints.
-func (p *parser) trapServers(step *Step) error {
-	for _, trap := range step.Breakpoints {
-		if trap.Server == "" {
+// breakpointServers checks the servers of breakpoints.
+func (p *parser) breakpointServers(step *Step) error {
+	for _, at := range step.Breakpoints {
+		if at.Server == "" {
 			continue
 		}
 		if step.Op == history.OpWork {
-			return errors.New("work goes to the resource, which is none of the lock's servers; remove 'on " + trap.Server + "'")
+			return errors.New("work goes to the resource, which is none of the lock's servers; remove 'on " + at.Server + "'")
 		}
-		if err := p.known(trap.Server); err != nil {
+		if err := p.known(at.Server); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serverWords is how a script writes the servers that a fault of a link is confined to.
+// serverWords are the servers of a link fault as scripts write them.
 func (s Step) serverWords() string {
 	word, _ := towards(s.Verb)
 	return strings.TrimSpace(word + " " + strings.Join(s.Servers, " "))
 }
 
-// Subject is whom a step is about: a client, one of several servers, or "" for the lab itself.
+// Subject is the first word of a step: a client, one of several servers, or "" for the lab.
 func (s Step) Subject() string {
 	if s.Client == "" && len(s.Servers) > 0 {
 		return s.Servers[0]

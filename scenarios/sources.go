@@ -14,8 +14,8 @@ type Reference struct {
 	Title    string `json:"title"`
 	Original string `json:"original,omitempty"` // the title in its own language, where Title translates it
 	Author   string `json:"author,omitempty"`
-	Address  string `json:"address,omitempty"` // empty: not known
-	Code     string `json:"code,omitempty"`    // where the code that it publishes is
+	Address  string `json:"address,omitempty"` // empty: unknown
+	Code     string `json:"code,omitempty"`    // the address of its published code
 	// In are the articles that describe the algorithm or workload.
 	In []string `json:"in,omitempty"`
 }
@@ -29,7 +29,7 @@ const (
 	Thread    = "thread"
 )
 
-// References is the bibliography: whatever cards of locks, scripts and documents cite.
+// References is the bibliography: what cards, scripts and documents cite.
 func References() []Reference {
 	return slices.Concat(articles(), algorithms(), works(), documents(), threads())
 }

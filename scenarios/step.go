@@ -12,11 +12,11 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// Bounds of what a step may ask for. Spans in leases and rates of clocks are numbers between least and most.
+// Bounds of a step's arguments. Spans in leases and rates of clocks are numbers between least and most.
 const (
-	maxTraps = 9
-	least    = 0.001
-	most     = 1000.0
+	maxBreakpoints = 9
+	least          = 0.001
+	most           = 1000.0
 )
 
 func inBounds(number float64) bool { return number >= least && number <= most }
@@ -41,7 +41,7 @@ func (p *parser) step(l line) (Step, error) {
 			err = step.clientVerb(r)
 		}
 		if err == nil {
-			err = cmp.Or(p.takeServers(&step, r), p.trapServers(&step))
+			err = cmp.Or(p.takeServers(&step, r), p.breakpointServers(&step))
 		}
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *parser) step(l line) (Step, error) {
 	return step, err
 }
 
-// beforeClients complains about a step that comes before anybody is declared, unless the header was there and was wrong.
+// beforeClients is the error of a step before the header clients, or after a wrong one.
 func (p *parser) beforeClients(first string) error {
 	if p.seen["clients"] > 0 {
 		return fmt.Errorf("the step cannot be read before 'clients' on line %d is right", p.seen["clients"])
@@ -82,7 +82,7 @@ func (p *parser) client(step *Step, r *reader) error {
 	return fmt.Errorf("unknown word %q%s", name, meant)
 }
 
-// takePhrase takes the first of the phrases that comes next.
+// takePhrase takes the first phrase that matches.
 func takePhrase(r *reader, all []phrase) (phrase, bool) {
 	for _, candidate := range all {
 		if r.accept(candidate.words) {
@@ -131,7 +131,7 @@ func (s *Step) clientVerb(r *reader) error {
 	return err
 }
 
-// unknownVerb complains about the next word, or about the next two where they are nearer to a verb of two words.
+// unknownVerb is the error of the next word, or of the next two if they are near a verb of two words.
 func unknownVerb(r *reader) error {
 	word := r.next()
 	two := strings.TrimSpace(word + " " + r.peek())
@@ -152,7 +152,7 @@ func takeDirection(r *reader) faults.Direction {
 	return faults.Both
 }
 
-// clock reads how a client's clock goes from now on: each such step sets both its offset and its rate.
+// clock reads a client's clock setting. Each such step sets both its offset and its rate.
 func (s *Step) clock(r *reader) (err error) {
 	s.Rate = 1
 	switch how := r.next(); how {
@@ -225,18 +225,18 @@ func (s *Step) option(r *reader) error {
 		s.Async = true
 		return nil
 	}
-	trap, err := takeBreakpoint(r)
+	at, err := takeBreakpoint(r)
 	if err != nil {
 		return err
 	}
-	if len(s.Breakpoints) == maxTraps {
-		return fmt.Errorf("more than %d breakpoints in one operation are too many", maxTraps)
+	if len(s.Breakpoints) == maxBreakpoints {
+		return fmt.Errorf("more than %d breakpoints in one operation are too many", maxBreakpoints)
 	}
-	s.Breakpoints = append(s.Breakpoints, trap)
+	s.Breakpoints = append(s.Breakpoints, at)
 	return nil
 }
 
-// wanted reads what must be seen.
+// wanted reads the expected results.
 func wanted(text string) ([]Result, error) {
 	var want []Result
 	for word := range strings.SplitSeq(text, "|") {

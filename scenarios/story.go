@@ -11,27 +11,27 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Bounds of spans, so that a script ends in the time that somebody waits for it.
+// Bounds of spans, which keep scripts short.
 const (
 	maxWithin = 10 * time.Minute
 	maxDelay  = 10 * time.Second
 	maxJump   = 24 * time.Hour
 )
 
-// checkStory complains about steps that are well written but cannot happen: a client that acts though it crashed, a pause that
-// nobody ends, a result that the step cannot have.
+// checkStory reports well-formed steps that cannot happen: a client that acts after its crash, a pause without an end, a result that the
+// step cannot have.
 func checkStory(s *Script, wrong *complaints) {
-	cast := map[string]*actor{}
+	actors := map[string]*actor{}
 	for _, client := range s.Clients {
 		shared := &host{name: client, links: linksTo(s.Servers)}
 		for _, name := range append(s.HandlesOf(client), client) {
-			cast[name] = &actor{name: name, host: shared}
+			actors[name] = &actor{name: name, host: shared}
 		}
 	}
 	copies := saved{}
 	for _, step := range s.Steps {
 		err := cmp.Or(checkStep(step, s.Lease), copies.act(step, s.Servers))
-		if who := cast[step.Client]; who != nil {
+		if who := actors[step.Client]; who != nil {
 			err = cmp.Or(err, who.act(step))
 		}
 		if err != nil {
@@ -39,12 +39,12 @@ func checkStory(s *Script, wrong *complaints) {
 		}
 	}
 	for _, name := range s.Actors() {
-		cast[name].end(s, wrong)
+		actors[name].end(s, wrong)
 	}
 	slices.SortStableFunc(wrong.all, func(a, b ParseError) int { return a.Line - b.Line })
 }
 
-// checkStep checks what a step asks for by itself.
+// checkStep checks a step by itself.
 func checkStep(step Step, lease time.Duration) error {
 	if err := checkSpans(step, lease); err != nil {
 		return err
@@ -52,7 +52,7 @@ func checkStep(step Step, lease time.Duration) error {
 	if step.Async && len(step.Want) > 0 {
 		return fmt.Errorf("an operation in the background has no result yet; expect it where it ends, as in '%s await => ok'", step.Client)
 	}
-	if step.Verb == VerbRenews && (len(step.Breakpoints) != 1 || step.Async || !holds(step.Breakpoints[0])) {
+	if step.Verb == VerbRenews && (len(step.Breakpoints) != 1 || step.Async || !step.Breakpoints[0].Action.Stops()) {
 		return fmt.Errorf("a renewal in the background can only be held; write '%s renews hold reply of first write'", step.Client)
 	}
 	possible := possibleResults(step)
@@ -80,7 +80,7 @@ func checkSpans(step Step, lease time.Duration) error {
 	return nil
 }
 
-// possibleResults lists what a step can come to.
+// possibleResults lists the results that a step can have.
 func possibleResults(step Step) []Result {
 	switch step.Verb {
 	case VerbOp:
@@ -104,14 +104,9 @@ func possibleResults(step Step) []Result {
 	return []Result{ResultDone}
 }
 
-// holds says whether a trap keeps what it catches until 'continue'.
-func holds(t faults.Breakpoint) bool {
-	return t.Action == faults.ActHoldRequest || t.Action == faults.ActHoldReply
-}
-
-// stops says whether an operation with these traps cannot simply run to its end.
-func stops(traps []faults.Breakpoint) bool {
-	return slices.ContainsFunc(traps, func(t faults.Breakpoint) bool {
+// stops says whether an operation with these breakpoints does not run to its end.
+func stops(breakpoints []faults.Breakpoint) bool {
+	return slices.ContainsFunc(breakpoints, func(t faults.Breakpoint) bool {
 		return t.Action != faults.ActDuplicate && t.Action != faults.ActHoldCopy
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// phrase is how a script writes a step's verb. For clocks the phrase decides what the argument means.
+// phrase is the spelling of a verb.
 type phrase struct {
 	words string
 	verb  Verb
@@ -42,7 +42,7 @@ func phrases() []phrase {
 	}
 }
 
-// labPhrases lists what the lab does itself.
+// labPhrases lists the verbs of the lab.
 func labPhrases() []phrase {
 	return []phrase{
 		{"wait until expired", VerbWaitExpired, 0},
@@ -57,7 +57,7 @@ func labPhrases() []phrase {
 	}
 }
 
-// labWords are what such a step begins with.
+// labWords are the first words of labPhrases.
 func labWords() []string { return []string{"wait", "server", "operator"} }
 
 func spellings(all []phrase) []string {
@@ -68,7 +68,7 @@ func spellings(all []phrase) []string {
 	return words
 }
 
-// wordsFor is how a script writes the verb and operation.
+// wordsFor is the spelling of a verb and operation.
 func wordsFor(all []phrase, verb Verb, op history.Op) string {
 	for _, p := range all {
 		if p.verb == verb && p.op == op {
@@ -97,7 +97,7 @@ func stringsOf[T ~string](all []T) []string {
 	return words
 }
 
-// unknownWord complains about a word that is none of those known.
+// unknownWord is the error of an unknown word.
 func unknownWord(kind, word string, known []string) error {
 	if meant := didYouMean(word, known); meant != "" {
 		return fmt.Errorf("unknown %s %q%s", kind, word, meant)

@@ -9,15 +9,15 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Workload is a kind of work under a lock: what the clients do with real data in a real store when a script says "work".
+// Workload is a kind of work under a lock: what the verb work does to data in a store.
 type Workload struct {
 	Name   history.Workload
 	Idea   string
 	Source string
-	Begins string // with what it begins of which a script may say how much: a stock, or everybody's money; empty: with nothing such
+	Begins string // the initial amount that a script may set: a stock, or each client's money; empty: none
 }
 
-// Workloads lists the kinds of work, the one first that is done where nobody chooses.
+// Workloads lists the kinds of work, the default first.
 func Workloads() []Workload {
 	return []Workload{
 		{history.Counter, "read a counter, write it back one higher", "", ""},
@@ -50,16 +50,16 @@ func WorkloadNames() []string {
 	return names
 }
 
-// Shop is who has listed the items of a market in the beginning. No client is called so.
+// Shop is the seller of a market's initial items. No client may have that name.
 const Shop = "shop"
 
-// Bounds of a stock, or of a purse, and what it is where a script does not say.
+// The default and the bound of an initial stock or funds.
 const (
 	defaultStock = 100
 	maxStock     = 1_000_000
 )
 
-// Work is the workload of the script: a counter if neither it nor its user chose another.
+// Work is the workload of the script, a counter by default.
 func (s *Script) Work() history.Workload {
 	if s.Workload == "" {
 		return history.Counter
@@ -67,14 +67,14 @@ func (s *Script) Work() history.Workload {
 	return s.Workload
 }
 
-// Under is the script with the work that its user chose. A script that names its own keeps it: its story is told by that.
+// Under is the script with the workload that the user chose. A script with a workload of its own keeps it.
 func (s *Script) Under(work history.Workload) *Script {
 	if s.Workload != "" || work == history.Counter {
 		return s
 	}
-	lent := *s
-	lent.Workload, lent.Stock, lent.Lent = work, defaultStock, true
-	return &lent
+	changed := *s
+	changed.Workload, changed.Stock, changed.WorkloadOverridden = work, defaultStock, true
+	return &changed
 }
 
 // workload reads "stock" or "stock 1".
@@ -101,11 +101,11 @@ func (p *parser) workload(words []string) error {
 	return nil
 }
 
-// workWords is the workload as scripts write it; empty where it is not the script's own.
+// workWords is the workload as scripts write it; empty if it is not the script's own.
 func (s *Script) workWords() string {
 	work, _ := FindWorkload(s.Workload)
 	switch {
-	case s.Workload == "" || s.Lent:
+	case s.Workload == "" || s.WorkloadOverridden:
 		return ""
 	case work.Begins != "" && s.Stock != defaultStock:
 		return fmt.Sprintf("%s %d", s.Workload, s.Stock)

@@ -22,7 +22,7 @@ func TestWorkOfAScript(t *testing.T) {
 	lent := plain.Under(history.FlashSale)
 	assert.Equal(t, history.FlashSale, lent.Work())
 	assert.Equal(t, int64(defaultStock), lent.Stock)
-	assert.True(t, lent.Lent)
+	assert.True(t, lent.WorkloadOverridden)
 	assert.NotContains(t, string(Format(lent)), "workload")
 
 	assert.Same(t, own, own.Under(history.Ledger))
