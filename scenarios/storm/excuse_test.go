@@ -479,7 +479,6 @@ func TestOthersTried(t *testing.T) {
 func TestLateRequests(t *testing.T) {
 	const late = "the request arrived late: C1 had given up the acquire that sent it"
 	type by struct {
-		server  string
 		conn    int64
 		id      int64 // the operation during which it arrived
 		outcome history.Outcome
