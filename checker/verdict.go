@@ -78,7 +78,7 @@ type Anomaly struct {
 	Name    Name          `json:"name"`
 	Lock    string        `json:"lock"`
 	Clients []string      `json:"clients"` // who did it first, then whom it hit
-	At      time.Duration `json:"at_ns"`   // since the start of the run
+	At      time.Duration `json:"at_ns"`   // since the start of the cell
 	// Why tells who, which command or operation, and when, in one or two sentences.
 	Why string `json:"why"`
 	// Events are the indexes in the history of the events that show it, in order.

@@ -84,7 +84,7 @@ const (
 // Event is one entry of a history. A history is in the order in which the lab observed its events, and At never decreases along it. The
 // struct is small because a history of a million operations is judged in memory.
 type Event struct {
-	// At is the time since the start of the run, on the lab's monotonic clock.
+	// At is the time since the start of the cell, on the lab's monotonic clock.
 	At time.Duration
 	// ID numbers the operations of a history from 1; call and return share it.
 	ID int64
@@ -155,7 +155,7 @@ type Command struct {
 	Args []string
 	// Reply is the server's reply in one line, clipped likewise; empty if the connection ended first.
 	Reply string
-	// Sent is the time since the start of the run at which the command was let through; Event.At is when its reply was
+	// Sent is the time since the start of the cell at which the command was let through; Event.At is when its reply was
 	// complete.
 	Sent time.Duration
 	// Asked is the time that passed between the two state probes, from the moment before the first was sent to the moment
@@ -203,7 +203,7 @@ const (
 // Fault is a phase of a fault.
 type Fault struct {
 	// Name is a kind of the catalogue in package faults. A host stall, which the lab measures and does not cause, has the Target "machine";
-	// Detail.Value is its begin (nanoseconds since the start of the run), Detail.Bound its length.
+	// Detail.Value is its begin (nanoseconds since the start of the cell), Detail.Bound its length.
 	Name   string
 	Target string // the client or server that it hits
 	Phase  Phase

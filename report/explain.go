@@ -254,7 +254,7 @@ func (s *story) anomalies() {
 }
 
 func (s *story) anomaly(n int, a checker.Anomaly) {
-	fmt.Fprintf(&s.b, "\n%s %s at %sms: %s\n", s.paint.alarm(fmt.Sprintf("!%d", n)), s.paint.bold(clean(string(a.Name))), stamp(a.At), meaning(a.Name))
+	fmt.Fprintf(&s.b, "\n%s %s at %s: %s\n", s.paint.alarm(fmt.Sprintf("!%d", n)), s.paint.bold(clean(string(a.Name))), inSeconds(a.At), meaning(a.Name))
 	for _, line := range wrap(clean(reason(a)), s.opts.Width-4) {
 		fmt.Fprintf(&s.b, "    %s\n", line)
 	}

@@ -192,7 +192,7 @@ func (p *page) cell(id string, g group) *pageCell {
 	c := g.worst()
 	out := &pageCell{
 		ID: id, Name: cellName(c), Class: cellClass(c), Status: statusOf(c).String(), Outcome: outcome(c),
-		Expected: clean(expectation(c.Expected)), By: clean(c.Expected.By), Took: duration(c.Took), Data: clean(c.Data),
+		Expected: clean(expectation(c.Expected)), By: clean(author(c.Expected)), Took: duration(c.Took), Data: clean(c.Data),
 		Rounds: len(g), Round: c.Round, Open: statusOf(c) > statusUnknown,
 	}
 	if !slices.Contains(p.Statuses, out.Class) {
@@ -207,7 +207,7 @@ func (p *page) cell(id string, g group) *pageCell {
 			out.More = len(c.Verdict.Anomalies) - i
 			break
 		}
-		out.Anomalies = append(out.Anomalies, pageAnomaly{i + 1, clean(string(a.Name)), meaning(a.Name), clean(reason(a)), stamp(a.At)})
+		out.Anomalies = append(out.Anomalies, pageAnomaly{i + 1, clean(string(a.Name)), meaning(a.Name), clean(reason(a)), inSeconds(a.At)})
 	}
 	if err := p.draw(out, c); err != nil {
 		out.Trouble = clean(err.Error())

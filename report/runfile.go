@@ -37,6 +37,9 @@ func ReadRun(path string) (*checker.Run, error) {
 	}
 	var run checker.Run
 	if err := json.Unmarshal(data, &run); err != nil {
+		if filepath.Base(path) != RunFile {
+			return nil, fmt.Errorf("%s: not a run; name a run's directory, for example runs/latest", path)
+		}
 		return nil, fmt.Errorf("%s: not the %s of a run: %w", path, RunFile, err)
 	}
 	if run.Version != RunVersion {

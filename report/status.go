@@ -56,7 +56,7 @@ func outcome(c checker.Cell) string {
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise:
-		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, expectation(c.Expected), c.Expected.By))
+		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, expectation(c.Expected), author(c.Expected)))
 	}
 	return clean(c.Verdict.String())
 }
@@ -66,6 +66,9 @@ func outcomeBeside(c checker.Cell) string {
 	s := statusOf(c)
 	if (s == statusSkipped || s == statusUnknown) && c.Verdict.Reason != "" {
 		return clean(c.Verdict.Reason)
+	}
+	if s == statusExpected && c.Expected.Verdict.Kind == "" && c.Expected.By != "" {
+		return outcome(c) + ", of a lock known to be broken"
 	}
 	return outcome(c)
 }
@@ -137,10 +140,20 @@ func (n counts) String() string {
 // expectation words what a cell should come to.
 func expectation(e checker.Expected) string {
 	switch {
+	case e.Verdict.Kind == "":
+		return "any verdict: the lock is known to be broken"
 	case e.By != checker.ByPromises:
 		return e.Verdict.String()
 	case e.Verdict.Kind == checker.Broken:
 		return "that it is caught"
 	}
 	return "that no promise is broken"
+}
+
+// author is who says what is expected.
+func author(e checker.Expected) string {
+	if e.By == checker.ByScript {
+		return "the script's line 'expect'"
+	}
+	return e.By
 }

@@ -191,7 +191,7 @@ func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
 			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
 			return
 		}
-		lines := wrap(clean(fmt.Sprintf("%s at %sms: %s", a.Name, stamp(a.At), reason(a))), max(20, t.opts.Width-13))
+		lines := wrap(clean(fmt.Sprintf("%s at %s: %s", a.Name, inSeconds(a.At), reason(a))), max(20, t.opts.Width-13))
 		fmt.Fprintf(b, "         - %s\n", strings.Join(lines, "\n           "))
 	}
 }

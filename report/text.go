@@ -103,8 +103,11 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.2fs", d.Seconds())
 }
 
-// stamp writes a time since the start of the run in milliseconds.
+// stamp writes a time since the start of the cell in milliseconds.
 func stamp(d time.Duration) string { return fmt.Sprintf("%.1f", milliseconds(d)) }
+
+// inSeconds writes the same in seconds, as the reasons of anomalies do.
+func inSeconds(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,5 +61,6 @@ func (c *complaints) err() error {
 	if len(c.all) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(c.all, func(a, b ParseError) int { return cmp.Compare(a.Line, b.Line) })
 	return c.all
 }

@@ -1,12 +1,14 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -72,6 +74,7 @@ type parser struct {
 	script *Script
 	wrong  complaints
 	seen   map[string]int // header to its line
+	first  int            // the line of the first step, or 0
 }
 
 func (p *parser) parse(lines []line) {
@@ -90,7 +93,7 @@ func (p *parser) parse(lines []line) {
 			p.wrong.add(l.number, "%s", err)
 		}
 	}
-	p.missing(last)
+	p.missing(cmp.Or(p.first, last))
 }
 
 // preface reads the comment at the top of the file: the title, and the text about the script.
@@ -113,19 +116,19 @@ func (p *parser) preface(lines []line) []line {
 	return nil
 }
 
-// missing reports required headers and steps that are missing.
-func (p *parser) missing(last int) {
+// missing reports required headers and steps that are missing, on the line before which they should stand.
+func (p *parser) missing(before int) {
 	if p.seen["lease"] == 0 {
-		p.wrong.add(last, "no lease is given; add a line such as 'lease 1s' before the first step")
+		p.wrong.add(before, "no lease is given; add a line such as 'lease 1s' before the first step")
 	}
 	if p.seen["clients"] == 0 {
-		p.wrong.add(last, "no clients are given; add a line such as 'clients C1 C2' before the first step")
+		p.wrong.add(before, "no clients are given; add a line such as 'clients C1 C2' before the first step")
 	}
 	if err := p.otherKey(); err != nil && len(p.script.Clients) > 0 {
 		p.wrong.add(p.seen["other-key"], "%s", err)
 	}
 	if len(p.script.Steps) == 0 && len(p.wrong.all) == 0 {
-		p.wrong.add(last, "the script has no steps; add one such as 'C1 acquire => ok'")
+		p.wrong.add(before, "the script has no steps; add one such as 'C1 acquire => ok'")
 	}
 }
 
@@ -141,8 +144,14 @@ func (p *parser) line(l line) error {
 		return fmt.Errorf("more than %d steps are too many for one script", maxSteps)
 	}
 	step, err := p.step(l)
-	if err != nil {
+	if err != nil && !errors.Is(err, errNoClients) {
 		return err
+	}
+	if p.first == 0 {
+		p.first = l.number
+	}
+	if err != nil {
+		return nil // the error of the header clients says it
 	}
 	p.script.Steps = append(p.script.Steps, step)
 	return nil
@@ -153,8 +162,8 @@ func (p *parser) header(name string, l line) error {
 		return fmt.Errorf("%q is given twice; it stands on line %d already", name, before)
 	}
 	p.seen[name] = l.number
-	if len(p.script.Steps) > 0 {
-		return fmt.Errorf("%q must come before the first step", name)
+	if p.first > 0 {
+		return fmt.Errorf("%q must come before the first step, on line %d", name, p.first)
 	}
 	_, rest, _ := strings.Cut(l.text, name)
 	rest = strings.TrimSpace(rest)
@@ -199,6 +208,9 @@ func checkName(name string) error {
 	reserved := append(headers(), append(labWords(), Shop)...)
 	if slices.Contains(reserved, name) {
 		return fmt.Errorf("a client cannot be called %q, because scripts use that word; try C1", name)
+	}
+	if _, err := strconv.Atoi(name); err == nil {
+		return fmt.Errorf("a client cannot be called %q; list the names of the clients, as in 'clients C1 C2'", name)
 	}
 	if !isName(name) {
 		return fmt.Errorf("a client cannot be called %q; a name is a letter and at most %d more letters, digits, - or _", name, maxName-1)

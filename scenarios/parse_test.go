@@ -147,7 +147,7 @@ func TestParseRefusesWhatIsNoText(t *testing.T) {
 		"many steps":    {[]byte("lease 1s\nclients C1\n" + strings.Repeat("C1 delay 1ms\n", maxSteps+1)), "more than 500 steps"},
 		"many clients":  {[]byte("clients " + strings.Repeat("C ", maxClients+1)), "17 clients are too many"},
 		"many traps":    {[]byte("clients C1\nC1 acquire" + strings.Repeat(" duplicate first DEL", maxBreakpoints+1)), "more than 9 breakpoints"},
-		"many mistakes": {[]byte(strings.Repeat("?\n", 1000)), "x.lab:21: there are more errors below"},
+		"many mistakes": {[]byte("clients C1\n" + strings.Repeat("?\n", 1000)), "x.lab:22: there are more errors below"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.lab", c.src)

@@ -48,7 +48,7 @@ func (p *parser) step(l line) (Step, error) {
 		return step, err
 	}
 	if !r.done() {
-		return step, fmt.Errorf("%q is not understood here", strings.Join(r.words, " "))
+		return step, leftOver(step, r)
 	}
 	if hasWant {
 		step.Want, err = wanted(want)
@@ -56,15 +56,15 @@ func (p *parser) step(l line) (Step, error) {
 	return step, err
 }
 
-// beforeClients is the error of a step before the header clients, or after a wrong one.
+// errNoClients is the error of a step that needs the clients, where the header is missing or wrong.
+var errNoClients = errors.New("no clients are known")
+
+// beforeClients is the error of a step while no clients are known.
 func (p *parser) beforeClients(first string) error {
-	if p.seen["clients"] > 0 {
-		return fmt.Errorf("the step cannot be read before 'clients' on line %d is right", p.seen["clients"])
-	}
-	if meant := didYouMean(first, headers()); meant != "" {
+	if meant := didYouMean(first, headers()); p.seen["clients"] == 0 && meant != "" {
 		return fmt.Errorf("unknown word %q%s", first, meant)
 	}
-	return errors.New("the clients must be declared first, in a line such as 'clients C1 C2'")
+	return errNoClients
 }
 
 // client takes the client's name that a step begins with.
@@ -131,8 +131,21 @@ func (s *Step) clientVerb(r *reader) error {
 	return err
 }
 
+// leftOver is the error of words after a complete step.
+func leftOver(step Step, r *reader) error {
+	rest := strings.Join(r.words, " ")
+	if _, err := takeSpan(r); err == nil && step.Verb == VerbPause {
+		return fmt.Errorf("'pause' takes no duration: %s stays paused until '%s resume'; put a step such as 'wait until expired' between them",
+			step.Client, step.Client)
+	}
+	return fmt.Errorf("%q is not understood here", rest)
+}
+
 // unknownVerb is the error of the next word, or of the next two if they are near a verb of two words.
 func unknownVerb(r *reader) error {
+	if slices.Contains(labWords(), r.peek()) {
+		return fmt.Errorf("'%s' is a step of the lab and not of a client; write it without the client's name", strings.Join(r.words, " "))
+	}
 	word := r.next()
 	two := strings.TrimSpace(word + " " + r.peek())
 	known := spellings(phrases())

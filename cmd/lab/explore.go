@@ -121,7 +121,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
-	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, also those that another one implies")
+	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and what the result rests on")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	shown.BoolVar(&f.update, "update", false, "with --all: write the table to sim/points/breaking.txt, for review")
 	return []flagGroup{{"What to explore", what}, {"Faults", flags}, {"What to report", shown}}

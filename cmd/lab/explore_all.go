@@ -85,7 +85,7 @@ func byHead(rows [][]string) []map[string]string {
 // checkTable: the table has bounds of its own.
 func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("--all is about every lock; take %s out", strings.Join(args, " "))
+		return usagef("--all is about every lock; remove %s", strings.Join(args, " "))
 	}
 	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "out"}
 	for _, kind := range explore.Faults() {
@@ -93,14 +93,14 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return usagef("--all has bounds of its own; take --%s out", name)
+			return usagef("--all has bounds of its own; remove --%s", name)
 		}
 	}
 	if f.update && len(f.limits) > 0 {
-		return usagef("--all --update writes the table by its own, large searches; take --limit out")
+		return usagef("--all --update writes the table by its own, large searches; remove --limit")
 	}
 	if f.replay && len(f.limits) > 0 {
-		return usagef("--all --replay looks for each counterexample of the table until it is found; take --limit out")
+		return usagef("--all --replay looks for each counterexample of the table until it is found; remove --limit")
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
 	case !slices.Contains(worlds, f.world):
 		return unknown("world", f.world, worlds, "--world takes live or sim")
 	case f.world == lab.Sim && cmd.Flags().Changed("server"):
-		return usagef("--world sim has no server; take --server out")
+		return usagef("--world sim has no server; remove --server")
 	case f.count < 1:
 		return usagef("--count must be at least 1, not %d", f.count)
 	case f.replay && f.json:
-		return usagef("--replay tells in text what it played; take --json out")
+		return usagef("--replay tells in text what it played; remove --json")
 	}
 	return nil
 }

@@ -74,12 +74,12 @@ func writeExploration(w io.Writer, e *lab.Exploration, opts report.TraceOptions)
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(r), e.Expected)
+	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(r, opts.Verbose), e.Expected)
 	return err
 }
 
-// conclusion is the result with what it rests on.
-func conclusion(r *explore.Result) string {
+// conclusion is the result with what it rests on. A counterexample needs no basis: it can be checked step by step.
+func conclusion(r *explore.Result, verbose bool) string {
 	var b strings.Builder
 	switch {
 	case r.Found != nil:
@@ -94,19 +94,27 @@ func conclusion(r *explore.Result) string {
 	default:
 		fmt.Fprintf(&b, "HOLDS within these bounds\n")
 	}
-	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps, %d MiB\n",
-		r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest, r.Memory>>20)
-	fmt.Fprintf(&b, "  executed   %d steps of the lock's own code; %d local states of clients\n", r.Learned, r.Nodes)
+	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps\n", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	fmt.Fprintf(&b, "  coverage   %s\n", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
+	if r.Found == nil || verbose {
+		b.WriteString(basis(r))
+	}
+	if r.Horizon > 0 {
+		fmt.Fprintf(&b, "  horizon    the search follows time for %v\n", r.Horizon)
+	}
+	return b.String()
+}
+
+// basis is what a claim that nothing is wrong rests on.
+func basis(r *explore.Result) string {
+	var b strings.Builder
 	symmetry := "clients that differ only by name count as one"
 	if !r.Symmetric {
 		symmetry = "not used: clients are told apart"
 	}
 	fmt.Fprintf(&b, "  symmetry   %s\n", symmetry)
 	fmt.Fprintf(&b, "  collision  hash-collision probability %.0e\n", r.Collision)
-	if r.Horizon > 0 {
-		fmt.Fprintf(&b, "  horizon    the search follows time for %v\n", r.Horizon)
-	}
+	fmt.Fprintf(&b, "  executed   %d steps of the lock's own code; %d local states of clients; %d MiB\n", r.Learned, r.Nodes, r.Memory>>20)
 	return b.String()
 }
 

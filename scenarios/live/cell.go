@@ -60,22 +60,29 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if err != nil {
 		return out, err
 	}
-	out.Header = history.Header{
-		Run: filepath.Base(w.cfg.Dir), Cell: filepath.Base(full), Lock: subject.Name, Scenario: script.Name, Base: w.base,
-	}
-	rec, err := play.NewFileRecorder(file, out.Header, w.since)
-	if err != nil {
-		return out, err
+	var failed error
+	lacks := w.lacks(script, subject.Traits)
+	if lacks == "" {
+		failed = w.awaitTurn(ctx)
 	}
 	c := w.newCell(subject, script, clients, full)
-	c.Record = rec
 	if c.storm = runner; runner != nil {
 		c.Forsakes = true
 		runner.cell = c
 	}
-	failed := c.applicable()
-	if failed == nil {
-		failed = c.awaitTurn(ctx)
+	out.Header = history.Header{
+		Run: filepath.Base(w.cfg.Dir), Cell: filepath.Base(full), Lock: subject.Name, Scenario: script.Name, Base: c.stage.base,
+	}
+	rec, err := play.NewFileRecorder(file, out.Header, c.Now)
+	if err != nil {
+		if failed == nil && lacks == "" {
+			w.passTurn()
+		}
+		return out, err
+	}
+	c.Record = rec
+	if lacks != "" {
+		failed = c.applicable()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("the cell took longer than %v", w.cfg.CellTimeout))
 	defer cancel()
@@ -116,19 +123,21 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 }
 
 // awaitTurn waits for the right to start processes. The wait does not count as time of the cell.
-func (c *cell) awaitTurn(ctx context.Context) error {
+func (w *World) awaitTurn(ctx context.Context) error {
 	select {
-	case c.world.starting <- struct{}{}:
+	case w.starting <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
+func (w *World) passTurn() { <-w.starting }
+
 // play sets up the cell, gives back the right to start processes, and carries out the script.
 func (c *cell) play(ctx context.Context) error {
 	err := c.setUp(ctx)
-	<-c.world.starting
+	c.world.passTurn()
 	if err != nil {
 		return err
 	}
@@ -198,7 +207,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
 		StateProbes: !c.world.cfg.NoStateProbes,
-		Since:       c.world.since,
+		Since:       c.Now,
 		Record:      c.seen,
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	})

@@ -8,7 +8,6 @@ import (
 
 // pulse measures host stalls: a goroutine wakes up every few milliseconds and records when it was late.
 type pulse struct {
-	since func() time.Duration
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 
@@ -17,7 +16,9 @@ type pulse struct {
 }
 
 // stall is an interval in which the host did not run the lab.
-type stall struct{ from, to time.Duration }
+type stall struct{ from, to time.Time }
+
+func (s stall) length() time.Duration { return s.to.Sub(s.from) }
 
 const (
 	pulsePeriod = 5 * time.Millisecond
@@ -25,9 +26,9 @@ const (
 	shortStall = 25 * time.Millisecond
 )
 
-func startPulse(since func() time.Duration) *pulse {
+func startPulse() *pulse {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &pulse{since: since, stop: stop}
+	p := &pulse{stop: stop}
 	p.done.Go(func() { p.run(ctx) })
 	return p
 }
@@ -35,15 +36,15 @@ func startPulse(since func() time.Duration) *pulse {
 func (p *pulse) run(ctx context.Context) {
 	ticker := time.NewTicker(pulsePeriod)
 	defer ticker.Stop()
-	last := p.since()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now := p.since()
-		if now-last > shortStall {
+		now := time.Now()
+		if now.Sub(last) > shortStall {
 			p.mu.Lock()
 			p.stalls = append(p.stalls, stall{last, now})
 			p.mu.Unlock()
@@ -53,19 +54,19 @@ func (p *pulse) run(ctx context.Context) {
 }
 
 // longest is the longest stall that began after from.
-func (p *pulse) longest(from time.Duration) (longest time.Duration) {
+func (p *pulse) longest(from time.Time) (longest time.Duration) {
 	for _, s := range p.stallsSince(from, 0) {
-		longest = max(longest, s.to-s.from)
+		longest = max(longest, s.length())
 	}
 	return longest
 }
 
 // stallsSince are the stalls that began after from and were longer than least.
-func (p *pulse) stallsSince(from, least time.Duration) (found []stall) {
+func (p *pulse) stallsSince(from time.Time, least time.Duration) (found []stall) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.stalls {
-		if s.from >= from && s.to-s.from > least {
+		if !s.from.Before(from) && s.length() > least {
 			found = append(found, s)
 		}
 	}

@@ -12,15 +12,16 @@ import (
 // stage is a cell's clock, breakpoints and servers.
 type stage struct {
 	world       *World
+	base        time.Time // time zero of the cell
 	servers     []*lockServer
 	breakpoints tap.Breakpoints // of all lock servers
 	resource    *tap.Tap
 	changed     chan struct{} // receives after an event that the script may wait for
 }
 
-func newStage(w *World) *stage { return &stage{world: w, changed: make(chan struct{}, 1)} }
+func newStage(w *World) *stage { return &stage{world: w, base: time.Now(), changed: make(chan struct{}, 1)} }
 
-func (s *stage) Now() time.Duration { return s.world.since() }
+func (s *stage) Now() time.Duration { return time.Since(s.base) }
 
 // notify wakes the script, if it waits.
 func (s *stage) notify() {
@@ -50,7 +51,9 @@ func (s *stage) Until(ctx context.Context, d time.Duration, done func() bool) (b
 	return true, nil
 }
 
-func (s *stage) LongestStall(from time.Duration) time.Duration { return s.world.pulse.longest(from) }
+func (s *stage) LongestStall(from time.Duration) time.Duration {
+	return s.world.pulse.longest(s.base.Add(from))
+}
 
 func (s *stage) Servers() []play.Server {
 	servers := make([]play.Server, len(s.servers))

@@ -163,10 +163,10 @@ func (t *stormRunner) calm(ctx context.Context) error {
 
 // noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
-	for _, s := range t.cell.world.pulse.stallsSince(t.began, shortStall) {
+	for _, s := range t.cell.world.pulse.stallsSince(t.cell.base.Add(t.began), shortStall) {
 		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-			Value: int64(s.from), Bound: s.to - s.from,
-			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: (s.to - s.from).String()},
+			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
+			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},
 		}})
 	}
 }

@@ -52,7 +52,6 @@ type Config struct {
 // World is the live world of one run. Its cells may run concurrently.
 type World struct {
 	cfg      Config
-	base     time.Time
 	guard    *process.Guard
 	network  *network.Network
 	resource *spare // nil at an address, which holds data and locks
@@ -69,8 +68,8 @@ type World struct {
 
 // Open starts what the cells share. After an error nothing is left running.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
-	w := &World{cfg: cfg, base: time.Now(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
-	w.pulse = startPulse(w.since)
+	w := &World{cfg: cfg, starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	w.pulse = startPulse()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
@@ -145,8 +144,6 @@ func (w *World) ServerVersion() string {
 func (w *World) ToxiproxyVersion() string {
 	return w.network.Version() + ", " + w.network.Where()
 }
-
-func (w *World) since() time.Duration { return time.Since(w.base) }
 
 // startServer gives a cell a server of its own, or the one at an address; part gives it back. log is the path at which to link the
 // server's log, prefix begins all keys of the cell.
