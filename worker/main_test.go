@@ -3,6 +3,7 @@ package worker_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	// Tests that run beside others wait for leases; they need no core each.
+	if err := flag.Set("test.parallel", "64"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

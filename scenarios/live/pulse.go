@@ -8,8 +8,8 @@ import (
 
 // pulse measures host stalls: a goroutine wakes up every few milliseconds and records when it was late.
 type pulse struct {
-	stop  context.CancelFunc
-	done  sync.WaitGroup
+	stop context.CancelFunc
+	done sync.WaitGroup
 
 	mu     sync.Mutex
 	stalls []stall

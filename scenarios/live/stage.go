@@ -19,7 +19,9 @@ type stage struct {
 	changed     chan struct{} // receives after an event that the script may wait for
 }
 
-func newStage(w *World) *stage { return &stage{world: w, base: time.Now(), changed: make(chan struct{}, 1)} }
+func newStage(w *World) *stage {
+	return &stage{world: w, base: time.Now(), changed: make(chan struct{}, 1)}
+}
 
 func (s *stage) Now() time.Duration { return time.Since(s.base) }
 
