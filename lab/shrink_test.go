@@ -1,6 +1,11 @@
 package lab_test
 
 import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +17,7 @@ import (
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // TestSavedStormsShrink: what a saved storm has found becomes a script that shows it in the model.
@@ -52,6 +58,43 @@ func TestSavedStormsShrink(t *testing.T) {
 		require.Equal(t, checker.ByScript, again.Cells[0].Expected.By)
 	}
 	require.Positive(t, caught)
+}
+
+// TestSavedFindingsAreForced: what storms have found in these histories is forced in the model, in the history's own order. Each file is
+// named after its lock.
+func TestSavedFindingsAreForced(t *testing.T) {
+	files, err := filepath.Glob("testdata/storms/*.jsonl.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
+		t.Run(name, func(t *testing.T) {
+			spec, ok := impls.Find(name)
+			require.True(t, ok)
+			events := unpacked(t, file)
+			verdict, _ := storm.Conclude(events, storm.ContractOf(spec), checker.Storm{})
+			found := slices.DeleteFunc(slices.Clone(verdict.Anomalies), func(a checker.Anomaly) bool { return a.Beyond != "" })
+			require.NotEmpty(t, found, "%s", verdict)
+			shrunk, err := lab.Shrink(t.Context(), lab.ShrinkPlan{
+				Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: time.Second, Setting: lab.Setting{World: lab.Sim},
+			})
+			require.NoError(t, err)
+			require.NotNil(t, shrunk.Script, "%v", shrunk.Tried)
+			require.False(t, shrunk.Smallest, "its own schedule was not forced: %v", shrunk.Tried)
+		})
+	}
+}
+
+func unpacked(t *testing.T, path string) []history.Event {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	saved, err := history.Read(r, path)
+	require.NoError(t, err)
+	return saved.Events
 }
 
 // TestSmallestSchedule stands in where a history cannot be forced, and the script says so.

@@ -65,9 +65,10 @@ type historyReader struct {
 
 // happening is a part of an operation, or a fault of a client or a server.
 type happening struct {
-	at   int // its event
-	part *part
-	kind trace.Kind
+	at    int // its event
+	part  *part
+	kind  trace.Kind
+	place int // the event at which it comes
 }
 
 // moments are what happens in the story, in order.
@@ -90,15 +91,34 @@ func (r *historyReader) moments(parts []*part) []happening {
 				delete(clocks, f.Target)
 			}
 		} else if ok {
-			all = append(all, h)
+			all = append(all, r.beforeItsLook(h, parts))
 		}
 	}
 	for _, i := range clocks {
-		all = append(all, happening{i, nil, trace.Fault})
+		all = append(all, happening{i, nil, trace.Fault, i})
 	}
-	order := map[trace.Kind]int{trace.Call: -1}
-	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.at-b.at, order[a.kind]-order[b.kind]) })
+	order := map[trace.Kind]int{trace.Call: -2, trace.Fault: -1}
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.place-b.place, order[a.kind]-order[b.kind]) })
 	return all
+}
+
+// beforeItsLook moves a clock that becomes wrong amid an operation of its process to before the operation's last command: a client
+// reads its clock after the reply to what it sent, and the history does not say when.
+func (r *historyReader) beforeItsLook(h happening, parts []*part) happening {
+	f := r.Events[h.at].Fault()
+	if f == nil || faults.Kind(f.Name).Of().Kind != faults.Skew {
+		return h
+	}
+	at := h.at
+	for _, p := range parts {
+		if history.ProcessOf(p.Client) != f.Target || p.To < float64(at) {
+			continue
+		}
+		if n, _ := slices.BinarySearch(p.commands, at); n > 0 && n < len(p.commands) {
+			h.place = min(h.place, p.commands[n-1])
+		}
+	}
+	return h
 }
 
 // of are the moments of an operation.
@@ -106,6 +126,8 @@ func (r *historyReader) of(p *part) []happening {
 	returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
 	begins, ends := int(p.From), int(p.To)
 	switch acquires := p.Op == history.OpAcquire; {
+	case p.plainly != none:
+		return []happening{{p.plainly, p, trace.Call, p.plainly}, {p.plainly, p, trace.Return, p.plainly}}
 	case acquires && len(p.commands) > 0 && float64(p.commands[0]) < p.To:
 		begins = p.commands[0] // its earlier tries are left out
 	case acquires && returned && len(p.commands) == 0: // nothing of it can be held, so it is one moment
@@ -113,16 +135,16 @@ func (r *historyReader) of(p *part) []happening {
 	case !acquires && len(p.commands) == 0:
 		ends = begins
 	}
-	all := []happening{{begins, p, trace.Call}}
+	all := []happening{{begins, p, trace.Call, begins}}
 	for _, i := range p.commands {
 		kind := trace.Serve
 		if returned && float64(i) > p.To {
 			kind = trace.Arrive
 		}
-		all = append(all, happening{i, p, kind})
+		all = append(all, happening{i, p, kind, i})
 	}
 	if returned {
-		all = append(all, happening{ends, p, trace.Return})
+		all = append(all, happening{ends, p, trace.Return, ends})
 	}
 	return all
 }
@@ -132,11 +154,11 @@ func (r *historyReader) beside(i, from int, cast map[string]bool) (happening, bo
 	e := &r.Events[i]
 	switch e.Kind {
 	case history.KindExit:
-		return happening{i, nil, trace.Fault}, cast[e.Client] && i > from
+		return happening{i, nil, trace.Fault, i}, cast[e.Client] && i > from
 	case history.KindLost, history.KindValid:
-		return happening{i, nil, trace.Notice}, cast[e.Client] && i > from
+		return happening{i, nil, trace.Notice, i}, cast[e.Client] && i > from
 	case history.KindCommand:
-		return happening{i, nil, trace.Serve}, i > from && cast[e.Client] && slices.Contains(r.anomaly.Events, i) && r.lock.Renews && r.renews(i)
+		return happening{i, nil, trace.Serve, i}, i > from && cast[e.Client] && slices.Contains(r.anomaly.Events, i) && r.lock.Renews && r.renews(i)
 	case history.KindFault:
 		f := e.Fault()
 		if f == nil || f.Phase != history.PhaseInject {
@@ -144,9 +166,9 @@ func (r *historyReader) beside(i, from int, cast map[string]bool) (happening, bo
 		}
 		switch kind := faults.Kind(f.Name).Of().Kind; {
 		case kind == faults.Skew:
-			return happening{i, nil, trace.Fault}, slices.ContainsFunc(r.Clients, func(c string) bool { return cast[c] && history.ProcessOf(c) == f.Target })
+			return happening{i, nil, trace.Fault, i}, slices.ContainsFunc(r.Clients, func(c string) bool { return cast[c] && history.ProcessOf(c) == f.Target })
 		case kind.OnServer():
-			return happening{i, nil, trace.Fault}, i > from
+			return happening{i, nil, trace.Fault, i}, i > from
 		}
 	}
 	return happening{}, false

@@ -192,3 +192,48 @@ func TestTheDeathOfAProcess(t *testing.T) {
 	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C2", "C1.b"}, Events: []int{from, seen - 1, seen}}
 	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", forced(t, s, "setpx-getdel", a))
 }
+
+// TestLeasesThatClientsJudge: whose value says when the lease ends, is found expired when it is read; so the lease ends before the first
+// client reads it that takes the lock. Whose lock it was acquires it in one go, however it had come to it.
+func TestLeasesThatClientsJudge(t *testing.T) {
+	s := newTale("C1", "C2", "C3")
+	s.call("C1", history.OpAcquire)
+	s.sends("C1", "SETNX", "C3")
+	s.returns("C1", history.OK, nil)
+	s.value = "C1"
+	s.call("C1", history.OpAcquire)
+	s.sends("C1", "GETSET", "C1 again")
+	s.returns("C1", history.OK, nil)
+	s.now += 2 * lease
+	s.call("C2", history.OpAcquire)
+	s.call("C3", history.OpAcquire)
+	s.sends("C2", "SETNX", "C1 again")
+	s.sends("C3", "SETNX", "C1 again")
+	s.sends("C3", "GET", "C1 again")
+	s.sends("C2", "GET", "C1 again")
+	s.sends("C2", "GETSET", "C2")
+	taken := s.returns("C2", history.OK, nil)
+	deed := s.sends("C3", "GETSET", "C3")
+	s.returns("C3", history.No, nil)
+	a := checker.Anomaly{Name: checker.Overwrite, Clients: []string{"C3", "C2"}, Events: []int{taken - 1, taken, deed}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  acquire
+C2  acquire hold before first GET
+C3  acquire hold before first GET, hold before first GETSET
+    wait until expired
+C3  continue
+C2  continue
+C3  continue
+`, "\n"), forced(t, s, "getset", a))
+}
+
+// TestOnlyATrial: where all that is left is the client that is refused in the end, there is nothing to put in order.
+func TestOnlyATrial(t *testing.T) {
+	s := newTale("C1")
+	s.call("C1", history.OpAcquire)
+	s.sends("C1", "SETNX", "somebody")
+	seen := s.returns("C1", history.No, nil)
+	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C1"}, Events: []int{seen - 2, seen - 1, seen}}
+	require.Equal(t, "C1  acquire within 3 leases\n", forced(t, s, "getset-nil-lost", a))
+}

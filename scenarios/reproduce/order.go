@@ -88,7 +88,7 @@ func (t *schedule) arrange() {
 		cost    int
 	}
 	lanes := t.lanes()
-	if len(lanes) > mostLanes || len(t.moments) > mostMoments {
+	if len(lanes) == 0 || len(lanes) > mostLanes || len(t.moments) > mostMoments {
 		return
 	}
 	var all []candidate

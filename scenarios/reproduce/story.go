@@ -10,12 +10,8 @@ import (
 
 // follow follows the lock on each server: which commands changed it, and when its lease had ended.
 func (r *historyReader) follow() {
-	type key struct {
-		holder        string
-		there, lapsed bool
-		since         time.Duration
-	}
-	servers := map[string]*key{}
+	servers := map[string]*ownedKey{}
+	looks := r.looks()
 	for _, t := range r.Touches {
 		e := &r.Events[t.Event]
 		if t.Server == history.Resource || t.Key != e.Lock {
@@ -23,7 +19,7 @@ func (r *historyReader) follow() {
 		}
 		k := servers[t.Server]
 		if k == nil {
-			k = &key{}
+			k = &ownedKey{lapse: none}
 			servers[t.Server] = k
 		}
 		if k.there && !t.Change.Before.Exists() {
@@ -34,16 +30,60 @@ func (r *historyReader) follow() {
 		}
 		r.changing[t.Event] = true
 		exists := t.Change.After.Exists()
-		overdue := t.Effect == history.EffectReplaced && k.holder != e.Client && e.At-k.since >= r.lease*8/10
-		if k.lapsed && exists || overdue {
+		if k.lapsed && exists {
 			r.lapsed[t.Event] = k.holder
+		} else if e.Op == history.OpAcquire && t.Change.Before.Exists() {
+			r.judgedExpired(k, t.Event, looks)
 		}
 		k.lapsed = t.Effect == history.EffectUnclear && !exists
 		if t.Effect == history.EffectCreated || t.Effect == history.EffectReplaced || t.Effect == history.EffectUnclear && exists {
-			k.holder = e.Client
+			if k.lapse < k.maker {
+				k.lapse = none
+			}
+			k.before, k.holder, k.maker = k.maker, e.Client, t.Event
 			r.makers = append(r.makers, t.Event)
 		}
 		k.there, k.since = exists, e.At
+	}
+}
+
+// ownedKey is whose the lock on a server is.
+type ownedKey struct {
+	holder        string
+	maker, before int // the commands that made it the holder's, and that of the holder before
+	there, lapsed bool
+	since         time.Duration
+	lapse         int // the command before which clients judged that its lease had ended
+}
+
+// none is where there is no command.
+const none = -1
+
+// looks is, for each command, the one that its operation sent before it.
+func (r *historyReader) looks() map[int]int {
+	before := map[int]int{}
+	for _, o := range r.Operations {
+		for n := 1; n < len(o.Commands); n++ {
+			before[o.Commands[n]] = o.Commands[n-1]
+		}
+	}
+	return before
+}
+
+// judgedExpired notes that a client took a lock whose lease, by what it had read, was over: the lease ends before the client reads. Of
+// several that take it, all have read it after that.
+func (r *historyReader) judgedExpired(k *ownedKey, at int, looks map[int]int) {
+	read, known := looks[at]
+	if !known {
+		read = at
+	}
+	switch {
+	case r.Events[at].At-k.since >= r.lease*8/10:
+		r.lapsed[read], k.lapse = k.holder, read
+	case k.lapse >= 0 && known && read < k.lapse && read > k.before:
+		owner := r.lapsed[k.lapse]
+		delete(r.lapsed, k.lapse)
+		r.lapsed[read], k.lapse = owner, read
 	}
 }
 
@@ -51,6 +91,7 @@ func (r *historyReader) follow() {
 type part struct {
 	*timeline.OperationSpan
 	commands []int
+	plainly  int // it is one moment, at this event; none: it is as it was
 }
 
 func (p *part) changes(r *historyReader) bool {
@@ -63,7 +104,7 @@ func (r *historyReader) choose() []*part {
 	parts := make([]*part, len(r.Operations))
 	byCommand := map[int]*part{}
 	for n := range r.Operations {
-		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n])}
+		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n]), none}
 		for _, i := range r.Operations[n].Commands {
 			byCommand[i] = parts[n]
 		}
@@ -98,22 +139,62 @@ func (s *selection) extend() {
 			s.add(s.byCommand[i])
 		}
 	}
-	ofData := isOfData(a.Name)
+	for range mostExtensions {
+		from := s.from
+		s.fill()
+		for _, p := range s.parts { // nobody gives back what it did not take
+			if s.chosen[p] && p.Op != history.OpAcquire {
+				s.add(s.grant(p.Client, int(p.From)))
+			}
+		}
+		if s.from == from {
+			break
+		}
+	}
+	s.inherit()
+}
+
+// mostExtensions bounds how often a story begins earlier, because what is given back in it was taken before.
+const mostExtensions = 4
+
+// fill chooses what changes the lock while the story happens and, where it is about data, the work of its clients.
+func (s *selection) fill() {
+	ofData := isOfData(s.r.anomaly.Name)
 	for _, p := range s.parts {
 		if int(p.From) > s.to || p.To < float64(s.from) {
 			continue
 		}
-		if p.changes(s.r) || ofData && p.Op == history.OpWork && slices.Contains(a.Clients, p.Client) {
+		changes := slices.ContainsFunc(p.commands, func(i int) bool { return s.r.changing[i] && i >= s.from && i <= s.to })
+		if changes || ofData && p.Op == history.OpWork && slices.Contains(s.r.anomaly.Clients, p.Client) {
 			s.chosen[p] = true
 		}
 	}
-	for _, p := range s.parts { // nobody gives back what it did not take
-		if s.chosen[p] && p.Op != history.OpAcquire {
-			if taken := s.grant(p.Client, int(p.From)); taken != nil {
-				s.chosen[taken] = true
-			}
+}
+
+// inherit adds whose the lock was when the first of the story took it over: it acquires the lock in one go, however it had come to it.
+func (s *selection) inherit() {
+	for _, i := range s.r.makers {
+		first := s.byCommand[i]
+		if first == nil || !s.chosen[first] {
+			continue
 		}
+		n := slices.IndexFunc(first.commands, func(i int) bool { return s.r.changing[i] })
+		if n < 0 || !s.r.existed(first.commands[n]) {
+			return
+		}
+		before, found := last(s.r.makers, first.commands[n])
+		if p := s.byCommand[before]; found && p != nil && !s.chosen[p] {
+			p.plainly, p.commands = before, nil
+			s.chosen[p] = true
+		}
+		return
 	}
+}
+
+// existed says whether the lock was there before a command.
+func (r *historyReader) existed(i int) bool {
+	e := &r.Events[i]
+	return slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.Key == e.Lock && c.Before.Exists() })
 }
 
 func (s *selection) add(p *part) {
