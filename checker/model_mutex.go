@@ -46,24 +46,27 @@ type holder struct {
 
 // asked is an operation under way.
 type asked struct {
-	id   int64
-	call int // index of the call
+	id    int64
+	call  int           // index of the call
+	reply time.Duration // when its client got the latest reply; zero: it got none
 }
 
 // mutexReader reads the holds of all locks out of a history. It is half of the second judge, so it is written apart from package
-// timeline on purpose: it shares no code with it, and has arithmetic of validity of its own (mayGrant, validUntil).
+// timeline on purpose: it shares no arithmetic with it: which replies count for a validity (command), and until when it lasts (validUntil), is worked out here again.
 type mutexReader struct {
 	events []history.Event
 	locks  map[string]*mutexHistory
 	order  []*mutexHistory
 	dead   map[string]bool
 	counts map[string]bool // locks whose holder can take them again
+	spread map[string]bool // locks on several servers
 }
 
 // mutexHistories reads the holds of each lock, in the order in which the locks appear.
 func mutexHistories(events []history.Event) []*mutexHistory {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
+		spread: make(map[string]bool),
 	}
 	for i := range events {
 		r.event(i, &events[i])
@@ -81,7 +84,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case history.KindOpen:
 		r.dead[e.Client] = false
 		if e.Detail != nil {
-			r.counts[e.Lock] = e.Detail.Reentrant
+			r.counts[e.Lock], r.spread[e.Lock] = e.Detail.Reentrant, e.Detail.Servers > 1
 		}
 		return
 	case history.KindExit:
@@ -111,35 +114,53 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	}
 }
 
-// command notes when a client can have got or prolonged the lease on a lock.
+// command notes the replies after which a client can have declared how long its hold is good.
 func (r *mutexReader) command(e *history.Event) {
 	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == history.Resource {
 		return
 	}
 	c := e.Detail.Command
-	if len(c.Changes) == 0 && e.Lock != "" && mayGrant(c, nil) {
+	if c.Late || c.ReplyDropped {
+		return
+	}
+	r.replied(e)
+	if len(c.Changes) == 0 && e.Lock != "" {
 		h, _ := r.holder(e.Client, e.Lock)
 		h.from = e.At
 	}
 	for n := range c.Changes {
-		if change := &c.Changes[n]; change.Key != "" && mayGrant(c, change) {
-			h, _ := r.holder(e.Client, change.Key)
+		change := &c.Changes[n]
+		if change.Key == "" {
+			continue
+		}
+		h, _ := r.holder(e.Client, change.Key)
+		if mayGrant(change.Effect(c.Asked)) || h.on && !r.spread[change.Key] && triesToRenew(e.Op, change.Effect(c.Asked)) {
 			h.from = e.At
 		}
 	}
 }
 
-// mayGrant says whether a command may have begun or prolonged the lease on a key, and its client heard so. change is what it did to
-// the key; nil if the server was not asked.
-func mayGrant(c *history.Command, change *history.Change) bool {
-	switch {
-	case c.Late || c.ReplyDropped:
-		return false
-	case change == nil:
-		return true
+// replied notes that a client got a reply in an operation under way. Of a lock on several servers the replies say little: those of the others
+// may come later, when the client has its answer already.
+func (r *mutexReader) replied(e *history.Event) {
+	for _, lock := range r.order {
+		if h := lock.holders[e.Client]; h != nil && !r.spread[lock.name] {
+			if n := h.pending(e.ID); n >= 0 {
+				h.asked[n].reply = e.At
+			}
+		}
 	}
-	effect := change.Effect(c.Asked)
+}
+
+// mayGrant says whether a command with an effect may have begun or prolonged the lease.
+func mayGrant(effect history.Effect) bool {
 	return effect != history.EffectNone && effect != history.EffectRemoved && effect != history.EffectShortened
+}
+
+// triesToRenew says whether a command may have been a renewal that was refused: one beside the client's acquires, checks and releases that
+// left everything as it was.
+func triesToRenew(op history.Op, effect history.Effect) bool {
+	return effect == history.EffectNone && op != history.OpAcquire && op != history.OpCheck && op != history.OpRelease
 }
 
 // validUntil is the earliest end of a hold that was declared, at from or later, to be good for so long: a client may have rounded.
@@ -164,7 +185,7 @@ func (r *mutexReader) call(h *holder, lock *mutexHistory, i int, e *history.Even
 	switch e.Op {
 	case history.OpAcquire, history.OpRenew:
 		if h.pending(e.ID) < 0 {
-			h.asked = append(h.asked, asked{e.ID, i})
+			h.asked = append(h.asked, asked{id: e.ID, call: i})
 		}
 	case history.OpRelease:
 		switch {
@@ -194,36 +215,36 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	if n < 0 {
 		return
 	}
-	call := h.asked[n].call
-	kind, called := r.events[call].Op, r.events[call].At
+	call, reply := h.asked[n].call, h.asked[n].reply
+	kind, made := r.events[call].Op, max(r.events[call].At, reply)
 	h.asked = slices.Delete(h.asked, n, n+1)
 	switch {
 	case e.Outcome != history.OK || r.dead[e.Client]:
 	case kind == history.OpRenew:
-		r.renewed(h, lock, call, i, called)
+		r.renewed(h, lock, call, i, made)
 	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
 		h.count++
-		h.declare(lock, i, e, called)
+		h.declare(lock, i, e, made)
 	default:
 		h.count = 1
-		h.begin(lock, call, i, e, called)
+		h.begin(lock, call, i, e, made)
 	}
 }
 
 // renewed prolongs a hold, or begins a new one where its validity had lapsed.
-func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, called time.Duration) {
+func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, made time.Duration) {
 	e := &r.events[i]
 	switch {
 	case !h.on:
 	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
-		h.declare(lock, i, e, called)
+		h.declare(lock, i, e, made)
 	case e.Valid > 0:
 		h.count = 1 // at least: an acquire whose answer was not heard may have been the first of a new hold
-		h.begin(lock, call, i, e, called)
+		h.begin(lock, call, i, e, made)
 	}
 }
 
@@ -244,9 +265,9 @@ func (h *holder) pending(id int64) int {
 }
 
 // begin begins a hold at event i, unless the validity that comes with it is over already.
-func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, called time.Duration) {
+func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, made time.Duration) {
 	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from}
-	h.declare(lock, i, e, called)
+	h.declare(lock, i, e, made)
 	if h.ends <= e.At {
 		return
 	}
@@ -255,8 +276,8 @@ func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, called
 }
 
 // declare takes the validity that event i declares, if any. A hold that is over by it ends with the event.
-func (h *holder) declare(lock *mutexHistory, i int, e *history.Event, called time.Duration) {
-	h.from = max(h.from, called)
+func (h *holder) declare(lock *mutexHistory, i int, e *history.Event, made time.Duration) {
+	h.from = max(h.from, made)
 	if e.Valid <= 0 {
 		return
 	}

@@ -165,7 +165,7 @@ func (v *Cursor) command(f *Fact, emit func(*Fact)) {
 	if c == nil || f.Client == 0 {
 		return
 	}
-	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, connOf(c))
+	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, c)
 	if c.Server == history.Resource {
 		v.work(f, c, emit)
 		return

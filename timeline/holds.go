@@ -14,7 +14,7 @@ type Hold struct {
 	Since   int  // index of the event that began it
 	SinceAt time.Duration
 	Ends    time.Duration // the earliest end of the declared validity; Never if none was declared
-	from    time.Duration // the client's last declaration cannot have been made before; see validUntil
+	from    time.Duration // the client's next declaration cannot have been made before; see validUntil
 	Again   bool          // it was acquired again while it lasted
 	count   int           // how often it was acquired and not released; counts only where the lock does
 }
@@ -22,10 +22,10 @@ type Hold struct {
 // Active says whether the client holds the lock at a time.
 func (h Hold) Active(at time.Duration) bool { return h.On && at < h.Ends }
 
-// declare takes the validity that an event declares, if any. called is when the operation was that the event answers; zero if it
-// answers none.
-func (h *Hold) declare(e *history.Event, called time.Duration) {
-	h.from = max(h.from, called)
+// declare takes the validity that an event declares, if any. made is when the declaration can have been made at the earliest, by the
+// operation that the event answers; zero if it answers none.
+func (h *Hold) declare(e *history.Event, made time.Duration) {
+	h.from = max(h.from, made)
 	if e.Valid > 0 {
 		h.Ends = validUntil(h.from, e.Valid)
 	}
@@ -110,7 +110,7 @@ func (v *Cursor) acquired(f *Fact) {
 		*h = Hold{On: true, Since: f.Index, SinceAt: f.Event.At, Ends: Never, from: h.from, count: 1}
 		f.Began = true
 	}
-	h.declare(f.Event, f.Op.CalledAt)
+	h.declare(f.Event, v.answeredFrom(f.Op))
 	f.Began = f.Began && h.Active(f.Event.At)
 }
 
@@ -127,7 +127,7 @@ func (v *Cursor) renewed(f *Fact) {
 		owner.Sure = owner.Ends
 	}
 	h := v.hold(f.Client, f.Lock)
-	h.declare(f.Event, f.Op.CalledAt)
+	h.declare(f.Event, v.answeredFrom(f.Op))
 	if !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) {
 		// While it was over, it may have been lost, and taken once by an acquire whose answer was lost.
 		h.Since, h.SinceAt, h.count = f.Index, f.Event.At, 1

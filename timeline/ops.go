@@ -28,6 +28,7 @@ type Operation struct {
 	Returned     int  // index of the return
 	ReturnedAt   time.Duration
 	lastCommand  time.Duration // when its latest command was through; zero if none was seen
+	heard        time.Duration // when the latest reply that its client got was complete; zero if none was
 	conn         conn          // of that command
 	Took         int           // of an acquire: index of the command by which it took the lock; zero if none was seen
 }
@@ -113,14 +114,17 @@ func (t *Operations) settle(client, i int, e *history.Event) Operation {
 }
 
 // command notes a command of the client's operation with id and returns the operation as it was before, or the zero Operation.
-func (t *Operations) command(id int64, client int, at time.Duration, by conn) Operation {
+func (t *Operations) command(id int64, client int, at time.Duration, c *history.Command) Operation {
 	if id == 0 {
 		return Operation{}
 	}
 	for i := range t.Pending {
 		if p := &t.Pending[i]; p.ID == id && p.Client == client {
 			before := *p
-			p.lastCommand, p.conn = at, by
+			p.lastCommand, p.conn = at, connOf(c)
+			if heard(c) {
+				p.heard = at
+			}
 			return before
 		}
 	}

@@ -17,7 +17,7 @@ func (v *Cursor) touch(f *Fact, c *history.Command) {
 	l.observe(c.Server, f.Change.Before)
 	f.Hold = *v.hold(f.Client, f.Lock)
 	f.Effect, f.Owner, f.Foreign = f.Change.Effect(c.Asked), l.Owner, l.Foreign
-	if grants(c, f.Change) {
+	if grants(c, f.Change) || f.refusesRenewal(c) {
 		v.hold(f.Client, f.Lock).from = f.Event.At
 	}
 	f.Live = !l.Off && v.live(l.Owner, f.Lock, f.Event.At)

@@ -23,7 +23,7 @@ type command struct {
 // commanded takes in a command.
 func (j *judge) commanded(cmd command) {
 	c, o := &j.s.clients[cmd.client], &j.s.owner
-	if cmd.effect != history.EffectNone && cmd.effect != history.EffectRemoved && cmd.effect != history.EffectShortened && !cmd.unheard {
+	if !cmd.unheard && (j.grants(cmd) || !j.quorum && j.declaresAfter(cmd)) {
 		c.from = 0
 	}
 	if j.quorum {
@@ -48,6 +48,21 @@ func (j *judge) commanded(cmd command) {
 	j.follow(cmd, rule, mine)
 	o.there, o.foreign, o.value = cmd.after.Exists(), o.foreign && cmd.after.Exists(), cmd.left
 	j.noteTaken(cmd)
+}
+
+// grants says whether a command may have begun or prolonged the lease.
+func (j *judge) grants(cmd command) bool {
+	return cmd.effect != history.EffectNone && cmd.effect != history.EffectRemoved && cmd.effect != history.EffectShortened
+}
+
+// declaresAfter says whether what the client declares next counts from the reply to a command that grants nothing: the answer to the
+// acquire whose command it is, or, from the background, a renewal that was refused.
+func (j *judge) declaresAfter(cmd command) bool {
+	c := &j.s.clients[cmd.client]
+	if cmd.op == history.OpAcquire {
+		return !cmd.ended && c.phase == acquiring
+	}
+	return cmd.op == history.OpNone && cmd.effect == history.EffectNone && c.has(on)
 }
 
 // observe takes in what a command has found.
