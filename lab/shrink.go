@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/reproduce"
@@ -96,11 +97,34 @@ type candidate struct {
 	anomaly checker.Anomaly
 }
 
+// readings are how a history is read, in this order. What handles of one process share makes stories longer, so it comes last.
+func (s *shrinker) readings() []reading {
+	all := []reading{reproduce.FromHistory}
+	if slices.ContainsFunc(s.Events, func(e history.Event) bool { return e.Client != history.ProcessOf(e.Client) }) {
+		all = append(all, reproduce.FromProcesses)
+	}
+	return all
+}
+
+type reading func(impls.Spec, []history.Event, checker.Anomaly) (*trace.Trace, error)
+
 // fromHistory finds a script that forces what the history has, and makes it as small as it can; nil if none shows an anomaly.
 func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
+	for _, read := range s.readings() {
+		for _, c := range s.candidates(read) {
+			if script, err := s.shrink(ctx, c); script != nil || err != nil {
+				return script, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// candidates are the scripts of the anomalies: first those of what a lock did, then those of what came of it, and short ones first.
+func (s *shrinker) candidates(read reading) []candidate {
 	var all []candidate
 	for _, a := range s.Anomalies {
-		t, err := reproduce.FromHistory(*s.Subject.Spec, s.Events, a)
+		t, err := read(*s.Subject.Spec, s.Events, a)
 		var script *scenarios.Script
 		if err == nil {
 			script, err = reproduce.Script(*s.Subject.Spec, t)
@@ -122,12 +146,7 @@ func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(consequence(a.anomaly)-consequence(b.anomaly), len(a.script.Steps)-len(b.script.Steps))
 	})
-	for _, c := range all {
-		if script, err := s.shrink(ctx, c); script != nil || err != nil {
-			return script, err
-		}
-	}
-	return nil, nil
+	return all
 }
 
 // shrink plays a script in the model, leaves out what it does not need, and plays what is left on a server; nil if it does not show its

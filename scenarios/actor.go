@@ -56,7 +56,7 @@ func (a *actor) act(step Step) error {
 	if h.crashed > 0 {
 		return fmt.Errorf("%s crashed on line %d and does nothing any more", h.name, h.crashed)
 	}
-	if ofProcess(step.Verb) {
+	if OfProcess(step.Verb) {
 		if a.name != h.name {
 			what := wordsFor(phrases(), step.Verb, step.Op)
 			return fmt.Errorf("%s is a handle in the process of %s, and only the process as a whole can '%s'; write '%s %s'", a.name, h.name, what, h.name, what)
@@ -102,8 +102,8 @@ func (a *actor) operate(step Step) error {
 	return nil
 }
 
-// ofProcess says whether a verb concerns a process rather than one of the locks in it.
-func ofProcess(v Verb) bool {
+// OfProcess says whether a verb concerns a process rather than one of the locks in it.
+func OfProcess(v Verb) bool {
 	switch v {
 	case VerbPause, VerbResume, VerbCrash, VerbClock, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
 		return true

@@ -15,15 +15,13 @@ func (w *writer) strike(i int, b *moment) error {
 	who, servers := b.who, w.named(b.server)
 	switch b.step.Fault {
 	case faults.Pause:
-		if w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].operation, i) {
-			w.paused[who] = true
+		host := w.process(who)
+		if !w.paused[host] && (w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].operation, i)) {
+			w.paused[host] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
 	case faults.Crash:
-		w.step(who, scenarios.Step{Verb: scenarios.VerbCrash})
-		w.dead[who] = true
-		delete(w.open, who)
-		delete(w.paused, who)
+		w.crash(w.process(who))
 	case faults.ReplyLost, faults.LateRequest:
 		return w.lose(i, b)
 	case faults.Duplicate:
@@ -54,6 +52,21 @@ func (w *writer) strike(i int, b *moment) error {
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
 	return nil
+}
+
+// crash kills a process with all its clients.
+func (w *writer) crash(host int) {
+	if w.dead[host] {
+		return
+	}
+	w.step(host, scenarios.Step{Verb: scenarios.VerbCrash})
+	w.dead[host] = true
+	delete(w.paused, host)
+	for who := range w.trace.Clients {
+		if w.process(who) == host {
+			delete(w.open, who)
+		}
+	}
 }
 
 // named is a server by its name, where there are several.
@@ -206,8 +219,8 @@ func (w *writer) outlast(i int) {
 		if t == nil || !t.stop || !w.betweenTwo(t.operation, i, server) {
 			continue
 		}
-		if !w.paused[who] {
-			w.paused[who] = true
+		if host := w.process(who); !w.paused[host] {
+			w.paused[host] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}
 		t.unread = true

@@ -20,9 +20,19 @@ import (
 // reached the servers, the leases that ended in between, and the faults that had a part in it. Whether that shows the anomaly again is
 // for a play to say. Times are those of a schedule: only the end of a lease takes any.
 func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly) (*trace.Trace, error) {
+	return fromHistory(lock, events, a, false)
+}
+
+// FromProcesses is FromHistory for a lock whose handles in one process share more than they should: what the other handles of the
+// anomaly's processes did meanwhile is a part of it, also where it came to nothing.
+func FromProcesses(lock impls.Spec, events []history.Event, a checker.Anomaly) (*trace.Trace, error) {
+	return fromHistory(lock, events, a, true)
+}
+
+func fromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, handles bool) (*trace.Trace, error) {
 	r := &historyReader{
 		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
-		dead: map[int]bool{}, paused: map[int]bool{},
+		dead: map[int]bool{}, handles: handles,
 	}
 	for _, e := range events {
 		if e.Kind == history.KindOpen && e.Detail != nil {
@@ -40,6 +50,12 @@ func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly) (*t
 	r.keys = make([]history.State, r.servers)
 	r.write(r.moments(chosen))
 	r.out.Clients = len(r.clients)
+	if r.handles {
+		r.out.Names = make([]string, len(r.clients))
+		for name, n := range r.clients {
+			r.out.Names[n] = name
+		}
+	}
 	return r.out, nil
 }
 
@@ -50,6 +66,7 @@ type historyReader struct {
 	anomaly  checker.Anomaly
 	lease    time.Duration
 	servers  int
+	handles  bool           // what other handles of the anomaly's processes do belongs to it
 	changing map[int]bool   // commands that changed the lock
 	lapsed   map[int]string // commands before which the lease of a lock had ended, and whose it was
 	makers   []int          // commands that made the lock a client's
@@ -60,7 +77,6 @@ type historyReader struct {
 	keys    []history.State // what each server has under the lock's key
 	clients map[string]int
 	dead    map[int]bool
-	paused  map[int]bool
 }
 
 // happening is a part of an operation, or a fault of a client or a server.
@@ -126,6 +142,8 @@ func (r *historyReader) of(p *part) []happening {
 	returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
 	begins, ends := int(p.From), int(p.To)
 	switch acquires := p.Op == history.OpAcquire; {
+	case p.waits:
+		return []happening{{begins, p, trace.Call, p.plainly}}
 	case p.plainly != none:
 		return []happening{{p.plainly, p, trace.Call, p.plainly}, {p.plainly, p, trace.Return, p.plainly}}
 	case acquires && len(p.commands) > 0 && float64(p.commands[0]) < p.To:
@@ -231,6 +249,7 @@ func (r *historyReader) operation(h happening) {
 	switch h.kind {
 	case trace.Call:
 		base.Fresh = r.anomaly.Name == checker.StuckLock && h.part.Client == r.anomaly.Clients[0] && slices.Contains(r.anomaly.Events, int(h.part.From))
+		base.Waits = h.part.waits
 		at = int(h.part.From)
 	case trace.Serve, trace.Arrive:
 		if n := slices.Index(h.part.commands, h.at); n > 0 && h.kind == trace.Serve && r.resends(h.part.commands[n-1], h.at) {

@@ -31,7 +31,7 @@ func (t *schedule) prune() {
 	}
 	for _, b := range slices.Backward(t.moments) {
 		d := b.operation
-		if b.kind != trace.Call || d.faulted || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
+		if b.kind != trace.Call || d.faulted || d.beside || t.trace.Names != nil || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
 			continue
 		}
 		t.without(func(b *moment) bool { return b.operation == d })
@@ -80,7 +80,7 @@ const (
 )
 
 // arrange puts the moments into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
-// client's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
+// process's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
 // calls and returns may move is up to the checker; at worst they are pinned.
 func (t *schedule) arrange() {
 	type candidate struct {
@@ -146,7 +146,7 @@ func (t *schedule) needs(pinned pins) map[*moment][]*moment {
 	for i, b := range t.moments {
 		for _, a := range t.moments[:i] {
 			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
-			if a.who == b.who || sameServer || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
+			if t.process(a.who) == t.process(b.who) || sameServer || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
 				needs[b] = append(needs[b], a)
 			}
 		}
@@ -202,7 +202,7 @@ func breaks(moments []*moment) int {
 // has not ended.
 func interrupted(moments []*moment, i int) bool {
 	b := moments[i]
-	if b.kind == trace.Return {
+	if b.kind == trace.Return || b.operation != nil && b.operation.beside {
 		return false
 	}
 	for _, next := range moments[i+1:] {

@@ -45,6 +45,7 @@ type operation struct {
 	changed  bool // it changed what is on a server
 	faulted  bool // a fault hit one of its requests
 	waits    bool // an acquire that was refused, and tried again
+	beside   bool // an acquire that goes on trying beside all that follows; of it there is only the call
 	hung     bool // a release that its user gave up, though nothing held it up
 }
 
@@ -89,6 +90,16 @@ func newSchedule(t *trace.Trace) *schedule {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
+}
+
+// process is the first client in the process of a client.
+func (t *schedule) process(who int) int {
+	if t.trace.Names == nil || who < 0 {
+		return who
+	}
+	return slices.IndexFunc(t.trace.Names, func(name string) bool {
+		return history.ProcessOf(name) == history.ProcessOf(t.trace.Names[who])
+	})
 }
 
 // resumes says whether an event is that a client goes on which stood still: its next step says as much.
@@ -176,7 +187,7 @@ func (r *reader) read(step *trace.Step) *moment {
 	switch step.Kind {
 	case trace.Call:
 		b.events = r.take(history.KindCall)
-		b.operation = &operation{op: step.Op}
+		b.operation = &operation{op: step.Op, beside: step.Waits}
 		r.operations[step.ID], r.open[step.Client] = b.operation, b.operation
 	case trace.Return:
 		if step.Retries {
@@ -271,7 +282,7 @@ const (
 
 // counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
 func counts(step *trace.Step) bool {
-	if strings.HasPrefix(step.Reply, "(error) NOSCRIPT") {
+	if strings.HasPrefix(step.Reply, "(error) NOSCRIPT") || strings.HasPrefix(step.Reply, "-NOSCRIPT") { // in the model, on the wire
 		return false
 	}
 	return slices.ContainsFunc(step.Request, namesKey)

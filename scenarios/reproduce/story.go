@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
 )
@@ -91,7 +92,8 @@ func (r *historyReader) judgedExpired(k *ownedKey, at int, looks map[int]int) {
 type part struct {
 	*timeline.OperationSpan
 	commands []int
-	plainly  int // it is one moment, at this event; none: it is as it was
+	plainly  int  // it is one moment, which comes at this event; none: it is as it was
+	waits    bool // an acquire that goes on trying until the story has ended
 }
 
 func (p *part) changes(r *historyReader) bool {
@@ -104,7 +106,7 @@ func (r *historyReader) choose() []*part {
 	parts := make([]*part, len(r.Operations))
 	byCommand := map[int]*part{}
 	for n := range r.Operations {
-		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n]), none}
+		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n]), none, false}
 		for _, i := range r.Operations[n].Commands {
 			byCommand[i] = parts[n]
 		}
@@ -134,7 +136,10 @@ func (s *selection) extend() {
 			s.to = max(s.to, i)
 		}
 	}
-	for range 2 { // whose the lock was when the story begins, and before
+	if p := s.last(); s.r.handles && a.Name == checker.HungOperation && p != nil {
+		s.to = int(p.From) // what it waits for has happened
+	}
+	for range s.owners() {
 		if i, found := last(s.r.makers, s.from); found {
 			s.add(s.byCommand[i])
 		}
@@ -152,6 +157,9 @@ func (s *selection) extend() {
 		}
 	}
 	s.inherit()
+	if s.r.handles {
+		s.siblings()
+	}
 }
 
 // mostExtensions bounds how often a story begins earlier, because what is given back in it was taken before.
@@ -195,6 +203,17 @@ func (s *selection) inherit() {
 func (r *historyReader) existed(i int) bool {
 	e := &r.Events[i]
 	return slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.Key == e.Lock && c.Before.Exists() })
+}
+
+// owners is how many of those belong to the story whose the lock was before it begins.
+func (s *selection) owners() int {
+	switch {
+	case !s.r.handles:
+		return 2
+	case s.r.anomaly.Name == checker.StuckLock:
+		return 1
+	}
+	return 0
 }
 
 func (s *selection) add(p *part) {

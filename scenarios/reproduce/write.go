@@ -80,10 +80,10 @@ type writer struct {
 	*schedule
 	lock       impls.Spec
 	out        *scenarios.Script
-	names      map[int]string // of clients, in the order in which they appear
+	names      map[int]string // of clients
 	open       map[int]*opened
-	paused     map[int]bool
-	dead       map[int]bool
+	paused     map[int]bool          // processes, each by its first client
+	dead       map[int]bool          // processes
 	late       map[int]bool          // something of the client is held that it has given up, or a copy
 	lateBeside map[int]bool          // the same of what runs beside its operations
 	touched    map[int]time.Duration // by server that has a lock whose lease has not been waited for: when it got it
@@ -159,6 +159,14 @@ func (w *writer) begin(i int, b *moment) {
 		})
 		return
 	}
+	if b.operation.beside { // it holds what it needs for a try before anything else happens
+		first := faults.Breakpoint{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}
+		w.step(b.who, scenarios.Step{
+			Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 3}, Breakpoints: []faults.Breakpoint{first},
+		})
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
+		return
+	}
 	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Breakpoints: w.breakpoints(b.operation)}
 	if b.operation.waits {
 		step.Within = scenarios.Span{Fixed: time.Minute} // longer than anything takes here
@@ -219,11 +227,15 @@ func (w *writer) writeTrial() {
 // close leaves nothing of a client open.
 func (w *writer) close(who int) {
 	w.resume(who)
-	if w.lateBeside[who] && !w.dead[who] {
+	if w.lateBeside[who] && !w.dead[w.process(who)] {
 		w.arriveBeside(who)
 	}
-	if t := w.open[who]; t != nil && t.stop {
+	switch t := w.open[who]; {
+	case t == nil:
+	case t.stop:
 		w.goOn(who)
+	case t.operation.beside:
+		w.step(who, scenarios.Step{Verb: scenarios.VerbAwait})
 	}
 	delete(w.open, who)
 }
@@ -239,19 +251,42 @@ func (w *writer) goOn(who int) {
 
 // resume lets a client go on that stands still.
 func (w *writer) resume(who int) {
-	if w.paused[who] {
+	if host := w.process(who); w.paused[host] {
 		w.step(who, scenarios.Step{Verb: scenarios.VerbResume})
-		delete(w.paused, who)
+		delete(w.paused, host)
 	}
 }
 
 func (w *writer) step(who int, s scenarios.Step) {
-	if w.names[who] == "" {
-		w.names[who] = fmt.Sprintf("C%d", len(w.names)+1)
-		w.out.Clients = append(w.out.Clients, w.names[who])
+	s.Client = w.name(who)
+	if scenarios.OfProcess(s.Verb) {
+		s.Client = history.ProcessOf(s.Client)
 	}
-	s.Client = w.names[who]
 	w.lab(s)
+}
+
+// name is a client by its name in the script: processes are numbered in the order in which they appear, and further clients in one are
+// handles.
+func (w *writer) name(who int) string {
+	if w.names[who] != "" {
+		return w.names[who]
+	}
+	host := w.process(who)
+	if w.names[host] == "" {
+		w.names[host] = fmt.Sprintf("C%d", len(w.out.Clients)+1)
+		w.out.Clients = append(w.out.Clients, w.names[host])
+	}
+	if who != host {
+		further := 0
+		for other := range who {
+			if other != host && w.process(other) == host {
+				further++
+			}
+		}
+		w.names[who] = fmt.Sprintf("%s.%c", w.names[host], 'b'+further)
+		w.out.Handles = append(w.out.Handles, w.names[who])
+	}
+	return w.names[who]
 }
 
 func (w *writer) lab(s scenarios.Step) { w.out.Steps = append(w.out.Steps, s) }

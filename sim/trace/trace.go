@@ -33,6 +33,9 @@ type Trace struct {
 	Verdict checker.Verdict
 	// Anomalies are those that the last step shows.
 	Anomalies []checker.Name
+	// Names are those of the clients in the history that the trace was read in, where several of them may be handles in one process; nil:
+	// each client has a process of its own.
+	Names []string
 	// Ending says of which clients the operation under way at the end would end with the reply that is on its way to them.
 	Ending []bool
 }
@@ -69,6 +72,7 @@ type Step struct {
 	Retries bool           // a return is only that of a try: the operation goes on
 	Passed  time.Duration  // of time; of a Skew, by how much the clock is wrong
 	Fresh   bool           // a call is that of the client that comes at the end
+	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows
 	Fault   faults.Kind    // of a fault
 	Lost    int            // of a fail-over: how many writes
 	Request [][]string     // of a time-out: what has not reached its server by then
