@@ -29,7 +29,7 @@ func TestWriteExploration(t *testing.T) {
 	}{
 		"holds": {
 			explore.Result{Coverage: []string{"held", "refused"}, Progress: progress, Symmetric: true, Longest: 33}, "holds",
-			[]string{"HOLDS within these bounds\n", "2000 in 2s (1000/s), the longest path has 33 steps, 3 MiB\n", "coverage   held, refused\n"}, "VACUOUS",
+			[]string{"HOLDS within these bounds\n", "2000 in 2s (1000/s), the longest path has 33 steps\n", "coverage   held, refused\n"}, "VACUOUS",
 		},
 		"nobody ever held it": {
 			explore.Result{Coverage: []string{"refused"}}, "vacuous", []string{"VACUOUS: ", "symmetry   not used"}, "HOLDS",
