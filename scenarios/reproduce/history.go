@@ -32,7 +32,7 @@ func FromProcesses(lock impls.Spec, events []history.Event, a checker.Anomaly) (
 func fromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, handles bool) (*trace.Trace, error) {
 	r := &historyReader{
 		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
-		dead: map[int]bool{}, handles: handles,
+		dead: map[int]bool{}, places: map[int]int{}, handles: handles,
 	}
 	for _, e := range events {
 		if e.Kind == history.KindOpen && e.Detail != nil {
@@ -77,6 +77,7 @@ type historyReader struct {
 	keys    []history.State // what each server has under the lock's key
 	clients map[string]int
 	dead    map[int]bool
+	places  map[int]int // events that come at another place in the story than in the history
 }
 
 // happening is a part of an operation, or a fault of a client or a server.
@@ -107,15 +108,28 @@ func (r *historyReader) moments(parts []*part) []happening {
 				delete(clocks, f.Target)
 			}
 		} else if ok {
+			if place, moved := r.places[i]; moved {
+				h.place = place
+			}
 			all = append(all, r.beforeItsLook(h, parts))
 		}
 	}
 	for _, i := range clocks {
 		all = append(all, happening{i, nil, trace.Fault, i})
 	}
-	order := map[trace.Kind]int{trace.Call: -2, trace.Fault: -1}
-	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.place-b.place, order[a.kind]-order[b.kind]) })
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(a.place-b.place, a.rank()-b.rank()) })
 	return all
+}
+
+// rank orders what comes at the same place: a client calls, and joins a queue, before a fault strikes.
+func (h happening) rank() int {
+	switch {
+	case h.kind == trace.Call, h.part != nil && h.part.queues:
+		return -2
+	case h.kind == trace.Fault:
+		return -1
+	}
+	return 0
 }
 
 // beforeItsLook moves a clock that becomes wrong amid an operation of its process to before the operation's last command: a client
@@ -143,7 +157,13 @@ func (r *historyReader) of(p *part) []happening {
 	begins, ends := int(p.From), int(p.To)
 	switch acquires := p.Op == history.OpAcquire; {
 	case p.waits:
-		return []happening{{begins, p, trace.Call, p.plainly}}
+		all := []happening{{begins, p, trace.Call, p.plainly}}
+		if p.queues {
+			all = append(all, happening{p.commands[0], p, trace.Serve, p.plainly})
+		}
+		return all
+	case p.plainly != none && !returned: // its client's end has cut it off
+		return []happening{{p.plainly, p, trace.Call, p.plainly}, {p.plainly, p, trace.Serve, p.plainly}}
 	case p.plainly != none:
 		return []happening{{p.plainly, p, trace.Call, p.plainly}, {p.plainly, p, trace.Return, p.plainly}}
 	case acquires && len(p.commands) > 0 && float64(p.commands[0]) < p.To:

@@ -237,3 +237,61 @@ func TestOnlyATrial(t *testing.T) {
 	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C1"}, Events: []int{seen - 2, seen - 1, seen}}
 	require.Equal(t, "C1  acquire within 3 leases\n", forced(t, s, "getset-nil-lost", a))
 }
+
+// TestWhoDiedInTheQueue: a lock that is free and yet refused has a dead client at the head of its queue. That client asks and dies while
+// somebody holds the lock, whatever happened between that and its death.
+func TestWhoDiedInTheQueue(t *testing.T) {
+	s := newTale("C1", "C2", "C3", "C4")
+	s.takes("C1")
+	s.call("C2", history.OpAcquire)
+	s.sends("C2", "EVAL", "C1")
+	s.call("C1", history.OpRelease)
+	s.sends("C1", "EVAL", "")
+	s.returns("C1", history.OK, nil)
+	s.call("C3", history.OpAcquire)
+	s.sends("C3", "EVAL", "C3")
+	s.returns("C3", history.OK, nil)
+	s.call("C3", history.OpRelease)
+	s.sends("C3", "EVAL", "")
+	s.returns("C3", history.OK, nil)
+	s.add(history.Event{Kind: history.KindExit, Client: "C2"})
+	s.call("C4", history.OpAcquire)
+	from := len(s.events) - 1
+	refused := s.sends("C4", "EVAL", "")
+	s.returns("C4", history.No, nil)
+	a := checker.Anomaly{Name: checker.StuckLock, Clients: []string{"C4"}, Events: []int{from, refused, refused + 1}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C2  acquire within 10 leases in background
+C2  waits
+C2  crash
+C1  release
+C3  acquire within 3 leases
+`, "\n"), forced(t, s, "redisson-fair", a))
+}
+
+// TestFirstOwnerDiedAmidItsAcquire: the first owner of the story took the lock by a command whose reply it did not live to read.
+func TestFirstOwnerDiedAmidItsAcquire(t *testing.T) {
+	s := newTale("C1", "C2", "C3", "C4")
+	s.call("C1", history.OpAcquire)
+	s.sends("C1", "SETNX", "C1")
+	s.add(history.Event{Kind: history.KindExit, Client: "C1"})
+	deed := 0
+	for _, client := range []string{"C2", "C3", "C4"} {
+		s.now += 2 * lease
+		s.call(client, history.OpAcquire)
+		deed = s.sends(client, "GETSET", client)
+		s.returns(client, history.OK, nil)
+	}
+	a := checker.Anomaly{Name: checker.Overwrite, Clients: []string{"C4"}, Events: []int{deed}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire hold reply of first SETNX
+C1  crash
+    wait until expired
+C2  acquire
+    wait until expired
+C3  acquire
+    wait until expired
+C4  acquire
+`, "\n"), forced(t, s, "getset", a))
+}

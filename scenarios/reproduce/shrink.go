@@ -110,7 +110,9 @@ func cutsOf(s *scenarios.Script) []cut {
 			for k := i; k < i+size; k++ {
 				maps.Copy(c.steps, stepWith(s.Steps, k))
 			}
-			cuts = append(cuts, c)
+			if len(c.steps) > 0 {
+				cuts = append(cuts, c)
+			}
 		}
 	}
 	for i, step := range s.Steps {
@@ -121,8 +123,12 @@ func cutsOf(s *scenarios.Script) []cut {
 	return cuts
 }
 
-// stepWith is a step and what makes no sense without it: of an operation its continuations, of a pause its end.
+// stepWith is a step and what makes no sense without it: of an operation its continuations, of a pause its end. That a client waits is
+// left out only with its acquire: the model needs no such step, because its clients are prompt, and a server does.
 func stepWith(steps []scenarios.Step, i int) map[int]bool {
+	if steps[i].Verb == scenarios.VerbWaits {
+		return nil
+	}
 	gone := map[int]bool{i: true}
 	for k := i + 1; k < len(steps) && steps[i].Client != ""; k++ {
 		switch {
@@ -139,7 +145,7 @@ func stepWith(steps []scenarios.Step, i int) map[int]bool {
 func goesWith(first, next scenarios.Verb) bool {
 	switch first {
 	case scenarios.VerbOp:
-		return next == scenarios.VerbContinue || next == scenarios.VerbAwait || next == scenarios.VerbGiveUp
+		return next == scenarios.VerbContinue || next == scenarios.VerbAwait || next == scenarios.VerbGiveUp || next == scenarios.VerbWaits
 	case scenarios.VerbPause:
 		return next == scenarios.VerbResume
 	}

@@ -122,3 +122,28 @@ func TestShrinkEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, small.Steps, 2)
 }
+
+// TestShrinkKeepsTheWait: whether a client has reached the queue is nothing that the model can need.
+func TestShrinkKeepsTheWait(t *testing.T) {
+	script, err := scenarios.Parse("race.lab", []byte(`lease 1s
+clients C1 C2 C3
+C1 acquire
+C2 acquire within 10 leases in background
+C2 waits
+C2 crash
+C3 acquire within 10 leases in background
+C3 waits
+C1 release
+C3 await
+`))
+	require.NoError(t, err)
+	small, err := reproduce.Shrink(script, func(scripts []*scenarios.Script) ([]bool, error) {
+		shown := make([]bool, len(scripts))
+		for i, s := range scripts {
+			shown[i] = strings.Contains(body(s), "C2  acquire within 10 leases in background")
+		}
+		return shown, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, "C1  acquire within 10 leases in background\nC1  waits\nC1  crash\n", body(small))
+}

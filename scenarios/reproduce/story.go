@@ -94,6 +94,7 @@ type part struct {
 	commands []int
 	plainly  int  // it is one moment, which comes at this event; none: it is as it was
 	waits    bool // an acquire that goes on trying until the story has ended
+	queues   bool // one that has joined a queue by its first command
 }
 
 func (p *part) changes(r *historyReader) bool {
@@ -106,7 +107,7 @@ func (r *historyReader) choose() []*part {
 	parts := make([]*part, len(r.Operations))
 	byCommand := map[int]*part{}
 	for n := range r.Operations {
-		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n]), none, false}
+		parts[n] = &part{&r.Operations[n], r.oneTry(&r.Operations[n]), none, false, false}
 		for _, i := range r.Operations[n].Commands {
 			byCommand[i] = parts[n]
 		}
@@ -127,6 +128,9 @@ type selection struct {
 
 // extend chooses the operations.
 func (s *selection) extend() {
+	if s.queue() {
+		return
+	}
 	a := s.r.anomaly
 	for _, i := range a.Events {
 		e := &s.r.Events[i]

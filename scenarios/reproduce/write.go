@@ -159,6 +159,11 @@ func (w *writer) begin(i int, b *moment) {
 		})
 		return
 	}
+	if b.operation.beside && len(b.operation.requests) > 0 { // it has been refused before anything else happens
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 10}, Async: true})
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbWaits})
+		return
+	}
 	if b.operation.beside { // it holds what it needs for a try before anything else happens
 		first := faults.Breakpoint{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}
 		w.step(b.who, scenarios.Step{
