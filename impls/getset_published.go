@@ -13,13 +13,15 @@ const (
 	bugSharedToken  = "shared-token"
 	bugLocalCheck   = "local-check"
 	bugForgetsFirst = "forgets-first"
+	bugStaleStamp   = "stale-stamp"
 )
 
 func getsetPublished() Spec {
 	all := []Bug{
 		{Name: bugSharedToken, What: "the token is a static variable of the thread: a second lock overwrites the first one's"},
-		{Name: bugLocalCheck, What: "isLocked reads local memory only"},
-		{Name: bugForgetsFirst, What: "release forgets the token before DEL and reports nothing: after an error nobody can release"},
+		{Name: bugLocalCheck, What: "isLocked reads local memory and the client's clock only: it does not notice that another client has the lock"},
+		{Name: bugForgetsFirst, What: "release forgets the token between GET and DEL and has no result: after a lost DEL nobody can release"},
+		{Name: bugStaleStamp, What: "GETSET writes the value computed before SETNX: a try that takes long writes a lease that has ended"},
 		{Name: bugShortLease, What: "the lease in ms is multiplied by 1,000 and used as ns: it ends 1,000 times too early", Apart: true},
 		{Name: bugLostRetry, What: "after nil from GET it retries, discards the result and fails on the nil", Apart: true},
 	}
@@ -28,8 +30,8 @@ func getsetPublished() Spec {
 			Name:   "getset-published",
 			Idea:   "getset as its code was published; its clock is nanoTime, which starts at boot",
 			Source: "article 000 v1, A3, published code",
-			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check of local memory only, " +
-				"a release that clears the token before DEL; on request, a lease much too short and a retry whose result is lost",
+			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check that asks no server, " +
+				"a release that clears the token before DEL, a lease counted from before SETNX; on request, a lease much too short and a retry whose result is lost",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
@@ -94,7 +96,9 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if err != nil || !expired {
 		return false, err
 	}
-	mine = l.stamp()
+	if !l.bugs.has(bugStaleStamp) {
+		mine = l.stamp()
+	}
 	replaced, found, err := value(server.Do(ctx, "GETSET", l.opts.Key, mine))
 	if err != nil || found && replaced != seen {
 		return false, err
@@ -103,39 +107,39 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Release answers ok with the bug forgets-first even after an error: the published code has no result, and its caller goes on as if the
-// lock were released.
+// Release with the bug forgets-first answers ok whenever it returns without an error: the published method has no result.
 func (l *getsetPublishedLock) Release(ctx context.Context) (bool, error) {
+	own := l.token().get()
+	forgets := l.bugs.has(bugForgetsFirst)
+	if own == "" {
+		return forgets, nil
+	}
+	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
+	if err != nil {
+		return false, err
+	}
+	if !found || seen != own {
+		return forgets, nil
+	}
+	if forgets {
+		l.token().set("")
+	}
+	removed, err := applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+	if err == nil {
+		l.token().set("")
+	}
+	return removed || forgets, err
+}
+
+// Held with the bug local-check is the published isLocked: the last hold's value, unless it has expired by the client's own clock.
+func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
 	own := l.token().get()
 	if own == "" {
 		return false, nil
 	}
-	forgets := l.bugs.has(bugForgetsFirst)
-	if forgets {
-		l.token().set("")
-	}
-	removed, err := l.remove(ctx, own)
-	if forgets && ctx.Err() == nil {
-		return true, nil
-	}
-	if err == nil {
-		l.token().set("")
-	}
-	return removed, err
-}
-
-func (l *getsetPublishedLock) remove(ctx context.Context, own string) (bool, error) {
-	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
-	if err != nil || !found || seen != own {
-		return false, err
-	}
-	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
-}
-
-func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
-	own := l.token().get()
-	if own == "" || l.bugs.has(bugLocalCheck) {
-		return own != "", nil
+	if l.bugs.has(bugLocalCheck) {
+		over, err := expired(l.env, l.opts.Key, own)
+		return err == nil && !over, err
 	}
 	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
 	return found && seen == own, err

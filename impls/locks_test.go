@@ -110,10 +110,15 @@ func TestWhatLocksSend(t *testing.T) {
 		{"lease in ns", "getset-published/short-lease", ok, 0, []exchange{
 			{want: `SETNX k {"expires":1000000,"token":"t1"}`, reply: one},
 		}},
-		{"release says nothing", "getset-published", ok, ok, []exchange{{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost}}},
-		{"release says so", "getset-published/local-check", ok, unknown, []exchange{
-			{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost},
+		{"dead, by the value of SETNX", "getset-published", ok, ok, []exchange{
+			{reply: zero, takes: time.Second}, {want: "GET k", reply: dead}, {want: "GETSET k " + mine(1, 0), reply: dead},
+			{want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
 		}},
+		{"dead, by a new value", "getset-published/local-check", ok, 0, []exchange{
+			{reply: zero, takes: time.Second}, {want: "GET k", reply: dead}, {want: "GETSET k " + mine(2, time.Second), reply: dead},
+		}},
+		{"release lost", "getset-published", ok, unknown, []exchange{{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost}}},
+		{"no result", "getset-published", ok, ok, []exchange{{reply: one}, {want: "GET k", reply: live}}},
 		{"overwritten", "getset-published/local-check", ok, no, []exchange{{reply: one}, {want: "GET k", reply: live}}},
 
 		{"turn", "setnx-watch", ok, ok, []exchange{

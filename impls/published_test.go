@@ -47,16 +47,49 @@ func TestTokensOfOneThread(t *testing.T) {
 	}
 }
 
+// The published isLocked asks no server: it compares the expiry that the client has written with the client's clock.
 func TestLocalCheckAsksNobody(t *testing.T) {
 	env := newFake(t, exchange{reply: one})
 	l := lock(t, "getset-published", env)
-	checker := l.(impls.Checker)
-	for _, want := range []bool{false, true} {
-		held, err := checker.Held(t.Context())
+	check := func(want bool) {
+		t.Helper()
+		held, err := l.(impls.Checker).Held(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, want, held)
-		_, err = l.TryAcquire(t.Context())
-		assert.Equal(t, want, err != nil)
+	}
+	check(false)
+	_, err := l.TryAcquire(t.Context())
+	require.NoError(t, err)
+	check(true)
+	env.clock = env.clock.Add(900 * time.Millisecond)
+	check(true)
+	env.clock = env.clock.Add(time.Millisecond)
+	check(false)
+	assert.Len(t, env.sent, 1)
+}
+
+// The published release forgets its token between GET and DEL: after an error of GET it can be repeated, after an error of DEL it cannot.
+func TestReleaseForgetsItsToken(t *testing.T) {
+	get, lost := exchange{want: "GET k", reply: mine(1, 0)}, exchange{want: "DEL k", err: errLost}
+	tests := []struct {
+		name, lock    string
+		first, second []exchange
+	}{
+		{"GET lost", "getset-published", []exchange{{want: "GET k", err: errLost}}, []exchange{get, {want: "DEL k", reply: one}}},
+		{"DEL lost", "getset-published", []exchange{get, lost}, nil},
+		{"DEL lost, not forgotten", "getset-published/local-check", []exchange{get, lost}, []exchange{get, {want: "DEL k", reply: one}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			env := newFake(t, append([]exchange{{reply: one}}, append(test.first, test.second...)...)...)
+			l := lock(t, test.lock, env)
+			_, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, history.Unknown, impls.Outcome(l.Release(t.Context())))
+			assert.Equal(t, history.OK, impls.Outcome(l.Release(t.Context())), "it has no result, or released")
+			assert.Empty(t, env.exchanges)
+			assert.Len(t, env.sent, 1+len(test.first)+len(test.second))
+		})
 	}
 }
 

@@ -40,8 +40,9 @@ func troubles() []trouble {
 		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
 		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
 		{"A3 code", "★ the retry after nil from GET throws its result away", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
-		{"A3 code", "★ isLocked asks only local memory", "check-before-work", "getset-published", "stale-write, lost-update", "getset"},
-		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off", "getset-published", "unreleasable", "getset"},
+		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published", "stale-write, lost-update", "getset"},
+		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published", "double-holder, early-grant", "getset"},
+		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published", "stuck-lock", "getset"},
 		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published", "unreleasable", "getset"},
 
 		{"A4", "a plain DEL removes the lock of the next holder", "work-longer-than-lease", "setpx-del", "wrongful-delete", "setpx-lua"},

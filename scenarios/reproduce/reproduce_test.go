@@ -67,7 +67,7 @@ func articles() map[string]struct {
 		"endless-release":      {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, twoOnce},
 		"last-write-lost":      {"redisson-fair", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"restart-amid-work":    {"setnx-del", faults.Restart, 1, checker.StaleWrite, twoOnce},
-		"release-unheard":      {"getset-published", faults.ReplyLost, 1, checker.Unreleasable, twoOnce},
+		"release-unheard":      {"setex-lua-published", faults.ReplyLost, 1, checker.FalseAlarm, twoOnce},
 		"lost-amid-acquire":    {"setnx-expire", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"late-expire":          {"setnx-expire", faults.Pause, 2, checker.WrongfulRenew, twoOnce},
 		"blind-renewal":        {"watchdog-published/blind-renewal", faults.Pause, 2, checker.WrongfulRenew, twoOnce},
