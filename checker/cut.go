@@ -60,6 +60,23 @@ func mutexWindow(room []porcupine.Operation, carried, begun []span, cut int64) (
 	return w, left
 }
 
+// checkWindows are the checks of a lock that were answered ok, each with a hold of another client.
+func (h *mutexHistory) checkWindows() iter.Seq[window] {
+	return func(yield func(window) bool) {
+		for _, c := range h.checks {
+			s := h.spans[c.other]
+			w := window{model: mutexModel(0), operations: []porcupine.Operation{
+				{Input: mutexTake(1), Call: s.call, Return: s.got},
+				{Input: mutexCheck(0), Call: c.call, Return: c.done},
+				{Input: mutexGive(1), Call: s.end, Return: s.done},
+			}}
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
 // counterWindows cuts the updates of a counter, which are in the order of their returns, into windows. A cut is made where no
 // acknowledged update is under way: there the counter is at least what the largest of them wrote.
 func counterWindows(updates []updateSpan) iter.Seq[window] {

@@ -7,27 +7,74 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// doubleHolder: two clients held the lock at the same time.
-type doubleHolder struct{}
+// doubleHolder: two clients held the lock at the same time. A client whose check is answered ok believes that it holds the lock, too: that was
+// untrue if another client held it from before the check was called until it returned.
+type doubleHolder struct {
+	checks []checkAsked
+}
 
-func (doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+// checkAsked is a pending check of a client that does not hold the lock, and one of the others that did when it was called.
+type checkAsked struct {
+	op            int64
+	client, other int
+	since         int // index of the event that began the other's hold
+}
+
+func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Op.Kind == history.OpCheck && f.Lock != 0 {
+		switch f.Event.Kind {
+		case history.KindCall:
+			m.asks(f, v)
+		case history.KindReturn:
+			return m.told(f, v)
+		}
+	}
 	if !f.Began {
 		return nil
 	}
 	var found []Anomaly
 	for client, h := range v.Locks[f.Lock].Holds {
-		if client == f.Client || !h.Active(f.Event.At) {
-			continue
+		if client != f.Client && h.Active(f.Event.At) {
+			found = append(found, twoHolders(f, v, client, "%s acquired the lock at %s, while %s held it (since %s)."))
 		}
-		mine, other := v.Clients.Name(f.Client), v.Clients.Name(client)
-		found = append(found, Anomaly{
-			Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
-			Why: fmt.Sprintf("%s acquired the lock at %s, while %s held it (since %s).",
-				mine, seconds(f.Event.At), other, seconds(h.SinceAt)),
-			Events: inOrder(h.Since, f.Index),
-		})
 	}
 	return found
+}
+
+// asks takes in the call of a check.
+func (m *doubleHolder) asks(f *timeline.Fact, v *timeline.Cursor) {
+	if f.Hold.Active(f.Event.At) {
+		return
+	}
+	for client, h := range v.Locks[f.Lock].Holds {
+		if client != f.Client && h.Active(f.Event.At) {
+			m.checks = append(m.checks, checkAsked{f.Op.ID, f.Client, client, h.Since})
+		}
+	}
+}
+
+// told takes in the answer to a check.
+func (m *doubleHolder) told(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
+	for {
+		c := takeWaiting(&m.checks, func(c checkAsked) bool { return c.op == f.Op.ID && c.client == f.Client })
+		if c.op == 0 {
+			return found
+		}
+		h := v.Locks[f.Lock].Holds[c.other]
+		if f.Op.Outcome == history.OK && !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) && h.Since == c.since {
+			found = append(found, twoHolders(f, v, c.other, "%s was told at %s that it holds the lock, while %s held it (since %s)."))
+		}
+	}
+}
+
+// twoHolders is the anomaly of an event that made its client believe that it holds the lock, while another held it.
+func twoHolders(f *timeline.Fact, v *timeline.Cursor, client int, why string) Anomaly {
+	mine, other, h := v.Clients.Name(f.Client), v.Clients.Name(client), v.Locks[f.Lock].Holds[client]
+	return Anomaly{
+		Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
+		Why:    fmt.Sprintf(why, mine, seconds(f.Event.At), other, seconds(h.SinceAt)),
+		Events: inOrder(h.Since, f.Index),
+	}
 }
 
 // fences: a later grant got a smaller fence. Grants that overlap have no order.
@@ -42,7 +89,8 @@ type fence struct {
 	event  int
 }
 
-// fenceWait is a pending acquire and the largest fence that had been handed out when it was called.
+// fenceWait is a pending acquire and the largest fence of the grants that had returned when it was called or, where it is known, when it took the
+// lock.
 type fenceWait struct {
 	op     int64
 	client int
@@ -59,13 +107,18 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	highest := &m.highest[f.Lock]
 	switch f.Event.Kind {
 	case history.KindCall:
-		if highest.number > 0 && !f.Hold.Active(f.Event.At) {
+		if !f.Hold.Active(f.Event.At) {
 			m.waiting = append(m.waiting, fenceWait{f.Op.ID, f.Client, *highest})
 		}
+	case history.KindCommand:
+		m.took(f, *highest)
 	case history.KindReturn:
 		wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
 		if f.Op.Outcome != history.OK || f.Event.Fence == 0 {
 			return nil
+		}
+		if wait.op != 0 && f.Event.Fence == highest.number {
+			wait.before = *highest // two grants share it, whichever came first
 		}
 		if f.Event.Fence > highest.number {
 			*highest = fence{f.Event.Fence, f.Client, f.Index}
@@ -82,6 +135,20 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		}}
 	}
 	return nil
+}
+
+// took takes in that a pending acquire took the lock by a command: it did so after all grants that had returned.
+func (m *fences) took(f *timeline.Fact, highest fence) {
+	switch f.Effect {
+	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
+	default:
+		return
+	}
+	for n := range m.waiting {
+		if w := &m.waiting[n]; w.op == f.Op.ID && w.client == f.Client {
+			w.before = highest
+		}
+	}
 }
 
 // takeWaiting removes the element that match finds, and returns it; the zero value if there is none.

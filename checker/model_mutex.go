@@ -29,6 +29,13 @@ type mutexHistory struct {
 	name    string
 	spans   []span
 	holders map[string]*holder // by client
+	checks  []checkSpan
+}
+
+// checkSpan is a check that was answered ok, of a client that did not hold the lock, and a hold of another client that had not ended then.
+type checkSpan struct {
+	call, done int64
+	other      int // index in the history's spans
 }
 
 // holder is a client's latest hold of a lock while it is being read.
@@ -48,6 +55,7 @@ type holder struct {
 type asked struct {
 	id    int64
 	call  int           // index of the call
+	holds bool          // its client held the lock then
 	reply time.Duration // when its client got the latest reply; zero: it got none
 }
 
@@ -183,9 +191,9 @@ func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 
 func (r *mutexReader) call(h *holder, lock *mutexHistory, i int, e *history.Event) {
 	switch e.Op {
-	case history.OpAcquire, history.OpRenew:
+	case history.OpAcquire, history.OpRenew, history.OpCheck:
 		if h.pending(e.ID) < 0 {
-			h.asked = append(h.asked, asked{id: e.ID, call: i})
+			h.asked = append(h.asked, asked{id: e.ID, call: i, holds: h.active})
 		}
 	case history.OpRelease:
 		switch {
@@ -215,11 +223,15 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	if n < 0 {
 		return
 	}
-	call, reply := h.asked[n].call, h.asked[n].reply
-	kind, made := r.events[call].Op, max(r.events[call].At, reply)
+	call, held := h.asked[n].call, h.asked[n].holds
+	kind, made := r.events[call].Op, max(r.events[call].At, h.asked[n].reply)
 	h.asked = slices.Delete(h.asked, n, n+1)
 	switch {
 	case e.Outcome != history.OK || r.dead[e.Client]:
+	case kind == history.OpCheck:
+		if !held && !h.active {
+			r.checked(h, lock, call, i)
+		}
 	case kind == history.OpRenew:
 		r.renewed(h, lock, call, i, made)
 	case e.Valid == history.ValidityExpired:
@@ -230,6 +242,18 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	default:
 		h.count = 1
 		h.begin(lock, call, i, e, made)
+	}
+}
+
+// checked takes in a check that told a client without a hold that it has the lock.
+func (r *mutexReader) checked(h *holder, lock *mutexHistory, call, i int) {
+	for _, other := range lock.holders {
+		if other == h {
+			continue
+		}
+		if r.lapse(other, lock, r.events[i].At); other.active {
+			lock.checks = append(lock.checks, checkSpan{at(call), at(i), other.span})
+		}
 	}
 }
 
@@ -315,6 +339,7 @@ type (
 	mutexHolder int // index of a span in its window, from 1; 0: free
 	mutexTake   int // input: the span takes the mutex
 	mutexGive   int // input: the span gives it back
+	mutexCheck  int // input: a client that is not its holder is told that it is
 )
 
 // mutexModel is the mutex, with its holder at the beginning of a window.
@@ -328,6 +353,8 @@ func mutexModel(holder mutexHolder) porcupine.Model {
 				return holder == 0, mutexHolder(in)
 			case mutexGive:
 				return holder == mutexHolder(in), mutexHolder(0)
+			case mutexCheck:
+				return holder == 0, holder
 			}
 			return false, state
 		},

@@ -22,6 +22,7 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	var o opinion
 	for _, lock := range mutexHistories(events) {
 		o.add(finding{DoubleHolder, lock.name}, judgeWindows(mutexWindows(lock.spans), timeout))
+		o.add(finding{DoubleHolder, lock.name}, judgeWindows(lock.checkWindows(), timeout))
 	}
 	for _, counter := range counterHistories(events) {
 		what := finding{LostUpdate, counter.name}

@@ -98,6 +98,6 @@ func (l *Ledger) Key() ownership.Key {
 func (f *Fact) Command() ownership.Command {
 	return ownership.Command{
 		Effect: f.Effect, ByOwner: f.Client == f.Owner.Client, Live: f.Live, Foreign: f.Foreign, Acquire: f.Mine.Op != 0,
-		Standing: f.Mine.Standing, Exists: f.Change.After.Exists(), SameValue: sameValue(*f.Change),
+		Unlimited: f.Change.Before.Exists() && f.Change.Before.TTL == 0, Standing: f.Mine.Standing, Exists: f.Change.After.Exists(), SameValue: sameValue(*f.Change),
 	}
 }

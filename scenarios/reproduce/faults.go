@@ -45,8 +45,8 @@ func (w *writer) strike(i int, b *moment) error {
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case faults.FailOver:
 		delete(w.touched, b.server)
-		if at, locked := w.saved[b.server]; locked {
-			w.touched[b.server] = at
+		if lease, locked := w.saved[b.server]; locked {
+			w.touched[b.server] = lease
 		}
 		w.outlast(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
@@ -80,8 +80,8 @@ func (w *writer) named(server int) []string {
 // save has a server keep a copy of its data.
 func (w *writer) save(b *moment) {
 	delete(w.saved, b.server)
-	if at, locked := w.touched[b.server]; locked {
-		w.saved[b.server] = at
+	if lease, locked := w.touched[b.server]; locked {
+		w.saved[b.server] = lease
 	}
 	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.named(b.server)})
 }

@@ -19,6 +19,9 @@ const (
 	shortLease  = 2 * time.Second
 )
 
+// leased is a lease: when a server gave it, and how long it lasts there. That may be longer than the nominal lease: EXPIRE counts in whole seconds.
+type leased struct{ at, lasts time.Duration }
+
 func (w *writer) lease() time.Duration {
 	switch {
 	case !w.short:
@@ -38,8 +41,8 @@ func (w *writer) touch(b *moment) {
 		return // what it has changed is something else, such as a queue
 	}
 	delete(w.touched, b.server)
-	if b.step.After.Keys[b.server].Exists() {
-		w.touched[b.server] = b.step.At
+	if key := b.step.After.Keys[b.server]; key.Exists() {
+		w.touched[b.server] = leased{b.step.At, max(w.trace.Lease, key.TTL)}
 	}
 }
 
@@ -49,7 +52,7 @@ func (w *writer) pass(i int, b *moment) {
 		return // who tries in the end waits by itself; or more of it passes
 	}
 	before := len(w.touched)
-	maps.DeleteFunc(w.touched, func(_ int, at time.Duration) bool { return b.step.At+b.step.Passed-at >= w.trace.Lease })
+	maps.DeleteFunc(w.touched, func(_ int, l leased) bool { return b.step.At+b.step.Passed-l.at >= l.lasts })
 	switch {
 	case w.lock.Leaseless:
 		return
@@ -63,7 +66,7 @@ func (w *writer) pass(i int, b *moment) {
 
 // age lets a good part of a lease pass, where it matters that somebody adds to what is left.
 func (w *writer) age(i int, b *moment) {
-	old := func(at time.Duration) bool { return b.step.At+b.step.Passed-at > w.trace.Lease/2 }
+	old := func(l leased) bool { return b.step.At+b.step.Passed-l.at > w.trace.Lease/2 }
 	next := w.moments[i+1]
 	if next.operation == nil || !slices.Contains(w.trace.Anomalies, checker.WrongfulRenew) || !slices.ContainsFunc(slices.Collect(maps.Values(w.touched)), old) {
 		return

@@ -299,7 +299,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		}
 	}
 	if done.named {
-		cmd := command{sending: q, effect: done.effect, before: was.Exists(), after: is}
+		cmd := command{sending: q, effect: done.effect, before: was.Exists(), unlimited: was.Exists() && was.TTL == 0, after: is}
 		if cmd.effect == history.EffectUnclear {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}

@@ -202,7 +202,7 @@ func (j *judge) granted(n int, a process.Answer) {
 	}
 	j.grantTurn(n)
 	if a.Fence != 0 {
-		if uint8(a.Fence) <= c.fence {
+		if uint8(a.Fence) <= c.fence || uint8(a.Fence) == j.s.fence {
 			j.found |= fenceRegression
 		}
 		j.s.fence = max(j.s.fence, uint8(a.Fence))

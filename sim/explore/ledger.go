@@ -13,7 +13,9 @@ type command struct {
 	sending
 	effect history.Effect
 	before bool // the key was there
-	after  history.State
+	// unlimited: it had no expiry.
+	unlimited bool
+	after     history.State
 	// sameValue: the key has the value from before; known of an unclear effect only.
 	sameValue bool
 	// The key's values before and after it; see servers.value. Only where servers fail over: only there it can matter.
@@ -35,7 +37,7 @@ func (j *judge) commanded(cmd command) {
 	mine := j.mine(cmd, acquires)
 	rule := ownership.Command{
 		Effect: cmd.effect, ByOwner: int(o.client) == cmd.client+1, Live: j.claim(o.ends).Live(), Foreign: o.foreign,
-		Acquire: acquires || cmd.op == history.OpAcquire, Standing: mine.standing, Exists: cmd.after.Exists(), SameValue: cmd.sameValue,
+		Unlimited: cmd.unlimited, Acquire: acquires || cmd.op == history.OpAcquire, Standing: mine.standing, Exists: cmd.after.Exists(), SameValue: cmd.sameValue,
 	}
 	if o.client != 0 {
 		j.against(cmd, rule)
@@ -201,6 +203,9 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 		j.take(owner{})
 	case ownership.Extend:
 		j.s.owner.ends = mine.ends
+		if rule.Unlimited { // no longer than clients that count nominal leases can tell apart, or the search would not end
+			j.s.owner.ends = min(mine.ends, 2*j.lease)
+		}
 	case ownership.Shorten:
 		j.s.owner.ends = min(j.s.owner.ends, mine.ends)
 	case ownership.Challenge:
@@ -244,6 +249,7 @@ func (j *judge) noteTaken(cmd command) {
 	c.set(took)
 	c.clear(late)
 	c.after = 0
+	c.fence = max(c.fence, j.s.fence)
 	for i := range j.s.clients {
 		if i != cmd.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
 			j.s.clients[i].after |= 1 << cmd.client

@@ -68,6 +68,8 @@ type Command struct {
 	ByOwner bool // its client is the owner's
 	Live    bool // the owner's claim must be respected
 	Foreign bool // see Key
+	// Unlimited: the key had no expiry. The service's own lease begins with the first that it gets, after the nominal one.
+	Unlimited bool
 	// Acquire: it is part of an acquire, whether that has returned or not. Standing is that of its client's claim if it took the lock.
 	Acquire  bool
 	Standing Standing
@@ -105,7 +107,10 @@ func (c Command) Change() Change {
 			return Extend
 		}
 	case history.EffectShortened:
-		if !c.Foreign {
+		switch {
+		case own && c.Unlimited:
+			return Extend
+		case !c.Foreign:
 			return Shorten
 		}
 	case history.EffectUnclear:
