@@ -12,7 +12,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/reproduce"
@@ -97,21 +96,14 @@ type candidate struct {
 	anomaly checker.Anomaly
 }
 
-// readings are how a history is read, in this order. What handles of one process share makes stories longer, so it comes last.
-func (s *shrinker) readings() []reading {
-	all := []reading{reproduce.FromHistory}
-	if slices.ContainsFunc(s.Events, func(e history.Event) bool { return e.Client != history.ProcessOf(e.Client) }) {
-		all = append(all, reproduce.FromProcesses)
-	}
-	return all
-}
-
-type reading func(impls.Spec, []history.Event, checker.Anomaly) (*trace.Trace, error)
-
 // fromHistory finds a script that forces what the history has, and makes it as small as it can; nil if none shows an anomaly.
 func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
-	for _, read := range s.readings() {
-		for _, c := range s.candidates(read) {
+	byHandles := map[bool][]reproduce.Reading{}
+	for _, how := range reproduce.Readings(*s.Subject.Spec, s.Events) {
+		byHandles[how.Handles] = append(byHandles[how.Handles], how)
+	}
+	for _, handles := range []bool{false, true} { // what handles share makes stories longer
+		for _, c := range s.candidates(byHandles[handles]) {
 			if script, err := s.shrink(ctx, c); script != nil || err != nil {
 				return script, err
 			}
@@ -120,33 +112,49 @@ func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
 	return nil, nil
 }
 
-// candidates are the scripts of the anomalies: first those of what a lock did, then those of what came of it, and short ones first.
-func (s *shrinker) candidates(read reading) []candidate {
+// candidates are the scripts of the anomalies, each once: first those of what a lock did, then those of what came of it, and short ones
+// first.
+func (s *shrinker) candidates(readings []reproduce.Reading) []candidate {
 	var all []candidate
+	known := map[string]bool{}
 	for _, a := range s.Anomalies {
-		t, err := read(*s.Subject.Spec, s.Events, a)
-		var script *scenarios.Script
-		if err == nil {
-			script, err = reproduce.Script(*s.Subject.Spec, t)
+		for _, how := range readings {
+			c, err := s.candidate(a, how)
+			if err != nil {
+				s.inVain(a, "no script can force it (%s)", firstLine(err))
+				continue
+			}
+			if text := string(scenarios.Format(c.script)); !known[text] {
+				known[text] = true
+				all = append(all, c)
+			}
 		}
-		if err != nil {
-			s.inVain(a, "no script can force it (%s)", firstLine(err))
-			continue
-		}
-		script.Name, script.Title, script.Source = "race", fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), "lab shrink"
-		script.About = nil
-		for i := range script.Steps { // what its operations come to is the lock's affair
-			script.Steps[i].Want = nil
-		}
-		if script.Servers == 0 { // on several servers, a lock measures by its lease how long it waits for each
-			script.Lease = s.Lease
-		}
-		all = append(all, candidate{script, a})
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(consequence(a.anomaly)-consequence(b.anomaly), len(a.script.Steps)-len(b.script.Steps))
 	})
 	return all
+}
+
+// candidate is the script of an anomaly by one reading of the history.
+func (s *shrinker) candidate(a checker.Anomaly, how reproduce.Reading) (candidate, error) {
+	t, err := reproduce.FromHistory(*s.Subject.Spec, s.Events, a, how)
+	if err != nil {
+		return candidate{}, err
+	}
+	script, err := reproduce.Script(*s.Subject.Spec, t)
+	if err != nil {
+		return candidate{}, err
+	}
+	script.Name, script.Title, script.Source = "race", fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), "lab shrink"
+	script.About = nil
+	for i := range script.Steps { // what its operations come to is the lock's affair
+		script.Steps[i].Want = nil
+	}
+	if script.Servers == 0 { // on several servers, a lock measures by its lease how long it waits for each
+		script.Lease = s.Lease
+	}
+	return candidate{script, a}, nil
 }
 
 // shrink plays a script in the model, leaves out what it does not need, and plays what is left on a server; nil if it does not show its

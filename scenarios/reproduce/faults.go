@@ -119,9 +119,16 @@ func (w *writer) lose(i int, b *moment) error {
 // loseReplyBeside has what runs beside the operations of a client do without a reply: its connection breaks.
 func (w *writer) loseReplyBeside(b *moment) {
 	late := b.step.Fault == faults.LateRequest
-	if late {
+	switch t := w.open[b.who]; {
+	case late:
 		w.renews(b.who, w.breakpoint(faults.ActHoldRequest, b.step, nil))
+	case !w.renewing[b.who] && t != nil && t.stop: // of one client, one thing at a time can be held
+		w.loseRenewal(b)
+		return
+	case !w.renewing[b.who]:
+		w.renews(b.who, faults.Breakpoint{Action: faults.ActHoldReply, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}})
 	}
+	delete(w.renewing, b.who)
 	servers := w.named(b.step.Server)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
@@ -132,10 +139,20 @@ func (w *writer) loseReplyBeside(b *moment) {
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
 
+// loseRenewal has a client lose the reply to a renewal while an operation of it is held.
+func (w *writer) loseRenewal(b *moment) {
+	w.resume(b.who)
+	w.short = true
+	servers := w.named(b.step.Server)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
+}
+
 // renews stops what runs beside the operations of a client.
 func (w *writer) renews(who int, at faults.Breakpoint) {
 	w.resume(who)
-	w.short = true
+	w.short, w.renewing[who] = true, true
 	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{at}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
 }
 

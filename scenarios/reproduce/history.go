@@ -16,23 +16,50 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
+// Reading is how a history is read.
+type Reading struct {
+	// Handles: what the other handles of the anomaly's processes did meanwhile is a part of it, also where it came to nothing. So it is
+	// for a lock whose handles in one process share more than they should.
+	Handles bool
+	Renewal Renewal
+}
+
+// Renewal is what becomes of the renewal of a lease that ends though its owner lives.
+type Renewal uint8
+
+// What may become of a renewal.
+const (
+	RenewalPaused Renewal = iota // its process is paused
+	RenewalFails                 // the reply to one is lost, and the connection with it
+	RenewalStays                 // nothing: the lock itself does not renew it
+)
+
+// Readings are all ways to read a history. What handles of one process share makes stories longer, so it comes last.
+func Readings(lock impls.Spec, events []history.Event) []Reading {
+	renewals := []Renewal{RenewalPaused}
+	if lock.Renews {
+		renewals = append(renewals, RenewalFails, RenewalStays)
+	}
+	handles := []bool{false}
+	if slices.ContainsFunc(events, func(e history.Event) bool { return e.Client != history.ProcessOf(e.Client) }) {
+		handles = append(handles, true)
+	}
+	var all []Reading
+	for _, h := range handles {
+		for _, renewal := range renewals {
+			all = append(all, Reading{h, renewal})
+		}
+	}
+	return all
+}
+
 // FromHistory is the part of a history that an anomaly is about, as a trace: what its clients did, in the order in which their commands
 // reached the servers, the leases that ended in between, and the faults that had a part in it. Whether that shows the anomaly again is
 // for a play to say. Times are those of a schedule: only the end of a lease takes any.
-func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly) (*trace.Trace, error) {
-	return fromHistory(lock, events, a, false)
-}
-
-// FromProcesses is FromHistory for a lock whose handles in one process share more than they should: what the other handles of the
-// anomaly's processes did meanwhile is a part of it, also where it came to nothing.
-func FromProcesses(lock impls.Spec, events []history.Event, a checker.Anomaly) (*trace.Trace, error) {
-	return fromHistory(lock, events, a, true)
-}
-
-func fromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, handles bool) (*trace.Trace, error) {
+func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, how Reading) (*trace.Trace, error) {
 	r := &historyReader{
 		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
-		dead: map[int]bool{}, places: map[int]int{}, handles: handles,
+		dead: map[int]bool{}, places: map[int]int{}, Reading: how,
 	}
 	for _, e := range events {
 		if e.Kind == history.KindOpen && e.Detail != nil {
@@ -50,7 +77,7 @@ func fromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, han
 	r.keys = make([]history.State, r.servers)
 	r.write(r.moments(chosen))
 	r.out.Clients = len(r.clients)
-	if r.handles {
+	if r.Handles {
 		r.out.Names = make([]string, len(r.clients))
 		for name, n := range r.clients {
 			r.out.Names[n] = name
@@ -62,11 +89,11 @@ func fromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, han
 // historyReader makes a trace of a history.
 type historyReader struct {
 	*timeline.Timeline
+	Reading
 	lock     impls.Spec
 	anomaly  checker.Anomaly
 	lease    time.Duration
 	servers  int
-	handles  bool           // what other handles of the anomaly's processes do belongs to it
 	changing map[int]bool   // commands that changed the lock
 	lapsed   map[int]string // commands before which the lease of a lock had ended, and whose it was
 	makers   []int          // commands that made the lock a client's
@@ -312,11 +339,17 @@ func (r *historyReader) lose(h happening) {
 	}
 }
 
-// stopRenewing pauses the owner of a lock that renews, so that its lease ends.
+// stopRenewing keeps the owner of a lock from renewing it, so that its lease ends.
 func (r *historyReader) stopRenewing(owner string) {
 	who, known := r.clients[owner]
-	if known && r.lock.Renews && !r.dead[who] {
+	if !known || !r.lock.Renews || r.dead[who] {
+		return
+	}
+	switch r.Renewal {
+	case RenewalPaused:
 		r.add(trace.Step{Kind: trace.Fault, Fault: faults.Pause, Client: who})
+	case RenewalFails:
+		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who, Beside: true})
 	}
 }
 

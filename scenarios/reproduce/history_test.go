@@ -85,9 +85,14 @@ func (t *tale) expires() {
 // forced is the script that forces what an anomaly is about, without what its operations come to.
 func forced(t *testing.T, s *tale, lock string, a checker.Anomaly) string {
 	t.Helper()
+	return forcedBy(t, s, lock, a, reproduce.Reading{})
+}
+
+func forcedBy(t *testing.T, s *tale, lock string, a checker.Anomaly, how reproduce.Reading) string {
+	t.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(t, ok)
-	found, err := reproduce.FromHistory(spec, s.events, a)
+	found, err := reproduce.FromHistory(spec, s.events, a, how)
 	require.NoError(t, err)
 	script, err := reproduce.Script(spec, found)
 	require.NoError(t, err)
@@ -160,7 +165,8 @@ func TestTheDead(t *testing.T) {
 	require.Equal(t, "C1  acquire\nC1  crash\nC2  acquire within 3 leases\n", forced(t, s, "setpx-getdel", a))
 }
 
-// TestWhoRenewsIsStopped: a lease that its owner prolongs ends only if the owner is stopped.
+// TestWhoRenewsIsStopped: a lease that its owner prolongs ends only if its owner is paused, if a renewal fails, or if the lock itself does
+// not renew it.
 func TestWhoRenewsIsStopped(t *testing.T) {
 	s := newTale("C1", "C2")
 	s.takes("C1")
@@ -168,14 +174,21 @@ func TestWhoRenewsIsStopped(t *testing.T) {
 	s.takes("C2")
 	last := len(s.events) - 1
 	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{4, last}}
-	require.Equal(t, "C1  acquire\nC1  pause\n    wait until expired\nC2  acquire\nC1  resume\n", forced(t, s, "watchdog-published", a))
+	for renewal, steps := range map[reproduce.Renewal]string{
+		reproduce.RenewalPaused: "C1  pause\n    wait until expired\nC2  acquire\nC1  resume\n",
+		reproduce.RenewalFails: "C1  renews hold reply of first request\nC1  lose replies\nC1  heal\nC1  continue\n" +
+			"    wait until expired\nC2  acquire\n",
+		reproduce.RenewalStays: "    wait until expired\nC2  acquire\n",
+	} {
+		require.Equal(t, "C1  acquire\n"+steps, forcedBy(t, s, "watchdog-published", a, reproduce.Reading{Renewal: renewal}))
+	}
 }
 
 // TestWhatNobodyCanTell is an error and no script.
 func TestWhatNobodyCanTell(t *testing.T) {
 	s := newTale("C1")
 	s.add(history.Event{Kind: history.KindFinal})
-	_, err := reproduce.FromHistory(impls.Spec{}, s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}})
+	_, err := reproduce.FromHistory(impls.Spec{}, s.events, checker.Anomaly{Name: checker.LostUpdate, Events: []int{1}}, reproduce.Reading{})
 	require.ErrorContains(t, err, "no operation of a client has a part in it")
 }
 
@@ -294,4 +307,51 @@ C3  acquire
     wait until expired
 C4  acquire
 `, "\n"), forced(t, s, "getset", a))
+}
+
+// TestExpiredAmidACommand: the lock was still there when its state was asked for, and another client's after the command.
+func TestExpiredAmidACommand(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.now += lease
+	s.call("C2", history.OpAcquire)
+	taken := s.sends("C2", "SET", "C2")
+	s.events[taken].Detail.Command.Changes[0].Before.TTL = ms
+	s.returns("C2", history.OK, nil)
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{4, taken + 1}}
+	require.Equal(t, "C1  acquire\n    wait until expired\nC2  acquire\n", forced(t, s, "setpx-lua", a))
+}
+
+// TestRenewalFailsAmidAnOperation: an operation of the owner is held while a renewal of it fails.
+func TestRenewalFailsAmidAnOperation(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.call("C1", history.OpRelease)
+	s.sends("C1", "GET", "C1")
+	s.expires()
+	s.takes("C2")
+	deed := s.sends("C1", "DEL", "")
+	s.returns("C1", history.OK, nil)
+	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2"}, Events: []int{deed - 2, deed - 1, deed}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  release hold before first DEL
+C1  lose replies
+    wait until renewed
+C1  heal
+    wait until expired
+C2  acquire
+C1  continue
+`, "\n"), forcedBy(t, s, "watchdog-published", a, reproduce.Reading{Renewal: reproduce.RenewalFails}))
+}
+
+// TestReadings: only what can make a difference is tried, and handles come last.
+func TestReadings(t *testing.T) {
+	plain, renews := impls.Spec{}, impls.Spec{Card: impls.Card{Renews: true}}
+	require.Equal(t, []reproduce.Reading{{}}, reproduce.Readings(plain, newTale("C1", "C2").events))
+	require.Equal(t, []reproduce.Reading{{}, {Handles: true}}, reproduce.Readings(plain, newTale("C1", "C1.b").events))
+	require.Equal(t, []reproduce.Reading{
+		{false, reproduce.RenewalPaused}, {false, reproduce.RenewalFails}, {false, reproduce.RenewalStays},
+		{true, reproduce.RenewalPaused}, {true, reproduce.RenewalFails}, {true, reproduce.RenewalStays},
+	}, reproduce.Readings(renews, newTale("C1", "C1.b").events))
 }

@@ -31,7 +31,7 @@ func (r *historyReader) follow() {
 		}
 		r.changing[t.Event] = true
 		exists := t.Change.After.Exists()
-		if k.lapsed && exists {
+		if exists && (k.lapsed || expiredAmid(t)) {
 			r.lapsed[t.Event] = k.holder
 		} else if e.Op == history.OpAcquire && t.Change.Before.Exists() {
 			r.judgedExpired(k, t.Event, looks)
@@ -46,6 +46,11 @@ func (r *historyReader) follow() {
 		}
 		k.there, k.since = exists, e.At
 	}
+}
+
+// expiredAmid says whether the key expired between the state probe and the command: another client's is there now.
+func expiredAmid(t timeline.Touch) bool {
+	return t.Effect == history.EffectUnclear && t.Change.Before.Exists() && t.Change.Before.Value != t.Change.After.Value
 }
 
 // ownedKey is whose the lock on a server is.
@@ -140,7 +145,7 @@ func (s *selection) extend() {
 			s.to = max(s.to, i)
 		}
 	}
-	if p := s.last(); s.r.handles && a.Name == checker.HungOperation && p != nil {
+	if p := s.last(); s.r.Handles && a.Name == checker.HungOperation && p != nil {
 		s.to = int(p.From) // what it waits for has happened
 	}
 	for range s.owners() {
@@ -161,7 +166,7 @@ func (s *selection) extend() {
 		}
 	}
 	s.inherit()
-	if s.r.handles {
+	if s.r.Handles {
 		s.siblings()
 	}
 }
@@ -212,7 +217,7 @@ func (r *historyReader) existed(i int) bool {
 // owners is how many of those belong to the story whose the lock was before it begins.
 func (s *selection) owners() int {
 	switch {
-	case !s.r.handles:
+	case !s.r.Handles:
 		return 2
 	case s.r.anomaly.Name == checker.StuckLock:
 		return 1
