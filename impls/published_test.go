@@ -184,6 +184,40 @@ func TestPoolStarvesTheHolder(t *testing.T) {
 	assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
 }
 
+// A release that waits for a connection is in the monitor of its lock object: waiters of the same key cannot return theirs, those of
+// another key can.
+func TestMonitorIsThatOfTheLockObject(t *testing.T) {
+	for key, want := range map[string]int{"k": 1, "k2": 0} {
+		t.Run(key, func(t *testing.T) {
+			env := &sleeper{fake: newFake(t, exchange{reply: "OK"}, exchange{want: "EVAL delete k t1", reply: one})}
+			holder, first, second := on(t, "setpx-lua-published", "k", env), on(t, "setpx-lua-published", "k", env), on(t, "setpx-lua-published", key, env)
+			_, err := holder.TryAcquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, first.(impls.Patient).Enter(t.Context()))
+			require.NoError(t, second.(impls.Patient).Enter(t.Context()))
+			blocked := 0
+			env.asleep = func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				env.asleep = func() { blocked++; cancel() } // its thread ends
+				second.(impls.Patient).Leave(ctx, false)
+			}
+			assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
+			assert.Equal(t, want, blocked)
+		})
+	}
+}
+
+// sleeper runs asleep in each sleep.
+type sleeper struct {
+	*fake
+	asleep func()
+}
+
+func (s *sleeper) Sleep(ctx context.Context, d time.Duration) error {
+	s.asleep()
+	return s.fake.Sleep(ctx, d)
+}
+
 func TestRedissonRenewsOncePerName(t *testing.T) {
 	env := newFake(t, exchange{}, exchange{}, exchange{want: "EVAL expire counted k 900 t1:1", reply: zero}, exchange{reply: one})
 	lost, heir := lock(t, "redisson", env), lock(t, "redisson", env)

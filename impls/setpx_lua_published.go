@@ -17,7 +17,7 @@ const (
 func setpxLuaPublished() Spec {
 	all := []Bug{
 		{Name: bugUnsavedToken, What: "the token is saved after the reply to SET: if the reply is lost, nobody can release the lock"},
-		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a client that waits for one blocks the others from returning theirs"},
+		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a thread that waits for one blocks the others of its lock from returning theirs"},
 		{Name: bugEndlessUnlock, What: "a release that does not find its token retries every 200 ms, for 24.9 days", Apart: true},
 	}
 	return Spec{
@@ -42,8 +42,8 @@ type setpxLuaPublishedLock struct {
 	env     Env
 	opts    Options
 	bugs    bugs
-	token   string
-	waiting bool // its client waits, and keeps a connection
+	token   string // kept after a release, as published
+	waiting bool   // its client waits, and keeps a connection
 }
 
 func (l *setpxLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
@@ -105,7 +105,7 @@ func (l *setpxLuaPublishedLock) Enter(ctx context.Context) error {
 	if !l.bugs.has(bugStarvingPool) {
 		return nil
 	}
-	err := l.pool().take(ctx, l.env)
+	err := l.getClient(ctx)
 	l.waiting = err == nil
 	return err
 }
@@ -116,7 +116,7 @@ func (l *setpxLuaPublishedLock) Leave(ctx context.Context, _ bool) {
 		return
 	}
 	l.waiting = false
-	_ = l.pool().giveBack(ctx, l.env) // the only error is the end of ctx
+	_ = l.closeClient(ctx) // the only error is the end of ctx
 }
 
 // borrow takes a connection for one command, unless the lock has one already.
@@ -124,74 +124,69 @@ func (l *setpxLuaPublishedLock) borrow(ctx context.Context) (giveBack func(conte
 	if l.waiting || !l.bugs.has(bugStarvingPool) {
 		return func(context.Context) error { return nil }, nil
 	}
-	pool := l.pool()
-	return func(ctx context.Context) error { return pool.giveBack(ctx, l.env) }, pool.take(ctx, l.env)
+	return l.closeClient, l.getClient(ctx)
 }
 
-// pool is shared by all locks of the process.
-func (l *setpxLuaPublishedLock) pool() *monitoredPool {
-	return l.env.Shared("setpx-lua-published", func() any { return &monitoredPool{free: 2} }).(*monitoredPool)
-}
-
-// monitoredPool is a bounded pool of connections behind one monitor: a client that waits in it for a connection blocks those that would
-// return one.
-type monitoredPool struct {
-	mu       sync.Mutex
-	occupied bool // a client is in the monitor
-	free     int
-}
-
-// poolPoll is the polling interval of a wait.
-const poolPoll = 5 * time.Millisecond
-
-func (p *monitoredPool) take(ctx context.Context, env Env) error {
-	if err := p.until(ctx, env, p.enter); err != nil {
+// getClient is the published synchronized method: it waits for a connection inside the monitor of its lock object.
+func (l *setpxLuaPublishedLock) getClient(ctx context.Context) error {
+	monitor, connections := l.monitor(), l.connections()
+	if err := l.until(ctx, monitor.take); err != nil {
 		return err
 	}
-	err := p.until(ctx, env, func() bool {
-		if p.free == 0 {
-			return false
-		}
-		p.free--
-		return true
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.occupied = false
-	return err
+	defer monitor.giveBack()
+	return l.until(ctx, connections.take)
 }
 
-// giveBack returns a connection. If ctx ends first, it is returned outside the monitor, as at the end of a thread.
-func (p *monitoredPool) giveBack(ctx context.Context, env Env) error {
-	err := p.until(ctx, env, p.enter)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.free++
+// closeClient is synchronized, too. If ctx ends first, the connection is returned outside the monitor, as at the end of a thread.
+func (l *setpxLuaPublishedLock) closeClient(ctx context.Context) error {
+	monitor := l.monitor()
+	err := l.until(ctx, monitor.take)
 	if err == nil {
-		p.occupied = false
+		defer monitor.giveBack()
 	}
+	l.connections().giveBack()
 	return err
 }
 
-func (p *monitoredPool) enter() bool {
-	if p.occupied {
-		return false
-	}
-	p.occupied = true
-	return true
+// connections are the pool of the process.
+func (l *setpxLuaPublishedLock) connections() *permits {
+	return l.env.Shared("setpx-lua-published", func() any { return &permits{free: 2} }).(*permits)
 }
 
-// until polls step, under the pool's mutex, until it returns true.
-func (p *monitoredPool) until(ctx context.Context, env Env, step func() bool) error {
-	for {
-		p.mu.Lock()
-		done := step()
-		p.mu.Unlock()
-		if done {
-			return nil
-		}
-		if err := env.Sleep(ctx, poolPoll); err != nil {
+// monitor is that of the published lock object. A process has one object for each key, and its handles are the threads that use it.
+func (l *setpxLuaPublishedLock) monitor() *permits {
+	return l.env.Shared("setpx-lua-published "+l.opts.Key, func() any { return &permits{free: 1} }).(*permits)
+}
+
+// until polls step until it returns true.
+func (l *setpxLuaPublishedLock) until(ctx context.Context, step func() bool) error {
+	const poll = 5 * time.Millisecond
+	for !step() {
+		if err := l.env.Sleep(ctx, poll); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// permits counts what can be taken.
+type permits struct {
+	mu   sync.Mutex
+	free int
+}
+
+func (p *permits) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free == 0 {
+		return false
+	}
+	p.free--
+	return true
+}
+
+func (p *permits) giveBack() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free++
 }
