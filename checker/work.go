@@ -12,8 +12,18 @@ import (
 
 // staleWrite: the resource accepted a write from a client whose turn was over. It goes by order alone: whose grant of the lock
 // was the latest, and whether that client has released it since.
+//
+// A client whose acquire ended unknown may have the lock. Whether it has is known by the commands that reached the lock; without state
+// probes it is not.
 type staleWrite struct {
-	turns []turn // by lock
+	turns  []turn // by lock
+	unsure []unsureAcquire
+}
+
+// unsureAcquire is the latest acquire of a client on a lock, where that ended unknown.
+type unsureAcquire struct {
+	client, lock int
+	event        int // index of its return
 }
 
 // turn is the latest grant of a lock.
@@ -33,6 +43,9 @@ func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		m.turns = append(m.turns, turn{})
 	}
 	t := &m.turns[f.Lock]
+	if f.Event.Kind == history.KindReturn && f.Op.Kind == history.OpAcquire {
+		m.settle(f)
+	}
 	switch {
 	case f.Event.Kind == history.KindReturn && f.Op.Outcome == history.OK && f.Op.Kind == history.OpAcquire:
 		if next := newTurn(f); next.order > t.order || t.client == 0 {
@@ -43,9 +56,32 @@ func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 			t.released = f.Event.At
 		}
 	case f.Wrote:
-		return t.judge(f, v)
+		return t.judge(f, v, m.mayOwn(f, v, t))
 	}
 	return nil
+}
+
+// settle takes in the outcome of an acquire.
+func (m *staleWrite) settle(f *timeline.Fact) {
+	takeWaiting(&m.unsure, func(u unsureAcquire) bool { return u.client == f.Client && u.lock == f.Lock })
+	if f.Op.Outcome == history.Unknown && !f.Op.GaveUp {
+		m.unsure = append(m.unsure, unsureAcquire{f.Client, f.Lock, f.Index})
+	}
+}
+
+// mayOwn says whether the client may have the lock since the latest grant, without having been told. Its own work under an acquire that ended
+// unknown is work that it has begun since.
+func (m *staleWrite) mayOwn(f *timeline.Fact, v *timeline.Cursor, t *turn) bool {
+	lock := &v.Locks[f.Lock]
+	since := func(event int) bool { return event > t.event && f.Op.Called > event }
+	if lock.Probed() {
+		o := lock.Ledger.Owner
+		return o.Client == f.Client && o.Standing != timeline.Refused && (t.client != f.Client || o.Standing == timeline.Dubious && since(o.Settled))
+	}
+	if t.client != 0 && lock.Holds[t.client].Active(f.Event.At) {
+		return false
+	}
+	return slices.ContainsFunc(m.unsure, func(u unsureAcquire) bool { return u.client == f.Client && u.lock == f.Lock && since(u.event) })
 }
 
 // newTurn is the turn that begins with an acquire's return. The service's order counts: a grant whose reply was long on its way
@@ -58,14 +94,12 @@ func newTurn(f *timeline.Fact) turn {
 	return turn{client: f.Client, order: order, event: f.Index, at: f.Event.At}
 }
 
-func (t turn) judge(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, mayOwn bool) []Anomaly {
 	writer := v.Clients.Name(f.Client)
 	anomaly := Anomaly{
 		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
-	owner := v.Locks[f.Lock].Ledger.Owner
-	mayOwn := owner.Client == f.Client && owner.Standing != timeline.Refused
-	if !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn) {
+	if t.client == f.Client && mayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn) {
 		return nil
 	}
 	if t.client == f.Client {

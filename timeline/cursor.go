@@ -39,6 +39,11 @@ func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	return at + k.Lease + ownership.LeaseMargin(k.Lease)
 }
 
+// Probed says whether a command with state probes has reached the lock: only then is it known whose it is by the service.
+func (k *Lock) Probed() bool {
+	return k.Ledger.server != "" || k.quorum != nil && len(k.quorum.parts) > 0
+}
+
 // Cursor is a place in a history, with all that is known there. Clients and locks are numbered from 1; 0 is none. Only Step changes it.
 type Cursor struct {
 	Clients, LockNames Names
