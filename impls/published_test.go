@@ -136,6 +136,23 @@ func TestPublishedWatchdogs(t *testing.T) {
 	}
 }
 
+// The published watchdog reads its clock when its thread starts: after the reply to SET, and before it waits for the static monitor.
+func TestWatchdogCountsFromTheReply(t *testing.T) {
+	for name, want := range map[string]time.Duration{
+		"watchdog-published": 900, "watchdog-published/late-start": 900, "watchdog-published/blind-renewal": 600,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var renewed time.Time
+			env := newFake(t, exchange{reply: "OK", takes: 300 * time.Millisecond})
+			env.exchanges = append(env.exchanges, exchange{err: errLost, meanwhile: func() { renewed = env.clock; env.cancel() }})
+			_, err := lock(t, name, env).TryAcquire(t.Context())
+			require.NoError(t, err)
+			env.background()
+			assert.Equal(t, want*time.Millisecond, renewed.Sub(start))
+		})
+	}
+}
+
 // A release clears the flag, and an acquire within the watchdog's sleep sets it again.
 func TestWatchdogSurvives(t *testing.T) {
 	tests := []struct {

@@ -68,6 +68,7 @@ func order() []string {
 		"stopped-between-check-and-delete",
 		"work-longer-than-lease",
 		"cut-off-past-lease",
+		"slow-grant",
 		"renewal-reply-lost",
 		"release-lost-while-renewing",
 		"acquire-reply-lost",

@@ -74,6 +74,7 @@ func troubles() []trouble {
 		{"A7", "★ release, then any acquire during the sleep: the old watchdog survives and renews the old key", "surviving-watchdog", "watchdog-published", "wrongful-renew, stuck-lock", "watchdog"},
 		{"A7", "★ any try overwrites the thread's token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published", "unreleasable", "watchdog"},
 		{"A7", "★ a business thread that dies without release is renewed for ever", "thread-dies-holding", "watchdog-published", "stuck-lock", "setpx-lua"},
+		{"A7", "★ the watchdog counts from the reply to SET: after a slow reply the lease ends before the first renewal", "slow-grant", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a clock set back delays the renewal", "clock-set-back-while-renewing", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
