@@ -122,7 +122,7 @@ func (w *writer) loseReplyBeside(b *moment) {
 	switch t := w.open[b.who]; {
 	case late:
 		w.renews(b.who, w.breakpoint(faults.ActHoldRequest, b.step, nil))
-	case !w.renewing[b.who] && t != nil && t.stop: // of one client, one thing at a time can be held
+	case !w.renewing[b.who] && (t != nil && t.stop || b.step.Server == nowhere && w.out.Servers > 0): // only one thing of a client can be held
 		w.loseRenewal(b)
 		return
 	case !w.renewing[b.who]:
@@ -139,11 +139,13 @@ func (w *writer) loseReplyBeside(b *moment) {
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
 
-// loseRenewal has a client lose the reply to a renewal while an operation of it is held.
+// loseRenewal has a client lose the reply to a renewal while an operation of it is held, or the replies of several servers. The first
+// renewal may load a script; a later one is sure to prolong the lease.
 func (w *writer) loseRenewal(b *moment) {
 	w.resume(b.who)
 	w.short = true
 	servers := w.named(b.step.Server)
+	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})

@@ -16,50 +16,13 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// Reading is how a history is read.
-type Reading struct {
-	// Handles: what the other handles of the anomaly's processes did meanwhile is a part of it, also where it came to nothing. So it is
-	// for a lock whose handles in one process share more than they should.
-	Handles bool
-	Renewal Renewal
-}
-
-// Renewal is what becomes of the renewal of a lease that ends though its owner lives.
-type Renewal uint8
-
-// What may become of a renewal.
-const (
-	RenewalPaused Renewal = iota // its process is paused
-	RenewalFails                 // the reply to one is lost, and the connection with it
-	RenewalStays                 // nothing: the lock itself does not renew it
-)
-
-// Readings are all ways to read a history. What handles of one process share makes stories longer, so it comes last.
-func Readings(lock impls.Spec, events []history.Event) []Reading {
-	renewals := []Renewal{RenewalPaused}
-	if lock.Renews {
-		renewals = append(renewals, RenewalFails, RenewalStays)
-	}
-	handles := []bool{false}
-	if slices.ContainsFunc(events, func(e history.Event) bool { return e.Client != history.ProcessOf(e.Client) }) {
-		handles = append(handles, true)
-	}
-	var all []Reading
-	for _, h := range handles {
-		for _, renewal := range renewals {
-			all = append(all, Reading{h, renewal})
-		}
-	}
-	return all
-}
-
 // FromHistory is the part of a history that an anomaly is about, as a trace: what its clients did, in the order in which their commands
 // reached the servers, the leases that ended in between, and the faults that had a part in it. Whether that shows the anomaly again is
 // for a play to say. Times are those of a schedule: only the end of a lease takes any.
 func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, how Reading) (*trace.Trace, error) {
 	r := &historyReader{
 		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
-		dead: map[int]bool{}, places: map[int]int{}, Reading: how,
+		dead: map[int]bool{}, places: map[int]int{}, leased: map[int]owned{}, Reading: how,
 	}
 	for _, e := range events {
 		if e.Kind == history.KindOpen && e.Detail != nil {
@@ -101,6 +64,7 @@ type historyReader struct {
 	out     *trace.Trace
 	now     time.Duration   // of the schedule
 	cast    map[string]bool // who takes part
+	leased  map[int]owned   // by server
 	keys    []history.State // what each server has under the lock's key
 	clients map[string]int
 	dead    map[int]bool
@@ -202,16 +166,23 @@ func (r *historyReader) of(p *part) []happening {
 	}
 	all := []happening{{begins, p, trace.Call, begins}}
 	for _, i := range p.commands {
-		kind := trace.Serve
-		if returned && float64(i) > p.To {
-			kind = trace.Arrive
-		}
-		all = append(all, happening{i, p, kind, i})
+		all = append(all, p.served(i, returned, ends))
 	}
 	if returned {
 		all = append(all, happening{ends, p, trace.Return, ends})
 	}
 	return all
+}
+
+// served is a command of an operation.
+func (p *part) served(i int, returned bool, ends int) happening {
+	switch late := returned && float64(i) > p.To; {
+	case late && p.Outcome == history.Unknown:
+		return happening{i, p, trace.Arrive, i}
+	case late: // it was answered without this server, which is asked in time instead
+		return happening{i, p, trace.Serve, ends}
+	}
+	return happening{i, p, trace.Serve, i}
 }
 
 // beside is what an event means that belongs to no operation.
@@ -306,7 +277,7 @@ func (r *historyReader) operation(h happening) {
 		if n := len(r.out.Steps) - 1; n >= 0 && r.out.Steps[n].Kind == trace.Call && r.out.Steps[n].ID == h.part.ID {
 			begun, r.out.Steps = []trace.Step{r.out.Steps[n]}, r.out.Steps[:n]
 		}
-		if owner, over := r.lapsed[h.at]; over {
+		if owner, over := r.over(h); over {
 			r.stopRenewing(owner)
 			r.pass(r.lease)
 		} else if last := r.anomaly.Events[len(r.anomaly.Events)-1]; h.at == last && r.anomaly.Name == checker.WrongfulRenew {
@@ -317,6 +288,11 @@ func (r *historyReader) operation(h happening) {
 		}
 	case trace.Return:
 		at = int(h.part.To)
+		if h.part.plainly != none {
+			for n := range r.servers {
+				r.own(n, h.part.Client, true)
+			}
+		}
 		base.Answer = process.Answer{Outcome: h.part.Outcome}
 		if h.part.Outcome == history.Unknown {
 			r.lose(h)
@@ -349,7 +325,7 @@ func (r *historyReader) stopRenewing(owner string) {
 	case RenewalPaused:
 		r.add(trace.Step{Kind: trace.Fault, Fault: faults.Pause, Client: who})
 	case RenewalFails:
-		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who, Beside: true})
+		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who, Server: nowhere, Beside: true})
 	}
 }
 
@@ -403,6 +379,9 @@ func (r *historyReader) step(s trace.Step, at int) {
 		for _, change := range c.Changes {
 			if s.Server >= 0 && change.Key == e.Lock {
 				r.keys[s.Server] = change.After
+				if r.changing[at] {
+					r.own(s.Server, e.Client, change.After.Exists())
+				}
 			}
 		}
 	}

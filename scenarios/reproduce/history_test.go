@@ -336,6 +336,7 @@ func TestRenewalFailsAmidAnOperation(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
 C1  acquire
 C1  release hold before first DEL
+    wait until renewed
 C1  lose replies
     wait until renewed
 C1  heal
@@ -351,7 +352,101 @@ func TestReadings(t *testing.T) {
 	require.Equal(t, []reproduce.Reading{{}}, reproduce.Readings(plain, newTale("C1", "C2").events))
 	require.Equal(t, []reproduce.Reading{{}, {Handles: true}}, reproduce.Readings(plain, newTale("C1", "C1.b").events))
 	require.Equal(t, []reproduce.Reading{
-		{false, reproduce.RenewalPaused}, {false, reproduce.RenewalFails}, {false, reproduce.RenewalStays},
-		{true, reproduce.RenewalPaused}, {true, reproduce.RenewalFails}, {true, reproduce.RenewalStays},
+		{Renewal: reproduce.RenewalPaused}, {Renewal: reproduce.RenewalFails}, {Renewal: reproduce.RenewalStays},
+		{Handles: true, Renewal: reproduce.RenewalPaused}, {Handles: true, Renewal: reproduce.RenewalFails}, {Handles: true, Renewal: reproduce.RenewalStays},
 	}, reproduce.Readings(renews, newTale("C1", "C1.b").events))
+	several := impls.Spec{Card: impls.Card{Servers: 3}}
+	require.Equal(t, []reproduce.Reading{{}, {Alone: true}}, reproduce.Readings(several, newTale("C1").events))
+}
+
+// asks is a command at one of three servers, by which a client gets the lock there from nobody, or is refused.
+func (t *tale) asks(client, server string, granted bool) {
+	change := history.Change{Key: "lock", Before: state("another"), After: state("another")}
+	if granted {
+		change = history.Change{Key: "lock", After: state(client)}
+	}
+	t.add(history.Event{Kind: history.KindCommand, Client: client, Op: t.ops[client], ID: t.ids[client], Detail: &history.Detail{
+		Command: &history.Command{Server: server, Args: []string{"EVAL", "script", "1", "lock"}, Sent: t.now, Asked: ms, Changes: []history.Change{change}},
+	}})
+}
+
+// TestSeveralServers: of all that clients do on single servers, only what gave the anomaly's clients the lock belongs to it. All leases of
+// an owner end together, before the other client asks for what the owner has in the script, and may not have had in the history.
+func TestSeveralServers(t *testing.T) {
+	s := newTale("C1", "C2", "C3")
+	for i := range s.events {
+		s.events[i].Detail.Servers = 3
+	}
+	s.call("C3", history.OpAcquire)
+	s.asks("C3", "S1", true)
+	s.call("C1", history.OpAcquire)
+	s.asks("C1", "S1", false)
+	s.asks("C1", "S2", true)
+	s.asks("C1", "S3", true)
+	held := s.returns("C1", history.OK, nil)
+	s.returns("C3", history.No, nil)
+	s.now += 2 * lease
+	s.call("C2", history.OpAcquire)
+	s.asks("C2", "S1", true)
+	s.asks("C2", "S2", true)
+	s.asks("C2", "S3", true)
+	last := s.returns("C2", history.OK, nil)
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{held, last}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+    wait until renewed
+C1  lose replies
+    wait until renewed
+C1  heal
+    wait until expired
+C2  acquire
+`, "\n"), forcedBy(t, s, "redisson-redlock", a, reproduce.Reading{Alone: true, Renewal: reproduce.RenewalFails}))
+}
+
+// TestOvertakenAmidItsAcquire: a client has the servers, and learns of it when another has them.
+func TestOvertakenAmidItsAcquire(t *testing.T) {
+	s := newTale("C1", "C2")
+	for i := range s.events {
+		s.events[i].Detail.Servers = 3
+	}
+	s.call("C1", history.OpAcquire)
+	for _, server := range []string{"S1", "S2", "S3"} {
+		s.asks("C1", server, true)
+	}
+	s.now += 2 * lease
+	s.call("C2", history.OpAcquire)
+	for _, server := range []string{"S1", "S2", "S3"} {
+		s.asks("C2", server, true)
+	}
+	held := s.returns("C2", history.OK, nil)
+	last := s.returns("C1", history.OK, nil)
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C1", "C2"}, Events: []int{held, last}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire hold reply of first EVAL on S3
+C1  pause
+    wait until expired
+C2  acquire
+C1  resume
+C1  continue
+`, "\n"), forcedBy(t, s, "redisson-redlock", a, reproduce.Reading{Alone: true}))
+}
+
+// TestAnsweredWithoutAServer: a client that has a majority does not wait for the last server, whose answer the script has come in time.
+func TestAnsweredWithoutAServer(t *testing.T) {
+	s := newTale("C1", "C2")
+	for i := range s.events {
+		s.events[i].Detail.Servers = 3
+	}
+	s.call("C1", history.OpAcquire)
+	s.asks("C1", "S1", true)
+	s.asks("C1", "S2", true)
+	held := s.returns("C1", history.OK, nil)
+	s.asks("C1", "S3", true)
+	s.now += 2 * lease
+	s.call("C2", history.OpAcquire)
+	s.asks("C2", "S1", true)
+	s.asks("C2", "S2", true)
+	last := s.returns("C2", history.OK, nil)
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{held, last}}
+	require.Equal(t, "C1  acquire\n    wait until expired\nC2  acquire\n", forcedBy(t, s, "redlock-endless", a, reproduce.Reading{}))
 }

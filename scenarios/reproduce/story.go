@@ -133,6 +133,10 @@ type selection struct {
 
 // extend chooses the operations.
 func (s *selection) extend() {
+	if s.r.Alone {
+		s.alone()
+		return
+	}
 	if s.queue() {
 		return
 	}
