@@ -25,7 +25,7 @@ type Options struct {
 
 // Judge judges a whole history. It does not change events, and may be called concurrently.
 //
-// The monitors decide. Porcupine judges two of the properties a second time; if it does not agree, the verdict is unknown and
+// The monitors decide. Porcupine judges a part of the properties a second time; if it does not agree, the verdict is unknown and
 // the checker itself at fault. If it ran out of time, the verdict is unknown unless the monitors saw something.
 func Judge(events []history.Event, opts Options) Verdict {
 	if opts.Timeout <= 0 {
@@ -115,12 +115,17 @@ func decide(anomalies []Anomaly, second opinion) Verdict {
 	return Verdict{Kind: Safe}
 }
 
+// judgedTwice says whether there is a model of what an anomaly means.
+func judgedTwice(name Name) bool {
+	return name == DoubleHolder || name == LostUpdate || slices.Contains(ownerNames[:], name)
+}
+
 // disagreement says where the judges differ, or "" where they do not.
 func disagreement(anomalies []Anomaly, second opinion) string {
 	first := make(map[finding]bool)
 	for _, a := range anomalies {
 		what := finding{a.Name, a.Lock}
-		if (a.Name == DoubleHolder || a.Name == LostUpdate) && !slices.Contains(second.unjudged, what) {
+		if judgedTwice(a.Name) && !slices.Contains(second.unjudged, what) {
 			first[what] = true
 		}
 	}

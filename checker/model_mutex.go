@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
 	"github.com/locklab/locklab/history"
 )
 
@@ -68,23 +66,65 @@ type mutexReader struct {
 	dead   map[string]bool
 	counts map[string]bool // locks whose holder can take them again
 	spread map[string]bool // locks on several servers
+	owners *ownerReader    // reads along; nil: there is no command
 }
 
 // mutexHistories reads the holds of each lock, in the order in which the locks appear.
 func mutexHistories(events []history.Event) []*mutexHistory {
+	locks, _ := lockHistories(events, false)
+	return locks
+}
+
+// lockHistories reads the holds of each lock, and whose it was by the commands that reached it; all of that, or what may be wrong.
+func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
 		spread: make(map[string]bool),
 	}
+	if matters(events) {
+		r.owners = newOwnerReader(&r, all)
+	}
 	for i := range events {
 		r.event(i, &events[i])
+		if r.owners != nil {
+			r.owners.event(i, &events[i])
+		}
 	}
 	for _, lock := range r.order {
 		for _, h := range lock.holders {
 			r.lapse(h, lock, never)
 		}
 	}
-	return r.order
+	if r.owners == nil {
+		return r.order, nil
+	}
+	return r.order, r.owners.finish()
+}
+
+// on says whether the client has neither released the lock nor lost it.
+func (r *mutexReader) on(client, lock string) bool {
+	h := r.known(client, lock)
+	return h != nil && h.on
+}
+
+// holds says whether it holds the lock at a time.
+func (r *mutexReader) holds(client, lock string, now time.Duration) bool {
+	h := r.known(client, lock)
+	return h != nil && h.active && h.ends > now
+}
+
+// inner says whether a release that was called just now is one after which the client still has the lock.
+func (r *mutexReader) inner(client, lock string, id int64) bool {
+	h := r.known(client, lock)
+	return h != nil && slices.Contains(h.inner, id)
+}
+
+// known is what is known of a client's hold; nil: nothing.
+func (r *mutexReader) known(client, lock string) *holder {
+	if l := r.locks[lock]; l != nil {
+		return l.holders[client]
+	}
+	return nil
 }
 
 func (r *mutexReader) event(i int, e *history.Event) {
@@ -172,7 +212,7 @@ func triesToRenew(op history.Op, effect history.Effect) bool {
 }
 
 // validUntil is the earliest end of a hold that was declared, at from or later, to be good for so long: a client may have rounded.
-func validUntil(from, valid time.Duration) time.Duration { return from + valid - history.ExpiryMargin }
+func validUntil(from, valid time.Duration) time.Duration { return from + valid - 2*time.Millisecond }
 
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]
@@ -332,31 +372,4 @@ func (h *holder) finish(lock *mutexHistory, end, done int64) bool {
 	}
 	lock.spans[h.span].end, lock.spans[h.span].done = end, done
 	return true
-}
-
-// The model: a mutex that is free, or held by one span.
-type (
-	mutexHolder int // index of a span in its window, from 1; 0: free
-	mutexTake   int // input: the span takes the mutex
-	mutexGive   int // input: the span gives it back
-	mutexCheck  int // input: a client that is not its holder is told that it is
-)
-
-// mutexModel is the mutex, with its holder at the beginning of a window.
-func mutexModel(holder mutexHolder) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return holder },
-		Step: func(state, input, _ any) (bool, any) {
-			holder := state.(mutexHolder)
-			switch in := input.(type) {
-			case mutexTake:
-				return holder == 0, mutexHolder(in)
-			case mutexGive:
-				return holder == mutexHolder(in), mutexHolder(0)
-			case mutexCheck:
-				return holder == 0, holder
-			}
-			return false, state
-		},
-	}
 }

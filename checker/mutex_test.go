@@ -320,11 +320,11 @@ func TestCutAndUncutAgree(t *testing.T) {
 		size := rapid.IntRange(1, 6).Draw(t, "size")
 		for _, lock := range mutexHistories(events) {
 			whole := searched(mutexWindowsOf(lock.spans, len(lock.spans)+1))
-			require.Equal(t, whole, judgeWindows(mutexWindowsOf(lock.spans, size), time.Minute))
+			require.Equal(t, whole, judgedAsListed(mutexWindowsOf(lock.spans, size)))
 		}
 		for _, c := range counterHistories(events) {
 			whole := searched(counterWindowsOf(c.updates, len(c.updates)+1))
-			require.Equal(t, whole, judgeWindows(counterWindowsOf(c.updates, size), time.Minute))
+			require.Equal(t, whole, judgedAsListed(counterWindowsOf(c.updates, size)))
 		}
 	})
 }
@@ -343,9 +343,14 @@ func TestCutAndUncutCountersAgree(t *testing.T) {
 		}
 		whole := searched(counterWindowsOf(updates, len(updates)+1))
 		for size := 1; size <= 4; size++ {
-			require.Equal(t, whole, judgeWindows(counterWindowsOf(updates, size), time.Minute), "%v", updates)
+			require.Equal(t, whole, judgedAsListed(counterWindowsOf(updates, size)), "%v", updates)
 		}
 	})
+}
+
+// judgedAsListed judges windows as those of a long history.
+func judgedAsListed(windows iter.Seq[window]) porcupine.CheckResult {
+	return windowJudge{timeout: time.Minute}.windows(windows)
 }
 
 // searched leaves a history to porcupine, without looking at the order in which its operations are listed. It is judged as one
@@ -374,7 +379,7 @@ func TestTheOrderListedIsNotTakenOnTrust(t *testing.T) {
 		dice.Shuffle(len(w.operations)*rapid.IntRange(0, 1).Draw(t, "shuffled"), func(i, j int) {
 			w.operations[i], w.operations[j] = w.operations[j], w.operations[i]
 		})
-		require.Equal(t, porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute), w.judge(time.Minute))
+		require.Equal(t, porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute), windowJudge{timeout: time.Minute}.window(w))
 	})
 }
 
@@ -417,10 +422,10 @@ func TestUnknownOperationsPutNoConstraint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := spoilt(t, legal(t).events)
 		for _, lock := range mutexHistories(events) {
-			require.Equal(t, judgeWindows(mutexWindows(lock.spans), time.Minute), wholeMutex(events, lock.spans))
+			require.Equal(t, judgedAsListed(mutexWindows(lock.spans)), wholeMutex(events, lock.spans))
 		}
 		for _, c := range counterHistories(events) {
-			require.Equal(t, judgeWindows(counterWindows(c.updates), time.Minute), wholeCounter(events, c.updates))
+			require.Equal(t, judgedAsListed(counterWindows(c.updates)), wholeCounter(events, c.updates))
 		}
 	})
 }

@@ -20,9 +20,14 @@ type opinion struct {
 // secondOpinion judges the history of each lock, and of each protected counter, with porcupine, window by window.
 func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	var o opinion
-	for _, lock := range mutexHistories(events) {
-		o.add(finding{DoubleHolder, lock.name}, judgeWindows(mutexWindows(lock.spans), timeout))
-		o.add(finding{DoubleHolder, lock.name}, judgeWindows(lock.checkWindows(), timeout))
+	j := windowJudge{timeout: timeout, searches: len(events) <= searchedEvents}
+	holds, owners := lockHistories(events, j.searches)
+	for _, lock := range holds {
+		o.add(finding{DoubleHolder, lock.name}, j.windows(mutexWindows(lock.spans)))
+		o.add(finding{DoubleHolder, lock.name}, j.windows(lock.checkWindows()))
+	}
+	for _, lock := range owners {
+		o.owners(lock, j)
 	}
 	for _, counter := range counterHistories(events) {
 		what := finding{LostUpdate, counter.name}
@@ -30,10 +35,23 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 			o.unjudged = append(o.unjudged, what)
 			continue
 		}
-		o.add(what, judgeWindows(counterWindows(counter.updates), timeout))
-		o.add(what, judgeWindows(counter.dataWindows(), timeout))
+		o.add(what, j.windows(counterWindows(counter.updates)))
+		o.add(what, j.windows(counter.dataWindows()))
 	}
 	return o
+}
+
+// owners judges what clients did to a lock that was not theirs.
+func (o *opinion) owners(lock *ownerHistory, j windowJudge) {
+	legal := !lock.unjudged && j.windows(lock.windows(allOffences)) == porcupine.Ok
+	for n, name := range ownerNames {
+		switch what := (finding{name, lock.name}); {
+		case lock.unjudged:
+			o.unjudged = append(o.unjudged, what)
+		case !legal:
+			o.add(what, j.windows(lock.windows(1<<n)))
+		}
+	}
 }
 
 func (o *opinion) add(what finding, result porcupine.CheckResult) {
@@ -51,23 +69,33 @@ type window struct {
 	operations []porcupine.Operation
 }
 
-// judgeWindows judges one window after the other, up to the first that is not legal.
-func judgeWindows(windows iter.Seq[window], timeout time.Duration) porcupine.CheckResult {
+// searchedEvents is how many events a history may have for porcupine to search all of it. In a longer one it searches the windows that are
+// not legal as they are listed.
+const searchedEvents = 2_000
+
+// windowJudge judges windows.
+type windowJudge struct {
+	timeout  time.Duration // of one window
+	searches bool          // porcupine searches each
+}
+
+// windows judges one window after the other, up to the first that is not legal.
+func (j windowJudge) windows(windows iter.Seq[window]) porcupine.CheckResult {
 	for w := range windows {
-		if result := w.judge(timeout); result != porcupine.Ok {
+		if result := j.window(w); result != porcupine.Ok {
 			return result
 		}
 	}
 	return porcupine.Ok
 }
 
-// judge leaves the window to porcupine, unless its operations may have taken effect in the order in which they are listed: then
-// there is nothing to search.
-func (w window) judge(timeout time.Duration) porcupine.CheckResult {
-	if w.legalAsListed() {
+// window leaves the window to porcupine, unless it need not search and the operations may have taken effect in the order in which they are
+// listed.
+func (j windowJudge) window(w window) porcupine.CheckResult {
+	if !j.searches && w.legalAsListed() {
 		return porcupine.Ok
 	}
-	return porcupine.CheckOperationsTimeout(w.model, w.operations, timeout)
+	return porcupine.CheckOperationsTimeout(w.model, w.operations, j.timeout)
 }
 
 // legalAsListed says whether the model allows the operations in the order in which they are listed, and none of them had returned
