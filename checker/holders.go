@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
@@ -81,12 +82,14 @@ func twoHolders(f *timeline.Fact, v *timeline.Cursor, client int, why string) An
 type fences struct {
 	highest []fence // by lock: the largest of the grants that have returned
 	waiting []fenceWait
+	recent  []fence // of the grants that have returned while others were under way
 }
 
 type fence struct {
 	number int64
 	client int
 	event  int
+	lock   int
 }
 
 // fenceWait is a pending acquire and the largest fence of the grants that had returned when it was called or, where it is known, when it took the
@@ -98,6 +101,10 @@ type fenceWait struct {
 }
 
 func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Event.Kind == history.KindExit {
+		m.waiting = slices.DeleteFunc(m.waiting, func(w fenceWait) bool { return w.client == f.Client })
+		return nil
+	}
 	if f.Op.Kind != history.OpAcquire || f.Lock == 0 {
 		return nil
 	}
@@ -113,28 +120,43 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	case history.KindCommand:
 		m.took(f, *highest)
 	case history.KindReturn:
-		wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
-		if f.Op.Outcome != history.OK || f.Event.Fence == 0 {
-			return nil
-		}
-		if wait.op != 0 && f.Event.Fence == highest.number {
-			wait.before = *highest // two grants share it, whichever came first
-		}
-		if f.Event.Fence > highest.number {
-			*highest = fence{f.Event.Fence, f.Client, f.Index}
-		}
-		if f.Event.Fence > wait.before.number {
-			return nil
-		}
-		mine, other := v.Clients.Name(f.Client), v.Clients.Name(wait.before.client)
-		return []Anomaly{{
-			Name: FenceRegression, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
-			Why: fmt.Sprintf("%s got fencing token %d at %s, although %s had got %d before.",
-				mine, f.Event.Fence, seconds(f.Event.At), other, wait.before.number),
-			Events: inOrder(wait.before.event, f.Op.Called, f.Index),
-		}}
+		return m.returned(f, v)
 	}
 	return nil
+}
+
+func (m *fences) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
+	if len(m.waiting) == 0 {
+		defer func() { m.recent = m.recent[:0] }()
+	}
+	if f.Op.Outcome != history.OK || f.Event.Fence == 0 {
+		return nil
+	}
+	mine := fence{f.Event.Fence, f.Client, f.Index, f.Lock}
+	if highest := &m.highest[f.Lock]; mine.number > highest.number {
+		*highest = mine
+	}
+	if wait.op == 0 {
+		return nil // its client has the lock already
+	}
+	before := wait.before
+	if n := slices.IndexFunc(m.recent, func(g fence) bool { return g.lock == f.Lock && g.number == mine.number }); n >= 0 {
+		before = m.recent[n] // two grants share it, whichever came first
+	}
+	if len(m.waiting) > 0 {
+		m.recent = append(m.recent, mine)
+	}
+	if mine.number > before.number {
+		return nil
+	}
+	client, other := v.Clients.Name(f.Client), v.Clients.Name(before.client)
+	return []Anomaly{{
+		Name: FenceRegression, Lock: v.LockNames.Name(f.Lock), Clients: []string{client, other}, At: f.Event.At,
+		Why: fmt.Sprintf("%s got fencing token %d at %s, although %s had got %d before.",
+			client, mine.number, seconds(f.Event.At), other, before.number),
+		Events: inOrder(before.event, f.Op.Called, f.Index),
+	}}
 }
 
 // took takes in that a pending acquire took the lock by a command: it did so after all grants that had returned.
@@ -142,6 +164,9 @@ func (m *fences) took(f *timeline.Fact, highest fence) {
 	switch f.Effect {
 	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
 	default:
+		return
+	}
+	if f.Op.Lock != f.Lock {
 		return
 	}
 	for n := range m.waiting {

@@ -28,6 +28,8 @@ type mutexHistory struct {
 	spans   []span
 	holders map[string]*holder // by client
 	checks  []checkSpan
+	grants  []fenceSpan
+	spread  bool // it is on several servers
 }
 
 // checkSpan is a check that was answered ok, of a client that did not hold the lock, and a hold of another client that had not ended then.
@@ -54,6 +56,7 @@ type asked struct {
 	id    int64
 	call  int           // index of the call
 	holds bool          // its client held the lock then
+	took  int           // index of the command by which it took the lock; zero: none was seen
 	reply time.Duration // when its client got the latest reply; zero: it got none
 }
 
@@ -91,6 +94,7 @@ func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerH
 		}
 	}
 	for _, lock := range r.order {
+		lock.spread = r.spread[lock.name]
 		for _, h := range lock.holders {
 			r.lapse(h, lock, never)
 		}
@@ -139,7 +143,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 		r.exit(i, e.Client)
 		return
 	case history.KindCommand:
-		r.command(e)
+		r.command(i, e)
 		return
 	case history.KindCall, history.KindReturn, history.KindLost, history.KindValid:
 	default:
@@ -163,11 +167,12 @@ func (r *mutexReader) event(i int, e *history.Event) {
 }
 
 // command notes the replies after which a client can have declared how long its hold is good.
-func (r *mutexReader) command(e *history.Event) {
+func (r *mutexReader) command(i int, e *history.Event) {
 	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == history.Resource {
 		return
 	}
 	c := e.Detail.Command
+	r.taken(i, e)
 	if c.Late || c.ReplyDropped {
 		return
 	}
@@ -184,6 +189,23 @@ func (r *mutexReader) command(e *history.Event) {
 		h, _ := r.holder(e.Client, change.Key)
 		if mayGrant(change.Effect(c.Asked)) || h.on && !r.spread[change.Key] && triesToRenew(e.Op, change.Effect(c.Asked)) {
 			h.from = e.At
+		}
+	}
+}
+
+// taken notes that an acquire under way may have taken its lock by a command.
+func (r *mutexReader) taken(i int, e *history.Event) {
+	c := e.Detail.Command
+	for n := range c.Changes {
+		h := r.known(e.Client, c.Changes[n].Key)
+		if h == nil || e.ID == 0 {
+			continue
+		}
+		switch c.Changes[n].Effect(c.Asked) {
+		case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
+			if n := h.pending(e.ID); n >= 0 {
+				h.asked[n].took = i
+			}
 		}
 	}
 }
@@ -264,6 +286,10 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 		return
 	}
 	call, held := h.asked[n].call, h.asked[n].holds
+	if r.events[call].Op == history.OpAcquire && e.Outcome == history.OK && e.Fence != 0 {
+		from := max(call, h.asked[n].took)
+		lock.grants = appendToMany(lock.grants, fenceSpan{call: at(from), done: at(i), number: e.Fence, again: held})
+	}
 	kind, made := r.events[call].Op, max(r.events[call].At, h.asked[n].reply)
 	h.asked = slices.Delete(h.asked, n, n+1)
 	switch {

@@ -16,6 +16,7 @@ type ownerReader struct {
 	locks   map[string]*ownerHistory
 	order   []*ownerHistory
 	clients map[string]*asker
+	names   []string // of clients, by number
 	ids     []uint64 // those of operations so far, a bit each
 	broken  bool     // numbers of operations come twice, or there are too many clients
 	all     bool     // every window is kept
@@ -47,12 +48,17 @@ const (
 const mostClients = 63
 
 func newOwnerReader(m *mutexReader, all bool) *ownerReader {
-	return &ownerReader{mutex: m, all: all, locks: make(map[string]*ownerHistory), clients: make(map[string]*asker)}
+	return &ownerReader{mutex: m, all: all, locks: make(map[string]*ownerHistory), clients: make(map[string]*asker), names: []string{""}}
 }
 
 // matters says whether the model has anything to judge: a command.
 func matters(events []history.Event) bool {
-	return slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindCommand })
+	for i := range events {
+		if events[i].Kind == history.KindCommand {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *ownerReader) lock(name string) *ownerHistory {
@@ -70,6 +76,7 @@ func (r *ownerReader) client(name string) *asker {
 	if a == nil {
 		a = &asker{number: len(r.clients) + 1}
 		r.clients[name] = a
+		r.names = append(r.names, name)
 		r.broken = r.broken || a.number > mostClients
 	}
 	return a
@@ -315,18 +322,8 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 			step.unsure = u.event
 		}
 	}
-	step.held = r.mutex.holds(r.named(l.state.turn), name, e.At)
+	step.held = r.mutex.holds(r.names[l.state.turn], name, e.At)
 	l.add(step)
-}
-
-// named is the name of a client.
-func (r *ownerReader) named(number int) string {
-	for name, c := range r.clients {
-		if c.number == number {
-			return name
-		}
-	}
-	return ""
 }
 
 // finish ends the reading: what has not returned by now was not told ok.

@@ -50,6 +50,7 @@ var edits = map[string]func(*history.Event){
 	"ok is unknown":                        outcomes(history.OK, history.Unknown),
 	"who gives up does not":                details(func(d *history.Detail) { d.GaveUp = false }),
 	"no lock can be taken again":           details(func(d *history.Detail) { d.Reentrant = false }),
+	"every fencing token is the first":     func(e *history.Event) { e.Fence = min(e.Fence, 1) },
 	"what was read is one more":            reads(1),
 	"the end is one more":                  details(func(d *history.Detail) { d.Value++ }),
 	"nothing is written":                   resource(func(c *history.Command) { c.Reply = "" }),

@@ -25,7 +25,7 @@ func histories() int {
 	case racing.Enabled || testing.Short():
 		return 50
 	}
-	return 1_000
+	return 300
 }
 
 // violation is one thing that a lock, or its client, must not do. do does it, if it is possible now, and returns the event that shows it;
