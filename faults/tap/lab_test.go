@@ -1,3 +1,5 @@
+//go:build !fuzz
+
 package tap
 
 import (
@@ -19,9 +21,6 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
-
-// bound is how long a test waits for what must happen.
-const bound = 10 * time.Second
 
 // bench is a tap before a server, and what it recorded.
 type bench struct {

@@ -54,6 +54,9 @@ func isTransparent(t *rapid.T) {
 	require.Equal(t, gotDirectly, got, "what the client received")
 }
 
+// bound is how long a test waits for what must happen.
+const bound = 10 * time.Second
+
 // player plays the server's part: it counts bytes where the tap understands them.
 type player struct {
 	talk     []exchange
