@@ -8,13 +8,13 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// doubleHolder: two clients held the lock at the same time. A client whose check is answered ok believes that it holds the lock, too: that was
-// untrue if another client held it from before the check was called until it returned.
+// doubleHolder: two clients held the lock at the same time. A client whose check or renewal is answered ok believes that it holds the lock,
+// too: that was untrue if another client held it from before the call until the return.
 type doubleHolder struct {
-	checks []checkAsked
+	asked []checkAsked
 }
 
-// checkAsked is a pending check of a client that does not hold the lock, and one of the others that did when it was called.
+// checkAsked is a pending check, or renewal, of a client that does not hold the lock, and one of the others that did when it was called.
 type checkAsked struct {
 	op            int64
 	client, other int
@@ -22,12 +22,14 @@ type checkAsked struct {
 }
 
 func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	if f.Op.Kind == history.OpCheck && f.Lock != 0 {
+	if (f.Op.Kind == history.OpCheck || f.Op.Kind == history.OpRenew) && f.Lock != 0 {
 		switch f.Event.Kind {
 		case history.KindCall:
 			m.asks(f, v)
 		case history.KindReturn:
-			return m.told(f, v)
+			if told := m.told(f, v); !f.Began {
+				return told
+			}
 		}
 	}
 	if !f.Began {
@@ -42,22 +44,22 @@ func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return found
 }
 
-// asks takes in the call of a check.
+// asks takes in the call of a check or a renewal.
 func (m *doubleHolder) asks(f *timeline.Fact, v *timeline.Cursor) {
 	if f.Hold.Active(f.Event.At) {
 		return
 	}
 	for client, h := range v.Locks[f.Lock].Holds {
 		if client != f.Client && h.Active(f.Event.At) {
-			m.checks = append(m.checks, checkAsked{f.Op.ID, f.Client, client, h.Since})
+			m.asked = append(m.asked, checkAsked{f.Op.ID, f.Client, client, h.Since})
 		}
 	}
 }
 
-// told takes in the answer to a check.
+// told takes in the answer to it.
 func (m *doubleHolder) told(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
 	for {
-		c := takeWaiting(&m.checks, func(c checkAsked) bool { return c.op == f.Op.ID && c.client == f.Client })
+		c := takeWaiting(&m.asked, func(c checkAsked) bool { return c.op == f.Op.ID && c.client == f.Client })
 		if c.op == 0 {
 			return found
 		}

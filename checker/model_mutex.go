@@ -32,7 +32,7 @@ type mutexHistory struct {
 	spread  bool // it is on several servers
 }
 
-// checkSpan is a check that was answered ok, of a client that did not hold the lock, and a hold of another client that had not ended then.
+// checkSpan is a check, or a renewal, that was answered ok, of a client that did not hold the lock, and a hold of another client that had not ended then.
 type checkSpan struct {
 	call, done int64
 	other      int // index in the history's spans
@@ -299,7 +299,9 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 			r.checked(h, lock, call, i)
 		}
 	case kind == history.OpRenew:
-		r.renewed(h, lock, call, i, made)
+		if r.renewed(h, lock, call, i, made); !held && !h.active {
+			r.checked(h, lock, call, i)
+		}
 	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
@@ -311,7 +313,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	}
 }
 
-// checked takes in a check that told a client without a hold that it has the lock.
+// checked takes in a check, or a renewal, that told a client without a hold that it has the lock.
 func (r *mutexReader) checked(h *holder, lock *mutexHistory, call, i int) {
 	for _, other := range lock.holders {
 		if other == h {

@@ -91,14 +91,11 @@ func (r *ownerReader) event(i int, e *history.Event) {
 		r.command(i, e)
 		return
 	}
-	if f := e.Fault(); f != nil {
-		return
-	}
 	if e.Kind == history.KindExit {
 		r.exit(i, e)
 		return
 	}
-	if e.Lock == "" {
+	if e.Kind == history.KindFault || e.Lock == "" {
 		return
 	}
 	l := r.lock(e.Lock)
@@ -113,16 +110,21 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	if r.broken {
 		return
 	}
-	var op *asking
 	switch e.Kind {
 	case history.KindCall:
-		op = r.call(c, i, e)
+		r.call(c, i, e)
+		if e.Op == history.OpRelease {
+			r.belief(l, c, i, e, nil)
+		}
 	case history.KindReturn:
-		if op = c.back(i, e); op != nil && op.lock == e.Lock {
+		op := c.back(i, e)
+		if op != nil && op.lock == e.Lock {
 			l.add(ownerStep{kind: ownerBack, client: c.number, event: i, at: e.At, op: op})
 		}
+		r.belief(l, c, i, e, op)
+	case history.KindLost, history.KindValid:
+		r.belief(l, c, i, e, nil)
 	}
-	r.belief(l, c, i, e, op)
 }
 
 // belief takes in whether the client believes after an event that it has the lock.
@@ -139,10 +141,10 @@ func (r *ownerReader) belief(l *ownerHistory, c *asker, i int, e *history.Event,
 	}
 }
 
-func (r *ownerReader) call(c *asker, i int, e *history.Event) *asking {
+func (r *ownerReader) call(c *asker, i int, e *history.Event) {
 	if !r.isNew(e.ID) {
 		r.broken = true
-		return nil
+		return
 	}
 	op := &asking{id: e.ID, client: c.number, op: e.Op, lock: e.Lock, call: i, called: e.At}
 	c.pending = append(c.pending, op)
@@ -152,7 +154,6 @@ func (r *ownerReader) call(c *asker, i int, e *history.Event) *asking {
 	case history.OpRelease:
 		op.inner = r.mutex.inner(e.Client, e.Lock, e.ID)
 	}
-	return op
 }
 
 // isNew notes the number of an operation, and says whether it is one that has not been there.
