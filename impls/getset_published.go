@@ -22,6 +22,7 @@ func getsetPublished() Spec {
 		{Name: bugLocalCheck, What: "isLocked reads local memory and the client's clock only: it does not notice that another client has the lock"},
 		{Name: bugForgetsFirst, What: "release forgets the token between GET and DEL and has no result: after a lost DEL nobody can release"},
 		{Name: bugStaleStamp, What: "GETSET writes the value computed before SETNX: a try that takes long writes a lease that has ended"},
+		wallClockBug(),
 		{Name: bugShortLease, What: "the lease in ms is multiplied by 1,000 and used as ns: it ends 1,000 times too early", Apart: true},
 		{Name: bugLostRetry, What: "after nil from GET it retries, discards the result and fails on the nil", Apart: true},
 	}
@@ -31,14 +32,21 @@ func getsetPublished() Spec {
 			Idea:   "getset as its code was published; its clock is nanoTime, which starts at boot",
 			Source: "article 000 v1, A3, published code",
 			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check that asks no server, " +
-				"a release that clears the token before DEL, a lease counted from before SETNX; on request, a lease much too short and a retry whose result is lost",
+				"a release that clears the token before DEL, a lease counted from before SETNX, a wait measured by the wall clock; on request, a lease much too short and a retry whose result is lost",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
 		},
 		New: func(env Env, opts Options) Lock {
-			return &getsetPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			l := &getsetPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			if l.bugs.has(bugWallClock) {
+				return &struct {
+					*getsetPublishedLock
+					wallClock
+				}{l, wallClock{env}}
+			}
+			return l
 		},
 	}
 }
@@ -143,6 +151,14 @@ func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
 	}
 	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
 	return found && seen == own, err
+}
+
+// Pause is that of the published code: it spins for three seconds, then it yields.
+func (l *getsetPublishedLock) Pause(waited time.Duration) time.Duration {
+	if waited < 3*time.Second {
+		return NoPause
+	}
+	return 0
 }
 
 // token is the thread's static variable; a client process stands for one thread.

@@ -69,6 +69,15 @@ type SelfTimed interface {
 	WaitedEnough(began time.Time, within time.Duration) bool
 }
 
+// Paced is a lock whose source says how long a waiter pauses.
+type Paced interface {
+	// Pause is the sleep before the next try; waited is the time since the wait began. Zero only lets others run.
+	Pause(waited time.Duration) time.Duration
+}
+
+// NoPause is the pause of a waiter that does not even let others run.
+const NoPause = time.Duration(-1)
+
 // Env is a lock's only access to the world. One Env belongs to one Lock.
 type Env interface {
 	// Server is the lock service, or the first of several.

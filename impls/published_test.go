@@ -292,15 +292,44 @@ func TestFenceGrowsWithTheGrant(t *testing.T) {
 }
 
 func TestTheWallClockSaysWhenToStopWaiting(t *testing.T) {
-	env := newFake(t)
-	l := lock(t, "setex-lua-published", env).(impls.SelfTimed)
-	began := env.Now()
-	for _, test := range []struct {
-		passed time.Duration // by the wall clock
-		enough bool
-	}{{0, false}, {999 * time.Millisecond, false}, {time.Second, true}, {-time.Hour, false}, {time.Hour, true}} {
-		assert.Equal(t, test.enough, l.WaitedEnough(began.Add(-test.passed), time.Second), test.passed)
+	for name, another := range map[string]string{
+		"getset-published": "local-check", "setpx-lua-published": "starving-pool", "setex-lua-published": "swallowed-error",
+		"setnx-watch-published": "aborted-release", "setnx-expire-published": "long-lease",
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newFake(t)
+			l := lock(t, name, env).(impls.SelfTimed)
+			began := env.Now()
+			for _, test := range []struct {
+				passed time.Duration // by the wall clock
+				enough bool
+			}{{0, false}, {999 * time.Millisecond, false}, {time.Second, true}, {-time.Hour, false}, {time.Hour, true}} {
+				assert.Equal(t, test.enough, l.WaitedEnough(began.Add(-test.passed), time.Second), test.passed)
+			}
+			_, measures := lock(t, name+"/"+another, env).(impls.SelfTimed)
+			assert.False(t, measures)
+		})
 	}
-	_, measures := lock(t, "setex-lua-published/swallowed-error", env).(impls.SelfTimed)
-	assert.False(t, measures)
+}
+
+// Each published lock pauses as its code does, with and without its bugs.
+func TestPublishedPauses(t *testing.T) {
+	tests := []struct {
+		lock        string
+		first, late time.Duration // before and after three seconds
+	}{
+		{"getset-published", impls.NoPause, 0},
+		{"setpx-lua-published", 200 * time.Millisecond, 200 * time.Millisecond},
+		{"setex-lua-published", 50 * time.Millisecond, 50 * time.Millisecond},
+		{"setnx-watch-published", impls.NoPause, impls.NoPause},
+		{"setnx-expire-published", impls.NoPause, impls.NoPause},
+	}
+	for _, test := range tests {
+		spec, _ := impls.Find(test.lock)
+		for _, name := range []string{test.lock, test.lock + "/" + spec.Bugs[0].Name, test.lock + "/wall-clock"} {
+			l := lock(t, name, newFake(t)).(impls.Paced)
+			assert.Equal(t, test.first, l.Pause(3*time.Second-1), name)
+			assert.Equal(t, test.late, l.Pause(3*time.Second), name)
+		}
+	}
 }

@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-// The bugs of the code published with article 001.
-const (
-	bugWallClock = "wall-clock"
-	bugSwallowed = "swallowed-error"
-)
+// bugSwallowed is one of the code published with article 001.
+const bugSwallowed = "swallowed-error"
 
 func setexLuaPublished() Spec {
 	all := []Bug{
-		{Name: bugWallClock, What: "a client measures its wait by its wall clock: set back, it waits too long; set ahead, it gives up early"},
+		wallClockBug(),
 		{Name: bugSwallowed, What: "a failed release returns no: its caller cannot know that the lock may still exist"},
 	}
 	return Spec{
@@ -30,7 +27,10 @@ func setexLuaPublished() Spec {
 		New: func(env Env, opts Options) Lock {
 			l := &setexLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
 			if l.bugs.has(bugWallClock) {
-				return &wallClockLock{l}
+				return &struct {
+					*setexLuaPublishedLock
+					wallClock
+				}{l, wallClock{env}}
 			}
 			return l
 		},
@@ -61,10 +61,5 @@ func (l *setexLuaPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// wallClockLock times its client's wait by the client's clock.
-type wallClockLock struct{ *setexLuaPublishedLock }
-
-// WaitedEnough is the bug: the wall clock may be set back or ahead.
-func (l *wallClockLock) WaitedEnough(began time.Time, within time.Duration) bool {
-	return l.env.Now().Sub(began) >= within
-}
+// Pause is that of the published code.
+func (l *setexLuaPublishedLock) Pause(time.Duration) time.Duration { return 50 * time.Millisecond }

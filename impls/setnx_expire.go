@@ -45,23 +45,21 @@ func setnxExpirePublished() Spec {
 	all := []Bug{
 		{Name: bugLongLease, What: "the lease in ms is passed to a call that takes seconds: it ends 1,000 times too late"},
 		{Name: bugAborted, What: "an aborted EXEC counts as success: release returns ok, and the lock stays"},
+		wallClockBug(),
 	}
 	spec := setnxExpire()
 	spec.Name = "setnx-expire-published"
 	spec.Idea = "setnx-expire as its code was published"
 	spec.Source = "article 004, A5, published code"
-	spec.Bug = "the lease of 20,000 ms is passed as seconds (5 h 33 min), and an aborted EXEC counts as a release"
+	spec.Bug = "the lease of 20,000 ms is passed as seconds (5 h 33 min), an aborted EXEC counts as a release, a wait is measured by the wall clock"
 	spec.Bugs = all
 	spec.New = func(env Env, opts Options) Lock {
 		bugs := shownBy(opts, all)
-		l := &setnxExpireLock{env: env, opts: opts, repairs: true, remove: watchedDelete}
+		l := &setnxExpireLock{env: env, opts: opts, repairs: true, remove: bugs.remove()}
 		if bugs.has(bugLongLease) {
 			l.opts.Lease *= 1000
 		}
-		if bugs.has(bugAborted) {
-			l.remove = watchedDeleteAsPublished
-		}
-		return l
+		return spinning(l, env, bugs)
 	}
 	return spec
 }

@@ -19,13 +19,20 @@ func setnxWatch() Spec {
 }
 
 func setnxWatchPublished() Spec {
+	all := []Bug{
+		{Name: bugAborted, What: "an aborted EXEC counts as success: release returns ok, and the lock stays"},
+		wallClockBug(),
+	}
 	spec := setnxWatch()
 	spec.Name = "setnx-watch-published"
 	spec.Idea = "setnx-watch through the client library of its time"
 	spec.Source = "article 004, A6, published code"
-	spec.Bug = "an aborted EXEC is not tried again, and its empty list passes for success: release says yes, and the lock stays"
+	spec.Bug = "an aborted EXEC is not tried again, and its empty list passes for success: release says yes, and the lock stays; " +
+		"a wait is measured by the wall clock"
+	spec.Bugs = all
 	spec.New = func(env Env, opts Options) Lock {
-		return &setnxWatchLock{env: env, opts: opts, remove: watchedDeleteAsPublished}
+		bugs := shownBy(opts, all)
+		return spinning(&setnxWatchLock{env: env, opts: opts, remove: bugs.remove()}, env, bugs)
 	}
 	return spec
 }
@@ -58,6 +65,14 @@ func watchedDelete(ctx context.Context, server Server, key, token string) (bool,
 			return removed, err
 		}
 	}
+}
+
+// remove is how a lock with these bugs removes itself.
+func (b bugs) remove() func(ctx context.Context, server Server, key, token string) (bool, error) {
+	if b.has(bugAborted) {
+		return watchedDeleteAsPublished
+	}
+	return watchedDelete
 }
 
 // watchedDeleteAsPublished has the bug: an aborted EXEC counts as successful.

@@ -18,6 +18,7 @@ func setpxLuaPublished() Spec {
 	all := []Bug{
 		{Name: bugUnsavedToken, What: "the token is saved after the reply to SET: if the reply is lost, nobody can release the lock"},
 		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a thread that waits for one blocks the others of its lock from returning theirs"},
+		wallClockBug(),
 		{Name: bugEndlessUnlock, What: "a release that does not find its token retries every 200 ms, for 24.9 days", Apart: true},
 	}
 	return Spec{
@@ -25,7 +26,7 @@ func setpxLuaPublished() Spec {
 			Name:   "setpx-lua-published",
 			Idea:   "setpx-lua as its code was published",
 			Source: "article 000 v2, A4, published code",
-			Bug: "waiters leave the holder no connection to release with; a lost reply leaves the token unsaved; " +
+			Bug: "waiters leave the holder no connection to release with; a lost reply leaves the token unsaved; a wait is measured by the wall clock; " +
 				"on request, a release after the lease that never ends",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
@@ -33,7 +34,14 @@ func setpxLuaPublished() Spec {
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 		},
 		New: func(env Env, opts Options) Lock {
-			return &setpxLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			l := &setpxLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			if l.bugs.has(bugWallClock) {
+				return &struct {
+					*setpxLuaPublishedLock
+					wallClock
+				}{l, wallClock{env}}
+			}
+			return l
 		},
 	}
 }
@@ -99,6 +107,9 @@ func (l *setpxLuaPublishedLock) releaseTime() time.Duration {
 	}
 	return 0
 }
+
+// Pause is that of the published code.
+func (l *setpxLuaPublishedLock) Pause(time.Duration) time.Duration { return 200 * time.Millisecond }
 
 // Enter takes the connection that is kept until Leave.
 func (l *setpxLuaPublishedLock) Enter(ctx context.Context) error {

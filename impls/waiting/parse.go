@@ -12,8 +12,12 @@ import (
 // Pause is the default sleep between two tries.
 const Pause = 20 * time.Millisecond
 
-// Default is the default way to wait for the lock: its wake-ups if it has any, or else a short sleep.
+// Default is the default way to wait for the lock: the sleep of its source, or its wake-ups if it has any, or else a short sleep. It never
+// spins: thousands of tries hide the few that matter, and keep a core busy.
 func Default(lock impls.Lock) Way {
+	if paced, ok := lock.(impls.Paced); ok && paced.Pause(0) > 0 {
+		return pausing(paced.Pause)
+	}
 	if _, ok := lock.(impls.Waker); ok {
 		return Wake(Pause)
 	}
@@ -32,6 +36,8 @@ func Parse(text string) (way Way, needsWaker bool, _ error) {
 		return Spin(), false, nil
 	case name == "yield" && len(args) == 0:
 		return Yield(), false, nil
+	case name == "published" && len(args) == 0:
+		return Published, false, nil
 	case name == "wake" && len(args) == 0:
 		return Wake(Pause), true, nil
 	case name == "backoff" && len(args) == 3:
@@ -116,6 +122,7 @@ func Examples() []Example {
 		{"spin-yield:600ms", "spin, then yield; W2's first"},
 		{"yield-sleep:600ms,200ms", "yield, then sleep; W2's second"},
 		{"backoff:10ms,1s,1", "sleep for longer and longer, with jitter from a seed"},
+		{"published", "as the lock's published code does, even if it spins"},
 		{"wake", "until a release says so, where the lock publishes that"},
 	}
 }

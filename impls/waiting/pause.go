@@ -16,7 +16,7 @@ type pauses struct {
 
 func (p *pauses) Wait(ctx context.Context) error {
 	pause := p.next(p.env.Now().Sub(p.began))
-	if pause == spinning {
+	if pause == impls.NoPause {
 		return ctx.Err()
 	}
 	return p.env.Sleep(ctx, pause)
@@ -24,15 +24,12 @@ func (p *pauses) Wait(ctx context.Context) error {
 
 func (p *pauses) End() {}
 
-// spinning is the pause of a client that does not yield.
-const spinning = time.Duration(-1)
-
 func pausing(next func(waited time.Duration) time.Duration) Way {
 	return func(env impls.Env, _ impls.Lock) Waiter { return &pauses{env: env, next: next, began: env.Now()} }
 }
 
 // Spin tries again at once.
-func Spin() Way { return Sleep(spinning) }
+func Spin() Way { return Sleep(impls.NoPause) }
 
 // Yield lets others run, and tries again.
 func Yield() Way { return Sleep(0) }
@@ -43,7 +40,7 @@ func Sleep(d time.Duration) Way {
 }
 
 // SpinThenYield spins for first, then yields: article 000, W2, 1.
-func SpinThenYield(first time.Duration) Way { return change(first, spinning, 0) }
+func SpinThenYield(first time.Duration) Way { return change(first, impls.NoPause, 0) }
 
 // YieldThenSleep yields for first, then sleeps for d between tries: article 000, W2, 2.
 func YieldThenSleep(first, d time.Duration) Way { return change(first, 0, d) }
@@ -55,6 +52,15 @@ func change(after, first, then time.Duration) Way {
 		}
 		return then
 	})
+}
+
+// Published pauses as the lock's source does, or waits in the default way if the source names no pause.
+func Published(env impls.Env, lock impls.Lock) Waiter {
+	way := Default(lock)
+	if paced, ok := lock.(impls.Paced); ok {
+		way = pausing(paced.Pause)
+	}
+	return way(env, lock)
 }
 
 // BackOff sleeps a random part, at least half, of a time that begins at first and doubles up to limit. The seed determines the sleeps.

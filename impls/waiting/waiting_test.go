@@ -139,6 +139,42 @@ func TestWaysToWait(t *testing.T) {
 	}
 }
 
+// paced is a lock whose source says how long a waiter pauses: for first, and as long as it has waited.
+type paced struct {
+	impls.Lock
+	first time.Duration
+}
+
+func (p paced) Pause(waited time.Duration) time.Duration {
+	if waited < time.Millisecond || p.first == impls.NoPause {
+		return p.first
+	}
+	return waited
+}
+
+func TestThePauseOfTheSource(t *testing.T) {
+	for _, test := range []struct {
+		name  string // "": none is given
+		first time.Duration
+		frees time.Duration
+		tries int
+	}{
+		{"", 100 * time.Millisecond, 600 * time.Millisecond, 5}, // at 0, 100, 200, 400 and 800 ms
+		{"published", 100 * time.Millisecond, 600 * time.Millisecond, 5},
+		{"", impls.NoPause, 10 * time.Nanosecond, 2}, // it sleeps
+		{"published", impls.NoPause, 10 * time.Nanosecond, 11},
+	} {
+		s := newStory(t, test.frees, time.Second)
+		lock := paced{s, test.first}
+		way, why := waiting.For(test.name, lock)
+		require.Empty(t, why)
+		held, err := waiting.Acquire(t.Context(), s.patience, s, lock, way)
+		require.NoError(t, err)
+		assert.True(t, held)
+		assert.Equal(t, test.tries, s.tries, "%+v", test)
+	}
+}
+
 func TestPatientLocksKnow(t *testing.T) {
 	s := newStory(t, 0, time.Second)
 	acquire(t, s, "sleep:1s")
@@ -241,7 +277,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestParse(t *testing.T) {
-	for _, text := range []string{"spin", "yield", "sleep:200ms", "spin-yield:600ms", "yield-sleep:600ms,200ms", "backoff:1ms,1s,7"} {
+	for _, text := range []string{"spin", "yield", "sleep:200ms", "spin-yield:600ms", "yield-sleep:600ms,200ms", "backoff:1ms,1s,7", "published"} {
 		_, needsWaker, err := waiting.Parse(text)
 		assert.NoError(t, err, text)
 		assert.False(t, needsWaker, text)

@@ -52,6 +52,8 @@ func troubles() []trouble {
 		{"A4 code", "★ a lost SET reply leaves a ghost for the whole lease", "acquire-reply-lost", "setpx-lua-published", "ghost-lock", "watchdog"},
 		{"A4 code", "★ release retries every 200 ms until its own bound, 24.9 days: it hangs when the lock is not its own any more", "release-after-the-lease", "setpx-lua-published/endless-release", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published", "hung-operation", "setpx-lua"},
+		{"A3 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "getset-published", "hung-operation", "getset"},
+		{"A4 code", "★ 000: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setpx-lua-published", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ 001: the release swallows its error and says no: the lock stays, and its user does not know", "release-broken-off", "setex-lua-published", "unreleasable, false-alarm", "setpx-lua"},
 		{"A4", "★ a SET comes late, when its client has given up: to take back helps only if it is there already", "late-acquire", "setpx-lua", "ghost-lock", "redlock"},
@@ -63,6 +65,7 @@ func troubles() []trouble {
 		{"A5", "★ a repair between WATCH and EXEC aborts the owner's release", "repair-aborts-release", "setnx-expire-published", "unreleasable", "setnx-expire"},
 
 		{"A6", "no expiry: a crashed holder blocks everybody", "holder-crashes", "setnx-watch", "stuck-lock", "setnx-expire"},
+		{"A5 code, A6 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setnx-expire-published", "hung-operation", "setnx-expire"},
 		{"A6 code", "★ an aborted EXEC is not tried again, and its empty list passes for success", "touched-while-released", "setnx-watch-published", "unreleasable", "setnx-watch"},
 		{"A6", "★ a lost SETNX reply blocks for ever", "acquire-reply-lost", "setnx-watch", "stuck-lock, ghost-lock", "watchdog"},
 
