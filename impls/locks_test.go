@@ -148,9 +148,6 @@ func TestWhatLocksSend(t *testing.T) {
 
 		{"turn", "setpx-lua-published", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
 		{"token unsaved", "setpx-lua-published", unknown, no, []exchange{{err: errLost}, {want: "EVAL delete k ", reply: zero}}},
-		{"token saved", "setpx-lua-published/starving-pool", unknown, ok, []exchange{
-			{err: errLost}, {want: "EVAL delete k t1", reply: one},
-		}},
 		{"release without end", "setpx-lua-published/endless-release", ok, unknown, append([]exchange{set},
 			append(slices.Repeat([]exchange{{want: "EVAL delete k t1", reply: zero}}, 50), exchange{err: errLost})...)},
 

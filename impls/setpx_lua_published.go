@@ -9,14 +9,12 @@ import (
 
 // The bugs of the code published with article 000 v2.
 const (
-	bugUnsavedToken  = "unsaved-token"
 	bugEndlessUnlock = "endless-release"
 	bugStarvingPool  = "starving-pool"
 )
 
 func setpxLuaPublished() Spec {
 	all := []Bug{
-		{Name: bugUnsavedToken, What: "the token is saved after the reply to SET: if the reply is lost, nobody can release the lock"},
 		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a thread that waits for one blocks the others of its lock from returning theirs"},
 		wallClockBug(),
 		{Name: bugEndlessUnlock, What: "a release that does not find its token retries every 200 ms, for 24.9 days", Apart: true},
@@ -60,9 +58,6 @@ func (l *setpxLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	token := l.env.Token()
-	if !l.bugs.has(bugUnsavedToken) {
-		l.token = token
-	}
 	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
 	if held {
 		l.token = token

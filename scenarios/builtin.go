@@ -72,6 +72,7 @@ func order() []string {
 		"renewal-reply-lost",
 		"release-lost-while-renewing",
 		"acquire-reply-lost",
+		"acquire-broken-off",
 		"acquire-reply-lost-resent",
 		"acquired-twice-by-retry",
 		"release-reply-lost",

@@ -30,8 +30,8 @@ func troubles() []trouble {
 		{"A3", "clock skew: a client whose clock is ahead takes a live lock", "clock-ahead", "getset", "double-holder, early-grant", "setpx-lua"},
 		{"A3", "clock skew: the lock of a holder whose clock is behind is taken while it is live", "clock-behind", "getset", "double-holder, early-grant", "setpx-lua"},
 		{"A3", "clock skew: a client whose clock is behind waits for a dead holder", "clock-behind-waiting", "getset", "stuck-lock", "setpx-lua"},
-		{"A3", "overwrite: the loser's GETSET has replaced the winner's value, who cannot release its lock", "both-judge-expired", "getset", "overwrite, unreleasable", "setpx-lua"},
-		{"A3", "check before the critical step: a false alarm after an overwrite", "both-judge-expired", "getset", "false-alarm", "setpx-lua"},
+		{"A3", "overwrite: the loser's GETSET has replaced the winner's value, who cannot release its lock", "both-judge-expired", "getset", "overwrite, unreleasable", ""},
+		{"A3", "check before the critical step: a false alarm after an overwrite", "both-judge-expired", "getset", "false-alarm", "getset-published"},
 		{"A3", "★ to check narrows the window and does not close it", "checked-then-stopped", "getset", "stale-write, lost-update", "fenced"},
 		{"A3", "★ nil from GET, way (2): GETSET overwrites a fresh, live lock, which its holder cannot release", "nil-taken-for-expired", "getset-nil-expired", "overwrite, unreleasable, false-alarm", "getset"},
 		{"A3", "nil from GETSET: compared for equality only, a lock that is held counts as lost, and everybody waits", "released-between-get-and-getset", "getset-nil-lost", "ghost-lock", "getset"},
@@ -61,7 +61,7 @@ func troubles() []trouble {
 		{"A5", "a crash between SETNX and EXPIRE: stuck for ever without the repair", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setnx-expire"},
 		{"A5 code", "★ 20,000 ms are passed to a call that takes seconds: 5 h 33 min", "holder-crashes", "setnx-expire-published", "stuck-lock", "setnx-expire"},
 		{"A5", "★ the holder pauses between SETNX and EXPIRE: its late EXPIRE prolongs the next one's lock, and both hold", "late-expire", "setnx-expire", "double-holder, wrongful-renew", "setnx-expire-norepair"},
-		{"A5", "★ a late repair prolongs a later owner's lock", "late-repair", "setnx-expire", "wrongful-renew", "setnx-expire-norepair"},
+		{"A5", "★ a late repair prolongs a later owner's lock", "late-repair", "setnx-expire", "wrongful-renew", ""},
 		{"A5", "★ a repair between WATCH and EXEC aborts the owner's release", "repair-aborts-release", "setnx-expire-published", "unreleasable", "setnx-expire"},
 
 		{"A6", "no expiry: a crashed holder blocks everybody", "holder-crashes", "setnx-watch", "stuck-lock", "setnx-expire"},
@@ -81,7 +81,7 @@ func troubles() []trouble {
 		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a clock set back delays the renewal", "clock-set-back-while-renewing", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
-		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-reply-lost", "watchdog-published", "ghost-lock", "watchdog"},
+		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-broken-off", "watchdog-published/retried-set", "ghost-lock", "watchdog"},
 
 		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
 		{"A7, swarthy/redis-semaphore#205", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
@@ -96,8 +96,8 @@ func troubles() []trouble {
 
 		{"A9, redisson/redisson#3194", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
 
-		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", "redisson"},
-		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", "redisson"},
+		{"A10", "★ the time-outs are computed with the clients' clocks: one whose clock is ahead throws the others out", "queued-client-clock-ahead", "redisson-fair", "unfair", ""},
+		{"A10", "★ a client that is killed in the queue holds the others up", "queued-client-killed", "redisson-fair", "stuck-lock", ""},
 
 		{"A11", "★ the client pauses before its second look at the clock", "pause-before-second-look", "redlock-no-second-look", "double-holder, lost-update", "redlock"},
 		{"A11", "★ the client pauses after its second look: a hold that does not end with its validity goes on", "pause-after-second-look", "redlock-endless", "double-holder", "redlock"},
@@ -150,6 +150,7 @@ func (row trouble) line(r reviewed) string {
 	locks, withstood := row.lock, "none of those here"
 	if row.withstands != "" {
 		verdict := r.verdict(row.scenario, row.withstands)
+		assert.NotEqual(r.t, checker.NotApplicable, verdict.Kind, "%q: %s in %s", row.what, row.withstands, row.scenario)
 		for _, name := range verdict.Names() {
 			assert.NotContains(r.t, claimed, name, "%q: %s in %s", row.what, row.withstands, row.scenario)
 		}

@@ -1,0 +1,109 @@
+package sim_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// TestEachBugIsShown: for each bug of a published lock the matrix has a cell whose verdict is another one without that bug. Cells with one
+// bug only are preferred; some bugs do harm only together with others.
+func TestEachBugIsShown(t *testing.T) {
+	harmless := map[string]string{
+		"watchdog-published/spent-retries": "to give up early is no anomaly: its scenario is n/a with the bug, and safe without",
+	}
+	run := playedWithAndWithout(t)
+	for _, spec := range impls.All() {
+		for _, bug := range spec.Bugs {
+			name := spec.Name + "/" + bug.Name
+			_, none := harmless[name]
+			assert.Equal(t, !none, run.shown[name], "%s: %v", name, run.cells[name])
+		}
+	}
+}
+
+// shownBugs are the bugs that a cell shows, and all cells that might.
+type shownBugs struct {
+	shown map[string]bool
+	cells map[string][]string
+}
+
+// playedWithAndWithout plays each cell of the matrix with some bugs in the model, and again without each of these.
+func playedWithAndWithout(t *testing.T) shownBugs {
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	var cases []lab.Case
+	for _, script := range scripts {
+		var subjects []play.Subject
+		for _, name := range matrix.Variants(script.Name) {
+			for _, bugs := range append(without(name), chosen(name)) {
+				if spec := with(t, name, bugs); !slices.ContainsFunc(subjects, func(s play.Subject) bool { return s.Name == spec.Name }) {
+					subjects = append(subjects, play.SubjectOf(spec))
+				}
+			}
+		}
+		cases = append(cases, lab.Cases([]*scenarios.Script{script}, subjects, 1, lab.Expect(matrix))...)
+	}
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{World: lab.Sim}, Parallel: 2, Seed: 1, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "run")},
+	}})
+	require.NoError(t, err)
+	verdicts := map[[2]string]checker.Verdict{}
+	for _, cell := range run.Cells {
+		verdicts[[2]string{cell.Scenario, cell.Lock}] = cell.Verdict
+	}
+	result := shownBugs{map[string]bool{}, map[string][]string{}}
+	for _, script := range scripts {
+		for _, name := range matrix.Variants(script.Name) {
+			base, _, _ := strings.Cut(name, "/")
+			for i, bugs := range without(name) {
+				bug, on := base+"/"+chosen(name)[i], verdicts[[2]string{script.Name, with(t, name, chosen(name)).Name}]
+				off := verdicts[[2]string{script.Name, with(t, name, bugs).Name}]
+				result.cells[bug] = append(result.cells[bug], script.Name+": "+on.String()+", without: "+off.String())
+				decided := on.Kind == checker.Broken && (off.Kind == checker.Broken || off.Kind == checker.Safe)
+				result.shown[bug] = result.shown[bug] || decided && !slices.Equal(on.Names(), off.Names())
+			}
+		}
+	}
+	return result
+}
+
+// chosen are the bugs in the name of a variant.
+func chosen(name string) []string {
+	_, bugs, _ := strings.Cut(name, "/")
+	return strings.Split(bugs, "+")
+}
+
+// without has the bugs of a variant without the first, without the second, and so on.
+func without(name string) (rest [][]string) {
+	for i := range chosen(name) {
+		rest = append(rest, slices.Delete(chosen(name), i, i+1))
+	}
+	return rest
+}
+
+// with is a variant's lock with the given bugs only, or with none.
+func with(t *testing.T, name string, bugs []string) impls.Spec {
+	base, _, _ := strings.Cut(name, "/")
+	spec, found := impls.Find(base)
+	require.True(t, found, name)
+	open := spec.New
+	spec.Name = base + "/" + strings.Join(bugs, "+")
+	spec.New = func(env impls.Env, opts impls.Options) impls.Lock {
+		opts.Bugs = append([]string{}, bugs...)
+		return open(env, opts)
+	}
+	return spec
+}
