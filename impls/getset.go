@@ -33,14 +33,28 @@ func getsetNilExpired() Spec {
 	return spec
 }
 
-// getsetNilLost only compares the reply of GETSET with that of GET.
+// The bugs of getset-nil-lost.
+const (
+	bugNilLost    = "nil-lost"
+	bugNilExpired = "nil-expired"
+)
+
+// getsetNilLost only compares the reply of GETSET with that of GET. With both bugs a ghost lock can be overwritten by another one.
 func getsetNilLost() Spec {
+	all := []Bug{
+		{Name: bugNilLost, What: "nil from GETSET counts as refused although the lock was granted"},
+		{Name: bugNilExpired, What: "nil from GET is followed by GETSET, which overwrites whatever is there by then", Apart: true},
+	}
 	spec := getset()
 	spec.Name = "getset-nil-lost"
 	spec.Idea = "getset that counts as granted only if GETSET returns the value that GET returned"
 	spec.Source = "article 000 v1, A3, nil from GETSET"
 	spec.Bug = "nil from GETSET counts as refused although the lock was granted: a ghost lock, for which everybody waits"
-	spec.New = func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts, nilIsLost: true} }
+	spec.Bugs = all
+	spec.New = func(env Env, opts Options) Lock {
+		bugs := shownBy(opts, all)
+		return &getsetLock{env: env, opts: opts, nilIsLost: bugs.has(bugNilLost), nilIsExpired: bugs.has(bugNilExpired)}
+	}
 	return spec
 }
 

@@ -89,6 +89,7 @@ func order() []string {
 		"server-clock-jumps",
 		"both-clear-expired",
 		"both-judge-expired",
+		"both-read-nil",
 		"released-between-setnx-and-get",
 		"released-between-get-and-getset",
 		"nil-taken-for-expired",

@@ -37,6 +37,7 @@ func troubles() []trouble {
 		{"A3", "nil from GETSET: compared for equality only, a lock that is held counts as lost, and everybody waits", "released-between-get-and-getset", "getset-nil-lost", "ghost-lock", "getset"},
 		{"A3", "★ release in three steps: between GET and DEL the lease ends and another takes over", "stopped-between-check-and-delete", "getset", "double-holder, wrongful-delete", "setpx-lua"},
 		{"A3 code", "★ the lease in ms times 1,000 is called ns: it ends 1,000 times too early", "asked-for-half-a-lease", "getset-published/short-lease", "double-holder, early-grant", "getset"},
+		{"A3", "nil from GETSET counts as lost, nil from GET as expired: the ghost lock is overwritten by another one", "both-read-nil", "getset-nil-lost/nil-lost+nil-expired", "ghost-lock", "getset-nil-expired"},
 		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
 		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
 		{"A3 code", "★ the retry after nil from GET throws its result away", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
