@@ -22,7 +22,7 @@ type actor struct {
 	unseen bool
 	held   bool              // a request or reply is held on the wire
 	heldAt faults.Breakpoint // by this breakpoint
-	late   bool              // a request for which no operation waits is held: a cancelled one, or a copy
+	late   int               // requests for which no operation waits are held: cancelled ones, and copies
 	breaks int               // host.breaks when the pending operation began
 }
 
@@ -82,10 +82,10 @@ func (a *actor) operate(step Step) error {
 	case VerbContinue:
 		return a.goOn(step.Async)
 	case VerbArrives:
-		if !a.late {
+		if a.late == 0 {
 			return fmt.Errorf("nothing of %s is late; a request that was held and then given up is, or a copy", a.name)
 		}
-		a.late = false
+		a.late--
 	case VerbTimesOut:
 		return a.timeOut()
 	case VerbGiveUp:
@@ -217,9 +217,6 @@ func (a *actor) start(step Step) error {
 	if a.held && len(step.Breakpoints) > 0 {
 		return fmt.Errorf("something of %s is held, and only one thing can be; '%s continue' comes first", a.name, a.name)
 	}
-	if a.late && slices.ContainsFunc(step.Breakpoints, func(t faults.Breakpoint) bool { return t.Action == faults.ActHoldCopy }) {
-		return a.lateAlready()
-	}
 	a.pending, a.ahead, a.unseen, a.breaks = &step, step.Breakpoints, step.Async, a.host.breaks
 	if !a.unseen {
 		a.run()
@@ -237,7 +234,9 @@ func (a *actor) run() {
 			a.held, a.heldAt = true, at
 			return
 		}
-		a.late = a.late || at.Action == faults.ActHoldCopy
+		if at.Action == faults.ActHoldCopy {
+			a.late++
+		}
 		waits = at.Action == faults.ActDropReply
 	}
 	if !waits {
@@ -272,27 +271,22 @@ func (a *actor) timeOut() error {
 
 // goOnWithout: the operation continues without the held request, which may still arrive.
 func (a *actor) goOnWithout() error {
-	if a.heldAt.Action == faults.ActHoldRequest && a.late {
-		return a.lateAlready()
+	if a.heldAt.Action == faults.ActHoldRequest {
+		a.late++
 	}
-	a.late = a.late || a.heldAt.Action == faults.ActHoldRequest
 	a.held = false
 	a.run()
 	return nil
-}
-
-func (a *actor) lateAlready() error {
-	return fmt.Errorf("something of %s is late already, and only one thing can be; '%s arrives late' comes first", a.name, a.name)
 }
 
 func (a *actor) goOn(inBackground bool) error {
 	switch {
 	case a.unseen:
 		return fmt.Errorf("it is not known yet whether %s is held up; write '%s await => held-up' first", a.name, a.name)
-	case !a.held && a.late && !inBackground:
-		a.late = false
+	case !a.held && a.late > 0 && !inBackground:
+		a.late--
 		return nil
-	case !a.held && a.late:
+	case !a.held && a.late > 0:
 		return fmt.Errorf("nothing of %s is under way any more; remove 'in background'", a.name)
 	case !a.held:
 		return fmt.Errorf("nothing of %s is held here; a breakpoint such as 'hold before first DEL' comes first", a.name)
@@ -326,10 +320,9 @@ func (a *actor) giveUp() error {
 	for _, at := range a.ahead {
 		a.held = a.held || at.Action != faults.ActDropReply && at.Action != faults.ActDuplicate
 	}
-	if a.held && a.late {
-		return a.lateAlready()
+	if a.held {
+		a.late++
 	}
-	a.late = a.late || a.held
 	a.pending, a.ahead, a.unseen, a.held = nil, nil, false, false
 	return nil
 }

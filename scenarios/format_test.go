@@ -134,7 +134,7 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 			text string
 		}{
 			{own && who.host.paused > 0, "resume"}, {own && slices.ContainsFunc(who.host.links, func(l link) bool { return l.what != "" }), "heal"},
-			{who.late && who.pending != nil && who.host.crashed == 0, "arrives late"}, {who.pending != nil && who.host.crashed == 0, "give up"}, {own && !who.appeared && who.host.crashed == 0, "pause\n" + name + " resume"},
+			{who.late > 0 && who.pending != nil && who.host.crashed == 0, "arrives late"}, {who.pending != nil && who.host.crashed == 0, "give up"}, {own && !who.appeared && who.host.crashed == 0, "pause\n" + name + " resume"},
 		} {
 			if end.when {
 				lines = append(lines, name+" "+end.text)

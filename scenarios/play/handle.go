@@ -21,9 +21,9 @@ type Handle struct {
 	cell   *Cell
 
 	Belief
-	pending  *Operation  // the operation whose answer the script has not processed; nil: none
-	heldUp   *breakpoint // the breakpoint at which it is held; nil: none
-	late     *breakpoint // holds a request for which no operation waits; nil: none
+	pending  *Operation    // the operation whose answer the script has not processed; nil: none
+	heldUp   *breakpoint   // the breakpoint at which it is held; nil: none
+	late     []*breakpoint // hold requests for which no operation waits, the latest last
 	inFlight atomic.Pointer[Operation]
 }
 
@@ -153,7 +153,7 @@ func (h *Handle) meet(op *Operation) (heldUp bool) {
 		h.heldUp = at
 		return true
 	case faults.ActHoldCopy:
-		h.late = at
+		h.late = append(h.late, at)
 	case faults.ActDropReply:
 		return len(op.ahead) == 0
 	}
@@ -263,7 +263,7 @@ func (h *Handle) giveUp(ctx context.Context) (scenarios.Result, error) {
 // forget marks the held request as late: the operation no longer waits for it.
 func (h *Handle) forget() {
 	if h.heldUp != nil {
-		h.late, h.heldUp = h.heldUp, nil
+		h.late, h.heldUp = append(h.late, h.heldUp), nil
 	}
 }
 
@@ -283,10 +283,11 @@ func (h *Handle) letGo(ctx context.Context, inBackground bool) (scenarios.Result
 	return h.delivered(ctx, held)
 }
 
-// arrives releases the late request, and waits until the server has carried it out.
+// arrives releases the latest of the late requests, and waits until the server has carried it out.
 func (h *Handle) arrives(ctx context.Context) (scenarios.Result, error) {
-	held := h.late
-	h.late = nil
+	last := len(h.late) - 1
+	held := h.late[last]
+	h.late = h.late[:last]
 	h.record(held, history.PhaseRecover)
 	held.Release()
 	return h.delivered(ctx, held)
@@ -301,7 +302,10 @@ func (h *Handle) delivered(ctx context.Context, held *breakpoint) (scenarios.Res
 
 // timeOut waits, for a lease at most, until the operation settles without the held request or reply.
 func (h *Handle) timeOut(ctx context.Context) (scenarios.Result, error) {
-	h.forget()
+	if h.heldUp.want.Action == faults.ActHoldRequest {
+		h.forget()
+	}
+	h.heldUp = nil
 	return h.settle(ctx, h.cell.Script.Lease)
 }
 

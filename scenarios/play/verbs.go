@@ -40,13 +40,13 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		return c.by.awaitAsked(ctx)
 	},
 	scenarios.VerbArrives: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(c.by.late != nil, "nothing of %s is late"); err != nil {
+		if err := c.needs(len(c.by.late) > 0, "nothing of %s is late"); err != nil {
 			return "", err
 		}
 		return c.by.arrives(ctx)
 	},
 	scenarios.VerbContinue: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if c.by.heldUp == nil && c.by.late != nil {
+		if c.by.heldUp == nil && len(c.by.late) > 0 {
 			return c.by.arrives(ctx)
 		}
 		if err := c.needs(c.by.heldUp != nil, "nothing of %s is held up"); err != nil {

@@ -28,7 +28,7 @@ func (w *writer) strike(i int, b *moment) error {
 		if b.operation == nil {
 			return fmt.Errorf("what runs beside the operations is sent twice")
 		}
-		w.late[who] = true
+		w.late[who] = append(w.late[who], b.step)
 		return w.act(i, b)
 	case faults.Skew:
 		w.clock(who, w.trace.Leases(b.step.Passed))
@@ -102,7 +102,9 @@ func (w *writer) lose(i int, b *moment) error {
 		w.begin(i, b)
 		t = w.open[b.who]
 	}
-	w.late[b.who] = b.step.Fault == faults.LateRequest
+	if b.step.Fault == faults.LateRequest {
+		w.late[b.who] = append(w.late[b.who], b.step)
+	}
 	if !w.goesOn(b) {
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
 		t.stop = false
@@ -189,7 +191,9 @@ func (w *writer) timeOut(i int, b *moment) error {
 	if b.operation == nil {
 		return fmt.Errorf("what runs beside the operations waits for too long")
 	}
-	w.late[b.who] = w.missed(b) == faults.ActHoldRequest
+	if w.missed(b) == faults.ActHoldRequest {
+		w.late[b.who] = append(w.late[b.who], b.operation.requests[b.request])
+	}
 	w.resume(b.who)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
 	w.came(b.who, i+1)
@@ -212,14 +216,23 @@ func (w *writer) arrive(b *moment) error {
 		w.arriveBeside(b.who)
 		return nil
 	}
-	if !w.late[b.who] {
+	late := w.late[b.who]
+	last := len(late) - 1
+	switch {
+	case last < 0:
 		return fmt.Errorf("a request arrives that no fault has delayed")
+	case last > 0 && !sameRequest(late[last], b.step):
+		return fmt.Errorf("a request arrives before another one that was given up later")
 	}
 	w.touch(b)
-	delete(w.late, b.who)
+	w.late[b.who] = late[:last]
 	w.resume(b.who)
 	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
 	return nil
+}
+
+func sameRequest(a, b *trace.Step) bool {
+	return a.Server == b.Server && slices.EqualFunc(a.Request, b.Request, slices.Equal)
 }
 
 // arriveBeside lets go what has been held beside the operations of a client.

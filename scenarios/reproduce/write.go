@@ -22,7 +22,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	order.arrange()
 	w := &writer{
 		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{},
-		late: map[int]bool{}, lateBeside: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
+		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
 		out: &scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 			Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
@@ -82,14 +82,14 @@ type writer struct {
 	out        *scenarios.Script
 	names      map[int]string // of clients
 	open       map[int]*opened
-	paused     map[int]bool   // processes, each by its first client
-	dead       map[int]bool   // processes
-	late       map[int]bool   // something of the client is held that it has given up, or a copy
-	renewing   map[int]bool   // a renewal of the client is held up
-	lateBeside map[int]bool   // the same of what runs beside its operations
-	touched    map[int]leased // by server that has a lock whose lease has not been waited for
-	saved      map[int]leased // the same of what servers have saved
-	short      bool           // a lease has to end
+	paused     map[int]bool          // processes, each by its first client
+	dead       map[int]bool          // processes
+	late       map[int][]*trace.Step // requests of the client that it has given up, and copies, the latest last
+	renewing   map[int]bool          // a renewal of the client is held up
+	lateBeside map[int]bool          // the same of what runs beside its operations
+	touched    map[int]leased        // by server that has a lock whose lease has not been waited for
+	saved      map[int]leased        // the same of what servers have saved
+	short      bool                  // a lease has to end
 }
 
 func (w *writer) write() error {
