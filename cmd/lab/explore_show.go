@@ -112,10 +112,27 @@ func basis(r *explore.Result) string {
 	if !r.Symmetric {
 		symmetry = "not used: clients are told apart"
 	}
+	for i, line := range assumed(r) {
+		fmt.Fprintf(&b, "  %-9s  %s\n", [...]string{"assumed", ""}[min(i, 1)], line)
+	}
 	fmt.Fprintf(&b, "  symmetry   %s\n", symmetry)
 	fmt.Fprintf(&b, "  collision  hash-collision probability %.0e\n", r.Collision)
 	fmt.Fprintf(&b, "  executed   %d steps of the lock's own code; %d local states of clients; %d MiB\n", r.Learned, r.Nodes, r.Memory>>20)
 	return b.String()
+}
+
+// assumed is what the search takes for granted of everything within its bounds.
+func assumed(r *explore.Result) []string {
+	list := []string{
+		"time passes to the ends of waits and leases, and to a millisecond beside these, not to instants in between",
+		"clocks go at the same speed, and are wrong from the start or never",
+		"a loss is noticed at once, and a release is asked for once",
+		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
+	}
+	if r.Tired {
+		list = append(list, "beside a background task, whose memory is not compared, it tries twice at most")
+	}
+	return list
 }
 
 // searched is what a search has covered before a limit.

@@ -75,7 +75,7 @@ func walk(t *testing.T, config Config, seed uint64, watched func(checker.Name) b
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Lag = 3, 2, 3, 1+int(seed%MostLag)
 	config.Budget = Any(2)
-	x := newExplorer(config, false, true)
+	x := newExplorer(config, traits{reads: true})
 	defer x.automaton.pool.close()
 	x.horizon = 10 * x.lease
 	r := newRecorder(x)

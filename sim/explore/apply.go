@@ -29,6 +29,7 @@ type sending struct {
 	op      history.Op // that it is part of; none: a background task's
 	ended   bool       // that operation has ended
 	ok      bool       // well
+	age     ms         // how long ago its latest command was, if it has ended
 	early   uint8      // the clients that were acquiring already when it did
 	unheard bool       // nobody waits for the reply
 	request uint32
@@ -120,11 +121,11 @@ func (x *explorer) execute(s *state, m move) {
 // arrive has a server execute a request that nobody waits for.
 func (x *explorer) arrive(s *state, m move) {
 	c := &s.clients[m.client]
-	r := c.travel[m.slot]
-	c.travel[m.slot] = 0
+	r, age := c.travel[m.slot], c.ages[m.slot]
+	c.travel[m.slot], c.ages[m.slot] = 0, 0
 	c.sortTravel()
 	x.serve(s, sending{
-		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0,
+		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0, age: age,
 		early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
 	})
 }
@@ -145,8 +146,8 @@ func (x *explorer) operationOf(c *client, slot int) history.Op {
 	return history.OpNone
 }
 
-// settleTravel notes of what is on its way how its operation has ended.
-func (c *client) settleTravel(ok bool, early uint8) {
+// settleTravel notes of what is on its way how its operation has ended, and how long ago its latest command was.
+func (c *client) settleTravel(ok bool, early uint8, age ms) {
 	for k, r := range c.travel {
 		if r&current == 0 {
 			continue
@@ -155,16 +156,19 @@ func (c *client) settleTravel(ok bool, early uint8) {
 		if ok {
 			r |= succeeded
 		}
-		c.travel[k] = r
+		c.travel[k], c.ages[k] = r, age
 	}
 	c.sortTravel()
 }
 
-// sortTravel keeps places in order, so that it makes no difference which of two departed first.
-func (c *client) sortTravel() {
-	if c.travel[0] < c.travel[1] {
-		c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
+// sortTravel keeps places in order, so that it makes no difference which of two departed first. It says whether they were not.
+func (c *client) sortTravel() (swapped bool) {
+	if c.travel[0] > c.travel[1] || c.travel[0] == c.travel[1] && c.ages[0] >= c.ages[1] {
+		return false
 	}
+	c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
+	c.ages[0], c.ages[1] = c.ages[1], c.ages[0]
+	return true
 }
 
 // clock is what a client's clock shows.
@@ -224,9 +228,10 @@ func (x *explorer) give(s *state, i int, in input) error {
 		}
 		c.replies[k] = 0
 	}
+	from := x.automaton.calledAt(c.node, in)
 	c.moveTo(t, &x.automaton.nodes[t.to])
 	for _, n := range x.automaton.outputs[t.output] {
-		x.receive(s, i, n)
+		x.receive(s, i, n, from)
 	}
 	if c.phase == finished && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
 		c.resetFinished(i)
@@ -238,7 +243,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 func (c *client) resetFinished(i int) {
 	last := *c
 	*c = freshClient(i)
-	c.phase, c.round, c.skew, c.travel, c.queued = finished, last.round, last.skew, last.travel, last.queued
+	c.phase, c.round, c.skew, c.flights, c.queued = finished, last.round, last.skew, last.flights, last.queued
 	c.flags, c.claims = last.flags&challenge, last.claims
 }
 
@@ -255,16 +260,21 @@ func (c *client) moveTo(t transition, to *node) {
 	}
 }
 
-// receive takes in what a lock reports.
-func (x *explorer) receive(s *state, i int, n process.Notice) {
+// receive takes in what a lock reports. Its operation was called at the node from.
+func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	switch n.Kind {
 	case process.Returned:
 		if x.watcher != nil {
 			x.watcher.returned(i, n.Op, n.Answer)
 		}
-		x.judge.returned(i, n.Op, n.Answer)
 		c := &s.clients[i]
-		c.settleTravel(n.Answer.Outcome == history.OK, x.judge.acquirers(i))
+		age := c.since
+		if !x.reads {
+			age = 0
+		}
+		x.judge.returned(i, n.Op, n.Answer)
+		x.retries(s, i, from)
+		c.settleTravel(n.Answer.Outcome == history.OK, x.judge.acquirers(i), age)
 		if c.phase == waiting && int(c.round) == x.config.Rounds {
 			c.phase = finished
 		}
@@ -339,6 +349,7 @@ func (x *explorer) accepted(request, reply uint32) bool {
 func (x *explorer) allowRetries(s *state) {
 	for i := range x.clients {
 		s.clients[i].clear(futile)
+		s.clients[i].tries = 0
 	}
 }
 
@@ -360,6 +371,11 @@ func (x *explorer) pass(s *state, m move) {
 		for k, due := range c.due {
 			if due != never {
 				c.due[k] = max(due-m.d, 0)
+			}
+		}
+		for k, r := range c.travel {
+			if x.reads && r != 0 && r&current == 0 {
+				c.ages[k] = min(c.ages[k]+m.d, x.lease)
 			}
 		}
 	}
@@ -408,7 +424,7 @@ func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
-	travel := c.travel
+	flights := c.flights
 	*c = freshClient(i)
-	c.phase, c.travel = crashed, travel
+	c.phase, c.flights = crashed, flights
 }

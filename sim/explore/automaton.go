@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,9 +67,12 @@ type node struct {
 	by     input
 	when   circumstances
 	slots  [mostSlots]slot
-	tasks  int  // the slots from here on are empty
-	idle   bool // no operation is under way
+	tasks  int    // the slots from here on are empty
+	idle   bool   // no operation is under way
+	called uint32 // the node at which the latest operation was called
 	tokens tokens
+	memory uint32  // what its lock remembers, but for the names of its own tokens; 0: it cannot be compared
+	own    []uint8 // its own tokens there, in the order in which they appear
 	// renamed is the node by order, plus 1.
 	renamed []uint32
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
@@ -100,10 +104,12 @@ func (t *transition) particulars(when circumstances) (packed uint64) {
 type automaton struct {
 	spec          impls.Spec
 	opts          impls.Options
+	clients       int
 	servers       int
 	texts         *texts
 	nodes         []node             // the first are the beginnings of the clients
 	byMemory      map[string]uint32  // nodes by client and by what the lock remembers
+	memories      map[string]uint32  // see node.memory
 	transitions   memo[transition]   // by node and input, and by the particulars
 	outputs       [][]process.Notice // what a lock reports in a step
 	outputNumbers map[string]uint32
@@ -111,25 +117,35 @@ type automaton struct {
 	executions    int  // of transitions that were not known
 	steps         int  // that the lock's own code has made
 	reads         bool // some step has read a clock
-	unmerged      bool // every history is a node of its own; for tests
-	born          time.Time
-	executing     atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
+	manner
+	witnesses map[uint32][]witness
+	verified  int // so many nodes there were when it was verified
+	born      time.Time
+	executing atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
+}
+
+// manner is how histories of a client become nodes.
+type manner struct {
+	plain   bool // every history is a node of its own
+	forgets bool // the same, and what its lock remembers is not compared
+	opaque  bool // no token is used again
 }
 
 func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
-		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, servers: servers, texts: texts,
-		byMemory: map[string]uint32{}, outputNumbers: map[string]uint32{}, pool: newPool(),
+		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, clients: clients, servers: servers, texts: texts,
+		byMemory: map[string]uint32{}, memories: map[string]uint32{}, witnesses: map[uint32][]witness{}, outputNumbers: map[string]uint32{}, pool: newPool(),
 		born: time.Now(),
 	}
 	a.outputNumber(nil)
 	for client := range clients {
 		s := a.newInstance(client)
-		memory, _ := s.process.Memory()
-		a.byMemory[string(rune(client))+string(memory)] = uint32(client)
-		a.nodes = append(a.nodes, node{
-			client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders)),
-		})
+		n := node{client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders))}
+		if memory, ok := s.process.Memory(); ok {
+			a.byMemory[string(rune(client))+string(memory)] = uint32(client)
+			a.remember(&n, string(memory))
+		}
+		a.nodes = append(a.nodes, n)
 	}
 	return a
 }
@@ -185,7 +201,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		s.process.Close()
 		return err
 	}
-	n.before, n.by, n.when = at, in, when
+	n.before, n.by, n.when, n.called = at, in, when, a.calledAt(at, in)
 	n.tokens |= a.nodes[at].tokens | tokens(s.host.drawn)<<(mostTokens*int(n.client))
 	if in.kind == inputReply {
 		n.tokens |= a.texts.replies[in.arg].tokens
@@ -193,8 +209,17 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 	t.compare(&a.nodes[at].slots, &n.slots, in, func(slot int) bool { return s.waits[slot] == waited[slot] })
 	s.at = a.place(n, s)
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
+	a.witness(at, witness{in, when, t.to, t.output})
 	a.pool.put(s)
 	return nil
+}
+
+// calledAt is the node at which the operation was called that an input at a node belongs to.
+func (a *automaton) calledAt(at uint32, in input) uint32 {
+	if in.kind == inputCall {
+		return at
+	}
+	return a.nodes[at].called
 }
 
 // compare finds the slots that wait for something new, and those that have given up a request without its reply. same says whether a
@@ -216,12 +241,18 @@ func (t *transition) compare(before, after *[mostSlots]slot, in input, same func
 // place finds the node that a description fits, or adds it.
 func (a *automaton) place(n node, s *instance) uint32 {
 	what := ""
-	if memory, ok := s.process.Memory(); ok && n.idle && !a.unmerged {
+	if memory, ok := s.process.Memory(); ok && n.idle && !a.forgets {
 		what = string(rune(n.client)) + string(memory)
-		if known, ok := a.byMemory[what]; ok {
+		if a.opaque {
+			what += string(rune(n.tokens.of(int(n.client))))
+		}
+		if known, ok := a.byMemory[what]; ok && !a.plain {
 			return known
 		}
-		n.tokens = mentioned(what)
+		if !a.opaque {
+			n.tokens = mentioned(what)
+		}
+		a.remember(&n, string(memory))
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)
@@ -230,6 +261,28 @@ func (a *automaton) place(n node, s *instance) uint32 {
 		a.byMemory[what] = at
 	}
 	return at
+}
+
+// remember notes the memory of a node.
+func (a *automaton) remember(n *node, memory string) {
+	anonymous := []byte(memory)
+	eachToken(memory, func(at, client, token int) {
+		if client != int(n.client) {
+			return
+		}
+		k := slices.Index(n.own, uint8(token))
+		if k < 0 {
+			k = len(n.own)
+			n.own = append(n.own, uint8(token))
+		}
+		anonymous[at+tokenLength-1] = byte('a' + k)
+	})
+	known := a.memories[string(anonymous)]
+	if known == 0 {
+		known = uint32(len(a.memories)) + 1
+		a.memories[string(anonymous)] = known
+	}
+	n.memory = known
 }
 
 // describe says what a process waits for.

@@ -180,9 +180,11 @@ func TestALimitIsSaid(t *testing.T) {
 
 // views are all pairs of what the servers hold and what the clients believe, whoever is who, and whichever of its tokens somebody
 // has drawn; and when, where that is asked.
-func views(config Config, timed, unmerged, when bool) ([]string, error) {
-	x := newExplorer(config, !config.NoSymmetry, timed)
-	x.automaton.unmerged = unmerged
+func views(config Config, leases ms, timed, when bool) ([]string, error) {
+	x := newExplorer(config, traits{symmetric: !config.NoSymmetry, reads: timed})
+	if leases > 0 {
+		x.horizon = leases * x.lease
+	}
 	seen, which := map[string]bool{}, regexp.MustCompile("#[a-l]")
 	x.visited = func(f form) {
 		var s state
@@ -216,25 +218,26 @@ func TestMergingLosesNothing(t *testing.T) {
 	tests := []struct {
 		lock   string
 		faults []faults.Kind
+		leases ms // how far time is followed; 0: as far as usual
 	}{
-		{"setnx-del", []faults.Kind{faults.Crash}},
-		{"setnx-expired-del", []faults.Kind{faults.Crash}},
-		{"setpx-lua", []faults.Kind{faults.Pause}},
-		{"setpx-lua", []faults.Kind{faults.LateRequest}},
-		{"setpx-getdel", []faults.Kind{faults.Pause}},
-		{"getset", []faults.Kind{faults.Crash}},
-		{"getset", []faults.Kind{faults.ClockAhead}},
-		{"getset", []faults.Kind{faults.Pause}},
-		{"getset-nil-expired", []faults.Kind{faults.Crash, faults.Pause}},
-		{"watchdog", []faults.Kind{faults.Pause}},
-		{"watchdog-published", []faults.Kind{faults.Crash}},
-		{"watchdog-published", []faults.Kind{faults.Pause}},
-		{"setnx-watch", nil},
-		{"watchdog", nil},
-		{"redisson", []faults.Kind{faults.ReplyLost}},
-		{"redisson-watchdog", []faults.Kind{faults.Pause}},
-		{"redisson", []faults.Kind{faults.Crash}},
-		{"setnx-expire", nil},
+		{"setnx-del", []faults.Kind{faults.Crash}, 0},
+		{"setnx-expired-del", []faults.Kind{faults.Crash}, 0},
+		{"setpx-lua", []faults.Kind{faults.Pause}, 0},
+		{"setpx-lua", []faults.Kind{faults.LateRequest}, 0},
+		{"setpx-getdel", []faults.Kind{faults.Pause}, 0},
+		{"getset", []faults.Kind{faults.Crash}, 0},
+		{"getset", []faults.Kind{faults.ClockAhead}, 0},
+		{"getset", []faults.Kind{faults.Pause}, 0},
+		{"getset-nil-expired", []faults.Kind{faults.Crash, faults.Pause}, 0},
+		{"watchdog", []faults.Kind{faults.Pause}, 0},
+		{"watchdog-published", []faults.Kind{faults.Crash}, 0},
+		{"watchdog-published", []faults.Kind{faults.Pause}, 2},
+		{"setnx-watch", nil, 0},
+		{"watchdog", nil, 0},
+		{"redisson", []faults.Kind{faults.ReplyLost}, 0},
+		{"redisson-watchdog", []faults.Kind{faults.Pause}, 0},
+		{"redisson", []faults.Kind{faults.Crash}, 0},
+		{"setnx-expire", nil, 0},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
@@ -244,14 +247,14 @@ func TestMergingLosesNothing(t *testing.T) {
 				Only: []checker.Name{checker.Unfair}, // nothing is to end the search
 			}
 			timed := config.endless()
-			merged, err := views(config, timed, false, timed)
+			merged, err := views(config, test.leases, timed, timed)
 			if errors.Is(err, errReads) {
 				timed = true
-				merged, err = views(config, timed, false, timed)
+				merged, err = views(config, test.leases, timed, timed)
 			}
 			require.NoError(t, err)
 			config.NoSymmetry, config.Plain = true, true
-			plain, err := views(config, true, true, timed)
+			plain, err := views(config, test.leases, true, timed)
 			require.NoError(t, err)
 			assert.Equal(t, plain, merged)
 			assert.NotEmpty(t, merged)
@@ -312,7 +315,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
 	}
 	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(faults.ReplyLost, faults.ClockAhead), Only: []checker.Name{checker.FenceRegression}}
-	x := newExplorer(config, true, true)
+	x := newExplorer(config, traits{symmetric: true, reads: true})
 	require.NoError(t, x.search(t.Context()))
 	assert.Equal(t, x.result.States, explored(t, config).States)
 }

@@ -42,7 +42,7 @@ type Config struct {
 	States int
 	Memory int // bytes
 	Time   time.Duration
-	// NoSymmetry tells clients apart. Plain also follows every interleaving that makes no difference; it is for tests.
+	// NoSymmetry tells clients apart. Plain tells every two histories apart, also where that makes no difference; it is for tests.
 	NoSymmetry, Plain bool
 	// Progress is called now and then.
 	Progress func(Progress)
@@ -73,6 +73,8 @@ type Result struct {
 	Coverage []string
 	// Symmetric: clients that differ only in their name count as one.
 	Symmetric bool
+	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
+	Tired bool
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
 	// Collision is how likely it is that two different states have the same fingerprint.
@@ -148,14 +150,24 @@ var errReads = errors.New("the lock reads clocks")
 
 // Explore searches. The error is of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, config Config) (*Result, error) {
-	x := newExplorer(config, !config.NoSymmetry, false)
+	about := traits{symmetric: !config.NoSymmetry}
 	for {
-		err := x.automaton.patiently(ctx, x.search)
+		x := newExplorer(config, about)
+		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
+			if err := x.search(ctx); err != nil {
+				return err
+			}
+			return x.automaton.verify()
+		})
 		switch {
 		case errors.Is(err, errAsymmetric):
-			x = newExplorer(config, false, x.reads)
+			about.symmetric = false
 		case errors.Is(err, errReads):
-			x = newExplorer(config, len(x.texts.orders) > 1, true)
+			about.reads = true
+		case errors.Is(err, errOpaque):
+			about.opaque, about.symmetric = true, false
+		case errors.Is(err, errForgets):
+			about.forgets = true
 		case err != nil:
 			return nil, err
 		default:
@@ -164,19 +176,28 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 	}
 }
 
+// traits are what a search has to know of a lock before it begins. It begins again where one turns out to be otherwise.
+type traits struct {
+	symmetric bool // it treats all clients alike
+	reads     bool // it reads clocks
+	opaque    bool // see errOpaque
+	forgets   bool // see errForgets
+}
+
 // endless says whether a lock may be renewed for ever while its holder works. The histories of a renewal are all different, so only the
 // horizon ends that. Otherwise a lock that reads no clock cannot tell one time from another, and neither does the search.
 func (c Config) endless() bool { return c.Lock.Renews && c.Budget[faults.LongHold] > 0 }
 
-func newExplorer(config Config, symmetric, reads bool) *explorer {
+func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: reads, timed: reads || config.endless(), began: time.Now(),
+		config: config, bounds: newBounds(config), reads: about.reads, timed: about.reads || config.endless(), began: time.Now(),
 	}
 	orders := permutations(1)
-	if symmetric {
+	if about.symmetric {
 		orders = permutations(config.Clients)
 	}
 	x.model = newModel(config, x.bounds, orders)
+	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
 	x.frontier = newFrontier(x.bounds)
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),

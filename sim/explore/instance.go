@@ -29,6 +29,8 @@ type host struct {
 	read   bool
 	drawn  uint16
 	ranOut bool
+	// renames: tokens have other names than in the search.
+	renames bool
 }
 
 func (h *host) Now() time.Time {
@@ -44,6 +46,9 @@ func (h *host) Token() string {
 		return ""
 	}
 	h.drawn |= 1 << n
+	if h.renames {
+		return otherTokens(tokenName(h.client, n))
+	}
 	return tokenName(h.client, n)
 }
 

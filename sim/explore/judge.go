@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -56,7 +57,8 @@ type judge struct {
 	only      anomalies // that are looked for
 	found     anomalies
 	coverage  coverage
-	full      bool // there was no room for what is provisional
+	fences    []int64 // that were issued; states have their places here
+	full      bool    // there was no room for what is provisional
 }
 
 // claim is what the rules of ownership need to know of the owner's claim, whose lease ends then.
@@ -202,11 +204,23 @@ func (j *judge) granted(n int, a process.Answer) {
 	}
 	j.grantTurn(n)
 	if a.Fence != 0 {
-		if uint8(a.Fence) <= c.fence || uint8(a.Fence) == j.s.fence {
+		if c.fence != 0 && a.Fence <= j.fences[c.fence-1] || j.s.fence != 0 && a.Fence == j.fences[j.s.fence-1] {
 			j.found |= fenceRegression
 		}
-		j.s.fence = max(j.s.fence, uint8(a.Fence))
+		if j.s.fence == 0 || a.Fence > j.fences[j.s.fence-1] {
+			j.s.fence = j.fence(a.Fence)
+		}
 	}
+}
+
+// fence is the number of a fence, plus 1. States have no room for fences of any size.
+func (j *judge) fence(value int64) uint32 {
+	i := slices.Index(j.fences, value)
+	if i < 0 {
+		i = len(j.fences)
+		j.fences = append(j.fences, value)
+	}
+	return uint32(i) + 1
 }
 
 func (j *judge) settleOwner(n int, ok bool) {

@@ -106,6 +106,8 @@ func (j *judge) mine(cmd command, acquires bool) owner {
 		mine.ends = never
 	case cmd.op != history.OpNone && !cmd.ended:
 		mine.ends = j.lease - c.since
+	case cmd.op != history.OpNone:
+		mine.ends = j.lease - cmd.age
 	default:
 		mine.ends = j.lease
 	}

@@ -49,7 +49,11 @@ func newTexts(orders []order) *texts {
 }
 
 func (t *texts) request(w process.Wait) uint32 {
-	return t.addRequest(request{server: int8(w.Server), conn: w.Conn, commands: w.Commands})
+	return t.addRequest(requestOf(w))
+}
+
+func requestOf(w process.Wait) request {
+	return request{server: int8(w.Server), conn: w.Conn, commands: w.Commands}
 }
 
 func (t *texts) addRequest(r request) uint32 {
@@ -87,18 +91,31 @@ func (t *texts) renameRequest(o int, n uint32) uint32 {
 	if renamed := t.requests[n].renamed[o]; renamed != 0 {
 		return renamed
 	}
+	renamed := t.renamed(n, t.orders[o].rename)
+	t.requests[n].renamed[o] = renamed
+	return renamed
+}
+
+// renamed is the number of a request in which every word is renamed.
+func (t *texts) renamed(n uint32, rename func(string) string) uint32 {
 	r := t.requests[n]
 	twin := request{server: r.server, conn: r.conn}
 	for _, command := range r.commands {
 		words := make([]string, len(command))
 		for i, word := range command {
-			words[i] = t.orders[o].rename(word)
+			words[i] = rename(word)
 		}
 		twin.commands = append(twin.commands, words)
 	}
-	renamed := t.addRequest(twin)
-	t.requests[n].renamed[o] = renamed
-	return renamed
+	return t.addRequest(twin)
+}
+
+// otherRequest is a request with otherTokens.
+func (t *texts) otherRequest(n uint32) uint32 {
+	if n == 0 {
+		return 0
+	}
+	return t.renamed(n, otherTokens)
 }
 
 func (t *texts) renameReply(o int, n uint32) uint32 {
@@ -108,18 +125,18 @@ func (t *texts) renameReply(o int, n uint32) uint32 {
 	if renamed := t.replies[n].renamed[o]; renamed != 0 {
 		return renamed
 	}
-	renamed := t.reply(renameAll(&t.orders[o], t.replies[n].replies))
+	renamed := t.reply(renameReplies(t.replies[n].replies, t.orders[o].rename))
 	t.replies[n].renamed[o] = renamed
 	return renamed
 }
 
-func renameAll(o *order, replies []redis.Reply) []redis.Reply {
+func renameReplies(replies []redis.Reply, rename func(string) string) []redis.Reply {
 	twins := make([]redis.Reply, len(replies))
 	for i, r := range replies {
 		twins[i] = r
-		twins[i].Text = o.rename(r.Text)
+		twins[i].Text = rename(r.Text)
 		if r.List != nil {
-			twins[i].List = renameAll(o, r.List)
+			twins[i].List = renameReplies(r.List, rename)
 		}
 	}
 	return twins

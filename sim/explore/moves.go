@@ -203,6 +203,7 @@ func (x *explorer) delayed(s *state) (pausing, either uint8, may bool) {
 			continue
 		}
 		main, background := x.ready(s, i)
+		main = main && (c.phase != waiting || c.tries == 0) // a try may be repeated now, but need not be
 		switch {
 		case background:
 			pausing |= 1 << i

@@ -36,7 +36,7 @@ func (p *parts) of(n uint32) *known {
 // bytes is about the memory that the parts take.
 func (p *parts) bytes() int { return 160*cap(p.clients.values) + 100*cap(p.commons.values) }
 
-// store numbers values: equal bits.OnesCount8 alike.
+// store numbers values: equal ones alike.
 type store[T comparable] struct {
 	values []T
 	orders int

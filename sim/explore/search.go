@@ -142,6 +142,9 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 // on.
 func (x *explorer) conclude(faults, steps int) (bool, error) {
 	for list := x.findings[faults]; len(list) > 0 && list[0].steps <= steps; list = x.findings[faults] {
+		if err := x.automaton.verify(); err != nil {
+			return false, err // a trace of what a lock does not do could not even be recorded
+		}
 		found, err := x.trace(list[0])
 		if err != nil {
 			return false, err
@@ -190,7 +193,10 @@ func (x *explorer) finish(err error) error {
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric = len(x.texts.orders) > 1
 	if x.beyond {
-		x.result.Horizon = duration(x.horizon)
+		x.result.Horizon = duration(maxPass)
+		if x.timed {
+			x.result.Horizon = duration(x.horizon)
+		}
 	}
 	n := float64(len(x.origins))
 	x.result.Collision = n * n / 2 / math.Pow(2, 64)

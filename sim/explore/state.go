@@ -49,22 +49,29 @@ type client struct {
 	node    uint32
 	replies [mostSlots]uint32 // to the requests that were executed
 	due     [mostSlots]ms
-	travel  [mostTravel]uint32 // see surely
-	ends    ms                 // when its hold ends by what the lock has declared
-	claims  ms                 // when the lease of its challenge ends
-	since   ms                 // how long ago its operation's latest command or, before that, its call was
-	from    ms                 // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
-	waits   ms                 // how long ago its release was called; negative: see disturbed
+	flights
+	ends    ms // when its hold ends by what the lock has declared
+	claims  ms // when the lease of its challenge ends
+	since   ms // how long ago its operation's latest command or, before that, its call was
+	from    ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
+	waits   ms // how long ago its release was called; negative: see disturbed
 	flags   uint16
 	phase   phase
 	round   uint8
-	skew    int8  // 1: its clock is ahead; -1: behind
-	after   uint8 // the clients that took the lock after it did, while it had not been told
-	before  uint8 // the highest update that had been acknowledged when its work was called
-	fence   uint8 // the highest fence when its acquire was called
-	count   uint8 // how often it was told in its hold that it has the lock, less its releases
-	entered uint8 // how often it has acquired the lock again in its round
+	skew    int8   // 1: its clock is ahead; -1: behind
+	after   uint8  // the clients that took the lock after it did, while it had not been told
+	before  uint8  // the highest update that had been acknowledged when its work was called
+	count   uint8  // how often it was told in its hold that it has the lock, less its releases
+	tries   uint8  // that were refused since something has changed
+	entered uint8  // how often it has acquired the lock again in its round
+	fence   uint32 // the highest fence when its acquire was called: its place in the judge's list, plus 1
 	queued  queued
+}
+
+// flights are the requests of a client that nobody waits for any more.
+type flights struct {
+	travel [mostTravel]uint32 // see surely
+	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.
@@ -140,7 +147,7 @@ type common struct {
 	tally       tally
 	acked       uint32 // values that an acknowledged update has read
 	highest     uint8  // of them, plus 1
-	fence       uint8  // the largest so far
+	fence       uint32 // the largest so far, likewise
 }
 
 // faults is how many faults have been spent.

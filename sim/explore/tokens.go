@@ -60,6 +60,13 @@ func (o *order) rename(text string) string {
 	return string(renamed)
 }
 
+// otherTokens gives the tokens in a text other names, in the opposite order.
+func otherTokens(text string) string {
+	renamed := []byte(text)
+	eachToken(text, func(at, client, n int) { renamed[at+tokenLength-1] = byte('a' + mostTokens - 1 - n) })
+	return string(renamed)
+}
+
 // permutations lists the orders of n clients; the first changes nothing.
 func permutations(n int) []order {
 	var all []order

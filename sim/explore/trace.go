@@ -70,7 +70,7 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 				twin.travel[k] = x.renameTravel(o, r)
 			}
 		}
-		if twin.travel[0] < twin.travel[1] {
+		if twin.sortTravel() {
 			m.slot = 1 - m.slot
 		}
 		m.client = from[m.client]

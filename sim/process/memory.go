@@ -1,59 +1,82 @@
 package process
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"reflect"
+	"regexp"
+	"runtime"
 	"slices"
 	"time"
-
-	"github.com/locklab/locklab/impls"
 )
 
 // Memory encodes all that the locks of the process remember: two processes with the same memory behave alike from here on. It is false where
-// that cannot be said: while a task lives, or where a lock keeps something opaque, such as a function or a channel.
+// that cannot be said: while a task lives, or where a lock keeps something opaque. Opaque are channels, functions that may have captured
+// variables, and pointers into the middle of something else: which part of it they mean is not encoded.
 func (p *Process) Memory() ([]byte, bool) {
 	for _, t := range p.tasks {
 		if t != nil {
 			return nil, false
 		}
 	}
-	m := memory{seen: map[pointer]int{}, whole: true, born: p.born}
+	m := memory{seen: map[reference]int{}, whole: true}
 	for _, e := range p.order {
 		m.text(e.handle)
 		m.value(reflect.ValueOf(e.lock))
 	}
 	m.value(reflect.ValueOf(p.shared))
-	return m.bytes, m.whole
+	return m.bytes, m.whole && !m.overlaps()
 }
 
 // memory walks through values.
 type memory struct {
 	bytes []byte
-	seen  map[pointer]int // by order
+	seen  map[reference]int // by order
+	parts []part
 	whole bool
-	// born are the functions that locks were made with, by where they are kept: those that are still there are the same.
-	born map[uintptr]uintptr
-	note bool // they are being noted
 }
 
-// remember notes the functions that a lock has been made with.
-func (p *Process) remember(lock any) {
-	m := memory{seen: map[pointer]int{}, born: p.born, note: true}
-	m.value(reflect.ValueOf(lock))
-}
-
-// pointer is told apart by its type, too: a struct begins where its first field does.
-type pointer struct {
+// reference is what a pointer, a slice or a map refers to. It is told apart by its type, too: a struct begins where its first field does.
+type reference struct {
 	address uintptr
 	kind    reflect.Type
 }
 
+// part is a stretch of memory that something refers to.
+type part struct{ from, to uintptr }
+
 var (
-	envType    = reflect.TypeFor[impls.Env]()
-	serverType = reflect.TypeFor[impls.Server]()
+	serverType = reflect.TypeFor[server]()
+	envType    = reflect.TypeFor[env]()
 	timeType   = reflect.TypeFor[time.Time]()
 )
+
+// overlaps says whether two references mean different parts of the same: a change through one is seen through the other.
+func (m *memory) overlaps() bool {
+	slices.SortFunc(m.parts, func(a, b part) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(m.parts); i++ {
+		if m.parts[i].from < m.parts[i-1].to {
+			return true
+		}
+	}
+	return false
+}
+
+// met says whether a reference has been met before, and encodes which it was. Otherwise it notes the size of what it refers to.
+func (m *memory) met(v reflect.Value, size uintptr) bool {
+	r := reference{v.Pointer(), v.Type()}
+	if n, met := m.seen[r]; met {
+		m.number(int64(n))
+		return true
+	}
+	m.seen[r] = len(m.seen) + 1
+	m.number(-1)
+	if size > 0 {
+		m.parts = append(m.parts, part{r.address, r.address + size})
+	}
+	return false
+}
 
 func (m *memory) number(n int64) { m.bytes = binary.AppendVarint(m.bytes, n) }
 
@@ -84,82 +107,104 @@ func (m *memory) value(v reflect.Value) {
 		m.text(v.String())
 	case reflect.Struct:
 		m.structure(v)
-	case reflect.Array, reflect.Slice:
-		m.number(int64(v.Len()))
-		for i := range v.Len() {
-			m.value(v.Index(i))
-		}
-	case reflect.Map:
-		m.dictionary(v)
-	case reflect.Pointer:
+	case reflect.Array:
+		m.elements(v)
+	default:
+		m.reference(v)
+	}
+}
+
+// reference encodes what refers to something else.
+func (m *memory) reference(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.UnsafePointer:
+		m.whole = false
+	case v.Kind() == reflect.Complex64 || v.Kind() == reflect.Complex128:
+		m.whole = false
+	case v.IsNil():
+		m.number(0)
+	case v.Kind() == reflect.Pointer:
 		m.pointer(v)
-	case reflect.Interface:
-		m.dynamic(v)
-	case reflect.Func:
+	case v.Kind() == reflect.Slice:
+		m.slice(v)
+	case v.Kind() == reflect.Map:
+		if !m.met(v, 0) {
+			m.dictionary(v)
+		}
+	case v.Kind() == reflect.Interface:
+		m.dynamic(v.Elem())
+	case v.Kind() == reflect.Func:
 		m.function(v)
-	case reflect.Chan:
-		m.whole = m.whole && v.IsNil()
 	default:
 		m.whole = false
 	}
 }
 
-// structure encodes a struct; of a time, all but the time zone.
+func (m *memory) elements(v reflect.Value) {
+	m.number(int64(v.Len()))
+	for i := range v.Len() {
+		m.value(v.Index(i))
+	}
+}
+
+// slice encodes what lies behind the slice's end, too: it can be sliced again.
+func (m *memory) slice(v reflect.Value) {
+	m.number(int64(v.Len()))
+	if !m.met(v, uintptr(v.Cap())*v.Type().Elem().Size()) {
+		m.elements(v.Slice(0, v.Cap()))
+	}
+}
+
+// structure encodes a struct; of a time, all but the time zone; of what belongs to the model, which one it is.
 func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
-	if v.Type() == timeType {
+	switch v.Type() {
+	case timeType:
 		fields = 2
+	case serverType:
+		m.text(v.FieldByName("handle").String())
+		m.number(v.FieldByName("index").Int())
+		return
+	case envType:
+		m.text(v.FieldByName("handle").String())
+		return
 	}
 	for i := range fields {
 		m.value(v.Field(i))
 	}
 }
 
-// function accepts only the function that the lock was made with: what a closure has captured cannot be seen.
+// captures matches the names that the compiler gives to functions that may have captured variables: literals and method values.
+var captures = regexp.MustCompile(`\.func\d|-fm$|wrap\d`)
+
+// function accepts only what has captured nothing.
 func (m *memory) function(v reflect.Value) {
-	if v.IsNil() {
-		m.number(0)
-		return
+	name := ""
+	if f := runtime.FuncForPC(v.Pointer()); f != nil {
+		name = f.Name()
 	}
-	if !v.CanAddr() {
-		m.whole = false
-		return
-	}
-	field := v.Addr().UnsafePointer()
-	at, is := uintptr(field), *(*uintptr)(field)
-	if m.note {
-		m.born[at] = is
-	}
-	m.number(1)
-	m.whole = m.whole && m.born[at] == is
+	m.whole = m.whole && name != "" && !captures.MatchString(name)
+	m.text(name)
 }
 
 func (m *memory) pointer(v reflect.Value) {
-	if v.IsNil() {
-		m.number(0)
+	if v.Type().Elem() == envType {
+		m.value(v.Elem())
 		return
 	}
-	p := pointer{v.Pointer(), v.Type()}
-	if n, met := m.seen[p]; met {
-		m.number(int64(n))
-		return
+	if !m.met(v, v.Type().Elem().Size()) {
+		m.value(v.Elem())
 	}
-	m.seen[p] = len(m.seen) + 1
-	m.number(-1)
-	m.value(v.Elem())
 }
 
-// dynamic encodes what an interface holds, unless it belongs to the model.
+// dynamic encodes what an interface holds.
 func (m *memory) dynamic(v reflect.Value) {
-	if v.IsNil() || v.Type() == envType || v.Type() == serverType {
-		m.number(0)
-		return
-	}
-	m.text(v.Elem().Type().String())
-	m.value(v.Elem())
+	m.text(v.Type().PkgPath())
+	m.text(v.Type().String())
+	m.value(v)
 }
 
-// dictionary encodes a map in the order of its encoded keys.
+// dictionary encodes a map in the order of its encoded keys. Keys that refer to something have no order of their own.
 func (m *memory) dictionary(v reflect.Value) {
 	type entry struct {
 		written []byte
@@ -167,9 +212,9 @@ func (m *memory) dictionary(v reflect.Value) {
 	}
 	var entries []entry
 	for _, key := range v.MapKeys() {
-		written := memory{seen: map[pointer]int{}, whole: true, born: m.born}
+		written := memory{seen: map[reference]int{}, whole: true}
 		written.value(key)
-		m.whole = m.whole && written.whole
+		m.whole = m.whole && written.whole && len(written.seen) == 0
 		entries = append(entries, entry{written.bytes, v.MapIndex(key)})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return slices.Compare(a.written, b.written) })

@@ -39,9 +39,8 @@ type Process struct {
 	ready   []*task
 	running *task // that is using the Env right now
 	conns   map[int]bool
-	born    map[uintptr]uintptr // see memory
-	root    uintptr             // see root
-	timers  map[int]*scope      // that a Timekeeper, or a user of Fork, will end
+	root    uintptr        // see root
+	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
 	hooks   []*hook
 	scopes  int
 	steps   int
@@ -54,7 +53,7 @@ type Process struct {
 // New is a process without locks.
 func New(host Host) *Process {
 	return &Process{
-		host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{}, born: map[uintptr]uintptr{},
+		host: host, shared: map[string]any{}, handles: map[string]*env{}, conns: map[int]bool{},
 		timers: map[int]*scope{},
 	}
 }
@@ -70,7 +69,6 @@ func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, serve
 	}
 	e.lock = spec.New(e, opts)
 	p.handles[handle] = e
-	p.remember(e.lock)
 	p.order = append(p.order, e)
 }
 

@@ -1,0 +1,62 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A refused try is repeated only where it may come to something else. Nothing else does if nothing has changed: neither the servers, nor the
+// time, nor what the lock remembers. Otherwise a lock that counts its refusals could do anything at the next one.
+
+const (
+	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared.
+	mostTries = 8
+	// mostTriesBeside is the same while a background task runs: what that remembers cannot be compared either.
+	mostTriesBeside = 2
+)
+
+// errTries: where this happens the search goes no further, and is not complete.
+var errTries = fmt.Errorf("an acquire was refused %d times, and the lock's memory was not the same again", mostTries)
+
+// retries lets a client whose try was refused try again, unless the next try would be the same. The try was called at the node from.
+func (x *explorer) retries(s *state, i int, from uint32) {
+	c := &s.clients[i]
+	if !c.has(futile) {
+		c.tries = 0
+		return
+	}
+	before, after := &x.automaton.nodes[from], &x.automaton.nodes[c.node]
+	if before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
+		c.tries = 0
+		return
+	}
+	c.tries++
+	switch {
+	case after.tasks > 0 && c.tries >= mostTriesBeside:
+		x.result.Tired = true
+	case c.tries >= mostTries:
+		x.cut = errTries
+	default:
+		c.clear(futile)
+		return
+	}
+	c.tries = 0
+}
+
+// sameTokens says whether it makes no difference that a client's tokens have changed: nobody else has seen those that did.
+func (x *explorer) sameTokens(s *state, i int, before, after []uint8) bool {
+	if slices.Equal(before, after) {
+		return true
+	}
+	var changed uint16
+	for k := range before {
+		if before[k] != after[k] {
+			changed |= 1<<before[k] | 1<<after[k]
+		}
+	}
+	was := s.clients[i].node
+	s.clients[i].node = uint32(i) // which has no tokens
+	used := x.usedTokens(s).of(i)
+	s.clients[i].node = was
+	return used&changed == 0
+}

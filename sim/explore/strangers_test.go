@@ -1,0 +1,270 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+)
+
+// Strangers are locks that nobody here has seen before: small, plausible, and each with one thing that a search may overlook. They have
+// no functions among their fields, so that each is overlooked for its own reason.
+
+// plain is a lock with a token, and with SET NX PX and compare and delete.
+type plain struct {
+	env   impls.Env
+	lease time.Duration
+	value string // of the last grant
+}
+
+func (l *plain) set(ctx context.Context, at impls.Server, key, mine string, more ...any) (bool, error) {
+	reply, err := at.Do(ctx, append([]any{"SET", key, mine, "PX", l.lease.Milliseconds()}, more...)...)
+	if reply == "OK" {
+		l.value = mine
+	}
+	return reply == "OK", err
+}
+
+func (l *plain) try(ctx context.Context, mine string) (bool, error) {
+	return l.set(ctx, l.env.Server(), lockKey, mine, "NX")
+}
+
+// take takes the lock whoever has it.
+func (l *plain) take(ctx context.Context, mine string) (bool, error) {
+	return l.set(ctx, l.env.Server(), lockKey, mine)
+}
+
+func (l *plain) TryAcquire(ctx context.Context) (bool, error) { return l.try(ctx, l.env.Token()) }
+
+func (l *plain) Release(ctx context.Context) (bool, error) {
+	return l.free(ctx, l.env.Server(), lockKey)
+}
+
+func (l *plain) free(ctx context.Context, at impls.Server, key string) (bool, error) {
+	const compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
+	n, err := at.Eval(ctx, &impls.Script{Source: compareAndDelete}, []string{key}, l.value)
+	return n == int64(1), err
+}
+
+// quitter deletes the lock when it has been refused three times.
+type quitter struct {
+	plain
+	refusals int
+}
+
+func (l *quitter) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.try(ctx, l.env.Token())
+	if held || err != nil {
+		return held, err
+	}
+	if l.refusals++; l.refusals >= 3 {
+		_, err = l.env.Server().Do(ctx, "DEL", lockKey)
+	}
+	return false, err
+}
+
+// mover uses another server from its first release on.
+type mover struct {
+	plain
+	at impls.Server
+}
+
+func (l *mover) TryAcquire(ctx context.Context) (bool, error) {
+	return l.set(ctx, l.at, lockKey, "x", "NX")
+}
+
+func (l *mover) Release(ctx context.Context) (bool, error) {
+	_, err := l.at.Do(ctx, "DEL", lockKey)
+	l.at = l.env.Servers()[1]
+	return err == nil, err
+}
+
+// pointer uses another key from its first release on: the one whose place in a list it points to.
+type pointerLock struct {
+	plain
+	list []struct{ uses int }
+	now  *struct{ uses int }
+}
+
+func (l *pointerLock) key() string {
+	if l.now == &l.list[0] {
+		return lockKey
+	}
+	return "another"
+}
+
+func (l *pointerLock) TryAcquire(ctx context.Context) (bool, error) {
+	return l.set(ctx, l.env.Server(), l.key(), l.env.Token(), "NX")
+}
+
+func (l *pointerLock) Release(ctx context.Context) (bool, error) {
+	freed, err := l.free(ctx, l.env.Server(), l.key())
+	l.value, l.now = "", &l.list[1]
+	return freed, err
+}
+
+// counting is a server that counts what it is asked.
+type counting struct {
+	impls.Server
+	asked int
+}
+
+func (c *counting) Do(ctx context.Context, args ...any) (any, error) {
+	c.asked++
+	return c.Server.Do(ctx, args...)
+}
+
+// counted takes the lock by force when its server has been asked more than once.
+type counted struct {
+	plain
+	server impls.Server
+}
+
+func (l *counted) TryAcquire(ctx context.Context) (bool, error) {
+	if l.server.(*counting).asked > 1 {
+		return l.take(ctx, "x")
+	}
+	return l.set(ctx, l.server, lockKey, "x", "NX")
+}
+
+// closure does the same by a counter that a function has captured.
+type closure struct {
+	plain
+	count func() int
+}
+
+func (l *closure) TryAcquire(ctx context.Context) (bool, error) {
+	if l.count() > 2 {
+		return l.take(ctx, "x")
+	}
+	return l.try(ctx, "x")
+}
+
+// registered does the same by a counter in a variable of its package.
+type registered struct{ plain }
+
+var registry = map[*registered]int{}
+
+func (l *registered) TryAcquire(ctx context.Context) (bool, error) {
+	if registry[l]++; registry[l] > 2 {
+		return l.take(ctx, "x")
+	}
+	return l.try(ctx, "x")
+}
+
+// fencing issues fencing tokens: what a sequence on the server says, or what a list has at its place.
+type fencing struct {
+	plain
+	list       [4]int64
+	base, step int64
+	issued     int64
+}
+
+func (l *fencing) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.try(ctx, l.env.Token())
+	if !held || err != nil {
+		return false, err
+	}
+	n, err := l.env.Server().Do(ctx, "INCR", "fences")
+	if err != nil {
+		return false, err
+	}
+	l.issued = l.base + l.step*n.(int64) + l.list[min(n.(int64), 4)-1]
+	return true, nil
+}
+
+func (l *fencing) Fence() int64 { return l.issued }
+
+// hashing stores a hash of its token.
+type hashing struct{ plain }
+
+func (l *hashing) TryAcquire(ctx context.Context) (bool, error) {
+	sum := sha256.Sum256([]byte(l.env.Token()))
+	return l.try(ctx, hex.EncodeToString(sum[:4]))
+}
+
+// bully takes the lock from a client with a smaller token.
+type bully struct{ plain }
+
+func (l *bully) TryAcquire(ctx context.Context) (bool, error) {
+	mine := l.env.Token()
+	held, err := l.try(ctx, mine)
+	if held || err != nil {
+		return held, err
+	}
+	seen, err := l.env.Server().Do(ctx, "GET", lockKey)
+	if theirs, ok := seen.(string); err != nil || !ok || theirs > mine {
+		return false, err
+	}
+	return l.take(ctx, mine)
+}
+
+var (
+	holders = []checker.Name{checker.DoubleHolder}
+)
+
+var strangers = []struct {
+	name            string
+	made            func(p plain) impls.Lock
+	clients, rounds int // 0: 2, 1
+	servers         int
+	faults          []faults.Kind
+	only            []checker.Name
+	holds           bool
+}{
+	{name: "deletes after three refusals", made: func(p plain) impls.Lock { return &quitter{plain: p} }},
+	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
+	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
+		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}
+		l.now = &l.list[0]
+		return l
+	}},
+	{name: "counts in a wrapper", only: holders, rounds: 3, made: func(p plain) impls.Lock { return &counted{p, &counting{Server: p.env.Server()}} }},
+	{name: "counts in a closure", only: holders, rounds: 3, made: func(p plain) impls.Lock {
+		n := 0
+		return &closure{p, func() int { n++; return n }}
+	}},
+	{name: "counts in a variable of its package", only: holders, rounds: 3, made: func(p plain) impls.Lock { return &registered{p} }},
+	{name: "a fence of 257, then one of 200", rounds: 2, made: func(p plain) impls.Lock { return &fencing{plain: p, list: [4]int64{257, 200, 300, 400}} }},
+	{name: "fences by hundreds", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, step: 100} }},
+	{name: "fences of a clock's size", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, base: 1_700_000_000_000, step: 1} }},
+	{name: "stores a hash of its token", clients: 3, rounds: 2, holds: true, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "stores a hash of its token, and requests come twice", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "the greater token wins", rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
+	{name: "the greater token wins, with three clients", clients: 3, rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
+}
+
+func TestStrangersAreNotTrusted(t *testing.T) {
+	t.Parallel()
+	for _, s := range strangers {
+		t.Run(s.name, func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "stranger", Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner}},
+				New:  func(env impls.Env, opts impls.Options) impls.Lock { return s.made(plain{env: env, lease: opts.Lease}) },
+			}
+			if s.servers > 0 {
+				spec.Servers, spec.Needs = s.servers, impls.EveryServer
+			}
+			config := Config{Lock: spec, Clients: cmp.Or(s.clients, 2), Rounds: s.rounds, Only: s.only, States: 3_000_000, Budget: spend(s.faults...)}
+			result, err := Explore(context.Background(), config.Usual())
+			require.NoError(t, err)
+			require.Empty(t, len(result.Disputed), "disputed")
+			if s.holds {
+				require.True(t, result.Found == nil, "accused")
+				assert.True(t, result.Complete(), result.Limit)
+				return
+			}
+			require.True(t, result.Found != nil, "%s; %d states", result.Limit, result.States)
+		})
+	}
+}
