@@ -12,7 +12,7 @@ import (
 // that another client holds, or a resend of the client library.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:
+	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })

@@ -77,7 +77,7 @@ func (s Step) says() string {
 	switch s.Verb {
 	case VerbClock:
 		add("%s", s.clockWords())
-	case VerbDelay, VerbServerJump, VerbOperator:
+	case VerbDelay, VerbServerJump, VerbOperator, VerbWaitFor:
 		add("%s", s.Span)
 	case VerbCutOff:
 		if s.Direction != faults.Both {

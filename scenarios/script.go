@@ -119,6 +119,7 @@ const (
 	VerbDelay                        // delay D [to S5]: each way
 	VerbLoseReplies                  // lose replies [from S5]: commands are applied, replies vanish
 	VerbHeal                         // heal [S5]: the faults of the client's links end
+	VerbWaitFor                      // wait for D: what a lock does then depends on the time that its own clock shows
 	VerbWaitExpired                  // wait until expired: the lease of the last grant has passed, on every server
 	VerbWaitHalf                     // wait until half over: half of the lease of the last grant has passed
 	VerbWaitFreed                    // wait until freed: the key is gone from a majority of the servers, within two leases

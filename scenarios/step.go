@@ -98,11 +98,11 @@ func (s *Step) labVerb(r *reader) error {
 		return unknownWord("step", strings.Join(r.words, " "), spellings(labPhrases()))
 	}
 	s.Verb = found.verb
-	if s.Verb != VerbServerJump && s.Verb != VerbOperator {
-		return nil
-	}
 	var err error
-	s.Span, err = takeSpan(r)
+	switch s.Verb {
+	case VerbServerJump, VerbOperator, VerbWaitFor:
+		s.Span, err = takeSpan(r)
+	}
 	return err
 }
 

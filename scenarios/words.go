@@ -45,6 +45,7 @@ func phrases() []phrase {
 // labPhrases lists the verbs of the lab.
 func labPhrases() []phrase {
 	return []phrase{
+		{"wait for", VerbWaitFor, 0},
 		{"wait until expired", VerbWaitExpired, 0},
 		{"wait until half over", VerbWaitHalf, 0},
 		{"wait until freed", VerbWaitFreed, 0},

@@ -66,6 +66,7 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		}
 		return c.by.giveUp(ctx)
 	},
+	scenarios.VerbWaitFor:     done(func(ctx context.Context, c call) error { return c.pass(ctx, c.span()) }),
 	scenarios.VerbWaitExpired: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitExpired(ctx) },
 	scenarios.VerbWaitHalf:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitHalfOver(ctx) },
 	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitFreed(ctx) },

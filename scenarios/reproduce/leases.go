@@ -24,6 +24,8 @@ type leased struct{ at, lasts time.Duration }
 
 func (w *writer) lease() time.Duration {
 	switch {
+	case w.exact:
+		return w.trace.Lease
 	case !w.short:
 		return longLease
 	case w.out.Servers > 0:
@@ -46,14 +48,22 @@ func (w *writer) touch(b *moment) {
 	}
 }
 
-// pass waits for a lease to end. What else time brings comes by itself.
+// pass waits for a lease to end, or for what a client's clock shows to matter. What else time brings comes by itself.
 func (w *writer) pass(i int, b *moment) {
+	w.passed += b.step.Passed
+	w.byClock = w.byClock || b.step.Clock
 	if i+1 == len(w.moments) || w.moments[i+1].kind == trace.Time {
 		return // who tries in the end waits by itself; or more of it passes
 	}
+	passed, clock := w.passed, w.byClock
+	w.passed, w.byClock = 0, false
 	before := len(w.touched)
 	maps.DeleteFunc(w.touched, func(_ int, l leased) bool { return b.step.At+b.step.Passed-l.at >= l.lasts })
 	switch {
+	case clock:
+		w.exact = true
+		w.lab(scenarios.Step{Verb: scenarios.VerbWaitFor, Span: scenarios.Span{Fixed: passed}})
+		return
 	case w.lock.Leaseless:
 		return
 	case len(w.touched) == before:

@@ -90,6 +90,9 @@ type writer struct {
 	touched    map[int]leased        // by server that has a lock whose lease has not been waited for
 	saved      map[int]leased        // the same of what servers have saved
 	short      bool                  // a lease has to end
+	exact      bool                  // clocks have to show what they do in the trace
+	passed     time.Duration         // since the latest step that is not time
+	byClock    bool                  // and a client's clock made it so long
 }
 
 func (w *writer) write() error {

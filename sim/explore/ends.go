@@ -79,7 +79,7 @@ func (x *explorer) stuck(s state) (bool, error) {
 			if passed > x.patience() {
 				return x.keepsMajority(met) && x.refusedToTheEnd(&s, fresh), nil
 			}
-			d := min(timer, maxPass)
+			d := timer
 			if timer > expiry || timer == never {
 				d = min(expiry, x.patience()-passed) + 1
 			}

@@ -111,6 +111,7 @@ type explorer struct {
 	bounds
 	model
 	frontier
+	passing
 	judge   judge
 	watcher watcher
 	visited func(form) // is shown every state that is found; nil: nobody is
@@ -199,6 +200,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.model = newModel(config, x.bounds, orders)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
 	x.frontier = newFrontier(x.bounds)
+	x.passing = passing{steps: map[uint64]thresholds{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
@@ -39,23 +40,39 @@ type move struct {
 	d      ms
 }
 
-// maxPass is the longest time that a packed move can hold.
+// maxPass is the longest wait or lease whose end is followed.
 const maxPass = 1<<14 - 1
 
-func (m move) packed() uint32 {
-	if m.kind == movePass {
-		return uint32(m.kind) | uint32(m.paused)<<4 | uint32(m.busy)<<9 | uint32(m.d)<<14
+// A packed move has room for a time below longPass. Longer ones are numbered.
+const longPass = 1 << 17
+
+// pack puts a move into a word.
+func (x *explorer) packMove(m move) uint32 {
+	if m.kind != movePass {
+		return uint32(m.kind) | uint32(m.client)<<4 | uint32(m.slot)<<8
 	}
-	return uint32(m.kind) | uint32(m.client)<<4 | uint32(m.slot)<<8
+	d := m.d
+	if d >= longPass {
+		i := slices.Index(x.long, d)
+		if i < 0 {
+			i = len(x.long)
+			x.long = append(x.long, d)
+		}
+		d = longPass + ms(i)
+	}
+	return uint32(m.kind) | uint32(m.paused)<<4 | uint32(m.busy)<<9 | uint32(d)<<14
 }
 
-func unpack(w uint32) move {
+func (x *explorer) unpackMove(w uint32) move {
 	m := move{kind: moveKind(w & 15)}
-	if m.kind == movePass {
-		m.paused, m.busy, m.d = uint8(w>>4&31), uint8(w>>9&31), ms(w>>14)
+	if m.kind != movePass {
+		m.client, m.slot = uint8(w>>4&15), uint8(w>>8&15)
 		return m
 	}
-	m.client, m.slot = uint8(w>>4&15), uint8(w>>8&15)
+	m.paused, m.busy, m.d = uint8(w>>4&31), uint8(w>>9&31), ms(w>>14)
+	if m.d >= longPass {
+		m.d = x.long[m.d-longPass]
+	}
 	return m
 }
 
@@ -163,17 +180,23 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 // timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
 // meanwhile is paused, or in a long hold: each is a fault.
 func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
-	pausing, either, may := x.delayed(s)
-	if !may {
-		return list
-	}
 	timer, expiry := x.deadlines(s)
 	next := min(timer, expiry)
-	if next == never {
+	if next != never && x.timed && s.now+next+1 > x.horizon {
+		x.beyond = true
 		return list
 	}
-	if x.timed && s.now+next+1 > x.horizon || next > maxPass {
+	x.lengths = x.instants(x.lengths[:0], s, next)
+	pausing, either, may := x.delayed(s, len(x.lengths) > 0)
+	switch {
+	case !may:
+		return list
+	case next <= maxPass:
+		x.lengths = x.ends(x.lengths, s, timer, expiry)
+	case next != never:
 		x.beyond = true
+	}
+	if len(x.lengths) == 0 {
 		return list
 	}
 	// Every subset of the clients that can be either paused or busy.
@@ -181,7 +204,9 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 		choice := either &^ busy // counts up while busy counts down
 		m := move{kind: movePass, paused: pausing | choice, busy: busy}
 		if spends := bits.OnesCount8(m.paused) + bits.OnesCount8(m.busy); spends == faults && x.canDelay(s, m) {
-			list = x.passes(list, s, m, timer, expiry)
+			for _, m.d = range x.lengths {
+				list = append(list, m)
+			}
 		}
 		if busy == 0 {
 			return list
@@ -189,9 +214,10 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	}
 }
 
-// delayed says which clients are paused if time passes, and which are either paused or in a long hold. It may not pass while a request
+// delayed says which clients are paused if time passes, and which are either paused or in a long hold. Users take their time where it
+// makes a difference when they come: while somebody's next step depends on the time. It may not pass while a request
 // is on its way that arrives before.
-func (x *explorer) delayed(s *state) (pausing, either uint8, may bool) {
+func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may bool) {
 	for i := range x.clients {
 		c := &s.clients[i]
 		for _, r := range c.travel {
@@ -203,7 +229,7 @@ func (x *explorer) delayed(s *state) (pausing, either uint8, may bool) {
 			continue
 		}
 		main, background := x.ready(s, i)
-		main = main && (c.phase != waiting || c.tries == 0) // a try may be repeated now, but need not be
+		main = main && (c.phase != waiting || c.tries == 0 && !comesLate)
 		switch {
 		case background:
 			pausing |= 1 << i
@@ -229,17 +255,15 @@ func (x *explorer) canDelay(s *state, m move) bool {
 		(busy == 0 || int(s.spent[longHold])+busy <= int(x.allowed[longHold])) && s.faults()+paused+busy <= x.config.MostFaults
 }
 
-// passes appends a move for each time that may pass: until a wait ends; or until an expiry, to the last moment at which the checker still
-// counts on the lease, to just before the expiry, to it, and to just after it.
-func (x *explorer) passes(list []move, s *state, m move, timer, expiry ms) []move {
+// ends appends the lengths of time that lead to the next deadline: until a wait ends; or until an expiry, to the last moment at which
+// the checker still counts on the lease, to just before the expiry, to it, and to just after it.
+func (x *explorer) ends(list []ms, s *state, timer, expiry ms) []ms {
 	if timer <= expiry {
-		m.d = min(timer, maxPass)
-		return append(list, m)
+		return append(list, timer)
 	}
 	for _, t := range [...]ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
-		if t > 0 && t <= min(timer, maxPass) {
-			m.d = t
-			list = append(list, m)
+		if t > 0 && t <= timer && !slices.Contains(list, t) {
+			list = append(list, t)
 		}
 	}
 	return list

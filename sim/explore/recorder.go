@@ -22,6 +22,7 @@ type recorder struct {
 	inFlight []flight // requests on their way that nobody waits for
 	trying   int      // the client that comes at the end; 0: none
 	closed   bool
+	clock    bool // the time that passes next does so for a client's clock
 }
 
 // flight is a request on its way that nobody waits for.
@@ -127,6 +128,7 @@ func (r *recorder) before(s *state, m move) {
 	x, i := r.x, int(m.client)
 	switch m.kind {
 	case movePass:
+		r.clock = x.onlyByClock(s, m.d)
 		for c := range x.clients {
 			if m.paused&(1<<c) != 0 {
 				r.fault(trace.Step{Fault: faults.Pause, Client: c, Server: -1})
@@ -293,7 +295,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 const asked = time.Microsecond
 
 func (r *recorder) passed(d ms) {
-	r.note(trace.Step{Kind: trace.Time, Client: -1, Passed: duration(d)})
+	r.note(trace.Step{Kind: trace.Time, Client: -1, Passed: duration(d), Clock: r.clock})
 	r.now += duration(d)
 }
 

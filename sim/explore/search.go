@@ -102,7 +102,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 		if e.spending > 0 {
 			return nil
 		}
-		return x.reach(after, e.faults, number, m.packed(), e.steps+1)
+		return x.reach(after, e.faults, number, x.packMove(m), e.steps+1)
 	}
 	e.moves = x.moves(e.moves[:0], s, e.spending)
 	for _, m := range e.moves {
@@ -132,10 +132,10 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 		return errReads
 	}
 	if found := x.judge.found & x.only; found != 0 {
-		x.note(e.faults, finding{found: found, steps: e.steps + 1, parent: number, move: m.packed()})
+		x.note(e.faults, finding{found: found, steps: e.steps + 1, parent: number, move: x.packMove(m)})
 		return nil
 	}
-	return x.reach(x.pack(&e.next, &e.s, f), e.faults, number, m.packed(), e.steps+1)
+	return x.reach(x.pack(&e.next, &e.s, f), e.faults, number, x.packMove(m), e.steps+1)
 }
 
 // conclude turns the first finding that is due into a trace. One that the checker does not confirm is kept as disputed, and the search goes

@@ -161,6 +161,40 @@ func (l *registered) TryAcquire(ctx context.Context) (bool, error) {
 	return l.try(ctx, "x")
 }
 
+// hasty takes the lock by force if its try took between two times: the lease must be over, it thinks.
+type hasty struct {
+	plain
+	from, to time.Duration
+}
+
+func (l *hasty) TryAcquire(ctx context.Context) (bool, error) {
+	mine, begun := l.env.Token(), l.env.Now()
+	held, err := l.try(ctx, mine)
+	if held || err != nil {
+		return held, err
+	}
+	if took := l.env.Now().Sub(begun); took < l.from || took > l.to {
+		return false, nil
+	}
+	return l.take(ctx, mine)
+}
+
+// endless is hasty without a lease.
+type endless struct{ hasty }
+
+func (l *endless) TryAcquire(ctx context.Context) (bool, error) {
+	mine, begun := l.env.Token(), l.env.Now()
+	reply, err := l.env.Server().Do(ctx, "SETNX", lockKey, mine)
+	if reply == int64(1) {
+		l.value = mine
+		return true, nil
+	}
+	if took := l.env.Now().Sub(begun); err != nil || took < l.from || took > l.to {
+		return false, err
+	}
+	return l.take(ctx, mine)
+}
+
 // fencing issues fencing tokens: what a sequence on the server says, or what a list has at its place.
 type fencing struct {
 	plain
@@ -209,7 +243,8 @@ func (l *bully) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 var (
-	holders = []checker.Name{checker.DoubleHolder}
+	holders    = []checker.Name{checker.DoubleHolder}
+	overwrites = []checker.Name{checker.Overwrite}
 )
 
 var strangers = []struct {
@@ -234,6 +269,18 @@ var strangers = []struct {
 		return &closure{p, func() int { n++; return n }}
 	}},
 	{name: "counts in a variable of its package", only: holders, rounds: 3, made: func(p plain) impls.Lock { return &registered{p} }},
+	{name: "took long, so the lease must be over", only: overwrites, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock {
+		return &hasty{p, p.lease + 100*time.Millisecond, time.Hour}
+	}},
+	{name: "takes over in the middle of the lease", only: overwrites, faults: []faults.Kind{faults.Pause, faults.Pause}, made: func(p plain) impls.Lock {
+		return &hasty{p, p.lease / 4, p.lease * 3 / 4}
+	}},
+	{name: "takes over after a third of the lease, for 50 ms", only: overwrites, faults: []faults.Kind{faults.Pause, faults.Pause}, made: func(p plain) impls.Lock {
+		return &hasty{p, p.lease / 3, p.lease/3 + 50*time.Millisecond}
+	}},
+	{name: "takes over after an hour, where nothing ends", only: holders, faults: []faults.Kind{faults.Pause, faults.Pause}, made: func(p plain) impls.Lock {
+		return &endless{hasty{p, time.Hour, 2 * time.Hour}}
+	}},
 	{name: "a fence of 257, then one of 200", rounds: 2, made: func(p plain) impls.Lock { return &fencing{plain: p, list: [4]int64{257, 200, 300, 400}} }},
 	{name: "fences by hundreds", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, step: 100} }},
 	{name: "fences of a clock's size", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, base: 1_700_000_000_000, step: 1} }},

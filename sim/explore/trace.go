@@ -25,7 +25,7 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	s := x.initial()
 	r.begin(x.clients)
 	for _, packed := range path {
-		m, err := x.actual(s, unpack(packed))
+		m, err := x.actual(s, x.unpackMove(packed))
 		if err != nil {
 			return nil, err
 		}

@@ -31,23 +31,24 @@ type Timekeeper interface {
 
 // Process is one client. It is used by one goroutine. Close ends it; one that is not closed leaves coroutines behind.
 type Process struct {
-	host    Host
-	shared  map[string]any
-	handles map[string]*env
-	order   []*env
-	tasks   []*task // by number; nil: it has ended
-	ready   []*task
-	running *task // that is using the Env right now
-	conns   map[int]bool
-	root    uintptr        // see root
-	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
-	hooks   []*hook
-	scopes  int
-	steps   int
-	waits   int
-	notices []Notice
-	failed  error
-	sources bool
+	host      Host
+	shared    map[string]any
+	handles   map[string]*env
+	order     []*env
+	tasks     []*task // by number; nil: it has ended
+	ready     []*task
+	running   *task // that is using the Env right now
+	conns     map[int]bool
+	root      uintptr        // see root
+	timers    map[int]*scope // that a Timekeeper, or a user of Fork, will end
+	hooks     []*hook
+	scopes    int
+	steps     int
+	waits     int
+	notices   []Notice
+	failed    error
+	rehearses bool
+	sources   bool
 }
 
 // New is a process without locks.
@@ -60,6 +61,9 @@ func New(host Host) *Process {
 
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
+
+// Rehearse has the lock's code not be watched for goroutines of its own, which takes time: another process watches while it does the same.
+func (p *Process) Rehearse() { p.rehearses = true }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {

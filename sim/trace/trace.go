@@ -71,6 +71,7 @@ type Step struct {
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
 	Passed  time.Duration  // of time; of a Skew, by how much the clock is wrong
+	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end
 	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows
 	Fault   faults.Kind    // of a fault

@@ -1,0 +1,269 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// A lock that reads a clock compares what it reads with something: with the end of a lease, or with what it has made up itself. Time passes
+// to the ends of waits and leases anyway. The other instants that matter are found by having the lock's code take its next step at many
+// times: where it does something else than a moment before, there is a threshold. What it does next is what it asks, tells and waits for,
+// but for the numbers in it, which may be times themselves.
+
+const (
+	probesPerLease = 16 // so far apart are the times that are tried, up to as far as the search follows time
+	farthest       = ms(48 * 60 * 60 * 1000)
+)
+
+// passing is what a search knows of times that may pass.
+type passing struct {
+	steps   map[uint64]thresholds // by node and input
+	usual   []uint32              // see usualReplies
+	lengths []ms                  // of time, of the state that is expanded
+	inputs  []input               // of one of its clients
+	long    []ms                  // see packMove
+}
+
+// thresholds are the times by a client's clock at which its next step becomes another one, within a range that has been searched.
+type thresholds struct {
+	none     bool // the step does not read the clock
+	from, to ms
+	at       []ms
+}
+
+// instants appends the lengths of time, up to a limit, after which some client would take another step than before.
+func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
+	if !x.reads {
+		return list
+	}
+	for i := range x.clients {
+		if s.clients[i].phase == crashed {
+			continue
+		}
+		now := x.clock(s, i)
+		x.inputs = x.nextInputs(x.inputs[:0], s, i)
+		for _, in := range x.inputs {
+			for _, t := range x.thresholdsOf(s, i, in, now, min(now+limit, farthest)) {
+				for _, d := range [...]ms{t - now - 1, t - now} {
+					if d > 0 && d < limit && !slices.Contains(list, d) {
+						list = append(list, d)
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// onlyByClock says whether time passes so long for no other reason than that some client would take another step.
+func (x *explorer) onlyByClock(s *state, d ms) bool {
+	timer, expiry := x.deadlines(s)
+	next := min(timer, expiry)
+	return slices.Contains(x.instants(nil, s, next), d) && (next == never || !slices.Contains(x.ends(nil, s, timer, expiry), d))
+}
+
+// usualReplies stand for what a server may answer by the time that a request reaches it.
+func usualReplies(t *texts) (list []uint32) {
+	for _, r := range []redis.Reply{
+		{Kind: redis.Nil}, {Kind: redis.Status, Text: "OK"}, {Kind: redis.Integer, Int: 0}, {Kind: redis.Integer, Int: 1},
+	} {
+		list = append(list, t.reply([]redis.Reply{r}))
+	}
+	return list
+}
+
+// nextInputs appends the inputs that a client may be given next.
+func (x *explorer) nextInputs(list []input, s *state, i int) []input {
+	c := &s.clients[i]
+	n := &x.automaton.nodes[c.node]
+	if op, calls := x.next(c); calls && n.idle {
+		list = append(list, input{inputCall, 0, uint32(op)})
+	}
+	for k, sl := range n.slots[:n.tasks] {
+		in := input{inputReply, uint8(k), c.replies[k]}
+		switch {
+		case sl.kind == process.Sleep && c.due[k] <= 0:
+			in.kind = inputWake
+			list = append(list, in)
+		case sl.kind != process.Request:
+		case c.replies[k] != 0:
+			list = append(list, in)
+		default:
+			answer := x.answerNow(s, i, sl.request)
+			in.arg = answer
+			list = append(list, in)
+			if len(x.texts.requests[sl.request].commands) > 1 {
+				continue
+			}
+			for _, in.arg = range x.usual {
+				if in.arg != answer {
+					list = append(list, in)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// answerNow is what the server would answer now.
+func (x *explorer) answerNow(s *state, i int, request uint32) uint32 {
+	server := x.texts.requests[request].server
+	if server == process.Resource {
+		return x.resource.serve(s.resource, request, i).reply
+	}
+	return x.servers.serve(s.servers[server], request, i).reply
+}
+
+// thresholdsOf are those of a client's next step, from now to some time at least.
+func (x *explorer) thresholdsOf(s *state, i int, in input, now, until ms) []ms {
+	node := s.clients[i].node
+	key := uint64(node)<<32 | uint64(in.packed())
+	known, asked := x.steps[key]
+	if known.none || asked && known.from <= now && until <= known.to {
+		return known.at
+	}
+	p := x.automaton.prober(node, in, x.usedTokens(s).of(i))
+	if !asked && !p.reads(now) {
+		known.none = true
+	} else {
+		if !asked || now < known.from || known.to < now {
+			known = thresholds{from: now, to: now}
+		}
+		p.search(&known, until, x.lease)
+	}
+	x.steps[key] = known
+	return known.at
+}
+
+// prober has instances take one step at many times.
+type prober struct {
+	a    *automaton
+	at   uint32
+	in   input
+	path []uint32 // the nodes on the way there
+	used uint16
+	seen map[ms]string
+}
+
+func (a *automaton) prober(at uint32, in input, used uint16) *prober {
+	p := &prober{a: a, at: at, in: in, used: used, seen: map[ms]string{}}
+	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
+		p.path = append(p.path, n)
+	}
+	slices.Reverse(p.path)
+	return p
+}
+
+// reads says whether the step reads the clock at all.
+func (p *prober) reads(now ms) bool {
+	if known := p.a.transitions.of([2]uint64{uint64(p.at+1)<<32 | uint64(p.in.packed())}); known != nil {
+		return known.reads
+	}
+	s, err := p.rehearse()
+	defer s.process.Close()
+	if err != nil {
+		return false
+	}
+	_, err = p.a.execute(s, p.in, circumstances{clock: now, used: p.used})
+	return err == nil && s.host.read
+}
+
+// search goes on where it has ended before. It tries times that are evenly spaced for some leases, and then farther and farther apart.
+func (p *prober) search(known *thresholds, until, lease ms) {
+	for known.to < until {
+		t := known.to + lease/probesPerLease
+		if passed := known.to - known.from; passed >= horizon*lease {
+			t = known.to + passed
+		}
+		known.at = p.bisect(known.at, known.to, t)
+		known.to = t
+	}
+}
+
+// bisect finds where the step becomes another one between two times, if it differs between them.
+func (p *prober) bisect(found []ms, low, high ms) []ms {
+	if p.does(low) == p.does(high) {
+		return found
+	}
+	for high-low > 1 {
+		if middle := low + (high-low)/2; p.does(middle) == p.does(low) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return append(found, high)
+}
+
+// does is what the step does at a time.
+func (p *prober) does(t ms) string {
+	if known, asked := p.seen[t]; asked {
+		return known
+	}
+	what := p.execute(t)
+	p.seen[t] = what
+	return what
+}
+
+func (p *prober) execute(t ms) string {
+	s, err := p.rehearse()
+	defer s.process.Close()
+	if err != nil {
+		return err.Error()
+	}
+	notices, err := p.a.execute(s, p.in, circumstances{clock: t, used: p.used})
+	if err != nil {
+		return err.Error()
+	}
+	var b []byte
+	for _, w := range s.process.Waits() {
+		b = append(b, '0'+byte(w.Kind), '0'+byte(w.Task))
+		q := requestOf(w)
+		b = append(b, q.text()...)
+	}
+	for _, notice := range notices {
+		b = append(b, string(notice.Op)+string(notice.Answer.Outcome)...)
+		if notice.Answer.Limited && notice.Answer.Valid <= history.ExpiryMargin {
+			b = append(b, "ended"...)
+		}
+		b = append(b, '0'+byte(notice.Kind))
+	}
+	return string(withoutNumbers(b))
+}
+
+// rehearse takes a new instance to the node. Another one has gone there before.
+func (p *prober) rehearse() (*instance, error) {
+	s := p.a.newInstance(int(p.a.nodes[p.at].client))
+	s.process.Rehearse()
+	for _, n := range p.path {
+		if _, err := p.a.execute(s, p.a.nodes[n].by, p.a.nodes[n].when); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// withoutNumbers leaves out what may be a time: numbers of two digits or more. A token has but one.
+func withoutNumbers(text []byte) []byte {
+	kept := text[:0]
+	for i := 0; i < len(text); {
+		end := i
+		for end < len(text) && (text[end] >= '0' && text[end] <= '9' || end > i && text[end] == '.') {
+			end++
+		}
+		switch {
+		case end == i:
+			kept = append(kept, text[i])
+			end++
+		case end > i+1:
+			kept = append(kept, '#')
+		default:
+			kept = append(kept, text[i])
+		}
+		i = end
+	}
+	return kept
+}
