@@ -163,10 +163,10 @@ func (p *prober) reads(now ms) bool {
 		return known.reads
 	}
 	s, err := p.rehearse()
-	defer s.process.Close()
 	if err != nil {
 		return false
 	}
+	defer s.process.Close()
 	_, err = p.a.execute(s, p.in, circumstances{clock: now, used: p.used})
 	return err == nil && s.host.read
 }
@@ -210,10 +210,10 @@ func (p *prober) does(t ms) string {
 
 func (p *prober) execute(t ms) string {
 	s, err := p.rehearse()
-	defer s.process.Close()
 	if err != nil {
 		return err.Error()
 	}
+	defer s.process.Close()
 	notices, err := p.a.execute(s, p.in, circumstances{clock: t, used: p.used})
 	if err != nil {
 		return err.Error()
@@ -240,7 +240,8 @@ func (p *prober) rehearse() (*instance, error) {
 	s.process.Rehearse()
 	for _, n := range p.path {
 		if _, err := p.a.execute(s, p.a.nodes[n].by, p.a.nodes[n].when); err != nil {
-			return s, err
+			s.process.Close()
+			return nil, err
 		}
 	}
 	return s, nil
