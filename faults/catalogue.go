@@ -116,7 +116,7 @@ func All() []Fault {
 		{Kind: ClockAhead, Recorded: Skew, Target: OnClock, Flag: "clocks-ahead", State: "clock wrong", Meaning: "a client's clock is ahead"},
 		{Kind: ClockBehind, Recorded: Skew, Target: OnClock, Flag: "clocks-behind", State: "clock wrong", Meaning: "a client's clock is behind"},
 		{Kind: ClockJump, Target: OnServer, OneShot: true, Begins: "clock jumps", Flag: "clock-jumps", Old: []string{"server-jump", "server-jumps"},
-			State: "clock jumped", Needs: []Capability{ServerState}, Meaning: "a server's clock jumps forward"},
+			State: "clock jumped", Needs: []Capability{ServerState}, Meaning: "a server's clock jumps"},
 		{Kind: Restart, Target: OnServer, OneShot: true, Begins: "restarts empty", Flag: "restarts", Old: []string{"server-restart"}, State: "restarted",
 			Needs: []Capability{ServerState, ServerStop, Reconnect}, Meaning: "a server restarts without its data"},
 		{Kind: FailOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "restarts as saved", Flag: "fail-overs", State: "restarted",

@@ -22,6 +22,8 @@ type Card struct {
 	Leaseless bool
 	// Renews: the lock prolongs its lease in the background while it is held.
 	Renews bool
+	// Clocks are the clocks of its client that it reads.
+	Clocks []Clock
 	// Resends: the client library keeps its default retries and resends a command whose reply does not come.
 	Resends bool
 }
@@ -49,6 +51,15 @@ const (
 	Fencing           Promise = "hands out growing fences"          // a resource that refuses smaller ones is safe
 	Fairness          Promise = "grants in the order of asking"     // to those who wait
 	Reentrance        Promise = "can be taken again by its holder"  // and is free after as many releases
+)
+
+// Clock is a clock of a client.
+type Clock string
+
+// The clocks. Only a wall clock can be set while its client runs.
+const (
+	WallClock      Clock = "wall clock"
+	MonotonicClock Clock = "monotonic clock"
 )
 
 // Need is the lock service that a lock runs on.

@@ -55,8 +55,9 @@ func newFake(t *testing.T, exchanges ...exchange) *fake {
 	return f
 }
 
-func (f *fake) Server() impls.Server { return f }
-func (f *fake) Now() time.Time       { return f.clock }
+func (f *fake) Server() impls.Server     { return f }
+func (f *fake) Now() time.Time           { return f.clock }
+func (f *fake) Monotonic() time.Duration { return time.Duration(f.clock.UnixNano()) }
 
 func (f *fake) Servers() []impls.Server {
 	if f.servers == 0 {

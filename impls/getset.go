@@ -17,6 +17,7 @@ func getset() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
+			Clocks:   []Clock{WallClock},
 		},
 		New: func(env Env, opts Options) Lock { return &getsetLock{env: env, opts: opts} },
 	}
@@ -87,7 +88,7 @@ func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {
 			continue
 		}
 		if found {
-			expired, err := expired(l.env, l.opts.Key, seen)
+			expired, err := expired(l.now(), l.opts.Key, seen)
 			if err != nil || !expired {
 				return false, err
 			}
@@ -130,23 +131,25 @@ func (l *getsetLock) Held(ctx context.Context) (bool, error) {
 
 // stamp is the value of the lock's key.
 type stamp struct {
-	Expires int64  `json:"expires"` // when the holder's lease ends, by its own clock, in milliseconds since 1970
+	Expires int64  `json:"expires"` // when the holder's lease ends, by its own clock, in milliseconds
 	Token   string `json:"token"`
 }
 
 // stamp is a value for a lease that starts now.
-func (l *getsetLock) stamp() string { return newStamp(l.env, l.opts.Lease) }
+func (l *getsetLock) stamp() string { return newStamp(l.now()+l.opts.Lease, l.env.Token()) }
 
-func newStamp(env Env, lease time.Duration) string {
-	text, _ := json.Marshal(stamp{Expires: env.Now().Add(lease).UnixMilli(), Token: env.Token()}) // cannot fail
+func (l *getsetLock) now() time.Duration { return time.Duration(l.env.Now().UnixNano()) }
+
+func newStamp(expires time.Duration, token string) string {
+	text, _ := json.Marshal(stamp{Expires: expires.Milliseconds(), Token: token}) // cannot fail
 	return string(text)
 }
 
-// expired says whether the lease in the value of a key has ended by our clock.
-func expired(env Env, key, text string) (bool, error) {
+// expired says whether the lease in the value of a key has ended, now by our clock.
+func expired(now time.Duration, key, text string) (bool, error) {
 	var s stamp
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return false, fmt.Errorf("the value of %s is no time stamp: %w", key, err)
 	}
-	return env.Now().UnixMilli() > s.Expires, nil
+	return now.Milliseconds() > s.Expires, nil
 }

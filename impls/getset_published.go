@@ -37,6 +37,7 @@ func getsetPublished() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "GETSET"}, []string{"GET", "DEL"}),
+			Clocks:   []Clock{MonotonicClock, WallClock},
 		},
 		New: func(env Env, opts Options) Lock {
 			l := &getsetPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}
@@ -51,7 +52,7 @@ func getsetPublished() Spec {
 	}
 }
 
-// getsetPublishedLock reads Env.Now where the published code reads nanoTime: the offset between two clients' clocks stands for the
+// getsetPublishedLock reads Env.Monotonic where the published code reads nanoTime: the offset between two clients' clocks stands for the
 // difference in their machines' uptimes.
 type getsetPublishedLock struct {
 	env  Env
@@ -100,7 +101,7 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 		}
 		return held, err
 	}
-	expired, err := expired(l.env, l.opts.Key, seen)
+	expired, err := expired(l.env.Monotonic(), l.opts.Key, seen)
 	if err != nil || !expired {
 		return false, err
 	}
@@ -146,7 +147,7 @@ func (l *getsetPublishedLock) Held(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if l.bugs.has(bugLocalCheck) {
-		over, err := expired(l.env, l.opts.Key, own)
+		over, err := expired(l.env.Monotonic(), l.opts.Key, own)
 		return err == nil && !over, err
 	}
 	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
@@ -174,5 +175,5 @@ func (l *getsetPublishedLock) stamp() string {
 	if l.bugs.has(bugShortLease) {
 		lease = time.Duration(lease.Milliseconds() * 1000)
 	}
-	return newStamp(l.env, lease)
+	return newStamp(l.env.Monotonic()+lease, l.env.Token())
 }

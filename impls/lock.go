@@ -84,8 +84,12 @@ type Env interface {
 	Server() Server
 	// Servers are all of them, in an order that is the same for every client.
 	Servers() []Server
-	// Now reads the client's clock, which has an offset and a rate of its own. It never reads a time before 1970.
+	// Now reads the wall clock of the client, which has an offset and a rate of its own and can be set ahead or back at any time. It never
+	// reads a time before 1970.
 	Now() time.Time
+	// Monotonic reads the monotonic clock of the client: the time since a moment that another machine does not share. It has the rate of the
+	// wall clock and never steps.
+	Monotonic() time.Duration
 	// Sleep waits for d by the client's clock, or until ctx ends; then it returns the context's error.
 	Sleep(ctx context.Context, d time.Duration) error
 	// WithTimeout is context.WithTimeout by the client's clock; the context ends with the lock, too.

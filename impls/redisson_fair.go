@@ -15,6 +15,7 @@ func redissonFair() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, Reentrance, Fairness},
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
+			Clocks:   []Clock{WallClock},
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {

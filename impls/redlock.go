@@ -9,11 +9,14 @@ import (
 const redlockServers = 5
 
 func redlock() Spec {
+	bugs := []Bug{wallLeaseBug("as in the first implementations: ")}
+	card := redlockCard("redlock", "", "a token on a majority of five servers, each with a short time-out; the hold ends with its lease, "+
+		"less the elapsed time and clock drift")
+	card.Bugs = bugs
 	return Spec{
-		Card: redlockCard("redlock", "", "a token on a majority of five servers, each with a short time-out; the hold ends with its lease, "+
-			"less the elapsed time and clock drift"),
+		Card: card,
 		New: func(env Env, opts Options) Lock {
-			return &limitedRedlock{redlockLock{env: env, opts: opts}}
+			return &limitedRedlock{redlockLock{env: env, opts: opts, clock: leaseClock{env, shownBy(opts, bugs)}}}
 		},
 	}
 }
@@ -30,7 +33,7 @@ func redlockNoSecondLook() Spec {
 		New: func(env Env, opts Options) Lock {
 			shown := shownBy(opts, bugs)
 			return &limitedRedlock{redlockLock{
-				env: env, opts: opts, noSecondLook: shown.has("no-second-look"), half: shown.has("half-majority"),
+				env: env, opts: opts, clock: leaseClock{env: env}, noSecondLook: shown.has("no-second-look"), half: shown.has("half-majority"),
 			}}
 		},
 	}
@@ -40,7 +43,9 @@ func redlockEndless() Spec {
 	return Spec{
 		Card: redlockCard("redlock-endless", "the validity is not checked again: its holder continues after its leases have expired",
 			"redlock whose hold does not end with its validity"),
-		New: func(env Env, opts Options) Lock { return &redlockLock{env: env, opts: opts} },
+		New: func(env Env, opts Options) Lock {
+			return &redlockLock{env: env, opts: opts, clock: leaseClock{env: env}}
+		},
 	}
 }
 
@@ -49,7 +54,8 @@ func redlockCard(name, bug, idea string) Card {
 		Name: name, Idea: idea, Bug: bug, Source: "article 003, A11",
 		Promises: []Promise{MutualExclusion, ExclusionOnPause, ReleaseByOwner, CrashSafety},
 		Needs:    MostServers, Servers: redlockServers,
-		Sends: sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
+		Sends:  sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
+		Clocks: []Clock{MonotonicClock},
 	}
 }
 
@@ -57,30 +63,31 @@ func redlockCard(name, bug, idea string) Card {
 type redlockLock struct {
 	env                Env
 	opts               Options
+	clock              leaseClock
 	noSecondLook, half bool
 
-	token   string    // of our last hold
-	expires time.Time // by our clock
+	token   string        // of our last hold
+	expires time.Duration // by our clock
 }
 
 type limitedRedlock struct{ redlockLock }
 
 // Valid is the time left of the first lease, less the drift.
-func (l *limitedRedlock) Valid() time.Duration { return l.expires.Sub(l.env.Now()) }
+func (l *limitedRedlock) Valid() time.Duration { return l.expires - l.clock.now() }
 
 // TryAcquire asks every server, even after a majority: each further grant is one more server that may fail later.
 func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
-	token, began := l.env.Token(), l.env.Now()
+	token, began := l.env.Token(), l.clock.now()
 	servers, q := l.env.Servers(), l.quorum()
 	taken := q.ask(ctx, func(ctx context.Context, i int) (bool, error) {
 		return stored(servers[i].Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
 	})
 	if l.noSecondLook {
-		began = l.env.Now() // the bug: the time spent is not counted
+		began = l.clock.now() // the bug: the time spent is not counted
 	}
 	held, _ := taken.decide(q.need)
-	expires := began.Add(l.opts.Lease - redlockDrift(l.opts.Lease))
-	if held && ctx.Err() == nil && l.env.Now().Before(expires) {
+	expires := began + l.opts.Lease - redlockDrift(l.opts.Lease)
+	if held && ctx.Err() == nil && l.clock.now() < expires {
 		l.token, l.expires = token, expires
 		return true, nil
 	}

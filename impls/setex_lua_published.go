@@ -23,6 +23,7 @@ func setexLuaPublished() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
+			Clocks:   []Clock{WallClock},
 		},
 		New: func(env Env, opts Options) Lock {
 			l := &setexLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}

@@ -12,6 +12,7 @@ func setnxDel() Spec {
 			Promises:  []Promise{MutualExclusion, IgnoresClientTime},
 			Needs:     OneServer,
 			Sends:     sends([]string{"SETNX"}, []string{"DEL"}),
+			Clocks:    []Clock{WallClock},
 			Leaseless: true,
 		},
 		New: func(env Env, opts Options) Lock { return &setnxDelLock{env, opts.Key} },

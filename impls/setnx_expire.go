@@ -53,6 +53,7 @@ func setnxExpirePublished() Spec {
 	spec.Source = "article 004, A5, published code"
 	spec.Bug = "the lease of 20,000 ms is passed as seconds (5 h 33 min), an aborted EXEC counts as a release, a wait is measured by the wall clock"
 	spec.Bugs = all
+	spec.Clocks = []Clock{WallClock}
 	spec.New = func(env Env, opts Options) Lock {
 		bugs := shownBy(opts, all)
 		l := &setnxExpireLock{env: env, opts: opts, repairs: true, remove: bugs.remove()}

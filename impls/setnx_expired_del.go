@@ -16,6 +16,7 @@ func setnxExpiredDel() Spec {
 			Promises: []Promise{MutualExclusion, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SETNX", "GET", "DEL"}, []string{"DEL"}),
+			Clocks:   []Clock{WallClock},
 		},
 		New: func(env Env, opts Options) Lock { return &setnxExpiredDelLock{env, opts} },
 	}

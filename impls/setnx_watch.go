@@ -30,6 +30,7 @@ func setnxWatchPublished() Spec {
 	spec.Bug = "an aborted EXEC is not tried again, and its empty list passes for success: release says yes, and the lock stays; " +
 		"a wait is measured by the wall clock"
 	spec.Bugs = all
+	spec.Clocks = []Clock{WallClock}
 	spec.New = func(env Env, opts Options) Lock {
 		bugs := shownBy(opts, all)
 		return spinning(&setnxWatchLock{env: env, opts: opts, remove: bugs.remove()}, env, bugs)

@@ -30,6 +30,7 @@ func setpxLuaPublished() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
+			Clocks:   []Clock{WallClock},
 		},
 		New: func(env Env, opts Options) Lock {
 			l := &setpxLuaPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}

@@ -10,6 +10,7 @@ import (
 )
 
 func watchdog() Spec {
+	bugs := []Bug{wallLeaseBug("")}
 	return Spec{
 		Card: Card{
 			Name:   "watchdog",
@@ -21,19 +22,23 @@ func watchdog() Spec {
 			Needs:  OneServer,
 			Sends:  sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
 			Renews: true,
+			Bugs:   bugs,
+			Clocks: []Clock{MonotonicClock},
 		},
-		New: func(env Env, opts Options) Lock { return &watchdogLock{env: env, opts: opts} },
+		New: func(env Env, opts Options) Lock {
+			return &watchdogLock{env: env, opts: opts, clock: leaseClock{env, shownBy(opts, bugs)}}
+		},
 	}
 }
 
 type watchdogLock struct {
 	env   Env
 	opts  Options
+	clock leaseClock
 	token string // of our last hold
 	stop  func() // ends the renewal and waits for it; nil: none runs
 
-	// expires is the last confirmed end of the lease by our clock, in nanoseconds since 1970. The renewal writes it while the client reads
-	// it.
+	// expires is the last confirmed end of the lease by our clock, in nanoseconds. The renewal writes it while the client reads it.
 	expires atomic.Int64
 }
 
@@ -41,7 +46,7 @@ type watchdogLock struct {
 // it tries once to remove the lock that it may have.
 func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	l.halt()
-	token, expires := l.env.Token(), l.env.Now().Add(l.opts.Lease)
+	token, expires := l.env.Token(), l.clock.now()+l.opts.Lease
 	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
 	if Classify(err) == history.Unknown {
 		_, _ = l.takeBack(ctx, token) // the outcome stays unknown: the SET may still be on its way
@@ -50,12 +55,12 @@ func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !held {
 		return false, err
 	}
-	if !l.env.Now().Before(expires) { // granted, but the reply came after the lease
+	if l.clock.now() >= expires { // granted, but the reply came after the lease
 		_, err := l.takeBack(ctx, token)
 		return false, err
 	}
 	l.token = token
-	l.expires.Store(expires.UnixNano())
+	l.expires.Store(int64(expires))
 	l.stop = l.env.Go(func(ctx context.Context) { l.guard(ctx, token, expires) })
 	return true, nil
 }
@@ -68,36 +73,36 @@ func (l *watchdogLock) Release(ctx context.Context) (bool, error) {
 
 // Valid is the time left until the last confirmed end of the lease.
 func (l *watchdogLock) Valid() time.Duration {
-	return time.Duration(l.expires.Load() - l.env.Now().UnixNano())
+	return time.Duration(l.expires.Load()) - l.clock.now()
 }
 
 // guard renews the lease every third of it, until ctx ends or the lock is lost. A renewal confirmed after the last confirmed end does not
 // revive the hold.
-func (l *watchdogLock) guard(ctx context.Context, token string, expires time.Time) {
+func (l *watchdogLock) guard(ctx context.Context, token string, expires time.Duration) {
 	for l.env.Sleep(ctx, l.patience()) == nil {
 		renewed, owner, err := l.renew(ctx, token, expires)
 		if ctx.Err() != nil {
 			return
 		}
-		if !owner || !l.env.Now().Before(expires) {
+		if !owner || l.clock.now() >= expires {
 			l.expires.Store(0)
 			l.env.Lost(lossOf(owner, err))
 			return
 		}
 		expires = renewed
-		l.expires.Store(expires.UnixNano())
-		l.env.Renewed(expires.Sub(l.env.Now()))
+		l.expires.Store(int64(expires))
+		l.env.Renewed(expires - l.clock.now())
 	}
 }
 
 // renew tries to restart the lease until a reply says whether the lock is ours, or the lease has ended by our clock. It returns the
 // confirmed end of the lease.
-func (l *watchdogLock) renew(ctx context.Context, token string, expires time.Time) (_ time.Time, owner bool, err error) {
+func (l *watchdogLock) renew(ctx context.Context, token string, expires time.Duration) (_ time.Duration, owner bool, err error) {
 	script := &Script{Source: compareAndExpire}
 	keys := []string{l.opts.Key}
 	for {
-		began := l.env.Now()
-		left := expires.Sub(began)
+		began := l.clock.now()
+		left := expires - began
 		if left <= 0 || ctx.Err() != nil {
 			return expires, true, err
 		}
@@ -105,9 +110,9 @@ func (l *watchdogLock) renew(ctx context.Context, token string, expires time.Tim
 		owner, err = applied(l.env.Server().Eval(attempt, script, keys, token, l.opts.Lease.Milliseconds()))
 		cancel()
 		if err == nil {
-			return began.Add(l.opts.Lease), owner, nil
+			return began + l.opts.Lease, owner, nil
 		}
-		_ = l.env.Sleep(ctx, min(expires.Sub(l.env.Now()), l.patience()/4)) // ctx is checked above
+		_ = l.env.Sleep(ctx, min(expires-l.clock.now(), l.patience()/4)) // ctx is checked above
 	}
 }
 

@@ -48,6 +48,7 @@ func watchdogPublished() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
+			Clocks:   []Clock{WallClock},
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {

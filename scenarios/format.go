@@ -77,7 +77,13 @@ func (s Step) says() string {
 	switch s.Verb {
 	case VerbClock:
 		add("%s", s.clockWords())
-	case VerbDelay, VerbServerJump, VerbOperator, VerbWaitFor:
+	case VerbServerJump:
+		if s.Span.Fixed < 0 || s.Span.Leases < 0 {
+			add("back %s", s.Span.negative())
+			break
+		}
+		add("%s", s.Span)
+	case VerbDelay, VerbOperator, VerbWaitFor:
 		add("%s", s.Span)
 	case VerbCutOff:
 		if s.Direction != faults.Both {
@@ -109,7 +115,7 @@ func (s Step) says() string {
 func (s Step) clockWords() string {
 	switch {
 	case s.Span.Fixed < 0 || s.Span.Leases < 0:
-		return "behind " + Span{Fixed: -s.Span.Fixed, Leases: -s.Span.Leases}.String()
+		return "behind " + s.Span.negative().String()
 	case s.Span != Span{}:
 		return "ahead " + s.Span.String()
 	case s.Rate != 1:

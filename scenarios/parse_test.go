@@ -71,6 +71,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"wait until expired => live":    {Verb: VerbWaitExpired, Want: []Result{ResultLive}},
 		"  wait until freed":            {Verb: VerbWaitFreed},
 		"\tserver clock jumps 2 leases": {Verb: VerbServerJump, Span: Span{Leases: 2}},
+		"\tserver clock jumps back 3s":  {Verb: VerbServerJump, Span: Span{Fixed: -3 * time.Second}},
 		"server restarts empty":         {Verb: VerbRestart},
 		"operator limits lock to 20s":   {Verb: VerbOperator, Span: Span{Fixed: 20 * time.Second}},
 	} {

@@ -124,7 +124,7 @@ const (
 	VerbWaitHalf                     // wait until half over: half of the lease of the last grant has passed
 	VerbWaitFreed                    // wait until freed: the key is gone from a majority of the servers, within two leases
 	VerbWaitRenewed                  // wait until renewed: a command has prolonged the lease, within two leases
-	VerbServerJump                   // server clock jumps D, S2 clock jumps D
+	VerbServerJump                   // server clock jumps [back] D, S2 clock jumps [back] D
 	VerbOperator                     // operator limits lock to D: an operator sets its expiry by hand
 	VerbSave                         // server saves, S2 saves: it keeps a copy of its data
 	VerbRestartSaved                 // server restarts as saved, S2 restarts as saved: writes after the copy are lost
@@ -141,6 +141,9 @@ type Span struct {
 func (s Span) Of(lease time.Duration) time.Duration {
 	return s.Fixed + time.Duration(s.Leases*float64(lease))
 }
+
+// negative is the span in the other direction.
+func (s Span) negative() Span { return Span{Fixed: -s.Fixed, Leases: -s.Leases} }
 
 // Result is the result of a step.
 type Result string

@@ -122,9 +122,7 @@ func (p *parser) serverVerb(step *Step, r *reader) error {
 	if step.Verb != VerbServerJump {
 		return nil
 	}
-	var err error
-	step.Span, err = takeSpan(r)
-	return err
+	return step.jump(r)
 }
 
 // towards is the word before the servers of a link fault, or ""; ok is false for other verbs.

@@ -15,6 +15,7 @@ func TestParseReadsServers(t *testing.T) {
 	const head = "lease 1s\nclients C1\nservers 5\nneeds majority\n"
 	for text, want := range map[string]Step{
 		"S2 restarts empty":              {Verb: VerbRestart, Servers: []string{"S2"}},
+		"S5 clock jumps back 2 leases":   {Verb: VerbServerJump, Servers: []string{"S5"}, Span: Span{Leases: -2}},
 		"S5 clock jumps 3s":              {Verb: VerbServerJump, Servers: []string{"S5"}, Span: Span{Fixed: 3 * time.Second}},
 		"server restarts empty":          {Verb: VerbRestart},
 		"C1 cut off from S4 S5":          {Verb: VerbCutOff, Client: "C1", Servers: []string{"S4", "S5"}},

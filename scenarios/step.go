@@ -100,8 +100,20 @@ func (s *Step) labVerb(r *reader) error {
 	s.Verb = found.verb
 	var err error
 	switch s.Verb {
-	case VerbServerJump, VerbOperator, VerbWaitFor:
+	case VerbServerJump:
+		return s.jump(r)
+	case VerbOperator, VerbWaitFor:
 		s.Span, err = takeSpan(r)
+	}
+	return err
+}
+
+// jump reads by how much a server's clock jumps.
+func (s *Step) jump(r *reader) (err error) {
+	back := r.accept("back")
+	s.Span, err = takeSpan(r)
+	if back {
+		s.Span = s.Span.negative()
 	}
 	return err
 }
@@ -174,7 +186,7 @@ func (s *Step) clock(r *reader) (err error) {
 		s.Span, err = takeSpan(r)
 	case "behind":
 		s.Span, err = takeSpan(r)
-		s.Span = Span{Fixed: -s.Span.Fixed, Leases: -s.Span.Leases}
+		s.Span = s.Span.negative()
 	case "rate":
 		word := r.next()
 		rate, bad := strconv.ParseFloat(word, 64)

@@ -8,12 +8,15 @@ import (
 // longest bounds a wait: a century, which fits into a time.Duration.
 const longest = 100 * 365 * 24 * time.Hour
 
-// clock is a client's clock with skew and drift: it reads the time since it was set, times its rate, plus its offset.
+// clock is a client's pair of clocks with skew and drift. The wall clock reads the time since it was set, times its rate, plus its offset.
+// The monotonic clock is as wrong as the wall clock until it is first read; later it only runs at the same rate.
 type clock struct {
-	mu     sync.Mutex
-	set    time.Time // when the clock was set, with a monotonic reading
-	offset time.Duration
-	rate   float64
+	mu      sync.Mutex
+	set     time.Time // when the clock was set, with a monotonic reading
+	offset  time.Duration
+	rate    float64
+	read    bool          // the monotonic clock has been read
+	stepped time.Duration // by how much the wall clock has been set ahead since
 }
 
 func newClock() *clock { return &clock{set: time.Now(), rate: 1} }
@@ -23,15 +26,30 @@ func (c *clock) skew(offset time.Duration, rate float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// The true time continues from the start of the process, so that a step of the host's clock has no effect.
-	c.set, c.offset, c.rate = c.set.Add(time.Since(c.set)), offset, rate
+	ago := time.Since(c.set)
+	shown := skewed(c.set, ago, c.offset, c.rate)
+	c.set, c.offset, c.rate = c.set.Add(ago), offset, rate
+	if c.read {
+		c.stepped += skewed(c.set, 0, c.offset, c.rate).Sub(shown)
+	}
 }
 
-// now reads the clock.
+// now reads the wall clock.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return skewed(c.set, time.Since(c.set), c.offset, c.rate)
+	return c.wall()
 }
+
+// monotonic reads the monotonic clock: the time since 1970, unless the wall clock was wrong at the first reading.
+func (c *clock) monotonic() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = true
+	return time.Duration(c.wall().UnixNano()) - c.stepped
+}
+
+func (c *clock) wall() time.Time { return skewed(c.set, time.Since(c.set), c.offset, c.rate) }
 
 // real is the real time that d by this clock takes, at the present rate.
 func (c *clock) real(d time.Duration) time.Duration {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/worker/protocol"
@@ -61,4 +62,28 @@ func TestClockSet(t *testing.T) {
 	assert.WithinDuration(t, time.Now(), c.now(), time.Minute)
 	c.skew(0, protocol.MinRate)
 	assert.Equal(t, longest, c.real(longest), "a wait that would overflow ends in a century")
+}
+
+// A monotonic clock is as wrong as the wall clock until it is first read. Later only a rate reaches it.
+func TestMonotonicClockDoesNotStep(t *testing.T) {
+	apart := func(c *clock) time.Duration {
+		wall := c.now()
+		return time.Duration(wall.UnixNano()) - c.monotonic()
+	}
+	near := func(want time.Duration, c *clock) {
+		t.Helper()
+		assert.InDelta(t, float64(want), float64(apart(c)), float64(time.Minute))
+	}
+	c := newClock()
+	c.skew(5*time.Hour, 1)
+	near(0, c)
+	c.skew(-7*time.Hour, 1)
+	near(-12*time.Hour, c)
+	before := c.monotonic()
+	c.skew(0, 1)
+	near(-5*time.Hour, c)
+	assert.Less(t, c.monotonic()-before, time.Hour)
+	c.skew(0, protocol.MaxRate)
+	before = c.monotonic()
+	require.Eventually(t, func() bool { return c.monotonic()-before > time.Second }, time.Minute, time.Millisecond)
 }

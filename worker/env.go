@@ -32,6 +32,8 @@ func (e *env) Servers() []impls.Server { return e.servers }
 
 func (e *env) Now() time.Time { return e.clock.now() }
 
+func (e *env) Monotonic() time.Duration { return e.clock.monotonic() }
+
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(e.clock.real(d))
 	defer timer.Stop()

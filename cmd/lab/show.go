@@ -113,7 +113,12 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 	if spec.Servers > 1 {
 		card = append(card, []string{"servers", fmt.Sprintf("%d, where a scenario does not say how many", spec.Servers)})
 	}
-	label := "promises"
+	label := "clocks"
+	for _, clock := range spec.Clocks {
+		card = append(card, []string{label, "reads its client's " + string(clock)})
+		label = ""
+	}
+	label = "promises"
 	for _, promise := range spec.Promises {
 		card = append(card, []string{label, string(promise)})
 		label = ""

@@ -7,15 +7,15 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// pauses is a Waiter that sleeps for next(waited) by the client's clock; waited is the time since the wait began.
+// pauses is a Waiter that sleeps for next(waited) by the client's monotonic clock; waited is the time since the wait began.
 type pauses struct {
 	env   impls.Env
 	next  func(waited time.Duration) time.Duration
-	began time.Time
+	began time.Duration
 }
 
 func (p *pauses) Wait(ctx context.Context) error {
-	pause := p.next(p.env.Now().Sub(p.began))
+	pause := p.next(p.env.Monotonic() - p.began)
 	if pause == impls.NoPause {
 		return ctx.Err()
 	}
@@ -25,7 +25,7 @@ func (p *pauses) Wait(ctx context.Context) error {
 func (p *pauses) End() {}
 
 func pausing(next func(waited time.Duration) time.Duration) Way {
-	return func(env impls.Env, _ impls.Lock) Waiter { return &pauses{env: env, next: next, began: env.Now()} }
+	return func(env impls.Env, _ impls.Lock) Waiter { return &pauses{env: env, next: next, began: env.Monotonic()} }
 }
 
 // Spin tries again at once.

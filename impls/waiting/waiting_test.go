@@ -57,7 +57,8 @@ func (s *story) pass(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func (s *story) Now() time.Time { return time.UnixMilli(0).Add(s.clock) }
+func (s *story) Now() time.Time           { return time.UnixMilli(0).Add(s.clock) }
+func (s *story) Monotonic() time.Duration { return s.clock }
 func (s *story) Sleep(ctx context.Context, d time.Duration) error {
 	return s.pass(ctx, max(d, time.Millisecond))
 }

@@ -209,6 +209,25 @@ func faultVerbs() map[string]verbTest {
 			C1 release => ok`,
 			"safe", []string{"C1 acquire: ok", "C1 release: ok"}},
 
+		"wait for": {"setpx-lua", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			wait for 2 leases
+			C2 acquire => ok
+			C1 release => no`,
+			"double-holder", []string{"C1 acquire: ok", "C2 acquire: ok", "C1 release: no"}},
+
+		"server clock jumps back": {"setpx-lua", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			server clock jumps back 5 leases
+			wait for 2 leases
+			C2 acquire => no
+			C1 release => ok`,
+			"safe", []string{"C1 acquire: ok", "C2 acquire: no", "C1 release: ok"}},
+
 		"wait until half over": {"setnx-expire", `
 			lease 2s
 			clients C1 C2

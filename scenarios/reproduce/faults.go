@@ -38,7 +38,11 @@ func (w *writer) strike(i int, b *moment) error {
 		w.clock(who, -w.trace.Leases(w.trace.Skew))
 	case faults.ClockJump:
 		delete(w.touched, b.server)
-		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}})
+		jump := scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}}
+		if b.step.Passed < 0 {
+			jump.Span.Leases = w.trace.Leases(b.step.Passed)
+		}
+		w.lab(jump)
 	case faults.Restart:
 		delete(w.touched, b.server)
 		w.outlast(i)

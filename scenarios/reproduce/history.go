@@ -351,7 +351,11 @@ func (r *historyReader) fault(at int) {
 		if n >= 0 {
 			r.keys[n] = history.State{}
 		}
-		r.step(trace.Step{Kind: trace.Fault, Fault: kind, Client: nobody, Server: max(0, n)}, at)
+		s := trace.Step{Kind: trace.Fault, Fault: kind, Client: nobody, Server: max(0, n)}
+		if kind == faults.ClockJump {
+			s.Passed, _ = time.ParseDuration(f.What)
+		}
+		r.step(s, at)
 		return
 	}
 	for _, name := range r.Clients {

@@ -27,12 +27,14 @@ type peer struct {
 	proc    *process.Process
 	waits   map[int]bool // that have begun, by Seq
 
-	set    time.Duration // when its clock was set
-	shown  time.Time     // what it showed then
-	rate   float64
-	paused bool
-	dead   bool
-	missed []func() // what has come in while it was paused
+	set     time.Duration // when its wall clock was set
+	shown   time.Time     // what it showed then
+	rate    float64
+	read    bool          // the monotonic clock has been read
+	stepped time.Duration // by how much the wall clock has been set ahead since
+	paused  bool
+	dead    bool
+	missed  []func() // what has come in while it was paused
 }
 
 // newPeer starts a process, and lets it open its locks.
@@ -50,13 +52,19 @@ func (c *cell) newPeer(client *play.Client) *peer {
 	return p
 }
 
-// Now is what the process's clock shows.
+// Now is what the process's wall clock shows.
 func (p *peer) Now() time.Time {
 	ago := p.cell.now - p.set
 	if p.rate != 1 {
 		ago = time.Duration(float64(ago) * p.rate)
 	}
 	return p.shown.Add(ago)
+}
+
+// Monotonic is what the process's monotonic clock shows. It is as wrong as the wall clock until it is first read; later it does not step.
+func (p *peer) Monotonic() time.Duration {
+	p.read = true
+	return time.Duration(p.Now().UnixNano()) - p.stepped
 }
 
 // right is how long d by the process's clock really is.

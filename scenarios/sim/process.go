@@ -138,9 +138,13 @@ func (p *peer) Kill(context.Context) error {
 	return nil
 }
 
-// SetClock sets the clock: from now on it starts at the right time plus offset, and runs at rate.
+// SetClock sets the wall clock: from now on it starts at the right time plus offset, and runs at rate.
 func (p *peer) SetClock(_ context.Context, offset time.Duration, rate float64) error {
+	showed := p.Now()
 	p.set, p.shown, p.rate = p.cell.now, base().Add(p.cell.now+offset), rate
+	if p.read {
+		p.stepped += p.shown.Sub(showed)
+	}
 	return nil
 }
 

@@ -70,6 +70,9 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 		by := f.By.Round(time.Millisecond)
 		s.ahead += by
 		s.model.Advance(by)
+		if f.By < 0 {
+			return fmt.Sprintf("all that expires does so %v later", -f.By), nil
+		}
 		return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
 	case faults.Operator:
 		if s.model.Do(labConn, "PEXPIRE", f.Key, fmt.Sprint(f.By.Milliseconds())).Int == 0 {

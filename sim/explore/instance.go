@@ -38,6 +38,9 @@ func (h *host) Now() time.Time {
 	return base.Add(duration(h.when.clock))
 }
 
+// Monotonic is the same as Now: no clock steps in a search.
+func (h *host) Monotonic() time.Duration { return time.Duration(h.Now().UnixNano()) }
+
 // Token is the first that is not in use.
 func (h *host) Token() string {
 	n := bits.TrailingZeros16(^(h.when.used | h.drawn))

@@ -16,8 +16,10 @@ import (
 
 // Host answers what a lock asks in the middle of a step, without waiting.
 type Host interface {
-	// Now is what the client's clock shows.
+	// Now is what the client's wall clock shows.
 	Now() time.Time
+	// Monotonic is what its monotonic clock shows.
+	Monotonic() time.Duration
 	// Token is a value that no other call returns, in any process.
 	Token() string
 }

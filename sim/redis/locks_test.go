@@ -102,9 +102,10 @@ func (e *mirrorEnv) Server() impls.Server { return e }
 func (e *mirrorEnv) Servers() []impls.Server {
 	return []impls.Server{e}
 }
-func (e *mirrorEnv) Now() time.Time { return time.Unix(1_700_000_000, 0).Add(e.mine.server.Now()) }
-func (e *mirrorEnv) Token() string  { e.tokens++; return "token" + strconv.Itoa(e.tokens) }
-func (e *mirrorEnv) Lost(string)    {}
+func (e *mirrorEnv) Now() time.Time           { return time.Unix(1_700_000_000, 0).Add(e.mine.server.Now()) }
+func (e *mirrorEnv) Monotonic() time.Duration { return e.mine.server.Now() }
+func (e *mirrorEnv) Token() string            { e.tokens++; return "token" + strconv.Itoa(e.tokens) }
+func (e *mirrorEnv) Lost(string)              {}
 func (e *mirrorEnv) Renewed(time.Duration) {
 }
 

@@ -70,7 +70,7 @@ type Step struct {
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
-	Passed  time.Duration  // of time; of a Skew, by how much the clock is wrong
+	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong
 	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end
 	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows
@@ -115,7 +115,7 @@ func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {
 	case faults.ClockAhead, faults.ClockBehind:
 		text += " by " + InLeases(skew, lease)
 	case faults.ClockJump:
-		text += " by " + InLeases(2*lease, lease)
+		text += " forward by " + InLeases(2*lease, lease)
 	case faults.FailOver:
 		if lost > 1 {
 			text += fmt.Sprintf(" (%d writes)", lost)
