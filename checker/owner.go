@@ -27,6 +27,14 @@ func rightful(o timeline.Claim, client int, l *timeline.Ledger, at time.Duration
 	return o.Client != 0 && o.Client == client && o.Facts(at, true).Rightful(l.Key())
 }
 
+// holds says whether the client of an operation holds the lock. Who does not know the outcome of its release may ask for it again, and is
+// judged as if it still held. After an acquire of unknown outcome nobody is: what that leaves is a ghost lock, which has its own monitor.
+func holds(f *timeline.Fact) bool {
+	h := f.Hold
+	h.On = h.On || f.Op.Kind == history.OpRelease && f.Owner.Client == f.Client && f.Owner.Releasing
+	return h.Active(f.Event.At)
+}
+
 // note takes in a command of the operation.
 func (t *tenure) note(f *timeline.Fact) {
 	t.lookedAt = f.Index
@@ -66,7 +74,7 @@ func (ts *tenures) follow(f *timeline.Fact, v *timeline.Cursor) (t tenure, done 
 	case history.KindCall:
 		l := &v.Locks[f.Lock].Ledger
 		t := tenure{op: f.Op.ID, client: f.Client, hold: f.Hold}
-		if f.Hold.Active(f.Event.At) && rightful(f.Owner, f.Client, l, f.Event.At) {
+		if holds(f) && rightful(f.Owner, f.Client, l, f.Event.At) {
 			t.owner = f.Owner
 		}
 		*ts = append(*ts, t)

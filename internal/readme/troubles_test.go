@@ -44,6 +44,7 @@ func troubles() []trouble {
 		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published", "stale-write, lost-update", "getset"},
 		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published", "double-holder, early-grant", "getset"},
 		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published", "stuck-lock", "getset"},
+		{"A3 code", "★ a client asks for such a release again, is told ok, and the lock stays for the rest of its lease", "release-broken-off", "getset-published", "unreleasable", "getset"},
 		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published", "unreleasable", "getset"},
 
 		{"A4", "a plain DEL removes the lock of the next holder", "work-longer-than-lease", "setpx-del", "wrongful-delete", "setpx-lua"},
