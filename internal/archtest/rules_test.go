@@ -28,7 +28,10 @@ func rules() map[string]rule {
 		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
 		"sim/explore": {own: []string{"history", "timeline/ownership", "faults", "impls", "checker", "sim", "sim/trace", "worker/work"}, pure: true, clock: true},
-		"sim/points":  {own: []string{"faults", "impls", "checker", "sim/explore", "sim/trace"}, pure: true},
+		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
+		"sim/reference":         {own: []string{"history", "faults", "impls", "checker", "timeline/ownership", "sim", "worker/work"}, pure: true},
+		"sim/reference/compare": {own: []string{"faults", "impls", "checker", "sim/explore", "sim/reference"}, pure: true},
+		"sim/points":            {own: []string{"faults", "impls", "checker", "sim/explore", "sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"sim/trace": {own: []string{"history", "faults", "checker", "sim"}, pure: true},
 
@@ -78,7 +81,8 @@ func rules() map[string]rule {
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
-		"internal": {},
+		"internal":               {},
+		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
 	}
 }
 

@@ -1,0 +1,168 @@
+// Command reference recomputes the table of breaking points, lock by lock and fault by fault, by the slow reference search, and prints where
+// the explorer says something else within the same bounds.
+//
+// It owns its flags and the form of its page. It must not know how either search goes about it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/reference/compare"
+)
+
+func main() {
+	b := compare.Usual()
+	locks := flag.String("locks", "", "these locks only, separated by commas")
+	kinds := flag.String("faults", "", "these faults only, separated by commas; none: without a fault")
+	parallel := flag.Int("parallel", 1, "how many cells are searched at a time")
+	flag.IntVar(&b.Clients, "clients", b.Clients, "clients")
+	flag.IntVar(&b.Rounds, "rounds", b.Rounds, "how often each client acquires, works and releases")
+	flag.IntVar(&b.Tries, "tries", b.Tries, "how often a client of the reference search tries in a round")
+	flag.IntVar(&b.Faults, "max-faults", b.Faults, "how many faults of the kind strike")
+	flag.IntVar(&b.States, "states", b.States, "how many states each search may find")
+	show := flag.String("show", "", "print the reference search's history of this anomaly")
+	flag.Parse()
+	cells := search(chosen(*locks, *kinds), b, *parallel)
+	if *show != "" {
+		for _, c := range cells {
+			history(os.Stdout, c, checker.Named(*show))
+		}
+	}
+	if !page(os.Stdout, cells, b) {
+		os.Exit(1)
+	}
+}
+
+// cell is one to be searched, and what came of it.
+type cell struct {
+	lock impls.Spec
+	kind faults.Kind
+	compare.Cell
+	err error
+}
+
+func chosen(locks, kinds string) (list []*cell) {
+	for _, lock := range impls.All() {
+		for _, kind := range compare.Kinds() {
+			if picked(locks, lock.Name) && picked(kinds, kindText(kind)) {
+				list = append(list, &cell{lock: lock, kind: kind})
+			}
+		}
+	}
+	return list
+}
+
+func picked(list, name string) bool {
+	return list == "" || slices.Contains(strings.Split(list, ","), name)
+}
+
+func kindText(kind faults.Kind) string {
+	if kind == "" {
+		return "none"
+	}
+	return string(kind)
+}
+
+func search(cells []*cell, b compare.Bounds, parallel int) []*cell {
+	next := make(chan *cell)
+	var group sync.WaitGroup
+	for range max(parallel, 1) {
+		group.Go(func() {
+			for c := range next {
+				c.Cell, c.err = compare.Find(context.Background(), c.lock, c.kind, b)
+				fmt.Fprintf(os.Stderr, "%s %s: %d states\n", c.lock.Name, kindText(c.kind), c.SlowStates)
+			}
+		})
+	}
+	for _, c := range cells {
+		next <- c
+	}
+	close(next)
+	group.Wait()
+	return cells
+}
+
+// page prints the comparison, and says whether nothing differs.
+func page(w io.Writer, cells []*cell, b compare.Bounds) bool {
+	complete, different, questions, failed := 0, 0, 0, 0
+	var rows, found strings.Builder
+	for _, c := range cells {
+		if c.err != nil {
+			failed++
+			fmt.Fprintf(&found, "- `%s`, %s: not searched: %v\n", c.lock.Name, kindText(c.kind), c.err)
+			continue
+		}
+		questions += len(compare.Names())
+		how := "all"
+		if c.SlowLimit == "" && c.FastLimit == "" {
+			complete++
+		} else {
+			how = "stopped"
+		}
+		for _, d := range c.Differences() {
+			different++
+			how = "differs"
+			fmt.Fprintf(&found, "- `%s`, %s, %s: reference search %s, explorer %s\n", c.lock.Name, kindText(c.kind), d.Name, fewest(d.Slow), fewest(d.Fast))
+		}
+		for _, d := range c.Disputed {
+			different++
+			fmt.Fprintf(&found, "- `%s`, %s, %s: the explorer's own checker disputes it\n", c.lock.Name, kindText(c.kind), d.Anomaly)
+		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %d | %s |\n", c.lock.Name, kindText(c.kind), anomalies(c.Slow), c.SlowStates, how)
+	}
+	fmt.Fprintf(w, "%d cells, %d × %d, %d tries, up to %d faults: %d answers compared, %d differ; %d cells searched to the end by both, %d not searched.\n\n",
+		len(cells), b.Clients, b.Rounds, b.Tries, b.Faults, questions, different, complete, failed)
+	if found.Len() > 0 {
+		fmt.Fprintf(w, "Differences:\n\n%s\n", found.String())
+	}
+	fmt.Fprintf(w, "| lock | fault | fewest faults, by the reference search | states | searched |\n| --- | --- | --- | --- | --- |\n%s", rows.String())
+	return different+failed == 0
+}
+
+func fewest(n int) string {
+	if n < 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}
+
+// anomalies lists what was found, with the fewest faults.
+func anomalies(found map[checker.Name]int) string {
+	var words []string
+	for _, name := range compare.Names() {
+		if n, there := found[name]; there {
+			words = append(words, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	if len(words) == 0 {
+		return "–"
+	}
+	return strings.Join(words, ", ")
+}
+
+// history prints the history that shows an anomaly.
+func history(w io.Writer, c *cell, name checker.Name) {
+	if c.Result == nil {
+		return
+	}
+	for _, e := range c.Result.Found[name].Events {
+		fmt.Fprintf(w, "%v kind %d %s op %d id %d outcome %d", e.At, e.Kind, e.Client, e.Op, e.ID, e.Outcome)
+		if q := e.Command(); q != nil {
+			fmt.Fprintf(w, " %s %v: %s %v", q.Server, q.Args, q.Reply, q.Changes)
+		}
+		if e.Detail != nil && e.Detail.Fault != nil {
+			fmt.Fprintf(w, " %s of %s", e.Detail.Fault.Name, e.Detail.Fault.Target)
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,256 @@
+package reference
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// kind is the kind of a choice.
+type kind uint8
+
+const (
+	calls   kind = iota // the client calls its next operation
+	serves              // a server executes the request of a task
+	takes               // the reply reaches the client
+	expires             // a time-out is over
+	wakes               // a sleep is over
+	arrives             // a request arrives that nobody waits for; task is its place
+	passes              // time passes
+	strikes             // a fault
+)
+
+// choice is one step of the whole.
+type choice struct {
+	kind   kind
+	client int // or server
+	task   int
+	until  int // of time
+	paused []int
+	busy   []int
+	fault  faults.Kind
+}
+
+// next is the operation that a client calls next; none: it has nothing to call.
+func (s *search) next(w *world, i int) history.Op {
+	c := &w.clients[i]
+	switch {
+	case c.at.busy:
+		return history.OpNone
+	case c.phase == waiting:
+		return history.OpAcquire
+	case c.phase == holding && w.active(i):
+		return history.OpWork
+	case c.phase == holding, c.phase == worked:
+		return history.OpRelease
+	}
+	return history.OpNone
+}
+
+// choices appends all that can come next.
+func (s *search) choices(list []choice, w *world) []choice {
+	for i := range w.clients {
+		list = s.ofClient(list, w, i)
+		list = s.faultsOf(list, w, i)
+	}
+	for i := range w.servers {
+		list = s.faultsAt(list, w, i)
+	}
+	return s.ofTime(list, w)
+}
+
+func (s *search) ofClient(list []choice, w *world, i int) []choice {
+	c := &w.clients[i]
+	for k := range c.travel {
+		list = append(list, choice{kind: arrives, client: i, task: k})
+	}
+	if c.phase == crashed {
+		return list
+	}
+	if s.next(w, i) != history.OpNone {
+		list = append(list, choice{kind: calls, client: i})
+	}
+	for _, wait := range c.at.waits {
+		o := choice{client: i, task: wait.Task}
+		over, answered := c.dueAt(wait.Task) <= w.now, c.answer(wait.Task) >= 0
+		switch wait.Kind {
+		case process.Sleep:
+			if o.kind = wakes; over {
+				list = append(list, o)
+			}
+		case process.Request:
+			if o.kind = serves; !answered {
+				list = append(list, o)
+			}
+			if o.kind = takes; answered && !over {
+				list = append(list, o)
+			}
+			if o.kind = expires; over {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
+// may says whether the budget has one more fault of a kind.
+func (s *search) may(w *world, kind faults.Kind, more int) bool {
+	spent := 0
+	for _, k := range w.struck {
+		if k == kind {
+			spent++
+		}
+	}
+	return spent+more <= s.Budget[kind] && w.spent+more <= s.Most
+}
+
+func (s *search) faultsOf(list []choice, w *world, i int) []choice {
+	c := &w.clients[i]
+	if c.phase == crashed || c.phase == finished || c.phase == tired {
+		return list
+	}
+	strike := func(kind faults.Kind, task int) {
+		if s.may(w, kind, 1) {
+			list = append(list, choice{kind: strikes, client: i, task: task, fault: kind})
+		}
+	}
+	if c.ops == 0 && w.now == 0 && c.skew == 0 {
+		strike(faults.ClockAhead, 0)
+		strike(faults.ClockBehind, 0)
+	}
+	if c.phase != waiting || c.at.busy {
+		strike(faults.Crash, 0)
+	}
+	for _, wait := range c.at.waits {
+		switch {
+		case wait.Kind != process.Request:
+		case c.answer(wait.Task) >= 0:
+			strike(faults.ReplyLost, wait.Task)
+		default:
+			strike(faults.LateRequest, wait.Task)
+			strike(faults.Duplicate, wait.Task)
+		}
+	}
+	return list
+}
+
+func (s *search) faultsAt(list []choice, w *world, i int) []choice {
+	for _, kind := range []faults.Kind{faults.ClockJump, faults.Restart, faults.FailOver} {
+		there := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
+		if (there || kind == faults.FailOver && w.servers[i].behind != nil) && s.may(w, kind, 1) {
+			list = append(list, choice{kind: strikes, client: i, fault: kind})
+		}
+	}
+	return list
+}
+
+// ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that
+// wants the lock need not ask for it at once.
+func (s *search) ready(w *world, i int) (main, beside bool) {
+	c := &w.clients[i]
+	if c.phase == crashed {
+		return false, false
+	}
+	main = c.phase != waiting && s.next(w, i) != history.OpNone
+	for _, wait := range c.at.waits {
+		step := wait.Kind == process.Request || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= w.now
+		if c.at.busy && wait.Task == c.at.main {
+			main = main || step
+		} else {
+			beside = beside || step
+		}
+	}
+	return main, beside
+}
+
+// ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
+// its user's turn and a background task goes on.
+func (s *search) ofTime(list []choice, w *world) []choice {
+	var pausing, either []int
+	for i := range w.clients {
+		c := &w.clients[i]
+		if slices.ContainsFunc(c.travel, func(m message) bool { return m.soon }) {
+			return list
+		}
+		main, beside := s.ready(w, i)
+		idle := !c.at.busy && (c.phase == holding || c.phase == worked) && len(c.at.waits) > 0
+		switch {
+		case c.paused || !main && !beside:
+		case beside, !c.busy && !idle:
+			pausing = append(pausing, i)
+		case !c.busy:
+			either = append(either, i)
+		}
+	}
+	for set := range 1 << len(either) {
+		o := choice{kind: passes, paused: slices.Clone(pausing)}
+		for k, i := range either {
+			if set>>k&1 == 0 {
+				o.paused = append(o.paused, i)
+			} else {
+				o.busy = append(o.busy, i)
+			}
+		}
+		if !s.may(w, faults.Pause, len(o.paused)) || !s.may(w, faults.LongHold, len(o.busy)) || w.spent+len(o.paused)+len(o.busy) > s.Most {
+			continue
+		}
+		for _, t := range s.instants(w, o.paused) {
+			o.until = t
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// instants are those to which time may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, and
+// the lock reads no clock, no time passes; nor before the first step.
+func (s *search) instants(w *world, paused []int) []int {
+	limit, coming := ms(s.Horizon), s.timed && w.moved()
+	var list []int
+	add := func(t int) {
+		list = append(list, t)
+		coming = coming || t > w.now
+	}
+	for i := range w.clients {
+		c := &w.clients[i]
+		for _, d := range c.due {
+			if add(d.at); !c.paused && !slices.Contains(paused, i) && d.at > w.now {
+				limit = min(limit, d.at)
+			}
+		}
+		if c.on && c.ends != never {
+			around(add, c.ends)
+		}
+	}
+	for i := range w.servers {
+		for _, left := range w.servers[i].model.Expiries() {
+			around(add, w.now+ms(left))
+		}
+	}
+	if end := w.monitor.owner.ends; end != never {
+		around(add, end)
+	}
+	for t := 0; t <= limit && coming; t += ms(s.Grid) {
+		add(t)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(list, func(t int) bool { return t <= w.now || t > limit })
+}
+
+// moved says whether anything has happened.
+func (w *world) moved() bool {
+	return slices.ContainsFunc(w.clients, func(c client) bool { return c.ops > 0 })
+}
+
+// around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.
+func around(add func(int), end int) {
+	for _, t := range [...]int{end - safely, end - 1, end, end + 1} {
+		add(t)
+	}
+}
+
+// safely is more than the margin by which the checker lets a lease end early.
+const safely = 30

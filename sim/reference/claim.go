@@ -1,0 +1,112 @@
+package reference
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/locklab/locklab/history"
+)
+
+// standing is what became of the acquire by which a client took the lock.
+type standing uint8
+
+const (
+	pending standing = iota
+	granted
+	refused
+	unclear // there is none
+)
+
+// claim is the lock on the server: whose it is, by its commands, and until when.
+type claim struct {
+	client   int // negative: nobody's
+	op       int // its acquire
+	standing standing
+	over     bool // its client has called release, or was told that it is lost
+	dead     bool
+	ends     int
+	value    string
+}
+
+func (c claim) live(now int, believes bool) bool {
+	return c.client >= 0 && now < c.ends && !c.over && (c.standing == granted && (c.dead || believes) || c.standing == pending && !c.dead)
+}
+
+func (c claim) appendTo(b []byte) []byte {
+	for _, n := range [...]int{c.client, c.op, int(c.standing), c.ends, len(c.value)} {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	return fmt.Append(append(b, c.value...), c.over, c.dead)
+}
+
+// claim is what a command founds if it took the lock.
+func (m *monitor) claim(w *world, i int, q message, change history.Change) claim {
+	c := &w.clients[i]
+	mine := claim{client: i, op: q.id, ends: never, value: change.After.Value, standing: unclear}
+	switch {
+	case change.After.TTL > 0:
+		mine.ends = w.now + ms(change.After.TTL)
+	case !w.leaseless:
+		mine.ends = w.now + w.lease
+	}
+	switch {
+	case q.op == history.OpAcquire && !q.ended:
+		mine.standing = pending
+	case q.op == history.OpNone && c.phase == acquiring:
+		mine.standing, mine.op = pending, c.ops
+	case q.op == history.OpAcquire && q.ok, q.op != history.OpAcquire && c.on:
+		mine.standing, mine.over = granted, !c.on
+	case q.op == history.OpAcquire:
+		mine.standing = refused
+	}
+	mine.dead = c.phase == crashed
+	return mine
+}
+
+// follow takes in whose the lock is after a command.
+func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine claim, change history.Change) {
+	o := &m.owner
+	switch effect {
+	case history.EffectCreated:
+		m.take(mine)
+	case history.EffectRemoved:
+		if !foreign {
+			m.take(claim{client: -1, ends: never})
+		}
+	case history.EffectReplaced:
+		switch {
+		case own && (live || mine.standing != pending):
+			o.ends = mine.ends
+		case live:
+			m.challenger = mine
+		default:
+			m.take(mine)
+		}
+	case history.EffectProlonged, history.EffectShortened:
+		if own {
+			o.ends = mine.ends
+		} else if effect == history.EffectShortened && !foreign {
+			o.ends = min(o.ends, mine.ends)
+		}
+	case history.EffectUnclear:
+		same := change.Before.Value == change.After.Value
+		switch {
+		case !change.After.Exists():
+			m.take(claim{client: -1, ends: never})
+		case own && same:
+			o.ends = mine.ends
+		case !same, mine.standing == pending:
+			m.take(mine)
+		}
+	}
+	if o.client >= 0 && !foreign {
+		o.value = change.After.Value
+	}
+}
+
+func (m *monitor) take(c claim) {
+	m.owner, m.challenger = c, claim{client: -1, ends: never}
+	for i := range m.clients {
+		m.clients[i].rightful = false
+	}
+}

@@ -1,0 +1,76 @@
+package compare
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/sim/reference/programs"
+)
+
+var (
+	seeds = flag.Int("seeds", 8, "how many random locks both searches go through")
+	first = flag.Uint64("first", 0, "the first of them")
+)
+
+// small are bounds within which a random lock takes milliseconds.
+func small() Bounds {
+	b := Usual()
+	b.States = 4_000
+	return b
+}
+
+// struck is the fault that strikes a random lock, if any.
+func struck(seed uint64) faults.Kind {
+	kinds := []faults.Kind{"", "", "", "", "", faults.Crash, faults.Restart}
+	return kinds[rand.New(rand.NewPCG(seed, 4)).IntN(len(kinds))]
+}
+
+// Nobody has thought of these locks before. The searches, and the checker that both ask, agree about each.
+func TestRandomLocks(t *testing.T) {
+	t.Parallel()
+	n := uint64(*seeds)
+	if racing.Enabled {
+		n = min(n, 10)
+	}
+	var group sync.WaitGroup
+	var broken, holding, open atomic.Int64
+	next := make(chan uint64)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for seed := range next {
+				lock, text := programs.Make(seed)
+				kind := struck(seed)
+				c, err := Find(context.Background(), lock, kind, small())
+				switch {
+				case err != nil:
+					t.Errorf("seed %d, %s, fault %q: %v", seed, text, kind, err)
+				case len(c.Differences()) > 0 || len(c.Disputed) > 0:
+					t.Errorf("seed %d, %s, fault %q: %+v, %d disputed", seed, text, kind, c.Differences(), len(c.Disputed))
+				case c.SlowLimit != "" || c.FastLimit != "":
+					open.Add(1)
+					t.Logf("seed %d, %s, fault %q: %s %s", seed, text, kind, c.SlowLimit, c.FastLimit)
+				case len(c.Slow) > 0:
+					broken.Add(1)
+				default:
+					holding.Add(1)
+				}
+			}
+		})
+	}
+	for seed := range n {
+		next <- *first + seed
+	}
+	close(next)
+	group.Wait()
+	t.Logf("%d locks: %d broken, %d hold, %d not searched to the end", n, broken.Load(), holding.Load(), open.Load())
+	if broken.Load() == 0 || holding.Load() == 0 && n >= 100 {
+		t.Error("the locks are all alike")
+	}
+}

@@ -1,0 +1,103 @@
+package reference
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+)
+
+const lease = 1200 * time.Millisecond
+
+func config(t *testing.T, name string, kind faults.Kind) Config {
+	t.Helper()
+	lock, ok := impls.Find(name)
+	require.True(t, ok, name)
+	c := Config{
+		Lock: lock, Clients: 2, Rounds: 1, Tries: 1, Lease: lease, Skew: lease * 3 / 2, Grid: lease / 4, Horizon: lease * 5 / 2,
+		Budget: map[faults.Kind]int{},
+	}
+	if kind != "" {
+		c.Budget[kind], c.Most = 1, 1
+	}
+	return c
+}
+
+func searched(t *testing.T, c Config) *Result {
+	t.Helper()
+	r, err := Search(context.Background(), c)
+	require.NoError(t, err)
+	return r
+}
+
+func names(r *Result) []checker.Name { return slices.Sorted(maps.Keys(r.Found)) }
+
+// What is known of these locks is found, and nothing else.
+func TestKnownLocks(t *testing.T) {
+	t.Parallel()
+	const free = faults.Kind("")
+	tests := []struct {
+		lock string
+		kind faults.Kind
+		want []checker.Name
+	}{
+		{"local", free, []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.StaleWrite}},
+		{"setnx-del", free, nil},
+		{"setnx-del", faults.Crash, []checker.Name{checker.StuckLock}},
+		{"setnx-del", faults.Pause, nil},
+		{"setnx-del", faults.ReplyLost, []checker.Name{checker.GhostLock, checker.StuckLock}},
+		{"setpx-del", free, nil},
+		{"setpx-del", faults.Pause, []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.StaleWrite, checker.WrongfulDelete}},
+		{"setpx-lua", free, nil},
+		{"setpx-lua", faults.Crash, nil},
+		{"setpx-lua", faults.Pause, []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.StaleWrite}},
+		{"setpx-lua", faults.ClockJump, []checker.Name{checker.DoubleHolder, checker.EarlyGrant, checker.LostUpdate, checker.StaleWrite}},
+		{"getset", faults.ClockAhead, []checker.Name{
+			checker.DoubleHolder, checker.EarlyGrant, checker.LostUpdate, checker.Overwrite, checker.StaleWrite, checker.WrongfulDelete,
+		}},
+		{"watchdog", faults.Crash, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.lock+" "+string(test.kind), func(t *testing.T) {
+			t.Parallel()
+			r := searched(t, config(t, test.lock, test.kind))
+			assert.Empty(t, r.Limit)
+			assert.Equal(t, test.want, names(r))
+			for name, f := range r.Found {
+				least := 1
+				if test.kind == free {
+					least = 0
+				}
+				assert.Equal(t, least, f.Faults, name)
+			}
+		})
+	}
+}
+
+// Sequences that lead to exactly the same state count as one. To go through each of them shows the same.
+func TestEverySequence(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"setpx-del", "setpx-lua", "setnx-watch", "local"} {
+		c := config(t, name, "")
+		few := searched(t, c)
+		c.Every = true
+		all := searched(t, c)
+		assert.Equal(t, names(few), names(all), name)
+		assert.Greater(t, all.States, few.States, name)
+	}
+}
+
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	c := config(t, "setpx-lua", faults.Pause)
+	c.States = 50
+	assert.NotEmpty(t, searched(t, c).Limit)
+}

@@ -1,0 +1,321 @@
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// errWait: no server of this model publishes, and no task waits for another's end for long.
+var errWait = errors.New("the lock waits for something that the search does not have")
+
+// make makes a choice.
+func (s *search) make(w *world, o choice) error {
+	s.recorder.choice(w, o)
+	switch o.kind {
+	case passes:
+		s.pass(w, o)
+		return nil
+	case strikes:
+		return s.strike(w, o)
+	case arrives:
+		c := &w.clients[o.client]
+		m := c.travel[o.task]
+		c.travel = slices.Delete(c.travel, o.task, o.task+1)
+		s.serve(w, o.client, m, true)
+		return nil
+	}
+	c := &w.clients[o.client]
+	c.stepped(o)
+	switch o.kind {
+	case calls:
+		op := s.next(w, o.client)
+		c.ops++
+		c.calledAt, c.delayed = w.now, slices.ContainsFunc(w.struck, func(k faults.Kind) bool { return k != faults.Pause && k != faults.LongHold })
+		w.monitor.called(w, o.client, op)
+		s.recorder.called(o.client, c.ops, op)
+		return s.give(w, o.client, input{kind: call, op: op})
+	case serves:
+		m := c.message(o.task)
+		replies := s.serve(w, o.client, m, false)
+		c.answers = append(c.answers, answer{o.task, replies})
+		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
+	case takes:
+		in := input{kind: reply, task: o.task, replies: c.answers[c.answer(o.task)].replies}
+		c.drop(o.task)
+		return s.give(w, o.client, in)
+	case expires:
+		if c.answer(o.task) < 0 {
+			c.depart(o.task, true)
+		}
+		c.drop(o.task)
+		return s.give(w, o.client, input{kind: expired, task: o.task})
+	case wakes:
+		return s.give(w, o.client, input{kind: wake, task: o.task})
+	}
+	return nil
+}
+
+// stepped: the client is not paused any more, nor in a long hold if it is its operation's step, or its user's.
+func (c *client) stepped(o choice) {
+	c.paused = false
+	if o.kind == calls || c.at.busy && o.task == c.at.main {
+		c.busy = false
+	}
+}
+
+// message is the request of a task.
+func (c *client) message(task int) message {
+	wait := c.at.wait(task)
+	m := message{conn: wait.Conn, server: wait.Server, commands: wait.Commands}
+	if c.at.busy && task == c.at.main {
+		m.id = c.ops
+		m.op = map[phase]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease}[c.phase]
+	}
+	return m
+}
+
+// depart puts the request of a task on its way.
+func (c *client) depart(task int, soon bool) {
+	m := c.message(task)
+	m.soon = soon
+	c.travel = append(c.travel, m)
+}
+
+func (c *client) drop(task int) {
+	c.answers = slices.DeleteFunc(c.answers, func(a answer) bool { return a.task == task })
+}
+
+// give hands a client an input, and takes in what comes of it.
+func (s *search) give(w *world, i int, in input) error {
+	c := &w.clients[i]
+	before := c.at
+	after, err := s.locals.after(before, in, w.now+c.skew)
+	if err != nil {
+		return err
+	}
+	// What other tasks have given up arrives soon, unless it has been executed.
+	for _, old := range before.waits {
+		if old.Kind != process.Request || in.kind != call && old.Task == in.task {
+			continue
+		}
+		if now := after.wait(old.Task); now == nil || now.Seq != old.Seq {
+			if c.answer(old.Task) < 0 {
+				c.depart(old.Task, true)
+			}
+			c.drop(old.Task)
+		}
+	}
+	c.at = after
+	if err := c.begin(before, w.now); err != nil {
+		return err
+	}
+	for _, n := range after.notices {
+		s.receive(w, i, n)
+	}
+	return nil
+}
+
+// begin notes when new waits end.
+func (c *client) begin(before *moment, now int) error {
+	var list []due
+	for _, wait := range c.at.waits {
+		old := before.wait(wait.Task)
+		at := never
+		switch {
+		case wait.Kind != process.Sleep && wait.Kind != process.Request && wait.Kind != process.Join:
+			return fmt.Errorf("%w: %d", errWait, wait.Kind)
+		case old != nil && old.Seq == wait.Seq:
+			at = c.dueAt(wait.Task)
+		case wait.Kind == process.Sleep:
+			at = now + ms(wait.Length)
+			if wait.Timer != 0 {
+				at = min(at, now+ms(wait.Limit))
+			}
+		case wait.Timer != 0 && wait.Begun:
+			at = now + ms(wait.Limit)
+		case wait.Timer != 0:
+			at = c.dueAt(wait.Task) // it goes on
+		}
+		if at != never {
+			list = append(list, due{wait.Task, at})
+		}
+	}
+	c.due = list
+	return nil
+}
+
+// receive takes in what a lock reports.
+func (s *search) receive(w *world, i int, n process.Notice) {
+	c := &w.clients[i]
+	switch n.Kind {
+	case process.Returned:
+		for k := range c.travel {
+			if m := &c.travel[k]; m.id == c.ops && m.op != history.OpNone && !m.ended {
+				m.ended, m.ok = true, n.Answer.Outcome == history.OK
+			}
+		}
+		w.monitor.returned(w, i, n.Op, n.Answer)
+		s.recorder.returned(i, c.ops, n.Op, n.Answer)
+		s.returned(c, n)
+	case process.Lost:
+		s.recorder.notice(i, n)
+		w.monitor.lost(w, i)
+		c.on = false
+	case process.Renewed:
+		s.recorder.notice(i, n)
+		if !c.on {
+			return
+		}
+		if n.Valid <= 0 {
+			w.monitor.ends(i)
+			c.on = false
+			return
+		}
+		w.monitor.holds(w, i, c.heard+ms(n.Valid-history.ExpiryMargin), true)
+	case process.Hangup:
+		used := slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == n.Conn && m.server == n.Server })
+		if !used {
+			w.change(n.Server).model.Close(connection(i, n.Conn))
+		}
+	}
+}
+
+// returned moves the client on in its round.
+func (s *search) returned(c *client, n process.Notice) {
+	switch n.Op {
+	case history.OpAcquire:
+		c.phase = waiting
+		if c.tries++; n.Answer.Outcome == history.OK {
+			c.phase = holding
+		} else if c.tries >= s.Tries {
+			c.phase = tired
+		}
+	case history.OpWork:
+		c.phase = worked
+	case history.OpRelease:
+		c.phase, c.tries = waiting, 0
+		if c.round++; c.round == s.Rounds {
+			c.phase = finished
+		}
+	}
+}
+
+func connection(client, conn int) int { return client*100 + conn }
+
+// serve has a server execute a request.
+func (s *search) serve(w *world, i int, m message, unheard bool) []redis.Reply {
+	before, key := w.at(m.server).model, lockKey
+	if m.server == process.Resource {
+		key = counterKey
+	}
+	v := w.change(m.server)
+	change := history.Change{Key: key, Before: before.State(key)}
+	var replies []redis.Reply
+	for _, command := range m.commands {
+		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
+	}
+	v.model.ForgetScripts()
+	change.After = v.model.State(key)
+	s.recorder.served(i, m, change, replies, unheard)
+	c := &w.clients[i]
+	if m.server == process.Resource {
+		w.monitor.wrote(w, i, m, replies[0])
+		return replies
+	}
+	if string(before.AppendState(nil)) != string(v.model.AppendState(nil)) && s.Budget[faults.FailOver] > 0 {
+		v.behind = before.Promoted()
+	}
+	if !unheard {
+		c.heard = w.now
+	}
+	if m.names(lockKey) {
+		w.monitor.commanded(w, i, m, change)
+	}
+	return replies
+}
+
+func (m *message) names(key string) bool {
+	return slices.ContainsFunc(m.commands, func(words []string) bool { return slices.Contains(words, key) })
+}
+
+// pass lets time pass.
+func (s *search) pass(w *world, o choice) {
+	for _, i := range o.paused {
+		w.clients[i].paused, w.clients[i].delayed = true, true
+		w.struck = append(w.struck, faults.Pause)
+	}
+	for _, i := range o.busy {
+		w.clients[i].busy = true
+		w.struck = append(w.struck, faults.LongHold)
+	}
+	w.spent = len(w.struck)
+	d := duration(o.until - w.now)
+	for i := range w.servers {
+		v := w.change(i)
+		v.model.Advance(d)
+		if v.behind != nil {
+			v.behind = v.behind.Clone()
+			v.behind.Advance(d)
+		}
+	}
+	w.now = o.until
+	w.monitor.passed(w)
+}
+
+// strike spends a fault on a client, its message, or a server.
+func (s *search) strike(w *world, o choice) error {
+	w.struck = append(w.struck, o.fault)
+	w.spent = len(w.struck)
+	for i := range w.clients {
+		w.clients[i].delayed = true
+	}
+	switch o.fault {
+	case faults.ClockJump, faults.Restart, faults.FailOver:
+		s.strikeServer(w, o)
+		return nil
+	}
+	c := &w.clients[o.client]
+	switch o.fault {
+	case faults.ClockAhead:
+		c.skew = ms(s.Skew)
+	case faults.ClockBehind:
+		c.skew = -ms(s.Skew)
+	case faults.Crash:
+		w.monitor.crashed(o.client)
+		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
+	case faults.Duplicate:
+		c.stepped(o)
+		m := c.message(o.task)
+		m.again = true
+		c.travel = append(c.travel, m)
+		m.again = false
+		c.answers = append(c.answers, answer{o.task, s.serve(w, o.client, m, false)})
+	case faults.ReplyLost, faults.LateRequest:
+		c.stepped(o)
+		if o.fault == faults.LateRequest {
+			c.depart(o.task, false)
+		}
+		c.drop(o.task)
+		return s.give(w, o.client, input{kind: lost, task: o.task})
+	}
+	return nil
+}
+
+func (s *search) strikeServer(w *world, o choice) {
+	v := w.change(o.client)
+	switch o.fault {
+	case faults.ClockJump:
+		v.model.Advance(2 * s.Lease)
+	case faults.Restart:
+		v.model.Restart(false)
+		v.behind = nil
+	case faults.FailOver:
+		v.model, v.behind = v.behind, nil
+	}
+}
