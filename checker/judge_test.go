@@ -23,8 +23,8 @@ func TestDecide(t *testing.T) {
 		"out of time":        {nil, opinion{timedOut: what}, Verdict{Kind: Undecided, Reason: "porcupine ran out of time looking for double-holder of k"}},
 		"seen before it ran": {double, opinion{timedOut: what}, Verdict{Kind: Broken, Anomalies: double}},
 		"no second judge for it": {
-			[]Anomaly{{Name: StuckLock, Lock: "k"}}, opinion{},
-			Verdict{Kind: Broken, Anomalies: []Anomaly{{Name: StuckLock, Lock: "k"}}},
+			[]Anomaly{{Name: HungOperation, Lock: "k"}}, opinion{},
+			Verdict{Kind: Broken, Anomalies: []Anomaly{{Name: HungOperation, Lock: "k"}}},
 		},
 		"only porcupine sees it": {nil, opinion{illegal: what}, Verdict{
 			Kind: Undecided, CheckerFault: true,

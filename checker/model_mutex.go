@@ -44,6 +44,8 @@ type holder struct {
 	release int64         // the release that ended the span, while it is pending
 	inner   []int64       // pending releases after which the client still has the lock
 	count   int           // how often the client has taken it, where that counts
+	before  bool          // it was active before its latest event
+	again   bool          // the client has taken it again while it was
 	span    int           // index in the history's spans
 	on      bool          // the client has neither released the lock nor lost it
 	active  bool          // and its validity is not over: the span has no end yet
@@ -69,6 +71,7 @@ type mutexReader struct {
 	dead   map[string]bool
 	counts map[string]bool // locks whose holder can take them again
 	spread map[string]bool // locks on several servers
+	fair   map[string]bool // locks that promise order
 	owners *ownerReader    // reads along; nil: there is no command
 }
 
@@ -82,7 +85,7 @@ func mutexHistories(events []history.Event) []*mutexHistory {
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
-		spread: make(map[string]bool),
+		spread: make(map[string]bool), fair: make(map[string]bool),
 	}
 	if matters(events) {
 		r.owners = newOwnerReader(&r, all)
@@ -123,6 +126,14 @@ func (r *mutexReader) inner(client, lock string, id int64) bool {
 	return h != nil && slices.Contains(h.inner, id)
 }
 
+// begun is how many holds of a lock have begun.
+func (r *mutexReader) begun(lock string) int {
+	if l := r.locks[lock]; l != nil {
+		return len(l.spans)
+	}
+	return 0
+}
+
 // known is what is known of a client's hold; nil: nothing.
 func (r *mutexReader) known(client, lock string) *holder {
 	if l := r.locks[lock]; l != nil {
@@ -136,7 +147,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case history.KindOpen:
 		r.dead[e.Client] = false
 		if e.Detail != nil {
-			r.counts[e.Lock], r.spread[e.Lock] = e.Detail.Reentrant, e.Detail.Servers > 1
+			r.counts[e.Lock], r.spread[e.Lock], r.fair[e.Lock] = e.Detail.Reentrant, e.Detail.Servers > 1, e.Detail.Fair
 		}
 		return
 	case history.KindExit:
@@ -154,6 +165,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	}
 	h, lock := r.holder(e.Client, e.Lock)
 	r.lapse(h, lock, e.At)
+	h.before = h.active
 	switch {
 	case e.Kind == history.KindLost:
 		h.finish(lock, at(i), at(i))
@@ -306,6 +318,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 		h.finish(lock, at(i), at(i))
 	case h.active:
 		h.count++
+		h.again = true
 		h.declare(lock, i, e, made)
 	default:
 		h.count = 1
@@ -336,7 +349,9 @@ func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, made t
 		h.declare(lock, i, e, made)
 	case e.Valid > 0:
 		h.count = 1 // at least: an acquire whose answer was not heard may have been the first of a new hold
+		again := h.again
 		h.begin(lock, call, i, e, made)
+		h.again = again
 	}
 }
 
@@ -358,7 +373,7 @@ func (h *holder) pending(id int64) int {
 
 // begin begins a hold at event i, unless the validity that comes with it is over already.
 func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, made time.Duration) {
-	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from}
+	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from, before: h.before}
 	h.declare(lock, i, e, made)
 	if h.ends <= e.At {
 		return

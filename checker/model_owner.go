@@ -35,6 +35,7 @@ type asking struct {
 	lock    string
 	call    int // index of the call
 	called  time.Duration
+	bound   time.Duration
 	back    int // index of the return; zero: it has none
 	outcome history.Outcome
 	gaveUp  bool
@@ -49,6 +50,7 @@ type asking struct {
 // possession is a client's claim on the lock.
 type possession struct {
 	client  int     // 0: nobody's
+	began   int     // index of the command by which it did
 	acquire *asking // nil: it rests on none
 	told    bool    // without one: its client believed that it had the lock
 	lease   time.Duration
@@ -84,12 +86,9 @@ func (p possession) standing(event int) standing {
 	return doubtful
 }
 
-// runs says whether the lease has time left, with some room for clocks: a fiftieth of it, and no less than five milliseconds.
+// runs says whether the lease has time left, with some room for clocks.
 func (p possession) runs(at time.Duration) bool {
-	if p.ends == never {
-		return true
-	}
-	return p.ends-at > max(p.lease/50, 5*time.Millisecond)
+	return p.ends == never || p.ends-at > clockRoom(p.lease)
 }
 
 // rival is one who has replaced the value of a lock that was somebody's.

@@ -16,6 +16,7 @@ type ownerHistory struct {
 	suspect   bool          // the window is one
 	all       bool          // all are kept
 	unjudged  bool          // something happened to the key that no command on record did, or it is on several servers
+	service   serviceHistory
 	lease     time.Duration
 	leaseless bool
 	server    string // with the key; empty: none was seen

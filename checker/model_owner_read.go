@@ -95,7 +95,11 @@ func (r *ownerReader) event(i int, e *history.Event) {
 		r.exit(i, e)
 		return
 	}
-	if e.Kind == history.KindFault || e.Lock == "" {
+	if e.Kind == history.KindFault {
+		r.faultService(i, e)
+		return
+	}
+	if e.Lock == "" {
 		return
 	}
 	l := r.lock(e.Lock)
@@ -110,14 +114,17 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	if r.broken {
 		return
 	}
+	var op *asking
 	switch e.Kind {
 	case history.KindCall:
-		r.call(c, i, e)
+		if op = r.call(c, i, e); op == nil {
+			return
+		}
 		if e.Op == history.OpRelease {
 			r.belief(l, c, i, e, nil)
 		}
 	case history.KindReturn:
-		op := c.back(i, e)
+		op = c.back(i, e)
 		if op != nil && op.lock == e.Lock {
 			l.add(ownerStep{kind: ownerBack, client: c.number, event: i, at: e.At, op: op})
 		}
@@ -125,6 +132,7 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	case history.KindLost, history.KindValid:
 		r.belief(l, c, i, e, nil)
 	}
+	r.serviceEvent(l, c, i, e, op)
 }
 
 // belief takes in whether the client believes after an event that it has the lock.
@@ -141,12 +149,15 @@ func (r *ownerReader) belief(l *ownerHistory, c *asker, i int, e *history.Event,
 	}
 }
 
-func (r *ownerReader) call(c *asker, i int, e *history.Event) {
+func (r *ownerReader) call(c *asker, i int, e *history.Event) *asking {
 	if !r.isNew(e.ID) {
 		r.broken = true
-		return
+		return nil
 	}
 	op := &asking{id: e.ID, client: c.number, op: e.Op, lock: e.Lock, call: i, called: e.At}
+	if e.Detail != nil {
+		op.bound = e.Detail.Bound
+	}
 	c.pending = append(c.pending, op)
 	switch e.Op {
 	case history.OpWork:
@@ -154,6 +165,7 @@ func (r *ownerReader) call(c *asker, i int, e *history.Event) {
 	case history.OpRelease:
 		op.inner = r.mutex.inner(e.Client, e.Lock, e.ID)
 	}
+	return op
 }
 
 // isNew notes the number of an operation, and says whether it is one that has not been there.
@@ -215,6 +227,7 @@ func (r *ownerReader) exit(i int, e *history.Event) {
 	c.pending = nil
 	for _, l := range r.order {
 		l.add(ownerStep{kind: ownerExit, client: c.number, event: i, at: e.At})
+		l.service.exitService(c.number)
 	}
 }
 
@@ -253,6 +266,9 @@ func (r *ownerReader) command(i int, e *history.Event) {
 		r.write(i, e, who, op)
 		return
 	}
+	if len(c.Changes) == 0 {
+		r.unaskedService(i, e, op)
+	}
 	for n := range c.Changes {
 		if l := r.locks[c.Changes[n].Key]; l != nil {
 			r.touch(l, i, e, who, op, before, &c.Changes[n])
@@ -271,10 +287,12 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker
 		there: is.Exists(), same: was.Type == is.Type && was.Value == is.Value, unlimited: was.Exists() && was.TTL == 0,
 		unseen: was.Exists() && !l.there,
 	}
-	step.mine = possession{client: who.number, acquire: who.acquireOf(l.name, op, c), dead: r.mutex.dead[e.Client]}
+	step.mine = possession{client: who.number, began: i, acquire: who.acquireOf(l.name, op, c), dead: r.mutex.dead[e.Client]}
 	step.mine.lease, step.mine.ends = l.leaseFrom(cmp.Or(c.Sent, e.At), op, before, is)
 	l.there, l.value = is.Exists(), is.Value
+	owned := l.state.owner
 	l.add(step)
+	r.serviceTouch(l, &step, e, who, op, owned, change)
 	if a := step.mine.acquire; a != nil && a.back == 0 {
 		switch step.effect {
 		case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:

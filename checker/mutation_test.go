@@ -61,6 +61,10 @@ var edits = map[string]func(*history.Event){
 	"an answer to a release is none":       asSteps(history.KindReturn, history.OpRelease),
 	"a lock has no lease where it has one": details(func(d *history.Detail) { d.Leaseless = true }),
 	"every lock is on one server":          details(func(d *history.Detail) { d.Servers = 0 }),
+	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
+	"no lock promises order":               details(func(d *history.Detail) { d.Fair = false }),
+	"no is what every check is answered":   toAll(history.OpCheck, history.No),
+	"ok is what every release is answered": toAll(history.OpRelease, history.OK),
 }
 
 // factsOf are other rules for the monitors: whose claim must be respected, and what was there.
@@ -143,6 +147,15 @@ func outcomes(from, to history.Outcome) func(*history.Event) {
 	return func(e *history.Event) {
 		if e.Outcome == from {
 			e.Outcome = to
+		}
+	}
+}
+
+// toAll gives all operations of a kind one answer.
+func toAll(op history.Op, outcome history.Outcome) func(*history.Event) {
+	return func(e *history.Event) {
+		if e.Kind == history.KindReturn && e.Op == op {
+			e.Outcome = outcome
 		}
 	}
 }

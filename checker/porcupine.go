@@ -57,6 +57,13 @@ func (o *opinion) owners(lock *ownerHistory, j windowJudge) {
 			o.add(what, j.windows(lock.windows(1<<n)))
 		}
 	}
+	for n, name := range serviceNames {
+		if what := (finding{name, lock.name}); lock.unjudged {
+			o.unjudged = append(o.unjudged, what)
+		} else {
+			o.add(what, j.windows(serviceWindows(lock.service.observed[n])))
+		}
+	}
 }
 
 func (o *opinion) add(what finding, result porcupine.CheckResult) {

@@ -183,7 +183,11 @@ func (s *seeded) calls(c *seededClient, op history.Op) {
 	case history.OpRelease:
 		c.believes = false
 	}
-	s.record(history.Event{Client: c.name, Lock: storyLock, Kind: history.KindCall, Op: op, ID: c.id})
+	e := history.Event{Client: c.name, Lock: storyLock, Kind: history.KindCall, Op: op, ID: c.id}
+	if op == history.OpAcquire && s.lease > 0 && s.coin() { // without a lease, the lock of a crashed client would be stuck
+		e.Detail = &history.Detail{Bound: pick(s.dice, 5*ms, 50*ms, 500*ms)}
+	}
+	s.record(e)
 }
 
 // done says whether all commands of the client's operation have been carried out.

@@ -50,6 +50,11 @@ var violations = map[string]violation{
 	"fence swap":           {FenceRegression, true, fenceSwapped},
 	"two with one read":    {LostUpdate, true, sameRead},
 	"lower final value":    {LostUpdate, true, finalLowered},
+	"check answered no":    {FalseAlarm, true, checkDenied},
+	"untrue loss":          {FalseAlarm, true, untrueLoss},
+	"release without":      {Unreleasable, true, releaseWithout},
+	"grant answered no":    {GhostLock, true, grantDenied},
+	"lease never set":      {StuckLock, true, leaseNeverSet},
 }
 
 // both are a sure holder and a stranger, if there are such clients now.
@@ -202,6 +207,93 @@ func finalLowered(s *seeded) int {
 		return -1
 	}
 	return s.final(s.dice.Int64N(max(s.acks, slices.Max(s.reads)+1)))
+}
+
+func checkDenied(s *seeded) int {
+	a := s.sure()
+	if a == nil || !s.probes {
+		return -1
+	}
+	s.calls(a, history.OpCheck)
+	s.serve(a)
+	s.now += pick(s.dice, 0, ms, 5*ms)
+	return s.answers(a, history.No)
+}
+
+func untrueLoss(s *seeded) int {
+	a := s.sure()
+	if a == nil || !s.probes {
+		return -1
+	}
+	a.believes = false
+	return s.record(history.Event{Client: a.name, Lock: storyLock, Kind: history.KindLost})
+}
+
+// releaseWithout is a release that changes nothing, and says that it has.
+func releaseWithout(s *seeded) int {
+	a := s.sure()
+	if a == nil || !s.probes {
+		return -1
+	}
+	s.calls(a, history.OpRelease)
+	s.command(a, a.id, s.state(), false, "EVALSHA", "release", "1", storyLock, "another")
+	return s.answers(a, history.OK)
+}
+
+// twoStrangers are two clients that have nothing under way, while the lock is free and nobody believes to have it.
+func (s *seeded) twoStrangers() (b, c *seededClient, ok bool) {
+	s.expire()
+	var idle []*seededClient
+	for _, c := range s.clients {
+		if c.believes {
+			return nil, nil, false
+		}
+		if !c.dead && c.op == history.OpNone {
+			idle = append(idle, c)
+		}
+	}
+	if s.key.owner != nil || len(idle) < 2 || !s.probes {
+		return nil, nil, false
+	}
+	return idle[0], idle[1], true
+}
+
+// grantDenied: one takes the lock and is told that it did not get it; another is refused because of that.
+func grantDenied(s *seeded) int {
+	b, c, ok := s.twoStrangers()
+	if !ok {
+		return -1
+	}
+	s.calls(b, history.OpAcquire)
+	s.serve(b)
+	s.answers(b, history.No)
+	s.now += pick(s.dice, 0, ms, 5*ms)
+	s.calls(c, history.OpAcquire)
+	s.serve(c)
+	return s.answers(c, history.No)
+}
+
+// leaseNeverSet: one takes the lock and crashes before it sets the lease; another waits for it in vain.
+func leaseNeverSet(s *seeded) int {
+	b, c, ok := s.twoStrangers()
+	if !ok || s.lease == time.Hour {
+		return -1
+	}
+	s.calls(b, history.OpAcquire)
+	s.expire()
+	before := s.state()
+	s.key = seededKey{b, b.token, forever}
+	s.command(b, b.id, before, false, "SETNX", storyLock, b.token)
+	b.dead, b.op = true, history.OpNone
+	s.record(history.Event{Client: b.name, Kind: history.KindExit})
+	s.calls(c, history.OpAcquire)
+	bound := s.lease + s.lease/50 + 10*ms
+	s.events[len(s.events)-1].Detail = &history.Detail{Bound: bound}
+	s.serve(c)
+	s.now += bound
+	c.served = 0
+	s.serve(c)
+	return s.answers(c, history.No)
 }
 
 // violated is a history with one violation, the event that shows it, and whether the history ends there; nil if none was possible.

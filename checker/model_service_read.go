@@ -1,0 +1,193 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// serviceHistory is what the service answered about one lock. It is read along with whose the lock is.
+type serviceHistory struct {
+	observed  [len(serviceNames)][]observation
+	stale     int           // index of the event since which the key may have changed unseen; zero: none
+	sureOf    int           // the possession, by the command with which it began, of which
+	sure      time.Duration // is the end of the lease of which its client was certainly told
+	releasing int           // the possession whose client's release has not definitely returned
+	spans     int           // how many holds had begun
+	asks      []ownersAsk   // checks and releases under way
+	silent    []ownersAsk   // releases that have returned without a command
+	waits     []serviceWait // acquires under way
+	swapped   []keptFor     // acquires that were told ok though the lock was kept for another, whose acquire is under way
+	counted   countedHolds
+}
+
+// serviceEvent takes in event i, a call, a return or a notice of loss, of a client; op is the operation, nil if it is not known.
+func (r *ownerReader) serviceEvent(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
+	s := &l.service
+	if n := r.mutex.begun(e.Lock); n > s.spans {
+		s.spans = n
+		s.takes(i)
+	}
+	switch e.Kind {
+	case history.KindLost:
+		r.noticed(l, c, i, e)
+		if l.state.owner.client == c.number {
+			s.releasing = 0
+		}
+		s.counted.unsure = s.counted.unsure || s.counted.client == c.number
+	case history.KindValid:
+		r.assured(l, c, e)
+	case history.KindCall:
+		r.asked(l, c, i, e, op)
+	case history.KindReturn:
+		if op != nil && op.lock == e.Lock {
+			r.told(l, c, i, e, op)
+		}
+	}
+}
+
+// takes notes that the lock changed hands.
+func (s *serviceHistory) takes(i int) {
+	for n := range s.waits {
+		if w := &s.waits[n]; w.taken == 0 {
+			w.taken = i
+		}
+	}
+}
+
+func (s *serviceHistory) observe(what int, o observation) {
+	s.observed[what] = append(s.observed[what], o)
+}
+
+// assured takes in that a client was told of a renewal.
+func (r *ownerReader) assured(l *ownerHistory, c *asker, e *history.Event) {
+	if r.mutex.on(e.Client, e.Lock) && l.state.owner.client == c.number {
+		l.service.sureOf, l.service.sure = l.state.owner.began, l.state.owner.ends
+	}
+}
+
+// asked takes in the call of an operation.
+func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
+	s, h := &l.service, r.mutex.known(e.Client, e.Lock)
+	before := h != nil && h.before
+	// Who does not know the outcome of its release may ask for it again.
+	askedAgain := h != nil && h.ends > e.At && l.state.owner.client == c.number && s.releasing != 0 && s.releasing == l.state.owner.began
+	switch e.Op {
+	case history.OpAcquire:
+		s.waits = append(s.waits, serviceWait{op: op, client: e.Client, used: r.inUse(l, i, e), freed: l.freedBy(e.At)})
+	case history.OpRelease:
+		if l.state.owner.client == c.number && !op.inner {
+			s.releasing = l.state.owner.began
+		}
+		if n := &s.counted; n.made != 0 && n.client == c.number {
+			n.released++
+			n.unsure = n.unsure || !before
+		}
+		fallthrough
+	case history.OpCheck:
+		ask := ownersAsk{op: op, stale: s.stale, again: h != nil && h.again}
+		if (before || askedAgain && e.Op == history.OpRelease) && l.certainly(c.number, i) {
+			ask.mine = l.state.owner
+		}
+		s.asks = append(s.asks, ask)
+	}
+}
+
+// told takes in the return of an operation.
+func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
+	s := &l.service
+	switch op.op {
+	case history.OpAcquire:
+		if op.outcome == history.OK && e.Valid == history.ValidityExpired && l.state.owner.client == c.number {
+			s.releasing = 0
+		}
+		if op.outcome == history.OK && l.state.owner.acquire == op {
+			s.sureOf, s.sure = l.state.owner.began, l.state.owner.ends
+		}
+		r.refused(l, i, e, op)
+		s.settleSwapped(r.mutex.events, op)
+	case history.OpRenew:
+		if e.Outcome == history.OK {
+			r.assured(l, c, e)
+		}
+	case history.OpRelease, history.OpCheck:
+		if op.op == history.OpRelease && l.state.owner.client == c.number && e.Outcome != history.Unknown {
+			s.releasing = 0
+		}
+		if n := slices.IndexFunc(s.asks, func(a ownersAsk) bool { return a.op == op }); n >= 0 {
+			ask := s.asks[n]
+			s.asks = slices.Delete(s.asks, n, n+1)
+			r.answeredOwner(l, i, ask)
+		}
+	}
+	r.counts(l, c, i, e, op)
+}
+
+// serviceTouch takes in a command that named the key of a lock. before is whose it was.
+func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, who *asker, op *asking, before possession, change *history.Change) {
+	s, i := &l.service, step.event
+	if step.unseen {
+		before = possession{}
+	}
+	s.stale = 0
+	if o := l.state.owner; o.client != 0 && o.began == i {
+		s.sureOf, s.sure = i, 0
+		if o.standing(i) == certain {
+			s.sure = o.ends
+		}
+	}
+	switch step.effect {
+	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
+		s.takes(i)
+	case history.EffectProlonged:
+		if op != nil && op.op == history.OpRenew && before.client == who.number {
+			s.takes(i)
+		}
+	}
+	s.leftInPlace(r.mutex.events, step, op, before, change)
+	for n := range s.asks {
+		s.asks[n].note(l, step, op, before)
+	}
+	for n := range s.waits {
+		if w := &s.waits[n]; w.op == op {
+			r.tries(l, w, step, e, before, change)
+		}
+	}
+	s.counted.touched(step, op)
+}
+
+// unaskedService takes in a command around which the server was not asked.
+func (r *ownerReader) unaskedService(i int, e *history.Event, op *asking) {
+	l := r.locks[e.Lock]
+	if l != nil {
+		l.service.stale = i
+	} else if op != nil {
+		l = r.locks[op.lock]
+	}
+	if l == nil {
+		return
+	}
+	l.service.silent = l.service.silent[:0]
+	for n := range l.service.waits {
+		if w := &l.service.waits[n]; w.op == op {
+			w.found = keptFor{}
+		}
+	}
+}
+
+// faultService takes in a fault of a server: what it holds may have changed without a command.
+func (r *ownerReader) faultService(i int, e *history.Event) {
+	if f := e.Fault(); f != nil && faults.Kind(f.Name).OnServer() {
+		for _, l := range r.order {
+			l.service.stale = i
+		}
+	}
+}
+
+// exitService forgets what a client that has ended was doing.
+func (s *serviceHistory) exitService(client int) {
+	s.asks = slices.DeleteFunc(s.asks, func(a ownersAsk) bool { return a.op.client == client })
+	s.waits = slices.DeleteFunc(s.waits, func(w serviceWait) bool { return w.op.client == client })
+}

@@ -1,0 +1,168 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// serviceWait is an acquire under way.
+type serviceWait struct {
+	op     *asking
+	used   bool          // somebody held the lock when it was called
+	taken  int           // index of the first event since by which somebody got the lock, or lost it; zero: none
+	freed  time.Duration // when every lease from before its call is over
+	seen   int           // index of the latest command that showed that it is refused; zero: none
+	found  keptFor       // what its latest command found
+	met    keptFor       // what one of its commands found that was kept for a client that had been refused
+	client string
+}
+
+// keptFor is a possession that an acquire was refused for.
+type keptFor struct {
+	possession
+	op    *asking // the acquire that was refused; nil: none was
+	event int     // index of the command
+}
+
+// freedBy is when every lease that began before at is over.
+func (l *ownerHistory) freedBy(at time.Duration) time.Duration {
+	switch {
+	case l.leaseless:
+		return at
+	case l.lease == 0:
+		return never
+	}
+	return at + l.lease + clockRoom(l.lease)
+}
+
+// inUse says whether somebody has the lock, or may have it for ever, when an acquire is called.
+func (r *ownerReader) inUse(l *ownerHistory, i int, e *history.Event) bool {
+	if lock := r.mutex.locks[l.name]; lock != nil {
+		for _, h := range lock.holders {
+			if h.active && h.ends > e.At {
+				return true
+			}
+		}
+	}
+	o := l.state.owner
+	if !l.leaseless || o.client == 0 || o.dead {
+		return false
+	}
+	return l.service.releasing == o.began || o.unsettled(i)
+}
+
+// unsettled says whether at an event nobody knows whether its client was told of the possession.
+func (p possession) unsettled(event int) bool {
+	is := p.standing(event)
+	return is == awaited || is == doubtful
+}
+
+// refused takes in the return of an acquire: whether it was refused, and what for.
+func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *asking) {
+	s := &l.service
+	w := takeWaiting(&s.waits, func(w serviceWait) bool { return w.op == op })
+	if w.op == nil {
+		return
+	}
+	if w.found.op != nil && op.outcome == history.OK && op.took == 0 {
+		s.swapped = append(s.swapped, w.found)
+	}
+	if op.outcome != history.No {
+		return
+	}
+	s.stuck(r.mutex.events, i, e, w)
+	if w.met.op != nil {
+		var o observation
+		o.add(serviceEnds, at(min(w.met.began, w.met.acquire.back)), at(w.met.acquire.back))
+		o.lapses(r.mutex.events, w.met.possession)
+		o.add(serviceRefuses, at(op.call), at(w.met.event))
+		s.observe(observedGhost, o)
+	}
+}
+
+// stuck takes in the return of an acquire that was refused for as long as it waited.
+func (s *serviceHistory) stuck(events []history.Event, i int, e *history.Event, w serviceWait) {
+	op := w.op
+	if op.bound <= 0 || w.seen == 0 || w.used || e.At-op.called < op.bound*3/4 {
+		return
+	}
+	var o observation
+	if w.taken != 0 {
+		o.add(serviceChanges, at(w.taken), at(w.taken))
+	}
+	o.add(serviceRefuses, at(w.seen), at(i))
+	o.add(serviceEnds, at(op.call), beforeTime(events, w.freed+1))
+	s.observe(observedStuck, o)
+}
+
+// settleSwapped takes in the end of an acquire for which the lock was kept from one that was told ok.
+func (s *serviceHistory) settleSwapped(events []history.Event, op *asking) {
+	s.swapped = slices.DeleteFunc(s.swapped, func(k keptFor) bool {
+		if k.acquire.back == 0 {
+			return false
+		}
+		if k.standing(k.acquire.back) == declined {
+			var o observation
+			o.add(serviceEnds, at(k.began), at(k.began))
+			o.lapses(events, k.possession)
+			o.add(serviceRefuses, at(k.event), at(k.event))
+			s.observe(observedGhost, o)
+		}
+		return true
+	})
+}
+
+// tries takes in a command of an acquire under way: whether it shows that the acquire is refused, and what for.
+func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, before possession, change *history.Change) {
+	w.found = keptFor{}
+	was := change.Before.Exists()
+	notYet := before.client != 0 && !before.dead && before.unsettled(step.event) && before.runs(e.At)
+	if was == step.there && !notYet && (was || r.mutex.fair[l.name] && joinsQueue(e.Command()) && r.alone(w)) {
+		w.seen = step.event
+	}
+	r.kept(w, step, e, before, was)
+}
+
+// kept takes in for whom a command of an acquire found the lock kept.
+func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, before possession, was bool) {
+	if !was || step.effect != history.EffectNone || before.acquire == nil || before.client == step.client {
+		return
+	}
+	kept := keptFor{before, w.op, step.event}
+	is := before.standing(step.event)
+	if (is == awaited || is == declined) && before.runs(e.At) {
+		w.found = kept
+	}
+	ghost := is == declined && !before.over && !r.mutex.dead[r.names[before.client]]
+	if ghost && (w.met.op == nil || !w.met.runs(r.mutex.events[w.met.event].At)) {
+		w.met = kept
+	}
+}
+
+// alone says whether no other client has an acquire of the lock under way.
+func (r *ownerReader) alone(w *serviceWait) bool {
+	for name, c := range r.clients {
+		if name == w.client {
+			continue
+		}
+		if slices.ContainsFunc(c.pending, func(a *asking) bool { return a.op == history.OpAcquire && a.lock == w.op.lock }) {
+			return false
+		}
+	}
+	return true
+}
+
+// joinsQueue says whether a command has certainly asked for the lock: a script that was carried out, whose client knows the answer.
+func joinsQueue(c *history.Command) bool {
+	if len(c.Args) == 0 || c.ReplyDropped || strings.HasPrefix(c.Reply, "-") {
+		return false
+	}
+	switch strings.ToUpper(c.Args[0]) {
+	case "EVAL", "EVALSHA", "FCALL", "EXEC":
+		return true
+	}
+	return false
+}
