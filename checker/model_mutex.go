@@ -199,7 +199,7 @@ func (r *mutexReader) command(i int, e *history.Event) {
 			continue
 		}
 		h, _ := r.holder(e.Client, change.Key)
-		if mayGrant(change.Effect(c.Asked)) || h.on && !r.spread[change.Key] && triesToRenew(e.Op, change.Effect(c.Asked)) {
+		if effect := effectOn(change, c.Asked); mayGrant(effect) || h.on && !r.spread[change.Key] && triesToRenew(e.Op, effect) {
 			h.from = e.At
 		}
 	}
@@ -213,7 +213,7 @@ func (r *mutexReader) taken(i int, e *history.Event) {
 		if h == nil || e.ID == 0 {
 			continue
 		}
-		switch c.Changes[n].Effect(c.Asked) {
+		switch effectOn(&c.Changes[n], c.Asked) {
 		case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
 			if n := h.pending(e.ID); n >= 0 {
 				h.asked[n].took = i

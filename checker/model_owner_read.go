@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
 )
 
 // ownerReader reads the histories of whose the locks were. Like the other readers of the second judge it shares nothing with package
-// timeline but what is known of a command by its words.
+// timeline.
 type ownerReader struct {
 	mutex   *mutexReader
 	locks   map[string]*ownerHistory
@@ -283,7 +282,7 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker
 	l.unjudged = l.unjudged || l.server != "" && l.server != c.Server || l.there && was.Exists() && was.Value != l.value
 	l.server = c.Server
 	step := ownerStep{
-		kind: ownerTouch, client: who.number, event: i, at: e.At, effect: change.Effect(c.Asked),
+		kind: ownerTouch, client: who.number, event: i, at: e.At, effect: effectOn(change, c.Asked),
 		there: is.Exists(), same: was.Type == is.Type && was.Value == is.Value, unlimited: was.Exists() && was.TTL == 0,
 		unseen: was.Exists() && !l.there,
 	}
@@ -332,7 +331,7 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 		name = op.lock
 	}
 	l := r.locks[name]
-	if l == nil || !timeline.AcceptedWrite(e.Command()) {
+	if l == nil || !writes(e.Command()) {
 		return
 	}
 	step := ownerStep{kind: ownerWrite, client: who.number, event: i, at: e.At, op: op, probed: l.server != ""}

@@ -1,0 +1,77 @@
+package checker
+
+import (
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// What a command did, by the second judge's own reading and arithmetic. It shares no line with history.Change.Effect and timeline.AcceptedWrite,
+// so that a mistake in either is one that the judges disagree on.
+
+// probeRoom is how much longer than the time between the two probes a key must have had to live, and how far two of their answers may differ by
+// rounding.
+const probeRoom = 2 * time.Millisecond
+
+// effectOn is what a command did to a key, with so much time between the probes before and after it.
+func effectOn(c *history.Change, asked time.Duration) history.Effect {
+	was, is := &c.Before, &c.After
+	had, has := was.Type != "", is.Type != ""
+	kept := was.Type == is.Type && was.Value == is.Value
+	switch {
+	case !had && has:
+		return history.EffectCreated
+	case !had:
+		return history.EffectNone
+	case was.TTL != 0 && was.TTL <= asked+probeRoom: // it may have expired by itself
+		if kept && (is.TTL == was.TTL || is.TTL != 0 && is.TTL < was.TTL) {
+			return history.EffectNone
+		}
+		return history.EffectUnclear
+	case !has:
+		return history.EffectRemoved
+	case !kept:
+		return history.EffectReplaced
+	}
+	return effectOnLease(was.TTL, is.TTL, asked)
+}
+
+// effectOnLease is what became of the time that a key has left; zero: it does not expire.
+func effectOnLease(was, is, asked time.Duration) history.Effect {
+	if was == 0 || is == 0 {
+		switch {
+		case was != 0:
+			return history.EffectProlonged
+		case is != 0:
+			return history.EffectShortened
+		}
+		return history.EffectNone
+	}
+	switch gained := is - was; {
+	case gained > probeRoom:
+		return history.EffectProlonged
+	case gained+asked < -probeRoom:
+		return history.EffectShortened
+	}
+	return history.EffectNone
+}
+
+// readers are the commands that change nothing.
+const readers = " GET MGET STRLEN EXISTS TTL PTTL EXPIRETIME PEXPIRETIME TYPE OBJECT HGET HMGET HGETALL HEXISTS HLEN LRANGE LLEN LINDEX SISMEMBER SMEMBERS " +
+	"SCARD ZSCORE ZRANGE ZRANK ZCARD WATCH UNWATCH MULTI DISCARD EVAL_RO EVALSHA_RO FCALL_RO "
+
+// writes says whether the resource carried out a command that may have written.
+func writes(c *history.Command) bool {
+	if len(c.Args) == 0 {
+		return false
+	}
+	name := strings.ToUpper(c.Args[0])
+	switch {
+	case c.Reply == "", c.Reply[0] == '-', c.Reply == "QUEUED": // not answered, refused, to be done by EXEC
+		return false
+	case name == "EXEC" && c.Reply == "nil": // what was watched had changed
+		return false
+	}
+	return !strings.Contains(readers, " "+name+" ")
+}
