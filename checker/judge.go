@@ -117,7 +117,7 @@ func decide(anomalies []Anomaly, second opinion) Verdict {
 
 // judgedTwice says whether there is a model of what an anomaly means.
 func judgedTwice(name Name) bool {
-	return name == DoubleHolder || name == LostUpdate || name == FenceRegression || slices.Contains(ownerNames[:], name) ||
+	return name == DoubleHolder || name == LostUpdate || name == FenceRegression || name == Unfair || slices.Contains(ownerNames[:], name) ||
 		slices.Contains(serviceNames[:], name)
 }
 

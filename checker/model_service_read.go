@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anishathalye/porcupine"
+
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
@@ -11,15 +13,17 @@ import (
 // serviceHistory is what the service answered about one lock. It is read along with whose the lock is.
 type serviceHistory struct {
 	observed  [len(serviceNames)][]observation
-	stale     int           // index of the event since which the key may have changed unseen; zero: none
-	sureOf    int           // the possession, by the command with which it began, of which
-	sure      time.Duration // is the end of the lease of which its client was certainly told
-	releasing int           // the possession whose client's release has not definitely returned
-	spans     int           // how many holds had begun
-	asks      []ownersAsk   // checks and releases under way
-	silent    []ownersAsk   // releases that have returned without a command
-	waits     []serviceWait // acquires under way
-	swapped   []keptFor     // acquires that were told ok though the lock was kept for another, whose acquire is under way
+	stale     int                     // index of the event since which the key may have changed unseen; zero: none
+	sureOf    int                     // the possession, by the command with which it began, of which
+	sure      time.Duration           // is the end of the lease of which its client was certainly told
+	releasing int                     // the possession whose client's release has not definitely returned
+	spans     int                     // how many holds had begun
+	asks      []ownersAsk             // checks and releases under way
+	silent    []ownersAsk             // releases that have returned without a command
+	waits     []serviceWait           // acquires under way
+	passed    []passing               // grants while another was waiting, of which an acquire is under way
+	queued    [][]porcupine.Operation // those that count
+	swapped   []keptFor               // acquires that were told ok though the lock was kept for another, whose acquire is under way
 	counted   countedHolds
 }
 
@@ -108,6 +112,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 		}
 		r.refused(l, i, e, op)
 		s.settleSwapped(r.mutex.events, op)
+		s.settlePassed()
 	case history.OpRenew:
 		if e.Outcome == history.OK {
 			r.assured(l, c, e)
@@ -155,6 +160,7 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 			r.tries(l, w, step, e, before, change)
 		}
 	}
+	r.queueTouch(l, step, e.Command(), op)
 	s.counted.touched(step, op)
 }
 
@@ -179,8 +185,17 @@ func (r *ownerReader) unaskedService(i int, e *history.Event, op *asking) {
 
 // faultService takes in a fault of a server: what it holds may have changed without a command.
 func (r *ownerReader) faultService(i int, e *history.Event) {
-	if f := e.Fault(); f != nil && faults.Kind(f.Name).OnServer() {
-		for _, l := range r.order {
+	f := e.Fault()
+	if f == nil {
+		return
+	}
+	target := 0
+	if c := r.clients[f.Target]; c != nil {
+		target = c.number
+	}
+	for _, l := range r.order {
+		l.service.queueFault(f, i, target)
+		if faults.Kind(f.Name).OnServer() {
 			l.service.stale = i
 		}
 	}

@@ -18,6 +18,8 @@ type serviceWait struct {
 	found  keptFor       // what its latest command found
 	met    keptFor       // what one of its commands found that was kept for a client that had been refused
 	client string
+	asked  int // of a lock that promises order: index of the command by which it has certainly asked
+	left   int // index of the event from which it may no longer be waiting in the queue
 }
 
 // keptFor is a possession that an acquire was refused for.

@@ -57,6 +57,11 @@ func (o *opinion) owners(lock *ownerHistory, j windowJudge) {
 			o.add(what, j.windows(lock.windows(1<<n)))
 		}
 	}
+	if what := (finding{Unfair, lock.name}); lock.unjudged {
+		o.unjudged = append(o.unjudged, what)
+	} else {
+		o.add(what, j.windows(queueWindows(lock.service.queued)))
+	}
 	for n, name := range serviceNames {
 		if what := (finding{name, lock.name}); lock.unjudged {
 			o.unjudged = append(o.unjudged, what)
