@@ -29,7 +29,6 @@ type mutexHistory struct {
 	holders map[string]*holder // by client
 	checks  []checkSpan
 	grants  []fenceSpan
-	spread  bool // it is on several servers
 }
 
 // checkSpan is a check, or a renewal, that was answered ok, of a client that did not hold the lock, and a hold of another client that had not ended then.
@@ -97,7 +96,6 @@ func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerH
 		}
 	}
 	for _, lock := range r.order {
-		lock.spread = r.spread[lock.name]
 		for _, h := range lock.holders {
 			r.lapse(h, lock, never)
 		}
@@ -147,7 +145,8 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case history.KindOpen:
 		r.dead[e.Client] = false
 		if e.Detail != nil {
-			r.counts[e.Lock], r.spread[e.Lock], r.fair[e.Lock] = e.Detail.Reentrant, e.Detail.Servers > 1, e.Detail.Fair
+			r.counts[e.Lock], r.fair[e.Lock] = e.Detail.Reentrant, e.Detail.Fair
+			r.spread[e.Lock] = r.spread[e.Lock] || e.Detail.Servers > 1
 		}
 		return
 	case history.KindExit:
@@ -209,15 +208,23 @@ func (r *mutexReader) command(i int, e *history.Event) {
 func (r *mutexReader) taken(i int, e *history.Event) {
 	c := e.Detail.Command
 	for n := range c.Changes {
-		h := r.known(e.Client, c.Changes[n].Key)
-		if h == nil || e.ID == 0 {
+		if e.ID == 0 {
 			continue
 		}
 		switch effectOn(&c.Changes[n], c.Asked) {
 		case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
-			if n := h.pending(e.ID); n >= 0 {
-				h.asked[n].took = i
+			if !r.spread[c.Changes[n].Key] {
+				r.took(e.Client, c.Changes[n].Key, e.ID, i)
 			}
+		}
+	}
+}
+
+// took notes by which command an acquire under way may have taken the lock.
+func (r *mutexReader) took(client, lock string, id int64, command int) {
+	if h := r.known(client, lock); h != nil {
+		if n := h.pending(id); n >= 0 {
+			h.asked[n].took = command
 		}
 	}
 }

@@ -15,7 +15,8 @@ type ownerHistory struct {
 	suspects  []ownerWindow // those in which something may be wrong
 	suspect   bool          // the window is one
 	all       bool          // all are kept
-	unjudged  bool          // something happened to the key that no command on record did, or it is on several servers
+	unjudged  bool          // something happened to the key that no command on record did
+	spread    *spreadLock   // where it is on several servers
 	service   serviceHistory
 	lease     time.Duration
 	leaseless bool

@@ -104,7 +104,9 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	l := r.lock(e.Lock)
 	if e.Kind == history.KindOpen && e.Detail != nil {
 		l.lease, l.leaseless = e.Detail.Lease, e.Detail.Leaseless
-		l.unjudged = l.unjudged || e.Detail.Servers > 1
+		if e.Detail.Servers > 1 && l.spread == nil {
+			l.spread = &spreadLock{servers: e.Detail.Servers}
+		}
 	}
 	if e.Client == "" {
 		return
@@ -279,7 +281,9 @@ func (r *ownerReader) command(i int, e *history.Event) {
 func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker, op *asking, before time.Duration, change *history.Change) {
 	c := e.Command()
 	was, is := change.Before, change.After
-	l.unjudged = l.unjudged || l.server != "" && l.server != c.Server || l.there && was.Exists() && was.Value != l.value
+	if l.spread == nil {
+		l.unjudged = l.unjudged || l.server != "" && l.server != c.Server || l.there && was.Exists() && was.Value != l.value
+	}
 	l.server = c.Server
 	step := ownerStep{
 		kind: ownerTouch, client: who.number, event: i, at: e.At, effect: effectOn(change, c.Asked),
@@ -288,16 +292,36 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker
 	}
 	step.mine = possession{client: who.number, began: i, acquire: who.acquireOf(l.name, op, c), dead: r.mutex.dead[e.Client]}
 	step.mine.lease, step.mine.ends = l.leaseFrom(cmp.Or(c.Sent, e.At), op, before, is)
-	l.there, l.value = is.Exists(), is.Value
 	owned := l.state.owner
-	l.add(step)
-	r.serviceTouch(l, &step, e, who, op, owned, change)
-	if a := step.mine.acquire; a != nil && a.back == 0 {
-		switch step.effect {
-		case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
+	look := keyLook{effect: step.effect, was: was.Exists(), is: is.Exists(), value: was.Value, since: i, wins: true}
+	if l.spread != nil {
+		look = l.touchSpread(&step, c.Server, change)
+		l.add(step)
+		l.there = l.spread.certain(l.state.owner, e.At)
+	} else {
+		l.there, l.value = is.Exists(), is.Value
+		l.add(step)
+	}
+	r.serviceTouch(l, &step, e, who, op, owned, look)
+	switch look.effect {
+	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
+		if a := step.mine.acquire; look.wins && a != nil && a.back == 0 {
 			a.took = i
 		}
+		if l.spread != nil && op != nil && op.lock == l.name {
+			r.mutex.took(e.Client, l.name, op.id, i)
+		}
 	}
+}
+
+// keyLook is what a command, and the probes around it, showed of a lock as a whole.
+type keyLook struct {
+	effect    history.Effect
+	was, is   bool // it was there, or others had it, before and after
+	value     string
+	since     int  // index of the event since which that was so
+	elsewhere bool // what the command found on its server is none of the owner's
+	wins      bool // by that effect its client may have taken the lock
 }
 
 // acquireOf is the acquire of the lock for which a command may have taken it: its own operation; else one that was given up and had the same

@@ -56,13 +56,13 @@ type passing struct {
 }
 
 // queueTouch takes in a command of an acquire of a lock that promises order.
-func (r *ownerReader) queueTouch(l *ownerHistory, step *ownerStep, c *history.Command, op *asking) {
+func (r *ownerReader) queueTouch(l *ownerHistory, step *ownerStep, c *history.Command, op *asking, effect history.Effect) {
 	s := &l.service
 	if op == nil || op.op != history.OpAcquire || op.lock != l.name || c.Late || !r.mutex.fair[l.name] {
 		return
 	}
 	mine := slices.IndexFunc(s.waits, func(w serviceWait) bool { return w.op == op })
-	if step.effect != history.EffectCreated {
+	if effect != history.EffectCreated {
 		if mine >= 0 && s.waits[mine].asked == 0 && joinsQueue(c) {
 			s.waits[mine].asked = step.event
 		}

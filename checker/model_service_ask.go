@@ -111,9 +111,9 @@ func (r *ownerReader) endsOf(l *ownerHistory, a ownersAsk) (o observation) {
 }
 
 // leftInPlace takes in the first command after silent releases: it may find the lock untouched.
-func (s *serviceHistory) leftInPlace(events []history.Event, step *ownerStep, op *asking, before possession, change *history.Change) {
+func (s *serviceHistory) leftInPlace(events []history.Event, step *ownerStep, op *asking, before possession, look keyLook) {
 	for _, a := range s.silent {
-		untouched := change.Before.Exists() && change.Before.Value == a.value
+		untouched := look.was && look.value == a.value
 		if !untouched || op == a.op || before.client != a.mine.client || before.began != a.mine.began {
 			continue
 		}
@@ -126,8 +126,11 @@ func (s *serviceHistory) leftInPlace(events []history.Event, step *ownerStep, op
 }
 
 // note takes in a command while the check, or the release, is under way.
-func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before possession) {
-	if a.mine.client != 0 && a.ended == 0 && (!l.there || l.state.owner.client == 0 || l.state.owner.began != a.mine.began) {
+func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before possession, effect history.Effect) {
+	switch gone := !l.there || l.state.owner.client == 0 || l.state.owner.began != a.mine.began; {
+	case !gone:
+		a.ended = 0
+	case a.ended == 0:
 		a.ended = step.event
 	}
 	if a.op != op {
@@ -137,7 +140,7 @@ func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before po
 	if before.client != step.client {
 		return
 	}
-	switch step.effect {
+	switch effect {
 	case history.EffectRemoved:
 		a.removed = step.event
 	case history.EffectReplaced:
@@ -146,8 +149,8 @@ func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before po
 }
 
 // touched counts from the command that made the lock.
-func (n *countedHolds) touched(step *ownerStep, op *asking) {
-	switch step.effect {
+func (n *countedHolds) touched(step *ownerStep, op *asking, effect history.Effect) {
+	switch effect {
 	case history.EffectCreated:
 		*n = countedHolds{}
 		if step.mine.acquire != nil {

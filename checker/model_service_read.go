@@ -131,7 +131,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 }
 
 // serviceTouch takes in a command that named the key of a lock. before is whose it was.
-func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, who *asker, op *asking, before possession, change *history.Change) {
+func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, who *asker, op *asking, before possession, look keyLook) {
 	s, i := &l.service, step.event
 	if step.unseen {
 		before = possession{}
@@ -143,7 +143,7 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 			s.sure = o.ends
 		}
 	}
-	switch step.effect {
+	switch look.effect {
 	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
 		s.takes(i)
 	case history.EffectProlonged:
@@ -151,17 +151,17 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 			s.takes(i)
 		}
 	}
-	s.leftInPlace(r.mutex.events, step, op, before, change)
+	s.leftInPlace(r.mutex.events, step, op, before, look)
 	for n := range s.asks {
-		s.asks[n].note(l, step, op, before)
+		s.asks[n].note(l, step, op, before, look.effect)
 	}
 	for n := range s.waits {
 		if w := &s.waits[n]; w.op == op {
-			r.tries(l, w, step, e, before, change)
+			r.tries(l, w, step, e, before, look)
 		}
 	}
-	r.queueTouch(l, step, e.Command(), op)
-	s.counted.touched(step, op)
+	r.queueTouch(l, step, e.Command(), op, look.effect)
+	s.counted.touched(step, op, look.effect)
 }
 
 // unaskedService takes in a command around which the server was not asked.
@@ -169,6 +169,7 @@ func (r *ownerReader) unaskedService(i int, e *history.Event, op *asking) {
 	l := r.locks[e.Lock]
 	if l != nil {
 		l.service.stale = i
+		l.spread.doubt(e.Command().Server)
 	} else if op != nil {
 		l = r.locks[op.lock]
 	}
@@ -197,6 +198,7 @@ func (r *ownerReader) faultService(i int, e *history.Event) {
 		l.service.queueFault(f, i, target)
 		if faults.Kind(f.Name).OnServer() {
 			l.service.stale = i
+			l.spread.doubt(f.Target)
 		}
 	}
 }

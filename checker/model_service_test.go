@@ -2,6 +2,7 @@ package checker
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,5 +67,19 @@ func TestServiceModelNeedsTheSearch(t *testing.T) {
 	assert.Contains(t, saved, "safe-refused-before-the-other-was")
 	for _, name := range serviceNames {
 		assert.Greater(t, observed[name], 3, name)
+	}
+}
+
+// A lock on several servers has both judges as well.
+func TestLocksOnSeveralServersAreJudgedTwice(t *testing.T) {
+	for _, story := range []string{
+		"early-grant-of-a-majority", "wrongful-delete-of-a-majority", "overwrite-of-a-majority", "stale-write-after-a-majority-was-granted", "fence-regression-of-a-majority",
+		"stuck-lock-on-a-majority", "ghost-lock-of-a-majority", "unreleasable-majority", "false-alarm-of-a-majority",
+	} {
+		events, err := readStory("testdata/" + story + ".txt")
+		require.NoError(t, err)
+		second := secondOpinion(events, time.Minute)
+		assert.Empty(t, second.unjudged, story)
+		assert.True(t, slices.ContainsFunc(second.illegal, func(f finding) bool { return strings.HasPrefix(story, string(f.name)) }), "%s: %v", story, second.illegal)
 	}
 }

@@ -118,19 +118,20 @@ func (s *serviceHistory) settleSwapped(events []history.Event, op *asking) {
 }
 
 // tries takes in a command of an acquire under way: whether it shows that the acquire is refused, and what for.
-func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, before possession, change *history.Change) {
+func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, before possession, look keyLook) {
 	w.found = keptFor{}
-	was := change.Before.Exists()
 	notYet := before.client != 0 && !before.dead && before.unsettled(step.event) && before.runs(e.At)
-	if was == step.there && !notYet && (was || r.mutex.fair[l.name] && joinsQueue(e.Command()) && r.alone(w)) {
-		w.seen = step.event
+	if look.was == look.is && !notYet && (look.was || r.mutex.fair[l.name] && joinsQueue(e.Command()) && r.alone(w)) {
+		w.seen = look.since
 	}
-	r.kept(w, step, e, before, was)
+	if look.was && !look.elsewhere && look.effect == history.EffectNone {
+		r.kept(w, step, e, before)
+	}
 }
 
 // kept takes in for whom a command of an acquire found the lock kept.
-func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, before possession, was bool) {
-	if !was || step.effect != history.EffectNone || before.acquire == nil || before.client == step.client {
+func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, before possession) {
+	if before.acquire == nil || before.client == step.client {
 		return
 	}
 	kept := keptFor{before, w.op, step.event}

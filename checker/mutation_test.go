@@ -61,6 +61,7 @@ var edits = map[string]func(*history.Event){
 	"an answer to a release is none":       asSteps(history.KindReturn, history.OpRelease),
 	"a lock has no lease where it has one": details(func(d *history.Detail) { d.Leaseless = true }),
 	"every lock is on one server":          details(func(d *history.Detail) { d.Servers = 0 }),
+	"a majority takes a server more":       details(func(d *history.Detail) { d.Servers += 2 * min(d.Servers, 1) }),
 	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
 	"no lock promises order":               details(func(d *history.Detail) { d.Fair = false }),
 	"no is what every check is answered":   toAll(history.OpCheck, history.No),

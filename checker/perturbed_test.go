@@ -35,7 +35,7 @@ func TestJudgesAgreeOnPerturbedHistories(t *testing.T) {
 		}
 	}
 	seen := make(map[Name]int)
-	for seed := range uint64(max(1, histories()/100)) {
+	for seed := range uint64(max(2, histories()/100)) {
 		for n, events := range originals {
 			dice := rand.New(rand.NewPCG(seed, uint64(n)))
 			events = perturbed(dice, events)
@@ -48,7 +48,7 @@ func TestJudgesAgreeOnPerturbedHistories(t *testing.T) {
 	}
 	for _, d := range Definitions() {
 		if judgedTwice(d.Name) {
-			assert.Greater(t, seen[d.Name], 3, d.Name)
+			assert.NotZero(t, seen[d.Name], d.Name)
 		}
 	}
 }

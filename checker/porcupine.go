@@ -25,11 +25,7 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	for _, lock := range holds {
 		o.add(finding{DoubleHolder, lock.name}, j.windows(mutexWindows(lock.spans)))
 		o.add(finding{DoubleHolder, lock.name}, j.windows(lock.checkWindows()))
-		if what := (finding{FenceRegression, lock.name}); lock.spread {
-			o.unjudged = append(o.unjudged, what)
-		} else {
-			o.add(what, j.windows(fenceWindows(lock.grants)))
-		}
+		o.add(finding{FenceRegression, lock.name}, j.windows(fenceWindows(lock.grants)))
 	}
 	for _, lock := range owners {
 		o.owners(lock, j)

@@ -1,0 +1,198 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// spreadLock is a lock on several servers, as the second judge reads it: it is somebody's while one acquire has it on a majority of them. A
+// command on one server is, for the model, what it made of the majority.
+type spreadLock struct {
+	servers int
+	shares  []share
+}
+
+// share is what one server has of the lock.
+type share struct {
+	server  string
+	client  int // whose it is; 0: it is not known
+	acquire *asking
+	there   bool // the key was there when it was last seen,
+	value   string
+	seen    int  // at which event that was, and
+	unsure  bool // whether it may have changed since
+	lease   time.Duration
+	ends    time.Duration
+}
+
+func (q *spreadLock) majority() int { return q.servers/2 + 1 }
+
+// on is the share of a server. The first command that it gets makes it known.
+func (q *spreadLock) on(server string) *share {
+	for n := range q.shares {
+		if q.shares[n].server == server {
+			return &q.shares[n]
+		}
+	}
+	q.shares = append(q.shares, share{server: server})
+	return &q.shares[len(q.shares)-1]
+}
+
+// doubt notes that a server may have changed what it has without a command.
+func (q *spreadLock) doubt(server string) {
+	if q == nil {
+		return
+	}
+	for n := range q.shares {
+		q.shares[n].unsure = q.shares[n].unsure || q.shares[n].server == server
+	}
+}
+
+// certain says whether a possession has a majority of the servers at a time, each for some time more.
+func (q *spreadLock) certain(p possession, now time.Duration) bool {
+	votes := 0
+	for _, s := range q.shares {
+		left := possession{lease: s.lease, ends: s.ends}
+		if p.client != 0 && s.client == p.client && s.acquire == p.acquire && s.there && !s.unsure && left.runs(now) {
+			votes++
+		}
+	}
+	return votes >= q.majority()
+}
+
+// until is when a possession loses its majority by itself.
+func (q *spreadLock) until(p possession) time.Duration {
+	var ends []time.Duration
+	for _, s := range q.shares {
+		if s.there && s.client == p.client && s.acquire == p.acquire {
+			ends = append(ends, s.ends)
+		}
+	}
+	if len(ends) < q.majority() {
+		return 0
+	}
+	slices.SortFunc(ends, func(a, b time.Duration) int { return int(max(-1, min(1, b-a))) })
+	return ends[q.majority()-1] // so many last that long
+}
+
+// refusedSince is the index of the event since which so many servers have been seen to be others' that a client cannot get a majority; zero: they
+// are not.
+func (q *spreadLock) refusedSince(client int) int {
+	var seen []int
+	for _, s := range q.shares {
+		if s.there && !s.unsure && s.client != client {
+			seen = append(seen, s.seen)
+		}
+	}
+	spare := q.servers - q.majority()
+	if len(seen) <= spare {
+		return 0
+	}
+	slices.SortFunc(seen, func(a, b int) int { return b - a })
+	return seen[spare]
+}
+
+// finds brings a share up to what a command has found.
+func (s *share) finds(was history.State) {
+	if was.Exists() != s.there || s.unsure && was.Value != s.value {
+		s.client, s.acquire = 0, nil
+	}
+	s.there, s.unsure = was.Exists(), false
+}
+
+// becomes brings it up to what the command has left; renews: its client has the lock, and takes it again.
+func (s *share) becomes(step *ownerStep, is history.State, renews bool) {
+	mine := &step.mine
+	own := s.there && s.client == mine.client
+	takes, lasts := false, false
+	switch step.effect {
+	case history.EffectCreated:
+		takes = true
+	case history.EffectReplaced:
+		lasts = own && (renews || mine.acquire == nil)
+		takes = !lasts
+	case history.EffectProlonged:
+		lasts = own
+	case history.EffectShortened:
+		s.ends = min(s.ends, mine.ends)
+	case history.EffectUnclear:
+		lasts = own && step.same
+		takes = !lasts && (!step.same || mine.acquire != nil)
+	}
+	switch {
+	case takes:
+		s.client, s.acquire, s.lease, s.ends = mine.client, mine.acquire, mine.lease, mine.ends
+	case lasts:
+		s.ends = mine.ends
+	}
+	s.there, s.value, s.seen = is.Exists(), is.Value, step.event
+}
+
+// swing is what a command on one server made of the majorities of the owner and of its client.
+type swing struct {
+	own, live bool // its client is the owner; the owner must be left alone
+	had, has  bool // the owner had a majority before it, and after it
+	wins      bool // its client has one after it only
+	gets      bool // its client has one after it
+	effect    history.Effect
+}
+
+// touchSpread has a command on one server change the lock as a whole.
+func (l *ownerHistory) touchSpread(step *ownerStep, server string, change *history.Change) (look keyLook) {
+	q, owner, now := l.spread, l.state.owner, step.at
+	s := q.on(server)
+	s.finds(change.Before)
+	w := swing{own: owner.client == step.client, effect: step.effect}
+	w.live = owner.client != 0 && l.state.mustRespect(owner, step)
+	look.elsewhere, look.since = s.client != owner.client || s.acquire != owner.acquire, step.event
+	w.had = q.certain(owner, now)
+	got := q.certain(step.mine, now)
+	s.becomes(step, change.After, w.own && w.live)
+	w.has, w.gets = q.certain(owner, now), q.certain(step.mine, now)
+	w.wins = w.gets && !got && step.mine.acquire != nil
+
+	look.effect, look.wins = w.onWhole(), w.wins
+	step.effect, step.there, step.same, step.unlimited, step.unseen = w.onOwner(look.effect), false, false, false, false
+	switch {
+	case w.wins:
+		step.mine.ends = q.until(step.mine)
+	case step.effect == history.EffectProlonged:
+		step.mine.ends = q.until(owner)
+	case w.effect == history.EffectNone:
+		if since := q.refusedSince(step.client); since != 0 {
+			look.was, look.is, look.since = true, true, since
+		}
+	}
+	return look
+}
+
+// onWhole is the effect on the lock as a whole, as it is seen.
+func (w swing) onWhole() history.Effect {
+	loses := w.had && !w.has
+	switch {
+	case w.wins && w.had && !w.own:
+		return history.EffectReplaced
+	case w.wins:
+		return history.EffectCreated
+	case loses && w.own: // what it finds on the other servers may show that it had lost the lock before
+		return history.EffectUnclear
+	case loses && (w.effect == history.EffectRemoved || w.effect == history.EffectReplaced):
+		return w.effect
+	case w.own && w.has && w.effect == history.EffectReplaced: // a lock that counts
+		return w.effect
+	}
+	return history.EffectNone
+}
+
+// onOwner is the effect on whose the lock is.
+func (w swing) onOwner(seen history.Effect) history.Effect {
+	switch {
+	case !w.wins && w.own && w.has && w.effect != history.EffectNone:
+		return history.EffectProlonged
+	case seen == history.EffectReplaced && !w.live && !w.gets:
+		return history.EffectRemoved // what is left is nobody's
+	}
+	return seen
+}
