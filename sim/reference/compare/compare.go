@@ -28,7 +28,7 @@ type Bounds struct {
 
 // Usual are small bounds: the reference search finds the states of most locks within seconds.
 func Usual() Bounds {
-	return Bounds{Clients: 2, Rounds: 1, Faults: 1, Tries: 2, Grid: explore.Lease / 4, Horizon: explore.Lease * 5 / 2, States: 400_000}
+	return Bounds{Clients: 2, Rounds: 1, Faults: 1, Tries: 1, Grid: explore.Lease / 4, Horizon: explore.Lease * 5 / 2, States: 150_000}
 }
 
 // Cell is what both searches say of a lock and a kind of fault; none: without a fault.
@@ -39,7 +39,7 @@ type Cell struct {
 	Slow, Fast map[checker.Name]int
 	// Limits say what stopped a search before it was complete; empty: nothing did.
 	SlowLimit, FastLimit string
-	SlowStates           int
+	SlowStates, Tries    int
 	Result               *reference.Result
 	Disputed             []explore.Dispute
 }
@@ -57,7 +57,7 @@ func Names() []checker.Name {
 
 // Find has both search.
 func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cell, error) {
-	c := Cell{Lock: lock, Kind: kind, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
+	c := Cell{Lock: lock, Kind: kind, Tries: b.Tries, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
 	servers, budget, most := 1, map[faults.Kind]int{}, 0
 	if lock.Servers > 1 {
 		servers = min(lock.Servers, 3)
@@ -125,12 +125,32 @@ type Difference struct {
 func (c *Cell) Differences() (list []Difference) {
 	for _, name := range Names() {
 		d := Difference{name, fewest(c.Slow, name), fewest(c.Fast, name)}
-		if d.Slow == d.Fast || d.Slow < 0 && c.SlowLimit != "" || d.Fast < 0 && c.FastLimit != "" {
-			continue
+		if missed(d.Slow, d.Fast) && c.SlowLimit == "" || missed(d.Fast, d.Slow) && c.FastLimit == "" {
+			list = append(list, d)
 		}
-		list = append(list, d)
 	}
 	return list
+}
+
+// missed says whether a search has found nothing, or only with more faults, where the other has found something.
+func missed(one, other int) bool { return other >= 0 && (one < 0 || one > other) }
+
+// FindPatiently finds a cell, and once more with more tries, up to a number, where something differs: the explorer bounds tries otherwise.
+func FindPatiently(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds, tries int) (Cell, error) {
+	c, err := Find(ctx, lock, kind, b)
+	for err == nil && len(c.Differences()) > 0 && b.Tries < tries {
+		b.Tries++
+		before := c.Slow
+		if c, err = Find(ctx, lock, kind, b); err != nil {
+			return c, err
+		}
+		for name, n := range before { // more tries show no less, but the search may have been stopped
+			if missed(fewest(c.Slow, name), n) {
+				c.Slow[name] = n
+			}
+		}
+	}
+	return c, err
 }
 
 func fewest(found map[checker.Name]int, name checker.Name) int {

@@ -5,10 +5,12 @@ import (
 	"flag"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/sim/reference/programs"
@@ -22,7 +24,7 @@ var (
 // small are bounds within which a random lock takes milliseconds.
 func small() Bounds {
 	b := Usual()
-	b.States = 4_000
+	b.Tries, b.States = 2, 4_000
 	return b
 }
 
@@ -47,12 +49,12 @@ func TestRandomLocks(t *testing.T) {
 			for seed := range next {
 				lock, text := programs.Make(seed)
 				kind := struck(seed)
-				c, err := Find(context.Background(), lock, kind, small())
+				c, err := FindPatiently(context.Background(), lock, kind, small(), 4)
 				switch {
 				case err != nil:
 					t.Errorf("seed %d, %s, fault %q: %v", seed, text, kind, err)
 				case len(c.Differences()) > 0 || len(c.Disputed) > 0:
-					t.Errorf("seed %d, %s, fault %q: %+v, %d disputed", seed, text, kind, c.Differences(), len(c.Disputed))
+					t.Errorf("seed %d, %s, fault %q: %+v, disputed %v", seed, text, kind, c.Differences(), disputed(&c))
 				case c.SlowLimit != "" || c.FastLimit != "":
 					open.Add(1)
 					t.Logf("seed %d, %s, fault %q: %s %s", seed, text, kind, c.SlowLimit, c.FastLimit)
@@ -73,4 +75,14 @@ func TestRandomLocks(t *testing.T) {
 	if broken.Load() == 0 || holding.Load() == 0 && n >= 100 {
 		t.Error("the locks are all alike")
 	}
+}
+
+// disputed are the anomalies that the explorer saw and the checker did not, each once.
+func disputed(c *Cell) (names []checker.Name) {
+	for _, d := range c.Disputed {
+		if !slices.Contains(names, d.Anomaly) {
+			names = append(names, d.Anomaly)
+		}
+	}
+	return names
 }
