@@ -40,7 +40,7 @@ func watchdogPublished() Spec {
 	return Spec{
 		Card: Card{
 			Name:   "watchdog-published",
-			Idea:   "SET NX PX with a token, and a thread that renews the lease after two thirds of it, as published",
+			Idea:   "SET NX PX with a token, and a thread that renews the lease after two thirds of it, as published; it polls where the published one spins",
 			Source: "article 002, A7",
 			Bug: "the renewal is blind; flag, token, monitor and retries are shared by unrelated locks; " +
 				"a watchdog counts from the reply to SET, and can outlive its lock",

@@ -45,7 +45,7 @@ type replayFlags struct {
 func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
 	flags := &exploreFlags{find: find, budget: map[faults.Kind]*int{}}
 	cmd := &cobra.Command{
-		Use:   "explore LOCK | --all",
+		Use:   "explore LOCK | --all [LOCK…]",
 		Short: "Explore every interleaving of a lock, and show the smallest set of faults that breaks it",
 		Long: `Explore runs a lock's own code in a model, in every interleaving of its clients,
 its servers and time. Fewest faults first, then fewest steps: the first
@@ -55,9 +55,10 @@ report names. A search that a limit has stopped never says so.
 Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.
 
-With --all it finds the fewest faults of each kind that break each lock, and
-compares that with the table in docs/breaking-points.md. Its searches are smaller
-than those of the table, so they may know less, unless --limit states=4000000.
+With --all it finds the fewest faults of each kind that break each lock, or each
+of those named, and compares that with the table in docs/breaking-points.md. Its
+searches are smaller than those of the table, so they may know less, unless
+--limit states=4000000. With --update, the lines of locks that are not named stay.
 
 With --replay a script forces the counterexample on a real server, with real
 processes; --world sim plays it in the model, and --out writes it. With --all
@@ -73,6 +74,7 @@ failed, or the lock cannot be explored.`,
   lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
+  lab explore --all getset redlock --limit states=4000000
   lab explore --all --replay --world sim
   lab explore --all --replay --server redis-server --count 20`,
 		ValidArgsFunction: completeExplored,

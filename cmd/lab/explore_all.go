@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,10 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if err := f.checkTable(cmd, args); err != nil {
 		return err
 	}
+	locks, err := f.tableLocks(args)
+	if err != nil {
+		return err
+	}
 	if f.replay {
 		code, err := f.replayAll(cmd)
 		if err != nil {
@@ -33,8 +38,8 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	began, done, total := time.Now(), 0, len(impls.All())
-	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{States: states, Done: func(l points.Line) {
+	began, done, total := time.Now(), 0, len(locks)
+	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Done: func(l points.Line) {
 		if done++; !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", done, total, l.Lock, time.Since(began).Round(time.Second))
 		}
@@ -82,10 +87,27 @@ func byHead(rows [][]string) []map[string]string {
 	return lines
 }
 
+// tableLocks are the locks of the table that args name, or all of them.
+func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
+	all := impls.All()
+	if len(args) == 0 {
+		return all, nil
+	}
+	var locks []impls.Spec
+	for _, name := range args {
+		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })
+		if i < 0 {
+			return nil, unknown("lock", name, lockNames(), see("lab list locks"))
+		}
+		locks = append(locks, all[i])
+	}
+	return locks, nil
+}
+
 // checkTable: the table has bounds of its own.
 func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("--all is about every lock; remove %s", strings.Join(args, " "))
+	if f.replay && len(args) > 0 {
+		return usagef("--all --replay is about every lock; remove %s", strings.Join(args, " "))
 	}
 	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "out"}
 	for _, kind := range explore.Faults() {
@@ -120,11 +142,17 @@ func (f *exploreFlags) tableStates() (int, error) {
 	return plan.States, err
 }
 
+// updatePoints writes the lines; those of other locks stay.
 func updatePoints(cmd *cobra.Command, lines []points.Line) error {
 	path := filepath.Join("sim", "points", "breaking.txt")
 	if _, err := os.Stat(path); err != nil {
 		return usagef("--update rewrites %s, so run it at the root of the sources: %v", path, plainly(err))
 	}
+	reviewed, err := points.Reviewed()
+	if err != nil {
+		return err
+	}
+	lines = points.Merge(lines, reviewed)
 	var text strings.Builder
 	if err := points.WriteLines(&text, lines); err != nil {
 		return err

@@ -30,6 +30,22 @@ func TestReviewedIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
+// A line that is found again takes the place of the reviewed one; the others stay, and the order is that of the locks.
+func TestMerge(t *testing.T) {
+	reviewed, err := Reviewed()
+	require.NoError(t, err)
+	found := Line{Lock: "redlock", Why: "found again"}
+	merged := Merge([]Line{found}, reviewed)
+	require.Len(t, merged, len(reviewed))
+	for i, line := range merged {
+		want := reviewed[i]
+		if want.Lock == "redlock" {
+			want = found
+		}
+		assert.Equal(t, want, line)
+	}
+}
+
 // What a search has come to is written as it is read, however far it has come.
 func TestSearchesAreToldAsFarAsTheyWent(t *testing.T) {
 	for text, want := range map[string]Break{

@@ -4,10 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/explore"
 )
 
@@ -24,6 +26,18 @@ const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, f
 # it takes two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
 # 'lab explore --all --update' rewrites this file; read what has changed before you commit it.
 `
+
+// Merge puts lines in place of the reviewed ones of the same locks, in the order of the locks of the lab.
+func Merge(lines, reviewed []Line) []Line {
+	var merged []Line
+	for _, spec := range impls.All() {
+		both := slices.Concat(lines, reviewed)
+		if i := slices.IndexFunc(both, func(l Line) bool { return l.Lock == spec.Name }); i >= 0 {
+			merged = append(merged, both[i])
+		}
+	}
+	return merged
+}
 
 // WriteLines writes the breaking points as a file for review.
 func WriteLines(w io.Writer, lines []Line) error {
