@@ -17,6 +17,7 @@ type serviceHistory struct {
 	sureOf    int                     // the possession, by the command with which it began, of which
 	sure      time.Duration           // is the end of the lease of which its client was certainly told
 	releasing int                     // the possession whose client's release has not definitely returned
+	resumed   int                     // such a possession, if its client has called another acquire since
 	spans     int                     // how many holds had begun
 	asks      []ownersAsk             // checks and releases under way
 	silent    []ownersAsk             // releases that have returned without a command
@@ -72,14 +73,23 @@ func (r *ownerReader) assured(l *ownerHistory, c *asker, e *history.Event) {
 	}
 }
 
+// releases says whether the owner is a client whose release has not definitely returned.
+func (s *serviceHistory) releases(owner possession, client int) bool {
+	return owner.client == client && s.releasing != 0 && s.releasing == owner.began
+}
+
 // asked takes in the call of an operation.
 func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
 	s, h := &l.service, r.mutex.known(e.Client, e.Lock)
 	before := h != nil && h.before
+	releasing := s.releases(l.state.owner, c.number)
 	// Who does not know the outcome of its release may ask for it again.
-	askedAgain := h != nil && h.ends > e.At && l.state.owner.client == c.number && s.releasing != 0 && s.releasing == l.state.owner.began
+	askedAgain := h != nil && h.ends > e.At && releasing && s.resumed != s.releasing
 	switch e.Op {
 	case history.OpAcquire:
+		if releasing {
+			s.resumed = s.releasing
+		}
 		s.waits = append(s.waits, serviceWait{op: op, client: e.Client, used: r.inUse(l, i, e), freed: l.freedBy(e.At)})
 	case history.OpRelease:
 		if l.state.owner.client == c.number && !op.inner {

@@ -28,10 +28,11 @@ func rightful(o timeline.Claim, client int, l *timeline.Ledger, at time.Duration
 }
 
 // holds says whether the client of an operation holds the lock. Who does not know the outcome of its release may ask for it again, and is
-// judged as if it still held. After an acquire of unknown outcome nobody is: what that leaves is a ghost lock, which has its own monitor.
+// judged as if it still held, unless it has called another acquire since. After an acquire of unknown outcome nobody is: what that leaves is
+// a ghost lock, which has its own monitor.
 func holds(f *timeline.Fact) bool {
 	h := f.Hold
-	h.On = h.On || f.Op.Kind == history.OpRelease && f.Owner.Client == f.Client && f.Owner.Releasing
+	h.On = h.On || f.Op.Kind == history.OpRelease && f.Owner.Client == f.Client && f.Owner.Releasing && !f.Owner.Resumed
 	return h.Active(f.Event.At)
 }
 

@@ -53,7 +53,9 @@ func (v *Cursor) call(f *Fact) {
 		return
 	}
 	f.Op = o
-	switch {
+	switch owner := &v.Locks[f.Lock].Ledger.Owner; {
+	case o.Kind == history.OpAcquire:
+		owner.Resumed = owner.Resumed || owner.Client == f.Client && owner.Releasing
 	case o.Kind == history.OpWork:
 		v.worksUnder[f.Client] = f.Lock
 	case o.Inner:

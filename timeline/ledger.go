@@ -36,6 +36,7 @@ type Claim struct {
 	SettledAt time.Duration
 	Over      bool // its client has called release, or was told that the lock was lost
 	Releasing bool // that release has not definitely returned
+	Resumed   bool // since that release its client has called another acquire, and so may go by another token
 	Dead      bool // its client has exited
 }
 
