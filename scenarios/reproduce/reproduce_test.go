@@ -4,6 +4,7 @@ package reproduce_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -79,28 +80,35 @@ func articles() map[string]struct {
 	}
 }
 
-// inArticles are the races of the articles, each with its script.
-func inArticles(t *testing.T) map[string]reproduce.Counterexample {
-	t.Helper()
+// inArticles are the races of the articles, each with its counterexample. They are found once.
+var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, error) {
 	found := map[string]reproduce.Counterexample{}
 	for name, r := range articles() {
 		lock, ok := impls.Find(r.lock)
-		require.True(t, ok, r.lock)
+		if !ok {
+			return nil, fmt.Errorf("%s: there is no lock %s", name, r.lock)
+		}
 		config := r.bounds
 		config.Lock, config.MostFaults, config.Only = lock, r.most, []checker.Name{r.anomaly}
 		config.Budget = explore.Budget{r.fault: r.most}
 		maps.Copy(config.Budget, r.bounds.Budget)
-		result, err := explore.Explore(t.Context(), config)
-		require.NoError(t, err, name)
-		require.NotNil(t, result.Found, name)
+		result, err := explore.Explore(context.Background(), config)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		case result.Found == nil:
+			return nil, fmt.Errorf("%s: nothing is found", name)
+		}
 		found[name] = reproduce.Counterexample{Lock: lock, Faults: string(r.fault), Trace: result.Found}
 	}
-	return found
-}
+	return found, nil
+})
 
 // TestScripts: what is written is what a person would have written.
 func TestScripts(t *testing.T) {
-	for name, c := range inArticles(t) {
+	articles, err := inArticles()
+	require.NoError(t, err)
+	for name, c := range articles {
 		t.Run(name, func(t *testing.T) {
 			script, err := reproduce.Script(c.Lock, c.Trace)
 			require.NoError(t, err)
@@ -141,7 +149,8 @@ func TestAllInTheModel(t *testing.T) {
 // TestLive replays the races of the articles, and for every lock what the table of breaking points names first, on real servers.
 func TestLive(t *testing.T) {
 	var all []reproduce.Counterexample
-	articles := inArticles(t)
+	articles, err := inArticles()
+	require.NoError(t, err)
 	for _, name := range slices.Sorted(maps.Keys(articles)) {
 		all = append(all, articles[name])
 	}
