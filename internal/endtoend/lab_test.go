@@ -7,11 +7,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,49 +121,21 @@ func (l *lab) awaitCells(t *testing.T, n int) {
 	})
 }
 
-// nothingLeft waits until no process and no temporary file of the lab is left, and returns how long that took. It may take as long as
-// within, besides what the lab's processes wait for a core: on a machine with other work that is most of the time.
+// nothingLeft waits, for so long at most, until no process and no temporary file of the lab is left. It returns how long that took.
 func (l *lab) nothingLeft(t *testing.T, within time.Duration) time.Duration {
 	t.Helper()
-	began, before, after := time.Now(), waited(processes(t, l.mark)), map[string]time.Duration{}
-	for {
-		at := time.Since(began)
-		running := processes(t, l.mark)
-		left := l.leftovers(t, running)
-		if left == "" {
-			return time.Since(began)
+	began := time.Now()
+	eventually(t, within, func() error {
+		if left := processes(t, l.mark); len(left) > 0 {
+			return errors.New("still running: " + strings.Join(left, "; "))
 		}
-		maps.Copy(after, waited(running))
-		if short := shortage(before, after); at-short > within || at > patience {
-			require.FailNowf(t, "something is left", "%v after, %v of them without a core: %s", at, short, left)
+		left, err := os.ReadDir(l.tmp)
+		if err == nil && len(left) > 0 {
+			err = errors.New("in the temporary directory: " + left[0].Name())
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// leftovers says what is left of the lab; it is empty if nothing is.
-func (l *lab) leftovers(t *testing.T, running []string) string {
-	t.Helper()
-	if len(running) > 0 {
-		return "still running: " + strings.Join(running, "; ")
-	}
-	left, err := os.ReadDir(l.tmp)
-	require.NoError(t, err)
-	if len(left) > 0 {
-		return "in the temporary directory: " + left[0].Name()
-	}
-	return ""
-}
-
-// shortage is for how long a lab's end had to wait for a core: as long as its guard, and then the process which the guard has killed.
-func shortage(before, after map[string]time.Duration) time.Duration {
-	longest := []time.Duration{0, 0}
-	for pid, waited := range after {
-		longest = append(longest, waited-before[pid])
-	}
-	slices.Sort(longest)
-	n := len(longest)
-	return longest[n-1] + longest[n-2]
+		return err
+	})
+	return time.Since(began)
 }
 
 // eventually asks again and again until there is nothing to complain about.

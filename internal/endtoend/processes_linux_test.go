@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,25 +28,6 @@ func processes(t *testing.T, mark string) []string {
 		found = append(found, fmt.Sprintf("%s %s", filepath.Base(filepath.Dir(path)), bytes.ReplaceAll(command, []byte{0}, []byte{' '})))
 	}
 	return found
-}
-
-// waited is for how long each of the processes has been ready to run without a core: of its threads, the one that has waited longest.
-func waited(processes []string) map[string]time.Duration {
-	longest := map[string]time.Duration{}
-	for _, process := range processes {
-		pid, _, _ := strings.Cut(process, " ")
-		threads, _ := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
-		for _, path := range threads {
-			text, err := os.ReadFile(path)
-			fields := strings.Fields(string(text)) // ns on a core, ns ready without one, and how often
-			if err != nil || len(fields) < 2 {
-				continue // it has ended meanwhile
-			}
-			ns, _ := strconv.ParseInt(fields[1], 10, 64)
-			longest[pid] = max(longest[pid], time.Duration(ns))
-		}
-	}
-	return longest
 }
 
 // listeners are the listening sockets that the processes with the mark have, by the system's number for each.

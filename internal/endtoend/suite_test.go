@@ -69,12 +69,3 @@ func saved(t *testing.T, dir string) map[string]string {
 	}
 	return found
 }
-
-// A lab's end waits for its guard, and then for the slowest of those that the guard has killed.
-func TestShortageCountsTheGuardAndWhatItKilled(t *testing.T) {
-	before := map[string]time.Duration{"1": 10, "2": 20}
-	assert.Zero(t, shortage(before, nil))
-	assert.Zero(t, shortage(before, before))
-	assert.Equal(t, time.Duration(5), shortage(before, map[string]time.Duration{"2": 25}))
-	assert.Equal(t, time.Duration(12), shortage(before, map[string]time.Duration{"1": 13, "2": 25, "3": 7}))
-}
