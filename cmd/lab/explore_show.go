@@ -128,7 +128,7 @@ func assumed(r *explore.Result) []string {
 		"does in less than a sixteenth of a lease, and then no more, is not found",
 		"clocks go at the same speed, and are wrong from the start or never",
 		"a loss is noticed at once, and a release is asked for once",
-		"a stuck lock is looked for in one order only: a fresh client asks again where a wait or a lease ends",
+		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 	}
 	if r.Tired {

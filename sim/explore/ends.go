@@ -20,7 +20,7 @@ func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 		found |= lostUpdate
 	}
 	if x.only&stuckLock != 0 {
-		stuck, err := x.stuck(*s)
+		_, stuck, err := x.stuck(*s)
 		if err != nil {
 			return err
 		}
@@ -45,9 +45,42 @@ func (x *explorer) counter(s *state) int64 {
 	return value
 }
 
-// stuck says whether a fresh client, and every client that still wants the lock, is refused for longer than any lease lasts. It follows one
-// interleaving only: what can happen at a time happens, in a fixed order.
-func (x *explorer) stuck(s state) (bool, error) {
+// stuck says whether a fresh client, and every client that still wants the lock, is refused for longer than any lease lasts, and how the
+// fresh client asked then. It follows one interleaving for each way of asking: what can happen at a time happens, in a fixed order.
+func (x *explorer) stuck(s state) (pace, bool, error) {
+	watcher := x.watcher
+	x.watcher = nil
+	defer func() { x.watcher = watcher }()
+	t := trial{x: x, s: s}
+	err := t.run(askAtEnds)
+	if err != nil || t.stuck || !t.tells && !x.reads {
+		return askAtEnds, t.stuck, err
+	}
+	t = trial{x: x, s: s}
+	err = t.run(askOften)
+	return askOften, t.stuck, err
+}
+
+// pace is how askOften a fresh client asks.
+type pace int
+
+const (
+	askAtEnds pace = iota // when something ends
+	askOften              // every quarter of a lease, too: a lock may tell the difference, by its tries or by its clock
+)
+
+// trial has a fresh client ask after an end state.
+type trial struct {
+	x     *explorer
+	s     state
+	fresh int
+	met   uint8 // on which servers the fresh client has found the lock since time has passed
+	tells bool  // a try has changed a server without taking the lock
+	stuck bool
+}
+
+func (t *trial) run(p pace) error {
+	x, s := t.x, &t.s
 	x.clients++
 	x.judge.clients++
 	wasTimed := x.timed
@@ -57,61 +90,84 @@ func (x *explorer) stuck(s state) (bool, error) {
 		x.judge.clients--
 		x.timed = wasTimed
 	}()
-	fresh := x.clients - 1
+	t.fresh = x.clients - 1
 	began := s.now
-	s.clients[fresh] = freshClient(fresh)
-	met := uint8(0) // on which servers it has found the lock since time has passed
+	s.clients[t.fresh] = freshClient(t.fresh)
 	var moves []move
 	for {
-		x.judge.s = &s
-		for i := range x.clients {
-			if i != fresh && s.clients[i].phase == holding || s.clients[fresh].phase == holding {
-				return false, nil
-			}
+		x.judge.s = s
+		if t.held() {
+			return nil
 		}
 		moves = moves[:0]
 		for i := range x.clients {
-			moves = x.clientMoves(moves, &s, i)
+			moves = x.clientMoves(moves, s, i)
 		}
 		if len(moves) == 0 {
-			timer, expiry := x.deadlines(&s)
 			passed := s.now - began
 			if passed > x.patience() {
-				return x.keepsMajority(met) && x.refusedToTheEnd(&s, fresh), nil
+				t.stuck = x.keepsMajority(t.met) && x.refusedToTheEnd(s, t.fresh)
+				return nil
 			}
-			d := timer
-			if timer > expiry || timer == never {
-				d = min(expiry, x.patience()-passed) + 1
-			}
-			moves = append(moves, move{kind: movePass, d: d})
-			met = 0
+			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
+			t.met = 0
 		}
-		if m := moves[0]; m.kind == moveServe && int(m.client) == fresh {
-			met |= x.meets(&s, m)
+		if m := moves[0]; m.kind == moveServe && t.takes(m) {
+			return nil
 		}
-		if err := x.apply(&s, moves[0]); err != nil {
-			return false, err
+		if err := x.apply(s, moves[0]); err != nil {
+			return err
 		}
 	}
+}
+
+// held says whether somebody has got the lock.
+func (t *trial) held() bool {
+	for i := range t.x.clients {
+		if t.s.clients[i].phase == holding {
+			return true
+		}
+	}
+	return false
+}
+
+// wait is how long nothing happens.
+func (t *trial) wait(p pace, passed ms) ms {
+	timer, expiry := t.x.deadlines(&t.s)
+	left := t.x.patience() - passed
+	if p == askOften {
+		left = min(left, t.x.lease/4-1)
+	}
+	if timer <= expiry && timer < never && (p == askAtEnds || timer <= left) {
+		return timer
+	}
+	return min(expiry, left) + 1
+}
+
+// takes says whether a request gives somebody the lock, or takes it away, whatever its client is told later: then nobody was kept waiting.
+// Of the fresh client's requests it notes which find the lock, and leave it there; with a lock that keeps order, also a client ahead of it.
+func (t *trial) takes(m move) bool {
+	x := t.x
+	request := x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request
+	server := x.texts.requests[request].server
+	if server < 0 {
+		return false
+	}
+	before := t.s.servers[server]
+	done := x.servers.serve(before, request, int(m.client))
+	switch done.effect {
+	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
+		return true
+	}
+	t.tells = t.tells || done.next != before
+	if int(m.client) == t.fresh && (x.servers.states[before].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
+		t.met |= 1 << server
+	}
+	return false
 }
 
 // patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
-
-// meets is the server on which a client's request will find the lock, and leave it there; with a lock that keeps order, also a client
-// ahead of it.
-func (x *explorer) meets(s *state, m move) uint8 {
-	request := x.automaton.nodes[s.clients[m.client].node].slots[m.slot].request
-	server := x.texts.requests[request].server
-	if server < 0 {
-		return 0
-	}
-	there := x.servers.states[s.servers[server]].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)
-	if !there || x.servers.serve(s.servers[server], request, int(m.client)).effect != history.EffectNone {
-		return 0
-	}
-	return 1 << server
-}
 
 // keepsMajority says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks no server, is
 // of no use, but it is not stuck.

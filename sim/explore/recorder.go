@@ -341,8 +341,12 @@ func (r *recorder) trial(s state) error {
 	r.opens(r.trying)
 	r.trace.Clients++
 	from := len(r.trace.Steps)
-	_, err := x.stuck(s)
+	pace, _, err := x.stuck(s)
 	if err != nil {
+		return err
+	}
+	last := trial{x: x, s: s}
+	if err := last.run(pace); err != nil {
 		return err
 	}
 	r.closed = true

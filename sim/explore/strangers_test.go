@@ -55,6 +55,27 @@ func (l *plain) free(ctx context.Context, at impls.Server, key string) (bool, er
 	return n == int64(1), err
 }
 
+// prolonger renews the lock that it finds, whoever's that is. So with a client that crashes nobody gets it, unless all wait for a lease.
+type prolonger struct{ plain }
+
+func (l *prolonger) TryAcquire(ctx context.Context) (bool, error) {
+	taken, err := l.plain.TryAcquire(ctx)
+	if !taken && err == nil {
+		_, err = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+	}
+	return taken, err
+}
+
+// twicer takes the lock, and then once more, which is refused. Nobody is told that they have it, but nobody is kept waiting either.
+type twicer struct{ plain }
+
+func (l *twicer) TryAcquire(ctx context.Context) (bool, error) {
+	if taken, err := l.plain.TryAcquire(ctx); !taken || err != nil {
+		return false, err
+	}
+	return l.plain.TryAcquire(ctx)
+}
+
 // quitter deletes the lock when it has been refused three times.
 type quitter struct {
 	plain
@@ -257,6 +278,8 @@ var strangers = []struct {
 	holds           bool
 }{
 	{name: "deletes after three refusals", made: func(p plain) impls.Lock { return &quitter{plain: p} }},
+	{name: "prolongs whatever it finds", only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &prolonger{p} }},
+	{name: "takes it twice", only: []checker.Name{checker.StuckLock}, holds: true, made: func(p plain) impls.Lock { return &twicer{p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}

@@ -19,12 +19,13 @@ import (
 var (
 	seeds = flag.Int("seeds", 8, "how many random locks both searches go through")
 	first = flag.Uint64("first", 0, "the first of them")
+	most  = flag.Int("states", 4_000, "how many states a search of one of them may find")
 )
 
 // small are bounds within which a random lock takes milliseconds.
 func small() Bounds {
 	b := Usual()
-	b.Tries, b.States = 2, 4_000
+	b.Tries, b.States = 2, *most
 	return b
 }
 
@@ -72,7 +73,7 @@ func TestRandomLocks(t *testing.T) {
 	close(next)
 	group.Wait()
 	t.Logf("%d locks: %d broken, %d hold, %d not searched to the end", n, broken.Load(), holding.Load(), open.Load())
-	if broken.Load() == 0 || holding.Load() == 0 && n >= 100 {
+	if broken.Load() == 0 && n >= 8 || holding.Load() == 0 && n >= 100 {
 		t.Error("the locks are all alike")
 	}
 }
