@@ -272,7 +272,8 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	}
 }
 
-// grantTurn makes it the client's turn, unless a client that took the lock later was told so before.
+// grantTurn makes it the client's turn, unless a client that took the lock later was told so before. A client that was not seen to take it
+// takes it when it is told.
 func (j *judge) grantTurn(n int) {
 	c := &j.s.clients[n]
 	if c.has(late) {
@@ -284,7 +285,7 @@ func (j *judge) grantTurn(n int) {
 	j.s.turn, j.s.over = uint8(n)+1, false
 	for i := range j.clients {
 		other := &j.s.clients[i]
-		if i != n && other.phase == acquiring && other.after&(1<<n) != 0 {
+		if i != n && other.phase == acquiring && other.has(took) && (other.after&(1<<n) != 0 || !c.has(took)) {
 			other.set(late)
 		}
 	}

@@ -76,6 +76,16 @@ func (l *twicer) TryAcquire(ctx context.Context) (bool, error) {
 	return l.plain.TryAcquire(ctx)
 }
 
+// shared writes the same value whoever takes it, and takes it whoever has it. So nothing shows who took it last but who was told last.
+type shared struct{ plain }
+
+func (l *shared) TryAcquire(ctx context.Context) (bool, error) {
+	if taken, err := l.try(ctx, "x"); taken || err != nil {
+		return taken, err
+	}
+	return l.take(ctx, "x")
+}
+
 // quitter deletes the lock when it has been refused three times.
 type quitter struct {
 	plain
@@ -280,6 +290,7 @@ var strangers = []struct {
 	{name: "deletes after three refusals", made: func(p plain) impls.Lock { return &quitter{plain: p} }},
 	{name: "prolongs whatever it finds", only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &prolonger{p} }},
 	{name: "takes it twice", only: []checker.Name{checker.StuckLock}, holds: true, made: func(p plain) impls.Lock { return &twicer{p} }},
+	{name: "takes what has its value", only: []checker.Name{checker.StaleWrite}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}
