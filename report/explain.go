@@ -87,7 +87,7 @@ func markNumbers(numbers []int) string {
 }
 
 func (s *story) head() {
-	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(cellName(s.cell)), outcome(s.cell))
+	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(roundName(s.cell, s.cell.Round)), outcome(s.cell))
 	if s.cell.Storm != nil {
 		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(*s.cell.Storm))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,13 +14,18 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	return &cobra.Command{
+	round := 0
+	cmd := &cobra.Command{
 		Use:   "explain DIR [LOCK/SCENARIO]",
 		Short: "Print what happened in a cell, step by step",
 		Long: `Explain prints one cell of a saved run as a table with a column for each client
 and the servers: operations, faults, the commands that reached the server, and
-what each did to the lock. Each anomaly names the events that show it.`,
-		Example:           "  lab explain runs/latest setpx-del/pause-past-lease",
+what each did to the lock. Each anomaly names the events that show it.
+
+Of a cell that was run several times, it prints the first round that was a
+surprise, or else the first.`,
+		Example: `  lab explain runs/latest setpx-del/pause-past-lease
+  lab explain runs/latest setpx-del/pause-past-lease --round 3`,
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,7 +33,7 @@ what each did to the lock. Each anomaly names the events that show it.`,
 			if err != nil {
 				return err
 			}
-			cell, err := pickCell(run, args[1:])
+			cell, err := pickCell(run, args[1:], round)
 			if err != nil {
 				return err
 			}
@@ -42,17 +48,19 @@ what each did to the lock. Each anomaly names the events that show it.`,
 			return report.Explain(cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
 		},
 	}
+	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
+	return cmd
 }
 
-// pickCell finds the cell that the user named; a run of one cell needs no name.
-func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
+// pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
+func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error) {
 	if len(names) > 1 {
 		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
 	}
 	if len(run.Cells) == 0 {
 		return checker.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
 	}
-	if len(names) == 0 && len(run.Cells) == 1 {
+	if len(names) == 0 && len(run.Cells) == 1 && round == 0 {
 		return run.Cells[0], nil
 	}
 	var known []string
@@ -62,11 +70,19 @@ func pickCell(run *checker.Run, names []string) (checker.Cell, error) {
 	if len(names) == 0 {
 		return checker.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
 	}
+	var rounds []checker.Cell
 	for i, name := range known {
 		lock, scenario, _ := strings.Cut(name, "/")
 		if names[0] == name || names[0] == scenario+"/"+lock {
-			return run.Cells[i], nil
+			rounds = append(rounds, run.Cells[i])
 		}
 	}
-	return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+	if len(rounds) == 0 {
+		return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+	}
+	i := slices.IndexFunc(rounds, func(c checker.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
+	if i < 0 && round != 0 {
+		return checker.Cell{}, usagef("%s has no round %d; it was run %d times", names[0], round, len(rounds))
+	}
+	return rounds[max(i, 0)], nil
 }

@@ -171,7 +171,7 @@ func cellOf(run *checker.Run, dir string, names []string) (checker.Cell, error) 
 	if i := slices.IndexFunc(run.Cells, caught); i >= 0 && len(names) == 0 {
 		return run.Cells[i], nil
 	}
-	return pickCell(run, names)
+	return pickCell(run, names, 0)
 }
 
 // choose lists the anomalies that are to be shown, those that break a promise first.

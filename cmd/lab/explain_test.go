@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// Of several rounds, the one that was a surprise is what the user wants to see.
+func TestExplainedRound(t *testing.T) {
+	safe := checker.Verdict{Kind: checker.Safe}
+	expected := checker.Expected{Verdict: safe, By: checker.ByMatrix}
+	cell := func(round int, v checker.Verdict) checker.Cell {
+		return checker.Cell{Lock: "getset", Scenario: "take-turns", Round: round, Verdict: v, Expected: expected}
+	}
+	broken := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.DoubleHolder}}}
+	run := &checker.Run{Cells: []checker.Cell{cell(1, safe), cell(2, broken), cell(3, safe)}}
+	for round, want := range map[int]int{0: 2, 1: 1, 2: 2, 3: 3} {
+		picked, err := pickCell(run, []string{"getset/take-turns"}, round)
+		require.NoError(t, err)
+		assert.Equal(t, want, picked.Round)
+	}
+	_, err := pickCell(run, []string{"getset/take-turns"}, 4)
+	require.ErrorContains(t, err, "no round 4")
+	run.Cells[1].Verdict = safe
+	picked, err := pickCell(run, []string{"getset/take-turns"}, 0)
+	require.NoError(t, err)
+	assert.Equal(t, 1, picked.Round)
+}
