@@ -3,9 +3,11 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
@@ -45,6 +47,12 @@ type Replay struct {
 // replaysAtATime is how many counterexamples are played side by side in the live world, for each core: they mostly wait.
 const replaysAtATime = 4
 
+// longestWait is how long a counterexample may have real time pass.
+const longestWait = time.Minute
+
+// ErrLongWait is of a counterexample that takes too long for the live world.
+var ErrLongWait = errors.New("it waits for too long")
+
 // Replays plays counterexamples as scripts, in the model or on real servers. It returns them in the order of the plan.
 func Replays(ctx context.Context, plan ReplayPlan) ([]*Replay, error) {
 	replays := make([]*Replay, len(plan.Counterexamples))
@@ -53,6 +61,9 @@ func Replays(ctx context.Context, plan ReplayPlan) ([]*Replay, error) {
 	for i, c := range plan.Counterexamples {
 		replays[i] = &Replay{Counterexample: c}
 		script, err := reproduce.Script(c.Lock, c.Trace)
+		if err == nil && plan.World != Sim && script.Waits() > longestWait {
+			err = fmt.Errorf("%w: %v; --world sim plays it at once", ErrLongWait, script.Waits())
+		}
 		if err != nil {
 			replays[i].Err = err
 			continue

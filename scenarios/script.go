@@ -56,6 +56,16 @@ func (s *Script) Slower(times int) *Script {
 	return &slower
 }
 
+// Waits is how long the script waits by 'wait for'. That comes on top of what a cell may take.
+func (s *Script) Waits() (sum time.Duration) {
+	for _, step := range s.Steps {
+		if step.Verb == VerbWaitFor {
+			sum += step.Span.Of(s.Lease)
+		}
+	}
+	return sum
+}
+
 // Need is a trait of the lock that the script needs; it is n/a for locks without.
 type Need string
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -40,7 +41,9 @@ func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int)
 	for _, r := range replays {
 		if r.Err != nil {
 			fmt.Fprintf(s.out, "%-24s %-14s not replayed: %v\n", r.Lock.Name, r.Faults, r.Err)
-			s.code = worse(s.code, codeSurprise)
+			if !errors.Is(r.Err, lab.ErrLongWait) {
+				s.code = worse(s.code, codeSurprise)
+			}
 			continue
 		}
 		fmt.Fprintf(s.out, "%-24s %-14s %d/%d on %s show %v\n", r.Lock.Name, r.Faults, r.Shown, r.Played, s.where, r.Trace.Anomalies)
@@ -48,6 +51,9 @@ func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int)
 		if r.Shown == s.count {
 			always++
 		}
+	}
+	if played == 0 && len(replays) > 0 {
+		s.code = worse(s.code, codeUnknown)
 	}
 	what := "counterexamples"
 	if played == 1 {

@@ -143,7 +143,7 @@ func (f *runFlags) groups() []flagGroup {
 	what.StringVar(&f.shard, "shard", "", "run a part of the cells: `i/n` is the ith of n")
 	what.IntVar(&f.parallel, "parallel", 0, fmt.Sprintf("run `N` cells at once (default: %d in the live world, where cells mostly wait)", lab.CellsPerCore*runtime.NumCPU()))
 	what.Int64Var(&f.seed, "seed", 0, "start the cells in the order of seed `N` (default: random)")
-	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "give up a cell after `TIME`; its verdict is then unknown")
+	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "give up a cell after `TIME`, and what its script waits for besides; its verdict is then unknown")
 	what.BoolVar(&f.failFast, "fail-fast", false, "start no more cells after the first surprise or failure")
 
 	f.bindServers(where)

@@ -84,7 +84,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if lacks != "" {
 		failed = c.applicable()
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("the cell took longer than %v", w.cfg.CellTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("the cell took longer than %v", c.limit()))
 	defer cancel()
 	ctx, c.spoil = context.WithCancelCause(ctx)
 	defer c.spoil(nil)
@@ -121,6 +121,9 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	}
 	return c
 }
+
+// limit is what the cell may take.
+func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.Script.Waits() }
 
 // awaitTurn waits for the right to start processes. The wait does not count as time of the cell.
 func (w *World) awaitTurn(ctx context.Context) error {

@@ -108,7 +108,7 @@ func (p *peer) introduce(ctx context.Context) error {
 	main := p.links[p.client.Handles[0]]
 	hello, err := p.ask(ctx, protocol.Request{
 		Do: protocol.Init, Version: protocol.Version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
-		TimeoutMS: protocol.MS(2 * p.cell.world.cfg.CellTimeout),
+		TimeoutMS: protocol.MS(2 * p.cell.limit()),
 	})
 	if err != nil {
 		return err

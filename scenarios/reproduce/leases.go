@@ -57,8 +57,14 @@ func (w *writer) pass(i int, b *moment) {
 	}
 	passed, clock := w.passed, w.byClock
 	w.passed, w.byClock = 0, false
-	before := len(w.touched)
-	maps.DeleteFunc(w.touched, func(_ int, l leased) bool { return b.step.At+b.step.Passed-l.at >= l.lasts })
+	before, ended := len(w.touched), time.Duration(0)
+	maps.DeleteFunc(w.touched, func(_ int, l leased) bool {
+		over := b.step.At+b.step.Passed-l.at >= l.lasts
+		if over {
+			ended = max(ended, l.lasts)
+		}
+		return over
+	})
 	switch {
 	case clock:
 		w.exact = true
@@ -71,6 +77,10 @@ func (w *writer) pass(i int, b *moment) {
 		return
 	}
 	w.short = true
+	if ended > longLease { // no script knows how long it really is
+		w.lab(scenarios.Step{Verb: scenarios.VerbWaitFor, Span: scenarios.Span{Fixed: time.Duration(w.trace.Leases(ended)+1) * shortLease}})
+		return
+	}
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
 }
 

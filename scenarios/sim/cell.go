@@ -126,10 +126,10 @@ func (c *cell) reach(at time.Duration) {
 	}
 }
 
-func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout }
+func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.Script.Waits() }
 
 func (c *cell) tooLong() error {
-	return play.Undecided("the cell took longer than %v", c.world.cfg.CellTimeout)
+	return play.Undecided("the cell took longer than %v", c.limit())
 }
 
 // Servers are the lock's servers.

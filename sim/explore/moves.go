@@ -41,7 +41,7 @@ type move struct {
 }
 
 // maxPass is the longest wait or lease whose end is followed.
-const maxPass = 1<<14 - 1
+const maxPass = 1<<22 - 1
 
 // A packed move has room for a time below longPass. Longer ones are numbered.
 const longPass = 1 << 17
