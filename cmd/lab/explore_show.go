@@ -124,7 +124,7 @@ func basis(r *explore.Result) string {
 // assumed is what the search takes for granted of everything within its bounds.
 func assumed(r *explore.Result) []string {
 	list := []string{
-		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step changes: what it",
+		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
 		"does in less than a sixteenth of a lease, and then no more, is not found",
 		"clocks go at the same speed, and are wrong from the start or never",
 		"a loss is noticed at once, and a release is asked for once",

@@ -200,7 +200,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.model = newModel(config, x.bounds, orders)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{steps: map[uint64]thresholds{}, usual: usualReplies(x.texts)}
+	x.passing = passing{steps: map[[2]uint64]thresholds{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),

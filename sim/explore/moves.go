@@ -182,9 +182,12 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	timer, expiry := x.deadlines(s)
 	next := min(timer, expiry)
-	if next != never && x.timed && s.now+next+1 > x.horizon {
+	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
 		return list
+	}
+	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
+		return list // whenever it passes
 	}
 	x.lengths = x.instants(x.lengths[:0], s, next)
 	pausing, either, may := x.delayed(s, len(x.lengths) > 0)
@@ -215,8 +218,8 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 }
 
 // delayed says which clients are paused if time passes, and which are either paused or in a long hold. Users take their time where it
-// makes a difference when they come: while somebody's next step depends on the time. It may not pass while a request
-// is on its way that arrives before.
+// makes a difference when they come: while somebody's next step depends on the time, or by their own try (see mayComeLate). It may not pass
+// while a request is on its way that arrives before.
 func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may bool) {
 	for i := range x.clients {
 		c := &s.clients[i]
@@ -229,7 +232,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 			continue
 		}
 		main, background := x.ready(s, i)
-		main = main && (c.phase != waiting || c.tries == 0 && !comesLate)
+		main = main && (c.phase != waiting || c.tries == 0 && !comesLate && !x.mayComeLate(s, i))
 		switch {
 		case background:
 			pausing |= 1 << i

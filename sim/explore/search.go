@@ -221,8 +221,8 @@ func (x *explorer) ended(s *state) bool {
 			return false
 		}
 	}
-	timer, expiry := x.deadlines(s)
-	return timer == never && expiry == never || x.allGone(s)
+	timer, _ := x.deadlines(s)
+	return timer == never || x.allGone(s)
 }
 
 // allGone says whether no client is left that wants the lock.

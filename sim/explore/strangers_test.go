@@ -86,6 +86,38 @@ func (l *shared) TryAcquire(ctx context.Context) (bool, error) {
 	return l.take(ctx, "x")
 }
 
+// keeper does both: what it takes and is then refused, the tries after it keep.
+type keeper struct{ prolonger }
+
+func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
+	if taken, err := l.prolonger.TryAcquire(ctx); !taken || err != nil {
+		return false, err
+	}
+	return l.prolonger.TryAcquire(ctx)
+}
+
+// resting prolongs the lock that it finds, unless its last try is three quarters of a lease ago: then it deletes it. It looks at the clock only
+// after the first reply.
+type resting struct {
+	plain
+	last time.Time
+}
+
+func (l *resting) TryAcquire(ctx context.Context) (bool, error) {
+	taken, err := l.plain.TryAcquire(ctx)
+	rested := !l.last.IsZero() && l.env.Now().Sub(l.last) >= l.lease*3/4
+	l.last = l.env.Now()
+	switch {
+	case taken || err != nil:
+		return taken, err
+	case rested:
+		_, err = l.env.Server().Do(ctx, "DEL", lockKey)
+	default:
+		_, err = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+	}
+	return false, err
+}
+
 // quitter deletes the lock when it has been refused three times.
 type quitter struct {
 	plain
@@ -276,6 +308,7 @@ func (l *bully) TryAcquire(ctx context.Context) (bool, error) {
 var (
 	holders    = []checker.Name{checker.DoubleHolder}
 	overwrites = []checker.Name{checker.Overwrite}
+	renewals   = []checker.Name{checker.WrongfulRenew}
 )
 
 var strangers = []struct {
@@ -291,6 +324,9 @@ var strangers = []struct {
 	{name: "prolongs whatever it finds", only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &prolonger{p} }},
 	{name: "takes it twice", only: []checker.Name{checker.StuckLock}, holds: true, made: func(p plain) impls.Lock { return &twicer{p} }},
 	{name: "takes what has its value", only: []checker.Name{checker.StaleWrite}, made: func(p plain) impls.Lock { return &shared{p} }},
+	{name: "takes what has its value, after a while", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &shared{p} }},
+	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
+	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}

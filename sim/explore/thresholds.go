@@ -20,11 +20,11 @@ const (
 
 // passing is what a search knows of times that may pass.
 type passing struct {
-	steps   map[uint64]thresholds // by node and input
-	usual   []uint32              // see usualReplies
-	lengths []ms                  // of time, of the state that is expanded
-	inputs  []input               // of one of its clients
-	long    []ms                  // see packMove
+	steps   map[[2]uint64]thresholds // by node and inputs
+	usual   []uint32                 // see usualReplies
+	lengths []ms                     // of time, of the state that is expanded
+	inputs  []input                  // of one of its clients
+	long    []ms                     // see packMove
 }
 
 // thresholds are the times by a client's clock at which its next step becomes another one, within a range that has been searched.
@@ -40,18 +40,30 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 		return list
 	}
 	for i := range x.clients {
-		if s.clients[i].phase == crashed {
+		c := &s.clients[i]
+		if c.phase == crashed {
 			continue
 		}
-		now := x.clock(s, i)
+		if x.wants(c) {
+			list = x.instantsOfTry(list, s, i, limit)
+		}
 		x.inputs = x.nextInputs(x.inputs[:0], s, i)
 		for _, in := range x.inputs {
-			for _, t := range x.thresholdsOf(s, i, in, now, min(now+limit, farthest)) {
-				for _, d := range [...]ms{t - now - 1, t - now} {
-					if d > 0 && d < limit && !slices.Contains(list, d) {
-						list = append(list, d)
-					}
-				}
+			if in.kind != inputCall || !x.wants(c) {
+				list = x.instantsOf(list, s, i, nil, in, limit)
+			}
+		}
+	}
+	return list
+}
+
+// instantsOf appends those of one client's step, or of the last of some steps that come at the same time.
+func (x *explorer) instantsOf(list []ms, s *state, i int, given []input, in input, limit ms) []ms {
+	now := x.clock(s, i)
+	for _, t := range x.thresholdsOf(s, i, given, in, now, min(now+limit, farthest)) {
+		for _, d := range [...]ms{t - now - 1, t - now} {
+			if d > 0 && d < limit && !slices.Contains(list, d) {
+				list = append(list, d)
 			}
 		}
 	}
@@ -117,39 +129,44 @@ func (x *explorer) answerNow(s *state, i int, request uint32) uint32 {
 	return x.servers.serve(s.servers[server], request, i).reply
 }
 
-// thresholdsOf are those of a client's next step, from now to some time at least.
-func (x *explorer) thresholdsOf(s *state, i int, in input, now, until ms) []ms {
+// thresholdsOf are those of a client's next step, or of one after others that come at the same time, from now to some time at least.
+func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, until ms) []ms {
 	node := s.clients[i].node
-	key := uint64(node)<<32 | uint64(in.packed())
+	key := [2]uint64{uint64(node)<<32 | uint64(in.packed())}
+	for _, earlier := range given {
+		key[1] = mix(key[1]+1, uint64(earlier.packed()))
+	}
 	known, asked := x.steps[key]
 	if known.none || asked && known.from <= now && until <= known.to {
 		return known.at
 	}
-	p := x.automaton.prober(node, in, x.usedTokens(s).of(i))
+	p := x.automaton.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i))
 	if !asked && !p.reads(now) {
 		known.none = true
 	} else {
 		if !asked || now < known.from || known.to < now {
 			known = thresholds{from: now, to: now}
 		}
+		p.does(now) // what the steps are the answers to
 		p.search(&known, until, x.lease)
 	}
 	x.steps[key] = known
 	return known.at
 }
 
-// prober has instances take one step at many times.
+// prober has instances take one step at many times, or some steps that come at the same time.
 type prober struct {
-	a    *automaton
-	at   uint32
-	in   input
-	path []uint32 // the nodes on the way there
-	used uint16
-	seen map[ms]string
+	a      *automaton
+	at     uint32
+	inputs []input
+	path   []uint32 // the nodes on the way there
+	used   uint16
+	seen   map[ms]string
+	asked  []string // what it does up to each of the steps, when they are taken first
 }
 
-func (a *automaton) prober(at uint32, in input, used uint16) *prober {
-	p := &prober{a: a, at: at, in: in, used: used, seen: map[ms]string{}}
+func (a *automaton) prober(at uint32, inputs []input, used uint16) *prober {
+	p := &prober{a: a, at: at, inputs: inputs, used: used, seen: map[ms]string{}}
 	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
 		p.path = append(p.path, n)
 	}
@@ -157,18 +174,15 @@ func (a *automaton) prober(at uint32, in input, used uint16) *prober {
 	return p
 }
 
-// reads says whether the step reads the clock at all.
+// reads says whether a step reads the clock at all.
 func (p *prober) reads(now ms) bool {
-	if known := p.a.transitions.of([2]uint64{uint64(p.at+1)<<32 | uint64(p.in.packed())}); known != nil {
-		return known.reads
+	if len(p.inputs) == 1 {
+		if known := p.a.transitions.of([2]uint64{uint64(p.at+1)<<32 | uint64(p.inputs[0].packed())}); known != nil {
+			return known.reads
+		}
 	}
-	s, err := p.rehearse()
-	if err != nil {
-		return false
-	}
-	defer s.process.Close()
-	_, err = p.a.execute(s, p.in, circumstances{clock: now, used: p.used})
-	return err == nil && s.host.read
+	_, reads := p.execute(now)
+	return reads
 }
 
 // search goes on where it has ended before. It tries times that are evenly spaced for some leases, and then farther and farther apart.
@@ -203,22 +217,37 @@ func (p *prober) does(t ms) string {
 	if known, asked := p.seen[t]; asked {
 		return known
 	}
-	what := p.execute(t)
+	what, _ := p.execute(t)
 	p.seen[t] = what
 	return what
 }
 
-func (p *prober) execute(t ms) string {
+// execute takes the steps at a time. Where one of them asks for something else than what the next is the answer to, it is the last.
+func (p *prober) execute(t ms) (what string, reads bool) {
 	s, err := p.rehearse()
 	if err != nil {
-		return err.Error()
+		return err.Error(), false
 	}
 	defer s.process.Close()
-	notices, err := p.a.execute(s, p.in, circumstances{clock: t, used: p.used})
-	if err != nil {
-		return err.Error()
+	for k, in := range p.inputs {
+		notices, err := p.a.execute(s, in, circumstances{clock: t, used: p.used})
+		if err != nil {
+			return what + err.Error(), reads
+		}
+		reads = reads || s.host.read
+		what += string(withoutNumbers(appendStep(nil, s, notices)))
+		switch {
+		case k == len(p.asked):
+			p.asked = append(p.asked, what)
+		case p.asked[k] != what:
+			return what, reads
+		}
 	}
-	var b []byte
+	return what, reads
+}
+
+// appendStep appends what a step asks, tells and waits for.
+func appendStep(b []byte, s *instance, notices []process.Notice) []byte {
 	for _, w := range s.process.Waits() {
 		b = append(b, '0'+byte(w.Kind), '0'+byte(w.Task))
 		q := requestOf(w)
@@ -231,7 +260,7 @@ func (p *prober) execute(t ms) string {
 		}
 		b = append(b, '0'+byte(notice.Kind))
 	}
-	return string(withoutNumbers(b))
+	return b
 }
 
 // rehearse takes a new instance to the node. Another one has gone there before.

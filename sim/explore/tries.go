@@ -1,0 +1,86 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
+)
+
+// A client that wants the lock may come at any time, and a refused one may try again at any time. What its try would come to decides when
+// that matters: the try is rehearsed, as if all of it happened at once.
+
+// mostRehearsed is how many steps of a try are rehearsed.
+const mostRehearsed = 24
+
+// wants says whether a client is between two tries.
+func (x *explorer) wants(c *client) bool { return c.phase == waiting && x.automaton.nodes[c.node].idle }
+
+// rehearsal is what a try has come to.
+type rehearsal struct {
+	after state
+	given []input // to the client
+	ended bool
+}
+
+// rehearse makes the steps of a client's next try. It shows the states in which the client waits for a reply, and what it has been given before.
+func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehearsal) {
+	watcher, judge, cut, tired := x.watcher, x.judge, x.cut, x.result.Tired
+	defer func() { x.watcher, x.judge, x.cut, x.result.Tired = watcher, judge, cut, tired }()
+	x.watcher = nil
+	r = rehearsal{after: *s, given: []input{{inputCall, 0, uint32(history.OpAcquire)}}}
+	c := &r.after.clients[i]
+	m := move{kind: moveCall, client: uint8(i)}
+	for range mostRehearsed {
+		if err := x.apply(&r.after, m); err != nil {
+			return r
+		}
+		switch n := &x.automaton.nodes[c.node]; {
+		case n.idle:
+			r.ended = true
+			return r
+		case n.slots[0].kind != process.Request:
+			return r
+		case c.replies[0] == 0:
+			each(&r.after, r.given)
+			m.kind = moveServe
+		default:
+			r.given = append(r.given, input{inputReply, 0, c.replies[0]})
+			m.kind = moveTake
+		}
+	}
+	return r
+}
+
+// mayComeLate says whether time may pass before a client's first try. It need not where the try is refused without any change, since one after
+// it is the same, nor where nobody has the lock.
+func (x *explorer) mayComeLate(s *state, i int) bool {
+	r := x.rehearse(s, i, func(*state, []input) {})
+	if c := &r.after.clients[i]; s.servers == r.after.servers {
+		return r.ended && !(c.phase == waiting && c.has(futile))
+	}
+	for k := range x.serverCount {
+		if s.servers[k] != r.after.servers[k] && x.servers.states[s.servers[k]].lock.Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// instantsOfTry appends those of a whole try: of the one that is rehearsed, and of those that are given other replies at some step.
+func (x *explorer) instantsOfTry(list []ms, s *state, i int, limit ms) []ms {
+	r := x.rehearse(s, i, func(at *state, given []input) {
+		x.inputs = x.nextInputs(x.inputs[:0], at, i)
+		mine := func(in input) bool { return in.slot == 0 }
+		if first := slices.IndexFunc(x.inputs, mine); first >= 0 {
+			x.inputs = slices.Delete(x.inputs, first, first+1) // the answer that it gets
+		}
+		for _, in := range x.inputs {
+			if mine(in) {
+				list = x.instantsOf(list, s, i, given, in, limit)
+			}
+		}
+	})
+	last := len(r.given) - 1
+	return x.instantsOf(list, s, i, r.given[:last], r.given[last], limit)
+}
