@@ -424,7 +424,7 @@ func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
-	flights := c.flights
+	flights, challenged := c.flights, c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
-	c.phase, c.flights = crashed, flights
+	c.phase, c.flights, c.flags = crashed, flights, challenged
 }

@@ -86,6 +86,17 @@ func (l *shared) TryAcquire(ctx context.Context) (bool, error) {
 	return l.take(ctx, "x")
 }
 
+// forcer takes the lock whoever has it. If it crashes before it is told, the lock is still not its former owner's.
+type forcer struct{ plain }
+
+func (l *forcer) TryAcquire(ctx context.Context) (bool, error) {
+	mine := l.env.Token()
+	if taken, err := l.try(ctx, mine); taken || err != nil {
+		return taken, err
+	}
+	return l.take(ctx, mine)
+}
+
 // keeper does both: what it takes and is then refused, the tries after it keep.
 type keeper struct{ prolonger }
 
@@ -327,6 +338,7 @@ var strangers = []struct {
 	{name: "takes what has its value, after a while", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
 	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
+	{name: "takes it by force, and crashes", only: []checker.Name{checker.Unreleasable}, faults: []faults.Kind{faults.Crash}, holds: true, made: func(p plain) impls.Lock { return &forcer{p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}
