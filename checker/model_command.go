@@ -75,3 +75,13 @@ func writes(c *history.Command) bool {
 	}
 	return !strings.Contains(readers, " "+name+" ")
 }
+
+// keepsValues says whether the values after a command are known to be those before it.
+func keepsValues(c *history.Command) bool {
+	for _, ch := range c.Changes {
+		if ch.Before.Value != ch.After.Value || ch.Before.Exists() != ch.After.Exists() {
+			return false
+		}
+	}
+	return len(c.Changes) > 0
+}

@@ -120,6 +120,7 @@ type ownerState struct {
 	turn     int    // the client that was granted the lock last, in the service's order; 0: none
 	order    int    // index of the command, or else of the answer, that places the grant in that order
 	told     int    // index of its answer
+	others   int    // that of the latest answer of this kind to another client
 	released bool   // and its release was answered ok
 }
 
@@ -153,6 +154,7 @@ type ownerStep struct {
 	probed bool // it is known by commands whose the lock is
 	unsure int  // index of the return of the client's latest acquire, if that ended unknown
 	held   bool // the client whose turn it is holds the lock
+	begun  int  // index of the call of the client's latest work; zero: the write has changed something
 }
 
 // after is the state after a step, and the anomalies that the step shows.
@@ -303,6 +305,9 @@ func (s ownerState) answered(in *ownerStep) ownerState {
 			order = in.event
 		}
 		if s.turn == 0 || order > s.order {
+			if s.turn != in.client {
+				s.others = s.told
+			}
 			s.turn, s.order, s.told, s.released = in.client, order, in.event, false
 		}
 	case history.OpRelease:
@@ -318,6 +323,9 @@ func (s ownerState) answered(in *ownerStep) ownerState {
 func (s ownerState) writesTooLate(in *ownerStep) bool {
 	if s.turn == 0 || s.turn == in.client && !s.released {
 		return false
+	}
+	if s.turn == in.client && in.begun > s.others {
+		return false // the copy of a write, while nobody else has had the lock
 	}
 	since := func(event int) bool { return event > s.told && in.op != nil && in.op.call > event }
 	if !in.probed {

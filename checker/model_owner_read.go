@@ -29,6 +29,7 @@ type asker struct {
 	loose   []*asking // ended without a definite answer, the latest last
 	unsure  []unsureAnswer
 	works   string // the lock of its latest work
+	begun   int    // index of the call of that
 }
 
 // unsureAnswer is the return of the client's latest acquire of a lock, where its outcome was unknown.
@@ -162,7 +163,7 @@ func (r *ownerReader) call(c *asker, i int, e *history.Event) *asking {
 	c.pending = append(c.pending, op)
 	switch e.Op {
 	case history.OpWork:
-		c.works = e.Lock
+		c.works, c.begun = e.Lock, i
 	case history.OpRelease:
 		op.inner = r.mutex.inner(e.Client, e.Lock, e.ID)
 	}
@@ -359,6 +360,9 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 		return
 	}
 	step := ownerStep{kind: ownerWrite, client: who.number, event: i, at: e.At, op: op, probed: l.server != ""}
+	if who.works == name && keepsValues(e.Command()) {
+		step.begun = who.begun
+	}
 	for _, u := range who.unsure {
 		if u.lock == name {
 			step.unsure = u.event

@@ -18,6 +18,7 @@ import (
 type staleWrite struct {
 	turns  []turn // by lock
 	unsure []unsureAcquire
+	works  map[[2]int]int // by client and lock: index of the call of its latest work
 }
 
 // unsureAcquire is the latest acquire of a client on a lock, where that ended unknown.
@@ -31,6 +32,7 @@ type turn struct {
 	client   int
 	order    int // index of the command that took the lock, or of the acquire's return where none was seen
 	event    int // index of the acquire's return
+	others   int // that of the latest grant to another client
 	at       time.Duration
 	released time.Duration // when its release had returned; zero if it has not
 }
@@ -48,17 +50,37 @@ func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	}
 	switch {
 	case f.Event.Kind == history.KindReturn && f.Op.Outcome == history.OK && f.Op.Kind == history.OpAcquire:
-		if next := newTurn(f); next.order > t.order || t.client == 0 {
-			*t = next
-		}
+		t.pass(newTurn(f))
+	case f.Event.Kind == history.KindCall && f.Op.Kind == history.OpWork:
+		m.begin(f)
 	case f.Event.Kind == history.KindReturn && f.Op.Outcome == history.OK && f.Op.Kind == history.OpRelease:
 		if t.client == f.Client && f.Op.Called > t.event && !f.Op.Inner {
 			t.released = f.Event.At
 		}
 	case f.Wrote:
-		return t.judge(f, v, m.mayOwn(f, v, t))
+		again := writesAgain(f.Event.Command()) && t.others <= m.works[[2]int{f.Client, f.Lock}]
+		return t.judge(f, v, m.mayOwn(f, v, t), again)
 	}
 	return nil
+}
+
+// pass makes it the turn of a client, unless its grant was before the latest.
+func (t *turn) pass(next turn) {
+	if next.order <= t.order && t.client != 0 {
+		return
+	}
+	if next.others = t.others; t.client != next.client {
+		next.others = t.event
+	}
+	*t = next
+}
+
+// begin notes that a client begins to work.
+func (m *staleWrite) begin(f *timeline.Fact) {
+	if m.works == nil {
+		m.works = map[[2]int]int{}
+	}
+	m.works[[2]int{f.Client, f.Lock}] = f.Index
 }
 
 // settle takes in the outcome of an acquire.
@@ -94,12 +116,19 @@ func newTurn(f *timeline.Fact) turn {
 	return turn{client: f.Client, order: order, event: f.Index, at: f.Event.At}
 }
 
-func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, mayOwn bool) []Anomaly {
+// writesAgain says whether a command is seen to have written what was there already.
+func writesAgain(c *history.Command) bool {
+	return len(c.Changes) > 0 && !slices.ContainsFunc(c.Changes, func(ch history.Change) bool {
+		return ch.Before.Type != ch.After.Type || ch.Before.Value != ch.After.Value
+	})
+}
+
+func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, mayOwn, again bool) []Anomaly {
 	writer := v.Clients.Name(f.Client)
 	anomaly := Anomaly{
 		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
-	if t.client == f.Client && mayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn) {
+	if t.client == f.Client && mayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn, again) {
 		return nil
 	}
 	if t.client == f.Client {

@@ -58,7 +58,7 @@ with some, only these. The lease is 1.2 s of the model's time.
 With --all it finds the fewest faults of each kind that break each lock, or each
 of those named, and compares that with the table in docs/breaking-points.md. Its
 searches are smaller than those of the table, so they may know less, unless
---limit states=4000000. With --update, the lines of locks that are not named stay.
+--limit states=6000000. With --update, the lines of locks that are not named stay.
 
 With --replay a script forces the counterexample on a real server, with real
 processes; --world sim plays it in the model, and --out writes it. With --all
@@ -74,7 +74,7 @@ failed, or the lock cannot be explored.`,
   lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
-  lab explore --all getset redlock --limit states=4000000
+  lab explore --all getset redlock --limit states=6000000
   lab explore --all --replay --world sim
   lab explore --all --replay --server redis-server --count 20`,
 		ValidArgsFunction: completeExplored,

@@ -20,21 +20,7 @@ func (w *writer) breakpoints(d *operation) []faults.Breakpoint {
 		if b.operation != d {
 			continue
 		}
-		switch {
-		case strikes(b, faults.LateRequest):
-			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
-		case strikes(b, faults.ReplyLost):
-			breakpoints = append(breakpoints, w.lostReply(b))
-		case b.kind == trace.Expire:
-			add(w.missed(b), d.requests[b.request], d.requests[:b.request])
-		case held != nil && b.kind == trace.Serve && w.breaksOff(since, i):
-			add(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
-		case held != nil && b.kind == trace.Serve:
-			add(faults.ActHoldRequest, b.step, d.requests[:b.request])
-		case held != nil && len(d.requests) > 0 && b.kind != trace.Fault:
-			last := min(b.last(), len(d.requests)-1)
-			add(faults.ActHoldReply, d.requests[last], d.requests[:last])
-		}
+		breakpoints = append(breakpoints, w.stopsAt(i, held, since)...)
 		if b.kind == trace.Serve && w.copied(i) {
 			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
 		}
@@ -47,6 +33,43 @@ func (w *writer) breakpoints(d *operation) []faults.Breakpoint {
 		breakpoints = append(breakpoints, w.unfinished(d, held))
 	}
 	return breakpoints
+}
+
+// stopsAt is the breakpoint for the ith moment of the schedule, if its operation has to be stopped there. It was stopped after held, which is the
+// moment at since, or was not stopped.
+func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
+	b := w.moments[i]
+	d := b.operation
+	at := func(do faults.Action, request *trace.Step, before []*trace.Step) []faults.Breakpoint {
+		return []faults.Breakpoint{w.breakpoint(do, request, before)}
+	}
+	switch {
+	case strikes(b, faults.ReplyLost, faults.LateRequest) && !w.counted(b): // breakpoints do not count it, so it is held at what comes next
+		return []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}}
+	case strikes(b, faults.LateRequest):
+		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
+	case strikes(b, faults.ReplyLost):
+		return []faults.Breakpoint{w.lostReply(b)}
+	case b.kind == trace.Expire && d.lost: // it is held already
+		return nil
+	case b.kind == trace.Expire:
+		return at(w.missed(b), d.requests[b.request], d.requests[:b.request])
+	case held == nil:
+		return nil
+	case b.kind == trace.Serve && w.breaksOff(since, i):
+		return at(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
+	case b.kind == trace.Serve:
+		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
+	case len(d.requests) > 0 && b.kind != trace.Fault:
+		last := min(b.last(), len(d.requests)-1)
+		return at(faults.ActHoldReply, d.requests[last], d.requests[:last])
+	}
+	return nil
+}
+
+// counted says whether breakpoints count the request that a loss is about.
+func (w *writer) counted(b *moment) bool {
+	return b.request >= 0 && len(words(b.operation.requests[b.request], "")) > 0
 }
 
 // breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
@@ -72,7 +95,7 @@ func (b *moment) last() int {
 // lostReply stops an operation at a reply that its client will not get.
 func (w *writer) lostReply(b *moment) faults.Breakpoint {
 	do := faults.ActDropReply
-	if w.goesOn(b) {
+	if b.step.Waits || w.goesOn(b) {
 		do = faults.ActHoldReply
 	}
 	return w.breakpoint(do, b.operation.requests[b.request], b.operation.requests[:b.request])

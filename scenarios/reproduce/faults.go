@@ -101,6 +101,9 @@ func (w *writer) lose(i int, b *moment) error {
 		w.loseReplyBeside(b)
 		return nil
 	}
+	if !w.counted(b) && (w.goesOn(b) || w.arrivesLater(i)) {
+		return fmt.Errorf("what is lost belongs to a request that breakpoints do not count")
+	}
 	t := w.open[b.who]
 	if t == nil || t.operation != b.operation {
 		w.begin(i, b)
@@ -109,6 +112,20 @@ func (w *writer) lose(i int, b *moment) error {
 	if b.step.Fault == faults.LateRequest {
 		w.late[b.who] = append(w.late[b.who], b.step)
 	}
+	if b.step.Waits {
+		return nil
+	}
+	return w.unheardOf(i, b)
+}
+
+// arrivesLater says whether a request of the client that is late at the ith moment arrives.
+func (w *writer) arrivesLater(i int) bool {
+	return slices.ContainsFunc(w.moments[i:], func(b *moment) bool { return b.kind == trace.Arrive && b.who == w.moments[i].who })
+}
+
+// unheardOf has a client go on without a reply.
+func (w *writer) unheardOf(i int, b *moment) error {
+	t := w.open[b.who]
 	if !w.goesOn(b) {
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
 		t.stop = false
@@ -122,13 +139,21 @@ func (w *writer) lose(i int, b *moment) error {
 	return nil
 }
 
+// stopped says whether an operation of the client is held.
+func (w *writer) stopped(who int) bool { return w.open[who] != nil && w.open[who].stop }
+
 // loseReplyBeside has what runs beside the operations of a client do without a reply: its connection breaks.
 func (w *writer) loseReplyBeside(b *moment) {
 	late := b.step.Fault == faults.LateRequest
-	switch t := w.open[b.who]; {
+	switch {
+	case late && w.stopped(b.who): // only one thing of a client can be held
+		w.resume(b.who)
+		w.short, w.cut[b.who] = true, true
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbCutOff, Direction: faults.Requests, Servers: w.named(b.step.Server)})
+		return
 	case late:
 		w.renews(b.who, w.breakpoint(faults.ActHoldRequest, b.step, nil))
-	case !w.renewing[b.who] && (t != nil && t.stop || b.step.Server == nowhere && w.out.Servers > 0): // only one thing of a client can be held
+	case !w.renewing[b.who] && (w.stopped(b.who) || b.step.Server == nowhere && w.out.Servers > 0):
 		w.loseRenewal(b)
 		return
 	case !w.renewing[b.who]:
@@ -195,6 +220,10 @@ func (w *writer) timeOut(i int, b *moment) error {
 	if b.operation == nil {
 		return fmt.Errorf("what runs beside the operations waits for too long")
 	}
+	if b.operation.lost {
+		w.resume(b.who)
+		return w.unheardOf(i, b)
+	}
 	if w.missed(b) == faults.ActHoldRequest {
 		w.late[b.who] = append(w.late[b.who], b.operation.requests[b.request])
 	}
@@ -215,7 +244,7 @@ func (w *writer) goesOn(b *moment) bool {
 
 // arrive lets go what is late, or a copy.
 func (w *writer) arrive(b *moment) error {
-	if b.step.Beside && w.lateBeside[b.who] {
+	if b.step.Beside && (w.lateBeside[b.who] || w.cut[b.who]) {
 		w.touch(b)
 		w.arriveBeside(b.who)
 		return nil
@@ -241,8 +270,13 @@ func sameRequest(a, b *trace.Step) bool {
 
 // arriveBeside lets go what has been held beside the operations of a client.
 func (w *writer) arriveBeside(who int) {
-	delete(w.lateBeside, who)
 	w.resume(who)
+	if w.cut[who] {
+		delete(w.cut, who)
+		w.step(who, scenarios.Step{Verb: scenarios.VerbHeal})
+		return
+	}
+	delete(w.lateBeside, who)
 	w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
 }
 

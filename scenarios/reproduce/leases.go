@@ -100,6 +100,8 @@ func (w *writer) beside(i int, b *moment) {
 	switch {
 	case b.kind != trace.Serve:
 		return
+	case w.unheard(i) && w.stopped(b.who): // see loseReplyBeside
+		return
 	case w.unheard(i):
 		w.renews(b.who, w.breakpoint(faults.ActHoldReply, b.step, nil))
 		return

@@ -44,6 +44,7 @@ type operation struct {
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
 	faulted  bool // a fault hit one of its requests
+	lost     bool // it waits for what is lost
 	waits    bool // an acquire that was refused, and tried again
 	beside   bool // an acquire that goes on trying beside all that follows; of it there is only the call
 	hung     bool // a release that its user gave up, though nothing held it up
@@ -265,6 +266,7 @@ func (r *reader) fault(b *moment) {
 		}
 		b.operation = r.open[who]
 		b.operation.faulted = true
+		b.operation.lost = b.operation.lost || b.step.Waits && b.step.Fault != faults.Duplicate
 		if b.step.Fault == faults.LateRequest {
 			b.operation.requests = append(b.operation.requests, b.step)
 		}

@@ -22,7 +22,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	order.arrange()
 	w := &writer{
 		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{},
-		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
+		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, cut: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
 		out: &scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
 			Expect: scenarios.Expectation{Lock: lock.Name, Anomalies: t.Anomalies},
@@ -87,6 +87,7 @@ type writer struct {
 	late       map[int][]*trace.Step // requests of the client that it has given up, and copies, the latest last
 	renewing   map[int]bool          // a renewal of the client is held up
 	lateBeside map[int]bool          // the same of what runs beside its operations
+	cut        map[int]bool          // the client's requests are cut off, since that is late beside an operation that is held
 	touched    map[int]leased        // by server that has a lock whose lease has not been waited for
 	saved      map[int]leased        // the same of what servers have saved
 	short      bool                  // a lease has to end
@@ -236,7 +237,7 @@ func (w *writer) writeTrial() {
 // close leaves nothing of a client open.
 func (w *writer) close(who int) {
 	w.resume(who)
-	if w.lateBeside[who] && !w.dead[w.process(who)] {
+	if (w.lateBeside[who] || w.cut[who]) && !w.dead[w.process(who)] {
 		w.arriveBeside(who)
 	}
 	switch t := w.open[who]; {

@@ -1,8 +1,6 @@
 package explore
 
 import (
-	"math/bits"
-
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
@@ -95,9 +93,15 @@ func (c *client) stepped(m move) {
 	}
 }
 
+// spendOnMessage spends a fault, unless it has been spent when the client began to wait for what is lost.
 func (x *explorer) spendOnMessage(s *state, m move, f fault) {
+	c := &s.clients[m.client]
+	if m.slot == 0 && c.has(deaf) {
+		c.clear(deaf)
+		return
+	}
 	s.spent[f]++
-	x.judge.disturbForGood(&s.clients[m.client])
+	x.judge.disturbForGood(c)
 }
 
 // depart puts the request of a client's task on its way.
@@ -334,7 +338,7 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 		x.watcher.sent(q, done.reply, was, is)
 	}
 	if x.accepted(q.request, done.reply) {
-		x.judge.wrote(q.client)
+		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value)
 	}
 	return done.reply
 }
@@ -357,15 +361,19 @@ func (x *explorer) pass(s *state, m move) {
 	if x.watcher != nil {
 		x.watcher.passed(m.d)
 	}
-	s.spent[pause] += uint8(bits.OnesCount8(m.paused))
-	s.spent[longHold] += uint8(bits.OnesCount8(m.busy))
+	for f, spends := range s.delays(m) {
+		s.spent[f] += spends
+	}
 	for i := range x.clients {
 		c := &s.clients[i]
-		if m.paused&(1<<i) != 0 {
+		switch bit := uint8(1) << i; {
+		case m.paused&m.busy&bit != 0:
+			c.set(deaf)
+			x.judge.disturbForGood(c)
+		case m.paused&bit != 0:
 			c.set(asleep)
 			x.judge.disturb(c)
-		}
-		if m.busy&(1<<i) != 0 {
+		case m.busy&bit != 0:
 			c.set(busy)
 		}
 		for k, due := range c.due {

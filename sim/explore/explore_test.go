@@ -228,6 +228,7 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"setnx-expired-del", []faults.Kind{faults.Crash}, 0},
 		{"setpx-lua", []faults.Kind{faults.Pause}, 0},
 		{"setpx-lua", []faults.Kind{faults.LateRequest}, 0},
+		{"setpx-lua", []faults.Kind{faults.ReplyLost}, 0},
 		{"setpx-getdel", []faults.Kind{faults.Pause}, 0},
 		{"getset", []faults.Kind{faults.Crash}, 0},
 		{"getset", []faults.Kind{faults.ClockAhead}, 0},
@@ -238,7 +239,7 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"watchdog-published", []faults.Kind{faults.Pause}, 2},
 		{"setnx-watch", nil, 0},
 		{"watchdog", nil, 0},
-		{"redisson", []faults.Kind{faults.ReplyLost}, 0},
+		{"redisson", []faults.Kind{faults.ReplyLost}, 1},
 		{"redisson-watchdog", []faults.Kind{faults.Pause}, 0},
 		{"redisson", []faults.Kind{faults.Crash}, 0},
 		{"setnx-expire", nil, 0},
@@ -253,7 +254,7 @@ func TestMergingLosesNothing(t *testing.T) {
 				Lock: lock(t, test.lock), Clients: 2, Rounds: 1, Budget: spend(test.faults...), MostFaults: len(test.faults),
 				Only: []checker.Name{checker.Unfair}, // nothing is to end the search
 			}
-			timed := config.endless()
+			timed := config.endless() || test.leases > 0
 			merged, err := views(config, test.leases, timed, timed)
 			if errors.Is(err, errReads) {
 				timed = true

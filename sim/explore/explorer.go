@@ -185,9 +185,11 @@ type traits struct {
 	forgets   bool // see errForgets
 }
 
-// endless says whether a lock may be renewed for ever while its holder works. The histories of a renewal are all different, so only the
-// horizon ends that. Otherwise a lock that reads no clock cannot tell one time from another, and neither does the search.
-func (c Config) endless() bool { return c.Lock.Renews && c.Budget[faults.LongHold] > 0 }
+// endless says whether a lock may be renewed for ever while its holder works or waits for what is lost. The histories of a renewal are all
+// different, so only the horizon ends that. Otherwise a lock that reads no clock cannot tell one time from another, and neither does the search.
+func (c Config) endless() bool {
+	return c.Lock.Renews && c.Budget[faults.LongHold]+c.Budget[faults.ReplyLost]+c.Budget[faults.LateRequest] > 0
+}
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{

@@ -291,10 +291,10 @@ func (j *judge) grantTurn(n int) {
 	}
 }
 
-// wrote takes in that the resource has accepted a client's write.
-func (j *judge) wrote(n int) {
+// wrote takes in that the resource has accepted a client's write. again: it was there already.
+func (j *judge) wrote(n int, again bool) {
 	mayOwn := int(j.s.owner.client) == n+1 && j.s.owner.standing != ownership.Refused
-	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).StaleWrite(n+1, mayOwn) {
+	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).StaleWrite(n+1, mayOwn, again) {
 		j.found |= staleWrite
 	}
 }

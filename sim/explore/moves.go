@@ -36,7 +36,7 @@ type move struct {
 	client uint8 // or server
 	slot   uint8
 	paused uint8 // of movePass: the clients that a pause begins for
-	busy   uint8 // of movePass: the clients that a long hold begins for
+	busy   uint8 // of movePass: the clients that a long hold begins for; those that are paused, too, begin to wait for what is lost
 	d      ms
 }
 
@@ -130,6 +130,12 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 			m.kind = moveWake
 			list = append(list, m)
 		case n.slots[k].kind != process.Request:
+		case c.has(deaf) && k == 0:
+			m.kind = moveLose
+			if c.replies[k] == 0 {
+				m.kind = moveLate
+			}
+			list = append(list, m)
 		case c.due[k] <= 0:
 			m.kind = moveExpire
 			list = append(list, m)
@@ -169,7 +175,7 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 	for k, sl := range n.slots[:n.tasks] {
 		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0
 		if k == 0 && !n.idle {
-			main = main || steps
+			main = main || steps && !c.has(deaf)
 		} else {
 			background = background || steps
 		}
@@ -178,7 +184,7 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 }
 
 // timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
-// meanwhile is paused, or in a long hold: each is a fault.
+// meanwhile is paused, in a long hold, or waits for what is lost: each is a fault.
 func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	timer, expiry := x.deadlines(s)
 	next := min(timer, expiry)
@@ -202,19 +208,41 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	if len(x.lengths) == 0 {
 		return list
 	}
-	// Every subset of the clients that can be either paused or busy.
-	for busy := either; ; busy = (busy - 1) & either {
-		choice := either &^ busy // counts up while busy counts down
-		m := move{kind: movePass, paused: pausing | choice, busy: busy}
-		if spends := bits.OnesCount8(m.paused) + bits.OnesCount8(m.busy); spends == faults && x.canDelay(s, m) {
+	// Every subset of the clients that need not be paused. Those of either may be busy, the others wait for what is lost.
+	choices := either | x.mayWaitForLost(s, pausing)
+	for chosen := choices; ; chosen = (chosen - 1) & choices {
+		m := move{kind: movePass, paused: pausing | either&^chosen, busy: chosen}
+		if bits.OnesCount8(m.paused|m.busy) == faults && x.canDelay(s, m) {
 			for _, m.d = range x.lengths {
 				list = append(list, m)
 			}
 		}
-		if busy == 0 {
+		if chosen == 0 {
 			return list
 		}
 	}
+}
+
+// mayWaitForLost are those of the clients whose operation may wait for a reply while time passes, because it is lost. A lock with time-outs
+// of its own notices by these.
+func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
+	if x.allowed[replyLost] == 0 && x.allowed[lateRequest] == 0 {
+		return 0
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		n := &x.automaton.nodes[c.node]
+		if clients&(1<<i) == 0 || n.tasks == 0 || n.idle || n.slots[0].kind != process.Request || c.due[0] != never {
+			continue
+		}
+		if _, background := x.ready(s, i); background {
+			continue
+		}
+		if c.replies[0] != 0 || c.room() >= 0 {
+			may |= 1 << i
+		}
+	}
+	return may
 }
 
 // delayed says which clients are paused if time passes, and which are either paused or in a long hold. Users take their time where it
@@ -253,9 +281,31 @@ func (x *explorer) mayHoldLong(c *client) bool {
 }
 
 func (x *explorer) canDelay(s *state, m move) bool {
-	paused, busy := bits.OnesCount8(m.paused), bits.OnesCount8(m.busy)
-	return (paused == 0 || int(s.spent[pause])+paused <= int(x.allowed[pause])) &&
-		(busy == 0 || int(s.spent[longHold])+busy <= int(x.allowed[longHold])) && s.faults()+paused+busy <= x.config.MostFaults
+	all := s.faults()
+	for f, spends := range s.delays(m) {
+		if spends > 0 && s.spent[f]+spends > x.allowed[f] {
+			return false
+		}
+		all += int(spends)
+	}
+	return all <= x.config.MostFaults
+}
+
+// delays are the faults that it takes for time to pass.
+func (s *state) delays(m move) (spends [faultKinds]uint8) {
+	deafened := m.paused & m.busy
+	spends[pause] = uint8(bits.OnesCount8(m.paused &^ deafened))
+	spends[longHold] = uint8(bits.OnesCount8(m.busy &^ deafened))
+	for i := range s.clients {
+		switch {
+		case deafened&(1<<i) == 0:
+		case s.clients[i].replies[0] != 0:
+			spends[replyLost]++
+		default:
+			spends[lateRequest]++
+		}
+	}
+	return spends
 }
 
 // ends appends the lengths of time that lead to the next deadline: until a wait ends; or until an expiry, to the last moment at which
@@ -325,7 +375,7 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 		list = append(list, move{kind: moveCrash, client: uint8(i)})
 	}
 	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind == process.Request {
+		if sl.kind == process.Request && !(c.has(deaf) && k == 0) {
 			list = x.messageFaults(list, s, move{client: uint8(i), slot: uint8(k)})
 		}
 	}

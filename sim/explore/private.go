@@ -61,7 +61,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
 	p.asked, p.clock = true, x.clock(s, i)
 	c := &s.clients[i]
-	if c.phase == crashed || c.has(asleep|busy) || c.phase == finished && !awake {
+	if c.phase == crashed || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
 		return p, nil
 	}
 	n := &x.automaton.nodes[c.node]

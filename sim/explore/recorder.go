@@ -129,25 +129,23 @@ func (r *recorder) before(s *state, m move) {
 	switch m.kind {
 	case movePass:
 		r.clock = x.onlyByClock(s, m.d)
-		for c := range x.clients {
-			if m.paused&(1<<c) != 0 {
-				r.fault(trace.Step{Fault: faults.Pause, Client: c, Server: -1})
-			}
-			if m.busy&(1<<c) != 0 {
-				r.fault(trace.Step{Fault: faults.LongHold, Client: c, Server: -1})
-			}
-		}
+		r.delays(s, m)
 	case moveCrash:
 		r.fault(trace.Step{Fault: faults.Crash, Client: i, Server: -1})
 		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(i), Detail: &history.Detail{Why: "killed"}})
-	case moveLose:
-		r.strike(s, m, faults.ReplyLost)
-	case moveLate:
-		r.addFlight(s, m, false)
-		r.strike(s, m, faults.LateRequest)
+	case moveLose, moveLate:
+		if m.kind == moveLate {
+			r.addFlight(s, m, false)
+		}
+		if c := &s.clients[i]; m.slot != 0 || !c.has(deaf) {
+			r.strike(s, m, lossAt(c, m.slot), false)
+			break
+		}
+		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[0].request]
+		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: int(q.server)})
 	case moveTwice:
 		r.addFlight(s, m, true)
-		r.strike(s, m, faults.Duplicate)
+		r.strike(s, m, faults.Duplicate, false)
 	case moveAhead:
 		r.fault(trace.Step{Fault: faults.ClockAhead, Client: i, Server: -1})
 	case moveBehind:
@@ -173,11 +171,33 @@ func (r *recorder) before(s *state, m move) {
 	}
 }
 
-// strike records a fault of a client's request. Only a request that does not reach its server by then is named.
-func (r *recorder) strike(s *state, m move, kind faults.Kind) {
+// delays records the faults that it takes for time to pass.
+func (r *recorder) delays(s *state, m move) {
+	for c := range r.x.clients {
+		switch bit := uint8(1) << c; {
+		case m.paused&m.busy&bit != 0:
+			r.strike(s, move{client: uint8(c)}, lossAt(&s.clients[c], 0), true)
+		case m.paused&bit != 0:
+			r.fault(trace.Step{Fault: faults.Pause, Client: c, Server: -1})
+		case m.busy&bit != 0:
+			r.fault(trace.Step{Fault: faults.LongHold, Client: c, Server: -1})
+		}
+	}
+}
+
+// lossAt is what a task of a client loses if it gets no reply.
+func lossAt(c *client, slot uint8) faults.Kind {
+	if c.replies[slot] == 0 {
+		return faults.LateRequest
+	}
+	return faults.ReplyLost
+}
+
+// strike records a fault of a client's request. Only a request that does not reach its server by then is named. unnoticed: the client waits on.
+func (r *recorder) strike(s *state, m move, kind faults.Kind, unnoticed bool) {
 	x, c := r.x, &s.clients[m.client]
 	q := x.texts.requests[x.automaton.nodes[c.node].slots[m.slot].request]
-	step := trace.Step{Fault: kind, Client: int(m.client), Server: int(q.server), Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
+	step := trace.Step{Fault: kind, Client: int(m.client), Server: int(q.server), Waits: unnoticed, Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
 	if kind == faults.LateRequest {
 		step.Request = q.commands
 	}

@@ -42,6 +42,7 @@ const (
 	took                         // its acquire has taken the lock on the server
 	struck                       // a fault that nothing takes back has struck it, and may delay it
 	inner                        // its release is not the last: it has acquired the lock more than once
+	deaf                         // its operation waits for what is lost: a reply, or a request and its reply
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.

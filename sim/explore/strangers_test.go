@@ -320,6 +320,7 @@ var (
 	holders    = []checker.Name{checker.DoubleHolder}
 	overwrites = []checker.Name{checker.Overwrite}
 	renewals   = []checker.Name{checker.WrongfulRenew}
+	strays     = []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.WrongfulRenew}
 )
 
 var strangers = []struct {
@@ -367,7 +368,7 @@ var strangers = []struct {
 	{name: "fences by hundreds", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, step: 100} }},
 	{name: "fences of a clock's size", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, base: 1_700_000_000_000, step: 1} }},
 	{name: "stores a hash of its token", clients: 3, rounds: 2, holds: true, made: func(p plain) impls.Lock { return &hashing{p} }},
-	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: strays, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come twice", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "the greater token wins", rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 	{name: "the greater token wins, with three clients", clients: 3, rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},

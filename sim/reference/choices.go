@@ -20,6 +20,7 @@ const (
 	arrives             // a request arrives that nobody waits for; task is its place
 	passes              // time passes
 	strikes             // a fault
+	notices             // a client that has waited for what is lost waits no more
 )
 
 // choice is one step of the whole.
@@ -31,6 +32,7 @@ type choice struct {
 	paused []int
 	busy   []int
 	fault  faults.Kind
+	unseen bool // it is a loss, and the client waits on
 }
 
 // next is the operation that a client calls next; none: it has nothing to call.
@@ -74,6 +76,11 @@ func (s *search) ofClient(list []choice, w *world, i int) []choice {
 	}
 	for _, wait := range c.at.waits {
 		o := choice{client: i, task: wait.Task}
+		if c.waitsInVain(wait.Task) {
+			o.kind = notices
+			list = append(list, o)
+			continue
+		}
 		over, answered := c.dueAt(wait.Task) <= w.now, c.answer(wait.Task) >= 0
 		switch wait.Kind {
 		case process.Sleep:
@@ -124,17 +131,29 @@ func (s *search) faultsOf(list []choice, w *world, i int) []choice {
 		strike(faults.Crash, 0)
 	}
 	for _, wait := range c.at.waits {
+		from := len(list)
 		switch {
-		case wait.Kind != process.Request:
+		case wait.Kind != process.Request || c.waitsInVain(wait.Task):
+			continue
 		case c.answer(wait.Task) >= 0:
 			strike(faults.ReplyLost, wait.Task)
 		default:
 			strike(faults.LateRequest, wait.Task)
+		}
+		if len(list) > from && c.at.busy && wait.Task == c.at.main && c.dueAt(wait.Task) == never {
+			unseen := list[from]
+			unseen.unseen = true
+			list = append(list, unseen)
+		}
+		if c.answer(wait.Task) < 0 {
 			strike(faults.Duplicate, wait.Task)
 		}
 	}
 	return list
 }
+
+// waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
+func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task == c.at.main }
 
 func (s *search) faultsAt(list []choice, w *world, i int) []choice {
 	for _, kind := range []faults.Kind{faults.ClockJump, faults.Restart, faults.FailOver} {
@@ -155,7 +174,7 @@ func (s *search) ready(w *world, i int) (main, beside bool) {
 	}
 	main = c.phase != waiting && s.next(w, i) != history.OpNone
 	for _, wait := range c.at.waits {
-		step := wait.Kind == process.Request || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= w.now
+		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= w.now
 		if c.at.busy && wait.Task == c.at.main {
 			main = main || step
 		} else {

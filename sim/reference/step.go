@@ -23,6 +23,8 @@ func (s *search) make(w *world, o choice) error {
 		return nil
 	case strikes:
 		return s.strike(w, o)
+	case notices:
+		return s.notice(w, o)
 	case arrives:
 		c := &w.clients[o.client]
 		m := c.travel[o.task]
@@ -297,14 +299,23 @@ func (s *search) strike(w *world, o choice) error {
 		m.again = false
 		c.answers = append(c.answers, answer{o.task, s.serve(w, o.client, m, false)})
 	case faults.ReplyLost, faults.LateRequest:
-		c.stepped(o)
-		if o.fault == faults.LateRequest {
-			c.depart(o.task, false)
+		if c.deaf = o.unseen; o.unseen {
+			return nil
 		}
-		c.drop(o.task)
-		return s.give(w, o.client, input{kind: lost, task: o.task})
+		return s.notice(w, o)
 	}
 	return nil
+}
+
+// notice has a client learn that it gets no reply.
+func (s *search) notice(w *world, o choice) error {
+	c := &w.clients[o.client]
+	c.stepped(o)
+	if c.deaf = false; c.answer(o.task) < 0 {
+		c.depart(o.task, false)
+	}
+	c.drop(o.task)
+	return s.give(w, o.client, input{kind: lost, task: o.task})
 }
 
 func (s *search) strikeServer(w *world, o choice) {

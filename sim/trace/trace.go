@@ -73,7 +73,7 @@ type Step struct {
 	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong
 	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end
-	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows
+	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows; after a loss, the client waits until its time-out is over
 	Fault   faults.Kind    // of a fault
 	Lost    int            // of a fail-over: how many writes
 	Request [][]string     // of a time-out: what has not reached its server by then

@@ -191,10 +191,11 @@ type Turn struct {
 }
 
 // StaleWrite says whether a write that the resource accepted is of a client whose turn is over. mayOwn: it may own the lock by now, without
-// having been told.
-func (t Turn) StaleWrite(writer int, mayOwn bool) bool {
+// having been told. again: it is a copy of what the client wrote in its turn, so nothing has happened: it wrote what was there, and nobody
+// else has had a turn since the client began its latest work.
+func (t Turn) StaleWrite(writer int, mayOwn, again bool) bool {
 	if t.Client == 0 || t.Client == writer {
-		return t.Client != 0 && t.Released
+		return t.Client != 0 && t.Released && !again
 	}
 	return !mayOwn
 }

@@ -120,11 +120,13 @@ func TestRelease(t *testing.T) {
 }
 
 func TestStaleWrite(t *testing.T) {
-	assert.False(t, Turn{}.StaleWrite(1, false), "the lock was never granted")
-	assert.False(t, Turn{Client: 1}.StaleWrite(1, false))
-	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, false))
-	assert.True(t, Turn{Client: 2}.StaleWrite(1, false))
-	assert.True(t, Turn{Client: 2, Released: true}.StaleWrite(1, false))
-	assert.False(t, Turn{Client: 2}.StaleWrite(1, true), "it may own the lock by now")
-	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, true))
+	assert.False(t, Turn{}.StaleWrite(1, false, false), "the lock was never granted")
+	assert.False(t, Turn{Client: 1}.StaleWrite(1, false, false))
+	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, false, false))
+	assert.True(t, Turn{Client: 2}.StaleWrite(1, false, false))
+	assert.True(t, Turn{Client: 2, Released: true}.StaleWrite(1, false, false))
+	assert.False(t, Turn{Client: 2}.StaleWrite(1, true, false), "it may own the lock by now")
+	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, true, false))
+	assert.False(t, Turn{Client: 1, Released: true}.StaleWrite(1, false, true), "a copy of what it wrote in its turn")
+	assert.True(t, Turn{Client: 2}.StaleWrite(1, false, true), "it is another's turn")
 }
