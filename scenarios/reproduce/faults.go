@@ -104,10 +104,8 @@ func (w *writer) lose(i int, b *moment) error {
 	if !w.counted(b) && (w.goesOn(b) || w.arrivesLater(i)) {
 		return fmt.Errorf("what is lost belongs to a request that breakpoints do not count")
 	}
-	t := w.open[b.who]
-	if t == nil || t.operation != b.operation {
+	if t := w.open[b.who]; t == nil || t.operation != b.operation {
 		w.begin(i, b)
-		t = w.open[b.who]
 	}
 	if b.step.Fault == faults.LateRequest {
 		w.late[b.who] = append(w.late[b.who], b.step)
