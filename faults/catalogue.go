@@ -30,6 +30,8 @@ const (
 	Skew        Kind = "skew"
 	ClockAhead  Kind = "clock-ahead"
 	ClockBehind Kind = "clock-behind"
+	StepAhead   Kind = "step-ahead"
+	StepBack    Kind = "step-back"
 	ClockJump   Kind = "clock-jump"
 	Restart     Kind = "restart"
 	FailOver    Kind = "fail-over"
@@ -115,6 +117,10 @@ func All() []Fault {
 			Meaning: "a client's clock is ahead, behind, or runs at another rate"},
 		{Kind: ClockAhead, Recorded: Skew, Target: OnClock, Flag: "clocks-ahead", State: "clock wrong", Meaning: "a client's clock is ahead"},
 		{Kind: ClockBehind, Recorded: Skew, Target: OnClock, Flag: "clocks-behind", State: "clock wrong", Meaning: "a client's clock is behind"},
+		{Kind: StepAhead, Recorded: Skew, Target: OnClock, Flag: "clock-steps-ahead", State: "clock wrong",
+			Meaning: "while a client runs, its wall clock is set ahead"},
+		{Kind: StepBack, Recorded: Skew, Target: OnClock, Flag: "clock-steps-back", State: "clock wrong",
+			Meaning: "while a client runs, its wall clock is set back"},
 		{Kind: ClockJump, Target: OnServer, OneShot: true, Begins: "clock jumps", Flag: "clock-jumps", Old: []string{"server-jump", "server-jumps"},
 			State: "clock jumped", Needs: []Capability{ServerState}, Meaning: "a server's clock jumps"},
 		{Kind: Restart, Target: OnServer, OneShot: true, Begins: "restarts empty", Flag: "restarts", Old: []string{"server-restart"}, State: "restarted",

@@ -47,7 +47,7 @@ func faultExtent(t *trace.Trace, s trace.Step) string {
 	switch {
 	case s.Fault == faults.FailOver && s.Lost > 1:
 		return fmt.Sprintf(", %d writes lost", s.Lost)
-	case s.Fault == faults.ClockAhead || s.Fault == faults.ClockBehind:
+	case s.Fault.Of().Recorded == faults.Skew:
 		return " by " + spanText(t.Skew)
 	}
 	return ""

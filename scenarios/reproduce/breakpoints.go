@@ -56,7 +56,7 @@ func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
 		return at(w.missed(b), d.requests[b.request], d.requests[:b.request])
 	case held == nil:
 		return nil
-	case b.kind == trace.Serve && w.breaksOff(since, i):
+	case b.kind == trace.Serve && w.atReply(since, i):
 		return at(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
 	case b.kind == trace.Serve:
 		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
@@ -72,13 +72,20 @@ func (w *writer) counted(b *moment) bool {
 	return b.request >= 0 && len(words(b.operation.requests[b.request], "")) > 0
 }
 
+// atReply says whether a client that is stopped before a request must be stopped at the reply to the one before instead.
+func (w *writer) atReply(since, i int) bool {
+	return w.moments[i].request > 0 && (w.breaksOff(since, i) || w.readsLater(since, i, w.moments[i].who))
+}
+
+// readsLater says whether a client's clock steps between two moments, before the client reads a reply.
+func (w *writer) readsLater(since, i, who int) bool {
+	return slices.ContainsFunc(w.moments[since:i], func(b *moment) bool { return b.unread && b.who == who })
+}
+
 // breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
 // reply to the request before.
 func (w *writer) breaksOff(since, i int) bool {
 	b := w.moments[i]
-	if b.request == 0 {
-		return false
-	}
 	return slices.ContainsFunc(w.moments[since:i], func(fault *moment) bool {
 		return strikes(fault, faults.Restart, faults.FailOver) && fault.server == b.server
 	})

@@ -36,6 +36,12 @@ func (w *writer) strike(i int, b *moment) error {
 		w.clock(who, w.trace.Leases(w.trace.Skew))
 	case faults.ClockBehind:
 		w.clock(who, -w.trace.Leases(w.trace.Skew))
+	case faults.StepAhead:
+		w.resume(who)
+		w.clock(who, w.clocks[who]+w.trace.Leases(w.trace.Skew))
+	case faults.StepBack:
+		w.resume(who)
+		w.clock(who, w.clocks[who]-w.trace.Leases(w.trace.Skew))
 	case faults.ClockJump:
 		delete(w.touched, b.server)
 		jump := scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}}
@@ -90,7 +96,9 @@ func (w *writer) save(b *moment) {
 	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.named(b.server)})
 }
 
+// clock sets a client's clock: scripts say by how much it is then wrong.
 func (w *writer) clock(who int, leases float64) {
+	w.clocks[who] = leases
 	w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Span: scenarios.Span{Leases: leases}, Rate: 1})
 }
 

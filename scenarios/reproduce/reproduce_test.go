@@ -55,6 +55,8 @@ func articles() map[string]struct {
 		"nil-for-lost":       {"getset-nil-lost", faults.Pause, 1, checker.GhostLock, twoTwice},
 		"clock-ahead":        {"getset", faults.ClockAhead, 1, checker.Overwrite, twoOnce},
 		"clock-behind":       {"getset", faults.ClockBehind, 1, checker.Overwrite, twoOnce},
+		"clock-set-ahead":    {"getset", faults.StepAhead, 1, checker.Overwrite, twoOnce},
+		"clock-set-back":     {"setnx-expired-del", faults.StepBack, 1, checker.DoubleHolder, twoOnce},
 		"crash-before-limit": {"setnx-expire-norepair", faults.Crash, 1, checker.StuckLock, twoOnce},
 		"strangers-lock":     {"setpx-del", faults.Pause, 1, checker.WrongfulDelete, twoOnce},
 		"looked-and-deleted": {"setpx-getdel", faults.Pause, 1, checker.WrongfulDelete, twoOnce},

@@ -26,6 +26,7 @@ type moment struct {
 	request   int        // which of the operation's requests it is about
 	server    int        // where it takes effect
 	changes   bool       // what is there
+	unread    bool       // a step of its client's clock: the client has not read the latest reply
 	events    []history.Event
 }
 
@@ -86,12 +87,28 @@ func newSchedule(t *trace.Trace) *schedule {
 			out.moments = append(out.moments, b)
 		}
 	}
+	markUnread(out.moments)
 	out.moments = withSaves(withoutReplies(out.moments))
 	for who, d := range r.open {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
 	return out
 }
+
+// markUnread notes which steps of clocks come between a command and its client's reading of the reply.
+func markUnread(moments []*moment) {
+	unread := map[int]bool{}
+	for _, b := range moments {
+		switch {
+		case stepsClock(b):
+			b.unread = unread[b.who]
+		case !b.step.Beside && b.who != nobody:
+			unread[b.who] = b.kind == trace.Serve || unread[b.who] && b.kind == trace.Fault
+		}
+	}
+}
+
+func stepsClock(b *moment) bool { return strikes(b, faults.StepAhead, faults.StepBack) }
 
 // process is the first client in the process of a client.
 func (t *schedule) process(who int) int {

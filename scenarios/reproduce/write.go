@@ -21,7 +21,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	order.prune()
 	order.arrange()
 	w := &writer{
-		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, dead: map[int]bool{},
+		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, clocks: map[int]float64{}, dead: map[int]bool{},
 		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, cut: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
 		out: &scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
@@ -90,6 +90,7 @@ type writer struct {
 	cut        map[int]bool          // the client's requests are cut off, since that is late beside an operation that is held
 	touched    map[int]leased        // by server that has a lock whose lease has not been waited for
 	saved      map[int]leased        // the same of what servers have saved
+	clocks     map[int]float64       // by how many leases clients' clocks are wrong
 	short      bool                  // a lease has to end
 	exact      bool                  // clocks have to show what they do in the trace
 	passed     time.Duration         // since the latest step that is not time

@@ -73,14 +73,8 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveCrash:
 		s.spent[crash]++
 		x.crash(s, int(m.client))
-	case moveAhead:
-		s.spent[clockAhead]++
-		c.set(struck)
-		c.skew = 1
-	case moveBehind:
-		s.spent[clockBehind]++
-		c.set(struck)
-		c.skew = -1
+	case moveAhead, moveBehind:
+		x.setClock(s, m)
 	}
 	return nil
 }
@@ -175,9 +169,6 @@ func (c *client) sortTravel() (swapped bool) {
 	return true
 }
 
-// clock is what a client's clock shows.
-func (x *explorer) clock(s *state, i int) ms { return s.now + ms(s.clients[i].skew)*x.skew }
-
 // usedTokens are those that a client, a server or a message still has.
 func (x *explorer) usedTokens(s *state) (used tokens) {
 	for i := range x.clients {
@@ -214,7 +205,7 @@ func (x *explorer) call(s *state, i int) error {
 // give hands a client an input, and takes in what comes of it.
 func (x *explorer) give(s *state, i int, in input) error {
 	c := &s.clients[i]
-	t, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
+	t, err := x.automaton.step(c.node, in, x.reading(s, i), func() uint16 { return x.usedTokens(s).of(i) })
 	if err != nil {
 		return err
 	}
@@ -247,7 +238,8 @@ func (x *explorer) give(s *state, i int, in input) error {
 func (c *client) resetFinished(i int) {
 	last := *c
 	*c = freshClient(i)
-	c.phase, c.round, c.skew, c.flights, c.queued = finished, last.round, last.skew, last.flights, last.queued
+	c.phase, c.round, c.skew, c.steps = finished, last.round, last.skew, last.steps
+	c.flights, c.queued = last.flights, last.queued
 	c.flags, c.claims = last.flags&challenge, last.claims
 }
 

@@ -46,10 +46,16 @@ type input struct {
 
 func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<6 }
 
+// reading is what a client's clocks show.
+type reading struct {
+	clock ms   // the monotonic clock, from the base
+	steps int8 // how often the wall clock has been set ahead, less how often back
+}
+
 // circumstances are what a lock can ask for in the middle of a step.
 type circumstances struct {
-	clock ms // what the client's clock shows, from the base
-	used  uint16
+	reading
+	used uint16
 }
 
 // slot is what one task of a client waits for.
@@ -85,14 +91,18 @@ type transition struct {
 	fresh   uint8 // the slots that wait for something new
 	dropped uint8 // the slots that have given up a request without its reply
 	known   bool  // what stands above
-	// reads: the step may read the clock. draws: it may draw a token. Where either is so, what is known lies with the particulars.
-	reads, draws bool
+	// reads: the step may read a clock. walls: the wall clock. draws: it may draw a token. Where any is so, what is known lies with the
+	// particulars.
+	reads, walls, draws bool
 }
 
 // particulars are of the circumstances those that matter.
 func (t *transition) particulars(when circumstances) (packed uint64) {
 	if t.reads {
 		packed |= 1<<63 | uint64(uint32(when.clock))<<16
+	}
+	if t.walls {
+		packed |= uint64(uint8(when.steps)) << 48
 	}
 	if t.draws {
 		packed |= 1<<62 | uint64(when.used)
@@ -114,14 +124,21 @@ type automaton struct {
 	outputs       [][]process.Notice // what a lock reports in a step
 	outputNumbers map[string]uint32
 	pool          pool
-	executions    int  // of transitions that were not known
-	steps         int  // that the lock's own code has made
-	reads         bool // some step has read a clock
+	executions    int // of transitions that were not known
+	steps         int // that the lock's own code has made
+	timing
 	manner
 	witnesses map[uint32][]witness
 	verified  int // so many nodes there were when it was verified
 	born      time.Time
 	executing atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
+}
+
+// timing is what an automaton has to do with clocks.
+type timing struct {
+	skew  ms   // by so much a clock steps
+	reads bool // some step has read a clock
+	walls bool // some step has read the wall clock
 }
 
 // manner is how histories of a client become nodes.
@@ -131,9 +148,9 @@ type manner struct {
 	opaque  bool // no token is used again
 }
 
-func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, texts *texts) *automaton {
+func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
-		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, clients: clients, servers: servers, texts: texts,
+		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, timing: timing{skew: skew}, clients: clients, servers: servers, texts: texts,
 		byMemory: map[string]uint32{}, memories: map[string]uint32{}, witnesses: map[uint32][]witness{}, outputNumbers: map[string]uint32{}, pool: newPool(),
 		born: time.Now(),
 	}
@@ -152,7 +169,7 @@ func newAutomaton(spec impls.Spec, lease time.Duration, clients, servers int, te
 
 // step is the transition of an input at a node, at a time by the client's clock. Which tokens are used is asked only if it makes a
 // difference.
-func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (transition, error) {
+func (a *automaton) step(at uint32, in input, shown reading, used func() uint16) (transition, error) {
 	key := [2]uint64{uint64(at+1)<<32 | uint64(in.packed())}
 	var t transition
 	if general := a.transitions.of(key); general != nil {
@@ -160,7 +177,7 @@ func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (tra
 			return t, nil
 		}
 	}
-	now := circumstances{clock: clock}
+	now := circumstances{reading: shown}
 	if t.draws {
 		now.used = used()
 	}
@@ -176,10 +193,10 @@ func (a *automaton) step(at uint32, in input, clock ms, used func() uint16) (tra
 		return transition{}, err
 	}
 	if exact[1] = t.particulars(now); exact != key {
-		a.transitions.note(key, transition{reads: t.reads, draws: t.draws})
+		a.transitions.note(key, transition{reads: t.reads, walls: t.walls, draws: t.draws})
 	}
 	a.transitions.note(exact, t)
-	a.reads = a.reads || t.reads
+	a.reads, a.walls = a.reads || t.reads, a.walls || t.walls
 	return t, nil
 }
 
@@ -195,7 +212,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		s.process.Close()
 		return a.impure(err)
 	}
-	t.reads, t.draws = t.reads || s.host.read, t.draws || s.host.drawn != 0
+	t.reads, t.walls, t.draws = t.reads || s.host.read, t.walls || s.host.wall, t.draws || s.host.drawn != 0
 	n, err := a.describe(s)
 	if err != nil {
 		s.process.Close()
@@ -385,7 +402,7 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		if in.kind == inputReply {
 			in.arg = a.texts.renameReply(o, in.arg)
 		}
-		t, err := a.step(before, in, a.nodes[n].when.clock, func() uint16 { return a.nodes[n].when.used })
+		t, err := a.step(before, in, a.nodes[n].when.reading, func() uint16 { return a.nodes[n].when.used })
 		if err != nil {
 			return 0, err
 		}

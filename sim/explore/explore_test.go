@@ -185,7 +185,7 @@ func TestALimitIsSaid(t *testing.T) {
 // views are all pairs of what the servers hold and what the clients believe, whoever is who, and whichever of its tokens somebody
 // has drawn; and when, where that is asked.
 func views(config Config, leases ms, timed, when bool) ([]string, error) {
-	x := newExplorer(config, traits{symmetric: !config.NoSymmetry, reads: timed})
+	x := newExplorer(config, traits{symmetric: !config.NoSymmetry, reads: timed, walls: timed})
 	if leases > 0 {
 		x.horizon = leases * x.lease
 	}
@@ -232,6 +232,8 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"setpx-getdel", []faults.Kind{faults.Pause}, 0},
 		{"getset", []faults.Kind{faults.Crash}, 0},
 		{"getset", []faults.Kind{faults.ClockAhead}, 0},
+		{"getset", []faults.Kind{faults.StepBack}, 0},
+		{"getset", []faults.Kind{faults.StepAhead}, 0},
 		{"getset", []faults.Kind{faults.Pause}, 0},
 		{"getset-nil-expired", []faults.Kind{faults.Crash, faults.Pause}, 0},
 		{"watchdog", []faults.Kind{faults.Pause}, 0},

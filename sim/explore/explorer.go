@@ -32,7 +32,7 @@ type Config struct {
 	Budget  Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int
-	// Skew is by how much a wrong clock is wrong; 0: UsualSkew.
+	// Skew is by how much a wrong clock is wrong, and by how much one steps; 0: UsualSkew.
 	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
@@ -116,6 +116,7 @@ type explorer struct {
 	watcher watcher
 	visited func(form) // is shown every state that is found; nil: nobody is
 	reads   bool       // the lock reads clocks
+	walls   bool       // the lock reads its client's wall clock
 	timed   bool       // states at different times are different
 	beyond  bool       // something lies beyond the horizon
 	cut     error      // why some path was not followed to its end; nil: all were
@@ -164,7 +165,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		case errors.Is(err, errAsymmetric):
 			about.symmetric = false
 		case errors.Is(err, errReads):
-			about.reads = true
+			about.reads, about.walls = true, x.automaton.walls
 		case errors.Is(err, errOpaque):
 			about.opaque, about.symmetric = true, false
 		case errors.Is(err, errForgets):
@@ -181,6 +182,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 type traits struct {
 	symmetric bool // it treats all clients alike
 	reads     bool // it reads clocks
+	walls     bool // it reads its client's wall clock
 	opaque    bool // see errOpaque
 	forgets   bool // see errForgets
 }
@@ -193,7 +195,7 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, timed: about.reads || config.endless(), began: time.Now(),
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, timed: about.reads || config.endless(), began: time.Now(),
 	}
 	orders := permutations(1)
 	if about.symmetric {
@@ -202,7 +204,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.model = newModel(config, x.bounds, orders)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{steps: map[[2]uint64]thresholds{}, usual: usualReplies(x.texts)}
+	x.passing = passing{steps: map[question]thresholds{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
@@ -243,7 +245,7 @@ func newModel(config Config, b bounds, orders []order) model {
 	if config.Queues() {
 		lock.New = untilHeld(lock.New)
 	}
-	m.automaton = newAutomaton(lock, Lease, b.clients+1, b.serverCount, texts)
+	m.automaton = newAutomaton(lock, Lease, b.skew, b.clients+1, b.serverCount, texts)
 	return m
 }
 

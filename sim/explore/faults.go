@@ -21,6 +21,8 @@ const (
 	duplicate                // a request arrives a second time later
 	clockAhead               // a client's clock is ahead; see Config.Skew
 	clockBehind              // or behind
+	stepAhead                // a client's wall clock is set ahead by Config.Skew while it runs
+	stepBack                 // or back
 	clockJump                // a server's clock jumps forward by two leases
 	restart                  // a server loses its data
 	failOver                 // a replica takes over that lacks the last writes which the server has answered; see Config.Lag

@@ -25,8 +25,10 @@ type instance struct {
 // host answers what a lock asks in the middle of a step.
 type host struct {
 	client int
+	skew   ms // by so much a clock steps
 	when   circumstances
 	read   bool
+	wall   bool // the wall clock was read
 	drawn  uint16
 	ranOut bool
 	// renames: tokens have other names than in the search.
@@ -34,12 +36,15 @@ type host struct {
 }
 
 func (h *host) Now() time.Time {
-	h.read = true
-	return base.Add(duration(h.when.clock))
+	h.read, h.wall = true, true
+	return base.Add(duration(h.when.clock + ms(h.when.steps)*h.skew))
 }
 
-// Monotonic is the same as Now: no clock steps in a search.
-func (h *host) Monotonic() time.Duration { return time.Duration(h.Now().UnixNano()) }
+// Monotonic is what Now is while no clock has stepped.
+func (h *host) Monotonic() time.Duration {
+	h.read = true
+	return time.Duration(base.Add(duration(h.when.clock)).UnixNano())
+}
 
 // Token is the first that is not in use.
 func (h *host) Token() string {
@@ -56,7 +61,7 @@ func (h *host) Token() string {
 }
 
 func (a *automaton) newInstance(client int) *instance {
-	h := &host{client: client}
+	h := &host{client: client, skew: a.skew}
 	p := process.New(h)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)
@@ -156,7 +161,7 @@ func (a *automaton) patiently(ctx context.Context, do func(context.Context) erro
 // execute hands an input to an instance and returns what the lock reports.
 func (a *automaton) execute(s *instance, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
-	s.host.when, s.host.read, s.host.drawn = when, false, 0
+	s.host.when, s.host.read, s.host.wall, s.host.drawn = when, false, false, 0
 	s.give(in, a.texts)
 	if s.host.ranOut {
 		return nil, errTokens

@@ -11,7 +11,7 @@ import (
 // Its order with the steps of others makes no difference, so it comes first, and by itself (partial-order reduction). No other task of the
 // client may come before it: they share a memory.
 //
-// A client that cannot be paused any more makes its step before time passes. Such a step may also read the clock, begin a wait, or be the
+// A client that cannot be paused any more, and whose clock cannot step, makes its step before time passes. Such a step may also read the clock, begin a wait, or be the
 // end of a sleep.
 
 // private is what is known of a client's private step.
@@ -22,7 +22,7 @@ type private struct {
 	wakes bool
 	after uint32 // the number of the client's part after it
 	reads bool   // all this is so only at the time that the client's clock shows
-	clock ms
+	shown reading
 }
 
 // privately takes the first private step that some client can make.
@@ -30,13 +30,13 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	if x.config.Plain || x.canSpend(s, replyLost) {
 		return move{}, form{}, false, nil
 	}
-	awake, which := !x.canSpend(s, pause) && !x.canSpend(s, longHold), 0
+	awake, which := !x.canSpend(s, pause) && !x.canSpend(s, longHold) && !x.canStep(s), 0
 	if awake {
 		which = 1
 	}
 	for i := range x.clients {
 		p := &x.parts.of(f[i]).private[which]
-		if !p.asked || p.reads && p.clock != x.clock(s, i) {
+		if !p.asked || p.reads && p.shown != x.reading(s, i) {
 			found, err := x.findPrivate(s, i, awake)
 			if err != nil {
 				return move{}, form{}, false, err
@@ -59,7 +59,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 
 // findPrivate finds the private step of a client. Awake: it cannot be paused any more.
 func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
-	p.asked, p.clock = true, x.clock(s, i)
+	p.asked, p.shown = true, x.reading(s, i)
 	c := &s.clients[i]
 	if c.phase == crashed || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
 		return p, nil
@@ -70,7 +70,7 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 		if !may {
 			continue
 		}
-		t, err := x.automaton.step(c.node, in, x.clock(s, i), func() uint16 { return x.usedTokens(s).of(i) })
+		t, err := x.automaton.step(c.node, in, p.shown, func() uint16 { return x.usedTokens(s).of(i) })
 		if errors.Is(err, errTokens) {
 			p.asked = false // it depends on which are in use elsewhere
 			continue

@@ -146,10 +146,12 @@ func (r *recorder) before(s *state, m move) {
 	case moveTwice:
 		r.addFlight(s, m, true)
 		r.strike(s, m, faults.Duplicate, false)
-	case moveAhead:
-		r.fault(trace.Step{Fault: faults.ClockAhead, Client: i, Server: -1})
-	case moveBehind:
-		r.fault(trace.Step{Fault: faults.ClockBehind, Client: i, Server: -1})
+	case moveAhead, moveBehind:
+		kind := map[move]faults.Kind{
+			{kind: moveAhead}: faults.ClockAhead, {kind: moveBehind}: faults.ClockBehind,
+			{kind: moveAhead, slot: stepping}: faults.StepAhead, {kind: moveBehind, slot: stepping}: faults.StepBack,
+		}[move{kind: m.kind, slot: m.slot}]
+		r.fault(trace.Step{Fault: kind, Client: i, Server: -1})
 	case moveJump:
 		r.fault(trace.Step{Fault: faults.ClockJump, Client: -1, Server: i})
 	case moveRestart:

@@ -96,7 +96,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 		return err
 	}
 	if private {
-		if x.automaton.reads && !x.reads {
+		if x.missesClock() {
 			return errReads
 		}
 		if e.spending > 0 {
@@ -116,6 +116,11 @@ func (e *expansion) expand(number uint32, f *form) error {
 	return nil
 }
 
+// missesClock says whether the lock has turned out to read a clock that the search has left out.
+func (x *explorer) missesClock() bool {
+	return x.automaton.reads && !x.reads || x.automaton.walls && !x.walls && x.allowed[stepAhead]+x.allowed[stepBack] > 0
+}
+
 // take makes a move from the state that has a number and a form.
 func (e *expansion) take(m move, number uint32, f *form) error {
 	x := e.x
@@ -128,7 +133,7 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 	case err != nil:
 		return err
 	}
-	if x.automaton.reads && !x.reads {
+	if x.missesClock() {
 		return errReads
 	}
 	if found := x.judge.found & x.only; found != 0 {

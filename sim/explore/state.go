@@ -51,15 +51,15 @@ type client struct {
 	replies [mostSlots]uint32 // to the requests that were executed
 	due     [mostSlots]ms
 	flights
-	ends    ms // when its hold ends by what the lock has declared
-	claims  ms // when the lease of its challenge ends
-	since   ms // how long ago its operation's latest command or, before that, its call was
-	from    ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
-	waits   ms // how long ago its release was called; negative: see disturbed
-	flags   uint16
-	phase   phase
-	round   uint8
-	skew    int8   // 1: its clock is ahead; -1: behind
+	ends   ms // when its hold ends by what the lock has declared
+	claims ms // when the lease of its challenge ends
+	since  ms // how long ago its operation's latest command or, before that, its call was
+	from   ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
+	waits  ms // how long ago its release was called; negative: see disturbed
+	flags  uint16
+	phase  phase
+	round  uint8
+	wrongClocks
 	after   uint8  // the clients that took the lock after it did, while it had not been told
 	before  uint8  // the highest update that had been acknowledged when its work was called
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
@@ -67,6 +67,12 @@ type client struct {
 	entered uint8  // how often it has acquired the lock again in its round
 	fence   uint32 // the highest fence when its acquire was called: its place in the judge's list, plus 1
 	queued  queued
+}
+
+// wrongClocks is how a client's clocks are wrong.
+type wrongClocks struct {
+	skew  int8 // 1: both are ahead from the start; -1: behind
+	steps int8 // how often the wall clock has been set ahead since, less how often back
 }
 
 // flights are the requests of a client that nobody waits for any more.

@@ -106,7 +106,7 @@ func (x *explorer) shape(n uint32) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	h := uint64(orbit)<<16 ^ uint64(c.phase)<<60 ^ uint64(c.round)<<56 ^ uint64(c.flags)<<40 ^ uint64(uint8(c.skew))<<54
+	h := uint64(orbit)<<16 ^ uint64(c.phase)<<60 ^ uint64(c.round)<<56 ^ uint64(c.flags)<<40 ^ uint64(uint8(c.skew))<<54 ^ uint64(uint8(c.steps))<<48
 	for k := range max(usualSlots, x.automaton.nodes[c.node].tasks) {
 		if c.replies[k] != 0 {
 			h += 0x9e3779b97f4a7c15 << k

@@ -20,11 +20,18 @@ const (
 
 // passing is what a search knows of times that may pass.
 type passing struct {
-	steps   map[[2]uint64]thresholds // by node and inputs
-	usual   []uint32                 // see usualReplies
-	lengths []ms                     // of time, of the state that is expanded
-	inputs  []input                  // of one of its clients
-	long    []ms                     // see packMove
+	steps   map[question]thresholds
+	usual   []uint32 // see usualReplies
+	lengths []ms     // of time, of the state that is expanded
+	inputs  []input  // of one of its clients
+	long    []ms     // see packMove
+}
+
+// question is what a client is asked to do, at which node, after what else at the same time, and how its wall clock has stepped.
+type question struct {
+	step  uint64 // node and input
+	given uint64
+	steps int8
 }
 
 // thresholds are the times by a client's clock at which its next step becomes another one, within a range that has been searched.
@@ -132,15 +139,16 @@ func (x *explorer) answerNow(s *state, i int, request uint32) uint32 {
 // thresholdsOf are those of a client's next step, or of one after others that come at the same time, from now to some time at least.
 func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, until ms) []ms {
 	node := s.clients[i].node
-	key := [2]uint64{uint64(node)<<32 | uint64(in.packed())}
+	key := question{step: uint64(node)<<32 | uint64(in.packed()), steps: s.clients[i].steps}
 	for _, earlier := range given {
-		key[1] = mix(key[1]+1, uint64(earlier.packed()))
+		key.given = mix(key.given+1, uint64(earlier.packed()))
 	}
 	known, asked := x.steps[key]
 	if known.none || asked && known.from <= now && until <= known.to {
 		return known.at
 	}
 	p := x.automaton.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i))
+	p.steps = key.steps
 	if !asked && !p.reads(now) {
 		known.none = true
 	} else {
@@ -161,6 +169,7 @@ type prober struct {
 	inputs []input
 	path   []uint32 // the nodes on the way there
 	used   uint16
+	steps  int8 // see wrongClocks
 	seen   map[ms]string
 	asked  []string // what it does up to each of the steps, when they are taken first
 }
@@ -230,7 +239,7 @@ func (p *prober) execute(t ms) (what string, reads bool) {
 	}
 	defer s.process.Close()
 	for k, in := range p.inputs {
-		notices, err := p.a.execute(s, in, circumstances{clock: t, used: p.used})
+		notices, err := p.a.execute(s, in, circumstances{reading{t, p.steps}, p.used})
 		if err != nil {
 			return what + err.Error(), reads
 		}

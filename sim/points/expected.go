@@ -158,7 +158,7 @@ func excused(t *trace.Trace, ignoresClocks, renews bool) bool {
 			return true
 		case faults.LongHold:
 			return !renews
-		case faults.ClockAhead, faults.ClockBehind:
+		case faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack:
 			return !ignoresClocks
 		}
 		return false

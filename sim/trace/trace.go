@@ -112,7 +112,7 @@ func (t *Trace) Meaning(s Step) string { return Meaning(s.Fault, t.Skew, t.Lease
 func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {
 	text := kind.Of().Meaning
 	switch kind {
-	case faults.ClockAhead, faults.ClockBehind:
+	case faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack:
 		text += " by " + InLeases(skew, lease)
 	case faults.ClockJump:
 		text += " forward by " + InLeases(2*lease, lease)

@@ -1,0 +1,182 @@
+package explore
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/locklab/locklab/sim/process"
+)
+
+// timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
+// meanwhile is paused, in a long hold, or waits for what is lost: each is a fault.
+func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
+	timer, expiry := x.deadlines(s)
+	next := min(timer, expiry)
+	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
+		x.beyond = true
+		return list
+	}
+	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
+		return list // whenever it passes
+	}
+	x.lengths = x.instants(x.lengths[:0], s, next)
+	pausing, either, may := x.delayed(s, len(x.lengths) > 0)
+	switch {
+	case !may:
+		return list
+	case next <= maxPass:
+		x.lengths = x.ends(x.lengths, s, timer, expiry)
+	case next != never:
+		x.beyond = true
+	}
+	if len(x.lengths) == 0 {
+		return list
+	}
+	// Every subset of the clients that need not be paused. Those of either may be busy, the others wait for what is lost.
+	choices := either | x.mayWaitForLost(s, pausing)
+	for chosen := choices; ; chosen = (chosen - 1) & choices {
+		m := move{kind: movePass, paused: pausing | either&^chosen, busy: chosen}
+		if bits.OnesCount8(m.paused|m.busy) == faults && x.canDelay(s, m) {
+			for _, m.d = range x.lengths {
+				list = append(list, m)
+			}
+		}
+		if chosen == 0 {
+			return list
+		}
+	}
+}
+
+// mayWaitForLost are those of the clients whose operation may wait for a reply while time passes, because it is lost. A lock with time-outs
+// of its own notices by these.
+func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
+	if x.allowed[replyLost] == 0 && x.allowed[lateRequest] == 0 {
+		return 0
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		n := &x.automaton.nodes[c.node]
+		if clients&(1<<i) == 0 || n.tasks == 0 || n.idle || n.slots[0].kind != process.Request || c.due[0] != never {
+			continue
+		}
+		if _, background := x.ready(s, i); background {
+			continue
+		}
+		if c.replies[0] != 0 || c.room() >= 0 {
+			may |= 1 << i
+		}
+	}
+	return may
+}
+
+// delayed says which clients are paused if time passes, and which are either paused or in a long hold. Users take their time where it
+// makes a difference when they come: while somebody's next step depends on the time, or by their own try (see mayComeLate). It may not pass
+// while a request is on its way that arrives before.
+func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may bool) {
+	for i := range x.clients {
+		c := &s.clients[i]
+		for _, r := range c.travel {
+			if r&surely != 0 {
+				return 0, 0, false
+			}
+		}
+		if c.has(asleep) {
+			continue
+		}
+		main, background := x.ready(s, i)
+		main = main && (c.phase != waiting || c.tries == 0 && !comesLate && !x.mayComeLate(s, i))
+		switch {
+		case background:
+			pausing |= 1 << i
+		case !main || c.has(busy):
+		case x.mayHoldLong(c):
+			either |= 1 << i
+		default:
+			pausing |= 1 << i
+		}
+	}
+	return pausing, either, true
+}
+
+// mayHoldLong says whether a client is in a hold while a background task runs. Without one, a long hold is no different from a pause.
+func (x *explorer) mayHoldLong(c *client) bool {
+	n := &x.automaton.nodes[c.node]
+	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0
+}
+
+func (x *explorer) canDelay(s *state, m move) bool {
+	all := s.faults()
+	for f, spends := range s.delays(m) {
+		if spends > 0 && s.spent[f]+spends > x.allowed[f] {
+			return false
+		}
+		all += int(spends)
+	}
+	return all <= x.config.MostFaults
+}
+
+// delays are the faults that it takes for time to pass.
+func (s *state) delays(m move) (spends [faultKinds]uint8) {
+	deafened := m.paused & m.busy
+	spends[pause] = uint8(bits.OnesCount8(m.paused &^ deafened))
+	spends[longHold] = uint8(bits.OnesCount8(m.busy &^ deafened))
+	for i := range s.clients {
+		switch {
+		case deafened&(1<<i) == 0:
+		case s.clients[i].replies[0] != 0:
+			spends[replyLost]++
+		default:
+			spends[lateRequest]++
+		}
+	}
+	return spends
+}
+
+// ends appends the lengths of time that lead to the next deadline: until a wait ends; or until an expiry, to the last moment at which
+// the checker still counts on the lease, to just before the expiry, to it, and to just after it.
+func (x *explorer) ends(list []ms, s *state, timer, expiry ms) []ms {
+	if timer <= expiry {
+		return append(list, timer)
+	}
+	for _, t := range [...]ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
+		if t > 0 && t <= timer && !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// deadlines are the next moments at which a client's wait ends, and at which a lease or a hold does. Clients wake when they meant
+// to; with what expires it matters what comes first.
+func (x *explorer) deadlines(s *state) (timer, expiry ms) {
+	timer, expiry = never, never
+	for i := range x.clients {
+		c := &s.clients[i]
+		for _, due := range c.due {
+			sooner(&timer, due)
+		}
+		sooner(&expiry, c.ends)
+		if wrong := (ms(c.skew) + ms(c.steps)) * x.skew; wrong != 0 && s.owner.ends != never {
+			sooner(&expiry, s.owner.ends-wrong)
+		}
+	}
+	for i := range x.serverCount {
+		for _, left := range x.servers.states[s.servers[i]].expiries {
+			sooner(&expiry, left)
+		}
+	}
+	if s.owner.client != 0 {
+		sooner(&expiry, s.owner.ends)
+		if s.owner.ends != never && s.owner.ends > x.lease { // EXPIRE has made it longer than the nominal one, which ends meanwhile
+			sooner(&expiry, (s.owner.ends-1)%x.lease+1)
+		}
+	}
+	return timer, expiry
+}
+
+// sooner takes t if it is to come, and comes before d.
+func sooner(d *ms, t ms) {
+	if t > 0 && t < *d {
+		*d = t
+	}
+}
