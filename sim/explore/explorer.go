@@ -75,6 +75,8 @@ type Result struct {
 	Symmetric bool
 	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
 	Tired bool
+	// Quorum: the lock lives on several servers, so it is not judged whose lock a command on one of them strikes.
+	Quorum bool
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
 	// Collision is how likely it is that two different states have the same fingerprint.
