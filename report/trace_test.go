@@ -55,6 +55,21 @@ func TestTraceGolden(t *testing.T) {
 	}
 }
 
+// TestFaultExtent: a story says how much a fail-over has lost, and by how much a clock is wrong.
+func TestFaultExtent(t *testing.T) {
+	at := &trace.Trace{Skew: 1800 * time.Millisecond}
+	for want, s := range map[string]trace.Step{
+		"⚡ fail-over":                {Fault: faults.FailOver, Lost: 1},
+		"⚡ fail-over, 2 writes lost": {Fault: faults.FailOver, Lost: 2},
+		"⚡ clock-ahead by 1.8s":      {Fault: faults.ClockAhead},
+		"⚡ step-back by 1.8s":        {Fault: faults.StepBack},
+		"⚡ pause":                    {Fault: faults.Pause},
+	} {
+		s.Kind = trace.Fault
+		assert.Equal(t, want, StepText(at, s))
+	}
+}
+
 func TestReadable(t *testing.T) {
 	at := &trace.Trace{Began: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for text, want := range map[string]string{

@@ -291,7 +291,8 @@ func (j *judge) grantTurn(n int) {
 	}
 }
 
-// wrote takes in that the resource has accepted a client's write. again: it was there already.
+// wrote takes in that the resource has accepted a client's write. again: it was there already. Who else has had the lock since that client
+// began its work is not known here; the checker asks that, too.
 func (j *judge) wrote(n int, again bool) {
 	mayOwn := int(j.s.owner.client) == n+1 && j.s.owner.standing != ownership.Refused
 	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).StaleWrite(n+1, mayOwn, again) {

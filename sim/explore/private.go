@@ -11,8 +11,8 @@ import (
 // Its order with the steps of others makes no difference, so it comes first, and by itself (partial-order reduction). No other task of the
 // client may come before it: they share a memory.
 //
-// A client that cannot be paused any more, and whose clock cannot step, makes its step before time passes. Such a step may also read the clock, begin a wait, or be the
-// end of a sleep.
+// A client that cannot be paused any more, and whose clock cannot step, makes its step before time passes. Such a step may also read the
+// clock, begin a wait, or be the end of a sleep.
 
 // private is what is known of a client's private step.
 type private struct {
@@ -57,7 +57,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	return move{}, form{}, false, nil
 }
 
-// findPrivate finds the private step of a client. Awake: it cannot be paused any more.
+// findPrivate finds the private step of a client. Awake: it cannot be paused any more, and its clock cannot step.
 func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
 	p.asked, p.shown = true, x.reading(s, i)
 	c := &s.clients[i]
