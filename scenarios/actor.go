@@ -94,6 +94,10 @@ func (a *actor) operate(step Step) error {
 		if !a.unseen || a.pending.Op != history.OpAcquire {
 			return fmt.Errorf("%s waits for nothing here; an 'acquire within 10s in background' comes first", a.name)
 		}
+	case VerbWaitsLost:
+		if !a.acquired {
+			return fmt.Errorf("%s has acquired nothing, so it loses nothing", a.name)
+		}
 	case VerbThreadDies:
 		return a.die(step)
 	case VerbRenews:

@@ -8,11 +8,11 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// Waits says whether a step may take long without a host stall: it waits for a lease, a renewal, a background operation, a time-out, a lock
+// Waits says whether a step may take long without a host stall: it waits for a lease, a renewal, a loss notice, a background operation, a time-out, a lock
 // that another client holds, or a resend of the client library.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbAwait, VerbTimesOut:
+	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })

@@ -15,6 +15,7 @@ func TestWaits(t *testing.T) {
 		"wait until freed":                 true,
 		"wait until renewed":               true,
 		"C1 waits":                         true,
+		"C1 waits until lost":              true,
 		"server clock jumps 1s":            false,
 		"C1 await":                         true,
 		"C1 acquire":                       false,

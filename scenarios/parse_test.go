@@ -61,6 +61,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C2 work # comment":             {Verb: VerbOp, Op: history.OpWork},
 		"C1 crash":                      {Verb: VerbCrash},
 		"C1 thread dies":                {Verb: VerbThreadDies},
+		"C1 waits until lost => no":     {Verb: VerbWaitsLost, Want: []Result{ResultNo}},
 		"C1 waits => done":              {Verb: VerbWaits, Want: []Result{ResultDone}},
 		"wait until renewed => ok":      {Verb: VerbWaitRenewed, Want: []Result{ResultOK}},
 		"C1 clock ahead 2s":             {Verb: VerbClock, Span: Span{Fixed: 2 * time.Second}, Rate: 1},

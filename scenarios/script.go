@@ -123,6 +123,7 @@ const (
 	VerbCrash                        // crash: SIGKILL
 	VerbThreadDies                   // thread dies: the handle's thread ends; background tasks continue
 	VerbWaits                        // waits: its acquire in the background has reached the server and was not granted
+	VerbWaitsLost                    // waits until lost: its lock has announced that it is lost, within two leases
 	VerbClock                        // clock ahead D, clock behind D, clock rate R, clock right
 	VerbCutOff                       // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
 	VerbRefuse                       // refuse [S5]: connections are broken and refused until heal

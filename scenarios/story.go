@@ -98,7 +98,7 @@ func possibleResults(step Step) []Result {
 		return []Result{ResultUnknown, ResultOK, ResultNo}
 	case VerbWaitExpired:
 		return []Result{ResultExpired, ResultLive}
-	case VerbWaitFreed, VerbWaitRenewed:
+	case VerbWaitFreed, VerbWaitRenewed, VerbWaitsLost:
 		return []Result{ResultOK, ResultNo}
 	}
 	return []Result{ResultDone}

@@ -32,6 +32,7 @@ func phrases() []phrase {
 		{"resume", VerbResume, 0},
 		{"crash", VerbCrash, 0},
 		{"thread dies", VerbThreadDies, 0},
+		{"waits until lost", VerbWaitsLost, 0}, // before "waits", with which it begins
 		{"waits", VerbWaits, 0},
 		{"clock", VerbClock, 0},
 		{"cut off", VerbCutOff, 0},

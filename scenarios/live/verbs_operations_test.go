@@ -145,6 +145,25 @@ func operationVerbs() map[string]verbTest {
 			wait until renewed => no`,
 			"safe", []string{"C1 acquire: ok"}},
 
+		"waits until lost": {"watchdog", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			server restarts empty
+			C1 waits until lost => ok
+			C1 work
+			C2 acquire => ok`,
+			"safe", []string{"C1 acquire: ok", "redis restart: effective", "C1 lost", "skipped: C1 work", "C2 acquire: ok"}},
+
+		"waits in vain until lost": {"setpx-lua", `
+			lease 1s
+			clients C1 C2
+			C1 acquire => ok
+			C2 acquire => no
+			C2 waits until lost
+			C1 waits until lost => no`,
+			"safe", []string{"C1 acquire: ok", "C2 acquire: no", "skipped: C2 waits until lost"}},
+
 		"a release given up in time": {"setpx-lua-published/endless-release", `
 			lease 1s
 			clients C1

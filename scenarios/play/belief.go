@@ -29,6 +29,8 @@ func (b *Belief) Skips(step *scenarios.Step) bool {
 		b.skipped = step.Op != history.OpAcquire && (!b.holds || begins && b.Lost.Load()) &&
 			!(step.Op == history.OpRelease && b.unsure)
 		return b.skipped
+	case scenarios.VerbWaitsLost:
+		return !b.holds
 	case scenarios.VerbAwait, scenarios.VerbContinue, scenarios.VerbTimesOut, scenarios.VerbGiveUp:
 		return b.skipped
 	}

@@ -115,3 +115,15 @@ func (h *Handle) awaitAsked(ctx context.Context) (scenarios.Result, error) {
 	}
 	return scenarios.ResultDone, nil
 }
+
+// awaitLost waits, for two leases at most, until the lock has announced that it is lost. Many locks never do.
+func (h *Handle) awaitLost(ctx context.Context) (scenarios.Result, error) {
+	lost, err := h.cell.Stage.Until(ctx, 2*h.cell.Script.Lease, h.Lost.Load)
+	switch {
+	case err != nil:
+		return "", silent(h.Name, "with a loss notice", err)
+	case lost:
+		return scenarios.ResultOK, nil
+	}
+	return scenarios.ResultNo, nil
+}
