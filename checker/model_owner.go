@@ -217,6 +217,7 @@ func (s ownerState) changed(in *ownerStep, mine possession, mustRespect bool) ow
 	case history.EffectReplaced:
 		switch {
 		case own && (mustRespect || mine.acquire == nil):
+			prolonged.rivals = nil // what they had written is gone
 			return prolonged
 		case mustRespect:
 			s.rivals = &rival{mine, s.rivals}

@@ -64,7 +64,8 @@ type Ledger struct {
 	// fail-over to a replica that still had an older lock.
 	Foreign bool
 	Owner   Claim
-	// Challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock.
+	// Challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock, and
+	// altogether once it has replaced theirs.
 	Challengers []Claim
 }
 
@@ -126,6 +127,8 @@ func (l *Ledger) apply(c history.Change, cmd ownership.Command, mine Claim) {
 		l.take(Claim{})
 	case ownership.Extend:
 		l.Owner.Ends = mine.Ends
+	case ownership.Regain:
+		l.Owner.Ends, l.Challengers = mine.Ends, nil
 	case ownership.Shorten:
 		l.Owner.Ends = min(l.Owner.Ends, mine.Ends)
 	case ownership.Challenge:

@@ -204,10 +204,10 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 	case ownership.Free:
 		j.take(owner{})
 	case ownership.Extend:
-		j.s.owner.ends = mine.ends
-		if rule.Unlimited { // no longer than clients that count nominal leases can tell apart, or the search would not end
-			j.s.owner.ends = min(mine.ends, 2*j.lease)
-		}
+		j.extend(rule, mine)
+	case ownership.Regain:
+		j.extend(rule, mine)
+		j.dropChallengers()
 	case ownership.Shorten:
 		j.s.owner.ends = min(j.s.owner.ends, mine.ends)
 	case ownership.Challenge:
@@ -217,9 +217,22 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 	}
 }
 
+// extend gives the owner the lease of a command.
+func (j *judge) extend(rule ownership.Command, mine owner) {
+	j.s.owner.ends = mine.ends
+	if rule.Unlimited { // no longer than clients that count nominal leases can tell apart, or the search would not end
+		j.s.owner.ends = min(mine.ends, 2*j.lease)
+	}
+}
+
 // take gives what is under the key an owner, or none.
 func (j *judge) take(o owner) {
 	j.setOwner(o)
+	j.dropChallengers()
+}
+
+// dropChallengers: what they had put in the place of the owner's value is gone.
+func (j *judge) dropChallengers() {
 	for i := range j.s.clients {
 		j.s.clients[i].clear(challenge)
 		j.s.clients[i].claims = 0

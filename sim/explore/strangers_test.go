@@ -97,6 +97,17 @@ func (l *forcer) TryAcquire(ctx context.Context) (bool, error) {
 	return l.take(ctx, mine)
 }
 
+// setter sets the key in any case, whether it was there or not. A release removes what its client has set, and nothing else.
+type setter struct{ plain }
+
+func (l *setter) TryAcquire(ctx context.Context) (bool, error) {
+	mine := l.env.Token()
+	if _, err := l.try(ctx, mine); err != nil {
+		return false, err
+	}
+	return l.take(ctx, mine)
+}
+
 // keeper does both: what it takes and is then refused, the tries after it keep.
 type keeper struct{ prolonger }
 
@@ -340,6 +351,7 @@ var strangers = []struct {
 	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
 	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
 	{name: "takes it by force, and crashes", only: []checker.Name{checker.Unreleasable}, faults: []faults.Kind{faults.Crash}, holds: true, made: func(p plain) impls.Lock { return &forcer{p} }},
+	{name: "takes back what another has taken by force", only: []checker.Name{checker.WrongfulDelete}, holds: true, made: func(p plain) impls.Lock { return &setter{p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}

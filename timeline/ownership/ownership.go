@@ -86,6 +86,7 @@ const (
 	Take             // the claim of the command's client is the owner's
 	Free             // the lock has no owner
 	Extend           // the owner's lease ends when the command says
+	Regain           // so it does, and what others have put in the place of the owner's value is gone: they will not own the lock
 	Shorten          // it ends when the command says, if that is sooner
 	Challenge        // the owner stays the owner until the command's client is told that it has the lock
 )
@@ -123,7 +124,7 @@ func (c Command) Change() Change {
 func (c Command) replaced(own bool) Change {
 	switch {
 	case own && (c.Live || !c.Acquire):
-		return Extend
+		return Regain
 	case c.Live && !c.Foreign:
 		return Challenge
 	case c.Foreign && c.Standing != Pending && c.Standing != Granted: // it still has no owner

@@ -52,8 +52,8 @@ func TestChange(t *testing.T) {
 		{Command{Effect: history.EffectRemoved}, Free},
 		{Command{Effect: history.EffectRemoved, Foreign: true}, Keep},
 
-		{Command{Effect: history.EffectReplaced, ByOwner: true, Live: true, Acquire: true}, Extend},
-		{Command{Effect: history.EffectReplaced, ByOwner: true}, Extend},
+		{Command{Effect: history.EffectReplaced, ByOwner: true, Live: true, Acquire: true}, Regain},
+		{Command{Effect: history.EffectReplaced, ByOwner: true}, Regain},
 		{Command{Effect: history.EffectReplaced, ByOwner: true, Acquire: true}, Take},
 		{Command{Effect: history.EffectReplaced, Live: true}, Challenge},
 		{Command{Effect: history.EffectReplaced}, Take},
