@@ -159,11 +159,17 @@ func (t *trial) takes(m move) bool {
 	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
 		return true
 	}
-	t.tells = t.tells || done.next != before
+	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
 	if int(m.client) == t.fresh && (x.servers.states[before].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
 	return false
+}
+
+// wouldTell says whether a request changes nothing only because no time has passed since the last one: it prolongs the lease.
+func (t *trial) wouldTell(before, request uint32, client int) bool {
+	later := t.x.servers.tick(before, 1)
+	return later != before && t.x.servers.states[later].lock.Exists() && t.x.servers.serve(later, request, client).next != later
 }
 
 // patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.

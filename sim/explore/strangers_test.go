@@ -118,6 +118,28 @@ func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
 	return l.prolonger.TryAcquire(ctx)
 }
 
+// settler takes the lock and gives what it finds a lease. Once it has been refused it takes it twice, so it is refused by itself. Tries at the same
+// time change nothing more, and yet they keep the lock.
+type settler struct {
+	plain
+	refused bool
+}
+
+func (l *settler) TryAcquire(ctx context.Context) (bool, error) {
+	taken, err := l.plain.TryAcquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds()); err != nil {
+		return false, err
+	}
+	if l.refused {
+		taken, err = l.plain.TryAcquire(ctx)
+	}
+	l.refused = l.refused || !taken
+	return taken, err
+}
+
 // resting prolongs the lock that it finds, unless its last try is three quarters of a lease ago: then it deletes it. It looks at the clock only
 // after the first reply.
 type resting struct {
@@ -349,6 +371,7 @@ var strangers = []struct {
 	{name: "takes what has its value", only: []checker.Name{checker.StaleWrite}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes what has its value, after a while", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
+	{name: "gives what it finds a lease", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &settler{plain: p} }},
 	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
 	{name: "takes it by force, and crashes", only: []checker.Name{checker.Unreleasable}, faults: []faults.Kind{faults.Crash}, holds: true, made: func(p plain) impls.Lock { return &forcer{p} }},
 	{name: "takes back what another has taken by force", only: []checker.Name{checker.WrongfulDelete}, holds: true, made: func(p plain) impls.Lock { return &setter{p} }},
