@@ -345,8 +345,12 @@ func (j *judge) judgeRelease(n int, outcome history.Outcome) {
 		// The claim is over since the call. What matters is that its lease still runs.
 		Rightful: c.has(tenure) && !j.challenged() && j.rightful(n, j.s.owner.ends),
 	}
-	if release.Unreleasable() && c.has(looked) {
+	switch {
+	case !release.Unreleasable():
+	case c.has(looked):
 		j.found |= unreleasable
+	default:
+		j.s.owner.silent = c.entered == 0 // a reentrant lock may count by itself
 	}
 	if release.FalseAlarm() {
 		j.found |= falseAlarm

@@ -33,6 +33,7 @@ func (j *judge) commanded(cmd command) {
 		return
 	}
 	j.observe(cmd)
+	j.noteSilence(cmd)
 	acquires := !cmd.ended && c.phase == acquiring && (cmd.op == history.OpAcquire || cmd.op == history.OpNone)
 	mine := j.mine(cmd, acquires)
 	rule := ownership.Command{
@@ -79,6 +80,16 @@ func (j *judge) observe(cmd command) {
 		o.foreign = true
 	}
 	o.there, o.stale = cmd.before, false
+}
+
+// noteSilence: a release that has sent nothing has left the lock in place if the next command finds it there.
+func (j *judge) noteSilence(cmd command) {
+	o := &j.s.owner
+	late := cmd.ended && cmd.op == history.OpRelease && int(o.client) == cmd.client+1
+	if o.silent && !late && cmd.before && !o.foreign && o.ends > o.margin {
+		j.found |= unreleasable
+	}
+	o.silent = false
 }
 
 // noteRelease notes what a command of a client's release did.

@@ -109,6 +109,7 @@ type owner struct {
 	ends     ms    // when the lease ends
 	margin   ms    // how much of it must be left before it counts
 	sure     ms    // when it ends as far as the owner has been told
+	silent   bool  // its release has sent nothing, and nothing has named the lock since
 	sighting
 }
 

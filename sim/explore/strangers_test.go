@@ -118,6 +118,11 @@ func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
 	return l.prolonger.TryAcquire(ctx)
 }
 
+// forgetter forgets its lock instead of releasing it, and says that it has released it.
+type forgetter struct{ plain }
+
+func (l *forgetter) Release(context.Context) (bool, error) { return true, nil }
+
 // settler takes the lock and gives what it finds a lease. Once it has been refused it takes it twice, so it is refused by itself. Tries at the same
 // time change nothing more, and yet they keep the lock.
 type settler struct {
@@ -371,6 +376,7 @@ var strangers = []struct {
 	{name: "takes what has its value", only: []checker.Name{checker.StaleWrite}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes what has its value, after a while", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
+	{name: "releases nothing", only: []checker.Name{checker.Unreleasable}, made: func(p plain) impls.Lock { return &forgetter{p} }},
 	{name: "gives what it finds a lease", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &settler{plain: p} }},
 	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
 	{name: "takes it by force, and crashes", only: []checker.Name{checker.Unreleasable}, faults: []faults.Kind{faults.Crash}, holds: true, made: func(p plain) impls.Lock { return &forcer{p} }},

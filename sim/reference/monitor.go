@@ -61,6 +61,7 @@ type monitor struct {
 	fence      int64
 	acked      []int64 // what acknowledged updates had read
 	hung       bool
+	silent     bool // the owner's release has sent nothing, and nothing has named the lock since
 }
 
 func newMonitor(clients int) monitor {
@@ -81,7 +82,7 @@ func (m *monitor) appendTo(b []byte) []byte {
 	for _, n := range append([]int64{int64(m.turn), m.fence, int64(len(m.acked))}, m.acked...) {
 		b = binary.AppendVarint(b, n)
 	}
-	b = fmt.Append(b, m.turnOver, m.hung)
+	b = fmt.Append(b, m.turnOver, m.hung, m.silent)
 	if len(m.charges) > 0 {
 		b = fmt.Append(b, m.charges)
 	}
@@ -167,8 +168,11 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 		m.turnOver = true
 	}
 	own := m.rightful(w, i)
-	if own && (l.rightful || l.changed) && l.looked && outcome != history.Unknown {
-		m.suspects.add(checker.Unreleasable)
+	if own && (l.rightful || l.changed) && outcome != history.Unknown {
+		if l.looked {
+			m.suspects.add(checker.Unreleasable)
+		}
+		m.silent = !l.looked
 	}
 	if (own && l.rightful && !l.changed || l.removed) && outcome == history.No {
 		m.suspects.add(checker.FalseAlarm)
@@ -276,6 +280,10 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
 		return // nothing is concluded from one server of several
 	}
+	if m.silent && change.Before.Exists() {
+		m.suspects.add(checker.Unreleasable)
+	}
+	m.silent = false
 	effect := change.Effect(0)
 	mine := m.claim(w, i, q, change)
 	o := &m.owner
