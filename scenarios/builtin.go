@@ -77,6 +77,7 @@ func order() []string {
 		"acquire-reply-lost-resent",
 		"acquired-twice-by-retry",
 		"release-reply-lost",
+		"release-tried-again",
 		"release-reply-lost-resent",
 		"release-broken-off",
 		"release-broken-off-clock-ahead",
