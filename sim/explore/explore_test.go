@@ -189,13 +189,30 @@ func views(config Config, leases ms, timed, when bool) ([]string, error) {
 	if leases > 0 {
 		x.horizon = leases * x.lease
 	}
+	type sight struct { // all that a view depends on
+		servers  [mostServers]uint32
+		resource uint32
+		now      ms
+		held     [mostClients]bool
+	}
 	seen, which := map[string]bool{}, regexp.MustCompile("#[a-l]")
+	known, places := map[sight]bool{}, permutations(config.Clients)
 	x.visited = func(f form) {
 		var s state
 		x.unpack(&s, &f)
-		for o := range permutations(config.Clients) {
+		now := sight{servers: s.servers, resource: s.resource}
+		if when {
+			now.now = s.now
+		}
+		for i := range config.Clients {
+			now.held[i] = s.clients[i].has(on) && s.clients[i].ends > 0
+		}
+		if known[now] {
+			return
+		}
+		known[now] = true
+		for _, place := range places {
 			var b strings.Builder
-			place := permutations(config.Clients)[o]
 			for i := range x.serverCount {
 				lock := x.servers.states[s.servers[i]].lock
 				fmt.Fprintf(&b, "%s %v ", which.ReplaceAllString(place.rename(lock.Value), "#"), lock.TTL)
@@ -206,7 +223,7 @@ func views(config Config, leases ms, timed, when bool) ([]string, error) {
 			fmt.Fprintf(&b, "%v:", x.counter(&s))
 			held := make([]bool, config.Clients)
 			for i := range config.Clients {
-				held[place[i]] = s.clients[i].has(on) && s.clients[i].ends > 0
+				held[place[i]] = now.held[i]
 			}
 			fmt.Fprint(&b, held)
 			seen[b.String()] = true
