@@ -30,7 +30,7 @@ type exploreFlags struct {
 	budget                           map[faults.Kind]*int
 	anomalies                        []string
 	limits                           []string
-	all, update                      bool
+	all, update, releaseAgain        bool
 	json, quiet, verbose             bool
 	replayFlags
 }
@@ -107,6 +107,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
 	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants, up to 3)")
+	what.BoolVar(&f.releaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
 	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
 	what.StringSliceVar(&f.limits, "limit", nil, "stop the search at `LIMITS`: states=N, time=30s, memory=4GiB (default: memory=4GiB)")
@@ -221,7 +222,7 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	}
 	plan = lab.ExplorePlan{
 		Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
-		Lag: f.lag, Skew: f.skew,
+		Lag: f.lag, Skew: f.skew, ReleaseAgain: f.releaseAgain,
 	}
 	if err := errors.Join(f.only(&plan), f.limit(&plan)); err != nil {
 		return plan, err

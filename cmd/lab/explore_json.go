@@ -25,16 +25,17 @@ type exploreRecord struct {
 }
 
 type exploreConfig struct {
-	Lock       string         `json:"lock"`
-	Clients    int            `json:"clients"`
-	Rounds     int            `json:"rounds"`
-	Servers    int            `json:"servers"`
-	Reenter    int            `json:"reenter,omitempty"`
-	MostFaults int            `json:"most_faults"`
-	Budget     explore.Budget `json:"budget"`
-	Skew       time.Duration  `json:"skew_ns"`
-	Lag        int            `json:"lag"`
-	Only       []checker.Name `json:"only,omitempty"`
+	Lock         string         `json:"lock"`
+	Clients      int            `json:"clients"`
+	Rounds       int            `json:"rounds"`
+	Servers      int            `json:"servers"`
+	Reenter      int            `json:"reenter,omitempty"`
+	ReleaseAgain bool           `json:"release_again,omitempty"`
+	MostFaults   int            `json:"most_faults"`
+	Budget       explore.Budget `json:"budget"`
+	Skew         time.Duration  `json:"skew_ns"`
+	Lag          int            `json:"lag"`
+	Only         []checker.Name `json:"only,omitempty"`
 }
 
 type exploreResult struct {
@@ -90,7 +91,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	c, r := e.Config, e.Result
 	rec := &exploreRecord{
 		Config: exploreConfig{
-			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, MostFaults: c.MostFaults,
+			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, ReleaseAgain: c.ReleaseAgain, MostFaults: c.MostFaults,
 			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), Lag: max(c.Lag, 1), Only: c.Only,
 		},
 		Result: exploreResult{

@@ -23,6 +23,9 @@ func boundsText(c explore.Config) string {
 	if c.Reenter > 0 {
 		fmt.Fprintf(&b, "  re-enters  each holder takes the lock %s more before it works\n", count(c.Reenter, "time"))
 	}
+	if c.ReleaseAgain {
+		fmt.Fprintf(&b, "  releases   a release of unknown outcome may be tried once more\n")
+	}
 	fmt.Fprintf(&b, "  faults     %s\n", budgetText(c))
 	if c.Skew != 0 && c.Budget[faults.ClockAhead]+c.Budget[faults.ClockBehind] > 0 {
 		fmt.Fprintf(&b, "  skew       a wrong clock is wrong by %v, %s\n", c.Skew, trace.InLeases(c.Skew, explore.Lease))
@@ -127,7 +130,7 @@ func assumed(r *explore.Result) []string {
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
 		"does in less than a sixteenth of a lease, and then no more, is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
-		"an operation notices a loss at once, or after any time; a background task does at once; a release is asked for once",
+		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 	}

@@ -53,6 +53,12 @@ func TestTheJudgesAgree(t *testing.T) {
 			walk(t, Config{Lock: lock(t, name), Reenter: 2}, 4*walks, func(n checker.Name) bool { return n != checker.Unfair })
 		})
 	}
+	for _, name := range []string{"setnx-del", "getset", "setpx-lua", "redisson"} {
+		t.Run(name+" released again", func(t *testing.T) {
+			t.Parallel()
+			walk(t, Config{Lock: lock(t, name), ReleaseAgain: true}, walks, func(n checker.Name) bool { return n != checker.Unfair })
+		})
+	}
 	t.Run("waiting in line", func(t *testing.T) {
 		t.Parallel()
 		fair, ok := impls.Find("redisson-fair")

@@ -51,7 +51,7 @@ func (x *explorer) apply(s *state, m move) error {
 	c.stepped(m)
 	switch m.kind {
 	case moveCall:
-		return x.call(s, int(m.client))
+		return x.call(s, m)
 	case moveServe, moveTwice:
 		x.execute(s, m)
 	case moveTake:
@@ -82,7 +82,7 @@ func (x *explorer) apply(s *state, m move) error {
 // stepped: the client is not paused any more, nor is it in a long hold if the step is its operation's.
 func (c *client) stepped(m move) {
 	c.clear(asleep)
-	if m.slot == 0 {
+	if m.slot == 0 || m.kind == moveCall {
 		c.clear(busy)
 	}
 }
@@ -192,9 +192,12 @@ func (x *explorer) usedTokens(s *state) (used tokens) {
 	return used
 }
 
-func (x *explorer) call(s *state, i int) error {
-	c := &s.clients[i]
-	op, _ := x.next(c)
+func (x *explorer) call(s *state, m move) error {
+	i := int(m.client)
+	op, _ := x.next(&s.clients[i])
+	if m.slot == anew {
+		op = history.OpRelease
+	}
 	if x.watcher != nil {
 		x.watcher.called(i, op)
 	}
@@ -228,7 +231,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 	for _, n := range x.automaton.outputs[t.output] {
 		x.receive(s, i, n, from)
 	}
-	if c.phase == finished && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
+	if c.phase == finished && !c.has(unsure) && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
 		c.resetFinished(i)
 	}
 	return nil

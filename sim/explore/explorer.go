@@ -29,7 +29,9 @@ type Config struct {
 	Servers int // 0: as many as the lock wants
 	// Reenter is how often each holder acquires its lock again before it works. It releases as often.
 	Reenter int
-	Budget  Budget
+	// ReleaseAgain: after a release of unknown outcome a client may release once more, at any time until it acquires again.
+	ReleaseAgain bool
+	Budget       Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int
 	// Skew is by how much a wrong clock is wrong, and by how much one steps; 0: UsualSkew.
@@ -210,7 +212,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
-		counts: slices.Contains(config.Lock.Promises, impls.Reentrance),
+		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain,
 	}
 	return x
 }

@@ -53,6 +53,7 @@ type judge struct {
 	leaseless bool
 	counts    bool      // its holder can acquire it again
 	queues    bool      // clients wait in a queue
+	again     bool      // see Config.ReleaseAgain
 	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
 	only      anomalies // that are looked for
 	found     anomalies
@@ -101,7 +102,7 @@ func (j *judge) calledAcquire(n int) {
 	}
 	j.callsInQueue(n)
 	c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
-	c.clear(metGhost | late | took)
+	c.clear(metGhost | late | took | unsure)
 	j.s.owner.early &^= 1 << n
 	for i := range j.clients {
 		for k := range j.s.clients[i].travel {
@@ -334,7 +335,14 @@ func (j *judge) released(n int, a process.Answer) {
 		return
 	}
 	c.phase, c.entered = waiting, 0
+	if c.has(unsure) {
+		c.clear(unsure) // once is enough
+		return
+	}
 	c.round++
+	if j.again && a.Outcome == history.Unknown {
+		c.set(unsure)
+	}
 }
 
 // judgeRelease judges what a release has left behind and reported.

@@ -11,7 +11,7 @@ import (
 type moveKind uint8
 
 const (
-	moveCall    moveKind = iota // the client calls its next operation
+	moveCall    moveKind = iota // the client calls its next operation; slot is anew if that is a release once more
 	moveServe                   // the server executes a request
 	moveTake                    // the reply reaches the client
 	moveExpire                  // the time-out of a wait is over
@@ -41,6 +41,9 @@ type move struct {
 
 // stepping, as the slot of moveAhead or moveBehind: the wall clock steps. Otherwise both clocks are wrong from the start.
 const stepping = 1
+
+// anew, as the slot of moveCall: the client releases once more, because it does not know what its release came to.
+const anew = 1
 
 // maxPass is the longest wait or lease whose end is followed.
 const maxPass = 1<<22 - 1
@@ -102,6 +105,9 @@ func (x *explorer) moves(list []move, s *state, faults int) []move {
 	if faults == 0 {
 		for i := range x.clients {
 			list = x.clientMoves(list, s, i)
+			if x.mayReleaseAgain(s, i) {
+				list = append(list, move{kind: moveCall, client: uint8(i), slot: anew})
+			}
 		}
 	}
 	list = x.timeMoves(list, s, faults)

@@ -108,7 +108,7 @@ func (c *client) privateInput(n *node, slot int, awake bool) (in input, may bool
 
 // alone says whether nothing that a client does can come before the step of one of its tasks; if it is awake, unless time passes.
 func (c *client) alone(n *node, slot int, awake bool) bool {
-	if n.idle && c.phase != finished {
+	if n.idle && (c.phase != finished || c.has(unsure)) {
 		return false
 	}
 	for k, sl := range n.slots[:n.tasks] {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -17,6 +18,25 @@ const (
 
 // errTries: where this happens the search goes no further, and is not complete.
 var errTries = fmt.Errorf("an acquire was refused %d times, and the lock's memory was not the same again", mostTries)
+
+// errReconnects: where this happens the search goes no further, and is not complete.
+var errReconnects = errors.New("a release was tried again while a request of a watched transaction was late: the model has one connection for both")
+
+// mayReleaseAgain says whether a client may release once more. It need not, so nothing waits for it. After a loss a client has a new connection,
+// which matters to what its late request has watched on the old one.
+func (x *explorer) mayReleaseAgain(s *state, i int) bool {
+	c := &s.clients[i]
+	if !c.has(unsure) || c.phase != waiting && c.phase != finished || !x.automaton.nodes[c.node].idle {
+		return false
+	}
+	for k := range x.serverCount {
+		if c.travel != [mostTravel]uint32{} && x.servers.states[s.servers[k]].server.Connected() {
+			x.cut = errReconnects
+			return false
+		}
+	}
+	return true
+}
 
 // retries lets a client whose try was refused try again, unless the next try would be the same. The try was called at the node from.
 func (x *explorer) retries(s *state, i int, from uint32) {

@@ -43,6 +43,7 @@ const (
 	struck                       // a fault that nothing takes back has struck it, and may delay it
 	inner                        // its release is not the last: it has acquired the lock more than once
 	deaf                         // its operation waits for what is lost: a reply, or a request and its reply
+	unsure                       // its latest release came to unknown, so it may release once more, or is doing so
 )
 
 // client is the state of one client, as far as it is not in its node. Times count from now.

@@ -101,6 +101,9 @@ func (x *explorer) nextInputs(list []input, s *state, i int) []input {
 	if op, calls := x.next(c); calls && n.idle {
 		list = append(list, input{inputCall, 0, uint32(op)})
 	}
+	if x.mayReleaseAgain(s, i) {
+		list = append(list, input{inputCall, 0, uint32(history.OpRelease)})
+	}
 	for k, sl := range n.slots[:n.tasks] {
 		in := input{inputReply, uint8(k), c.replies[k]}
 		switch {

@@ -33,6 +33,7 @@ type choice struct {
 	busy   []int
 	fault  faults.Kind
 	unseen bool // it is a loss, and the client waits on
+	again  bool // it is a call: of a release once more
 }
 
 // next is the operation that a client calls next; none: it has nothing to call.
@@ -55,12 +56,29 @@ func (s *search) next(w *world, i int) history.Op {
 func (s *search) choices(list []choice, w *world) []choice {
 	for i := range w.clients {
 		list = s.ofClient(list, w, i)
+		if s.mayReleaseAgain(w, i) {
+			list = append(list, choice{kind: calls, client: i, again: true})
+		}
 		list = s.faultsOf(list, w, i)
 	}
 	for i := range w.servers {
 		list = s.faultsAt(list, w, i)
 	}
 	return s.ofTime(list, w)
+}
+
+// mayReleaseAgain says whether a client may release once more. After a loss it has a new connection, which this model does not have: where
+// the old one has watched something that is still on its way, the search is not complete.
+func (s *search) mayReleaseAgain(w *world, i int) bool {
+	c := &w.clients[i]
+	if !c.unsure || c.at.busy || c.phase == crashed {
+		return false
+	}
+	if len(c.travel) > 0 && slices.ContainsFunc(w.servers, func(v server) bool { return v.model.Connected() }) {
+		s.result.Limit = "a release tried again beside a watched transaction"
+		return false
+	}
+	return true
 }
 
 func (s *search) ofClient(list []choice, w *world, i int) []choice {

@@ -28,10 +28,12 @@ type Config struct {
 	Rounds  int // acquire, work, release: how often each client does all three
 	Servers int
 	Tries   int // how often a client tries in a round, at most
-	Lease   time.Duration
-	Skew    time.Duration // by which a wrong clock is wrong
-	Budget  map[faults.Kind]int
-	Most    int // faults altogether
+	// ReleaseAgain: after a release of unknown outcome a client may release once more, until it acquires again.
+	ReleaseAgain bool
+	Lease        time.Duration
+	Skew         time.Duration // by which a wrong clock is wrong
+	Budget       map[faults.Kind]int
+	Most         int // faults altogether
 	// Grid is the time from one instant at which something may happen to the next, beside the ends of waits and leases and a millisecond
 	// before and after these. Horizon is when time ends.
 	Grid, Horizon time.Duration

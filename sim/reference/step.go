@@ -37,6 +37,9 @@ func (s *search) make(w *world, o choice) error {
 	switch o.kind {
 	case calls:
 		op := s.next(w, o.client)
+		if o.again {
+			op = history.OpRelease
+		}
 		c.ops++
 		c.calledAt, c.delayed = w.now, slices.ContainsFunc(w.struck, func(k faults.Kind) bool { return k != faults.Pause && k != faults.LongHold })
 		w.monitor.called(w, o.client, op)
@@ -192,7 +195,7 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 func (s *search) returned(c *client, n process.Notice) {
 	switch n.Op {
 	case history.OpAcquire:
-		c.phase = waiting
+		c.phase, c.unsure = waiting, false
 		if c.tries++; n.Answer.Outcome == history.OK {
 			c.phase = holding
 		} else if c.tries >= s.Tries {
@@ -202,7 +205,12 @@ func (s *search) returned(c *client, n process.Notice) {
 		c.phase = worked
 	case history.OpRelease:
 		c.phase, c.tries = waiting, 0
-		if c.round++; c.round == s.Rounds {
+		again := c.unsure
+		c.unsure = s.ReleaseAgain && !again && n.Answer.Outcome == history.Unknown
+		if !again {
+			c.round++
+		}
+		if c.round == s.Rounds {
 			c.phase = finished
 		}
 	}

@@ -69,6 +69,7 @@ type client struct {
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
 	delayed      bool // its operation, by a fault
+	unsure       bool // its latest release came to unknown, so it may release once more
 	skew         int
 	on           bool // it was told that it has the lock, and not that it has not
 	ends         int  // when its hold ends by what the lock has declared
@@ -183,7 +184,7 @@ func (c *client) appendTo(b []byte) []byte {
 	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.on)
+	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}

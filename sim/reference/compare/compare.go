@@ -24,6 +24,7 @@ type Bounds struct {
 	Tries         int
 	Grid, Horizon time.Duration
 	States        int // of each search
+	ReleaseAgain  bool
 }
 
 // Usual are small bounds: the reference search finds the states of most locks within seconds.
@@ -67,7 +68,7 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 	}
 	slow, err := reference.Search(ctx, reference.Config{
 		Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
-		Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States,
+		Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain,
 	})
 	if err != nil {
 		return c, err
@@ -76,7 +77,8 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 	for name, f := range slow.Found {
 		c.Slow[name] = f.Faults
 	}
-	fast := explore.Config{Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States}
+	fast := explore.Config{Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
+		ReleaseAgain: b.ReleaseAgain}
 	var rest []checker.Name
 	for _, name := range Names() {
 		if _, found := c.Slow[name]; !found {

@@ -43,6 +43,24 @@ func TestTheSearchesAgree(t *testing.T) {
 	}
 }
 
+// A release of unknown outcome that is tried again, both ways: whatever one search finds the other does, with as few faults.
+func TestTheSearchesAgreeOnReleasesTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := Usual()
+	b.ReleaseAgain = true
+	for _, lock := range []string{"setnx-del", "setpx-lua"} {
+		for _, kind := range []faults.Kind{faults.ReplyLost, faults.LateRequest} {
+			t.Run(lock+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				c := find(t, lock, kind, b)
+				assert.Empty(t, c.SlowLimit+c.FastLimit)
+				assert.Empty(t, c.Differences())
+				assert.Equal(t, lock == "setnx-del", c.Slow[checker.WrongfulDelete] == 1)
+			})
+		}
+	}
+}
+
 // A client that tries once does not meet its own lost grant. The comparison says so, and not where the search was not complete.
 func TestDifferencesAreNoticed(t *testing.T) {
 	t.Parallel()
