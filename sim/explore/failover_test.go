@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,5 +66,29 @@ func TestFailOver(t *testing.T) {
 			}
 		}
 		require.Equal(t, test.lost, lost, "%s, %s, lag %d", test.lock.Name, test.looksFor, test.lag)
+	}
+}
+
+// TestALagByTimeIsOneByNumber: a replica that lags by a time lacks the writes of that time. The search has each such replica, whenever the
+// writes were made, since it has one for each number of last writes.
+func TestALagByTimeIsOneByNumber(t *testing.T) {
+	const apart ms = 100
+	servers := newServers(newTexts(permutations(1)), lockKey)
+	replicas := newReplicas(servers, MostLag)
+	var state, replica uint32
+	var before []uint32 // by write: what the server had until then, as a replica has it now
+	for i := range MostLag {
+		set := servers.texts.addRequest(request{commands: [][]string{{"SET", fmt.Sprint("key", i), "value", "PX", "1000"}}})
+		before = append(before, servers.promote(state))
+		next := servers.serve(state, set, 0).next
+		state, replica = next, replicas.wrote(replica, state)
+		state, replica = servers.tick(state, apart), replicas.tick(replica, apart)
+		for k := range before {
+			before[k] = servers.tick(before[k], apart)
+		}
+	}
+	for _, lag := range []ms{apart + 1, 2*apart + 1, 3*apart + 1} {
+		lacks := int(lag / apart)
+		require.Equal(t, before[MostLag-lacks]+1, replicas.known[replica][lacks-1], "a lag of %d ms", lag)
 	}
 }
