@@ -116,29 +116,16 @@ func (p *part) observe(before history.State) {
 // apply records what a command did to the part. mine is the claim that it founds; again: its client has the lock already, and takes
 // it once more.
 func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again bool, at time.Duration) {
-	own := p.client == mine.Client && p.there
-	switch effect {
-	case history.EffectCreated:
+	rule := ownership.Part{
+		Effect: effect, Own: p.client == mine.Client && p.there, Again: again, Acquire: mine.Op != 0, SameValue: sameValue(c),
+	}
+	switch rule.Change() {
+	case ownership.Take:
 		p.take(mine)
-	case history.EffectReplaced:
-		if own && (again || mine.Op == 0) {
-			p.ends = mine.Ends
-		} else {
-			p.take(mine)
-		}
-	case history.EffectProlonged:
-		if own {
-			p.ends = mine.Ends
-		}
-	case history.EffectShortened:
+	case ownership.Extend:
+		p.ends = mine.Ends
+	case ownership.Shorten:
 		p.ends = min(p.ends, mine.Ends)
-	case history.EffectUnclear:
-		switch {
-		case own && sameValue(c):
-			p.ends = mine.Ends
-		case !sameValue(c), mine.Op != 0:
-			p.take(mine)
-		}
 	}
 	p.there, p.value, p.seen = c.After.Exists(), c.After.Value, at
 }
@@ -163,17 +150,18 @@ func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
 	had, got := q.majority(f.Owner.Client, f.Owner.Op, at), q.majority(f.Client, mine.Op, at)
 	effect := f.Change.Effect(c.Asked)
 	p.apply(*f.Change, effect, mine, own && f.Live, at)
-	has, gets := q.majority(f.Owner.Client, f.Owner.Op, at), q.majority(f.Client, mine.Op, at)
-	wins, loses := gets && !got && mine.Op != 0, had && !has
+	gets := q.majority(f.Client, mine.Op, at)
+	swing := ownership.Swing{
+		Effect: effect, Own: own, Had: had, Has: q.majority(f.Owner.Client, f.Owner.Op, at), Wins: gets && !got && mine.Op != 0,
+	}
 
 	q.change = history.Change{Key: f.Change.Key}
-	f.Change, f.Mine, f.Effect = &q.change, mine, onWhole(effect, wins, had, loses, own, has)
+	f.Change, f.Mine, f.Effect = &q.change, mine, swing.Whole()
 	switch {
-	case wins:
+	case swing.Wins:
 		f.Mine.Ends = q.ends(f.Client, mine.Op)
 		v.Ops.took(mine.Op, f.Client, f.Index)
-	case loses && own:
-	case own && has && effect != history.EffectNone:
+	case swing.Extends():
 		l.Owner.Ends = q.ends(f.Client, f.Owner.Op)
 	case effect == history.EffectNone:
 		if f.BlockedSince = q.blocked(f.Client); f.BlockedSince > 0 {
@@ -184,43 +172,17 @@ func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
 	l.There, l.Stale = q.majority(l.Owner.Client, l.Owner.Op, at), false
 }
 
-// onWhole is what a command with an effect on one server did to the lock as a whole. Its client wins a majority by it, or the owner, which
-// had one, loses it or has it still.
-func onWhole(effect history.Effect, wins, had, loses, own, has bool) history.Effect {
-	switch {
-	case wins && had && !own:
-		return history.EffectReplaced
-	case wins:
-		return history.EffectCreated
-	case loses && own: // what it finds on the other servers may show that it had lost the lock before
-		return history.EffectUnclear
-	case loses && (effect == history.EffectRemoved || effect == history.EffectReplaced):
-		return effect
-	case own && has && effect == history.EffectReplaced: // a lock that counts
-		return effect
-	}
-	return history.EffectNone
-}
-
 // taken is the type of the state of a lock as a whole that is not free.
 const taken = "taken"
 
 // applyQuorum records what a command did to the lock as a whole. majority says whether its client has it now.
 func (l *Ledger) applyQuorum(f *Fact, own, majority bool) {
-	switch f.Effect {
-	case history.EffectReplaced:
-		switch {
-		case own:
-		case f.Live:
-			l.Challengers = append(l.Challengers, f.Mine)
-		case majority:
-			l.take(f.Mine)
-		default:
-			l.take(Claim{})
-		}
-	case history.EffectCreated:
+	switch ownership.WholeChange(f.Effect, own, f.Live, majority) {
+	case ownership.Take:
 		l.take(f.Mine)
-	case history.EffectRemoved, history.EffectUnclear:
+	case ownership.Free:
 		l.take(Claim{})
+	case ownership.Challenge:
+		l.Challengers = append(l.Challengers, f.Mine)
 	}
 }

@@ -134,8 +134,8 @@ func assumed(r *explore.Result) []string {
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 	}
-	if r.Quorum {
-		list = append(list, "early-grant, wrongful-delete, wrongful-renew and overwrite are looked for on a single server only")
+	if len(r.Unjudged) > 0 {
+		list = append(list, "not looked for on several servers: "+listed(r.Unjudged))
 	}
 	if r.Tired {
 		list = append(list, "beside a background task, whose memory is not compared, it tries twice at most")

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"cmp"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
@@ -28,6 +30,7 @@ type sending struct {
 	ended   bool       // that operation has ended
 	ok      bool       // well
 	age     ms         // how long ago its latest command was, if it has ended
+	ago     uint8      // how many acquires ago its client called the one that it is part of
 	early   uint8      // the clients that were acquiring already when it did
 	unheard bool       // nobody waits for the reply
 	request uint32
@@ -119,11 +122,11 @@ func (x *explorer) execute(s *state, m move) {
 // arrive has a server execute a request that nobody waits for.
 func (x *explorer) arrive(s *state, m move) {
 	c := &s.clients[m.client]
-	r, age := c.travel[m.slot], c.ages[m.slot]
-	c.travel[m.slot], c.ages[m.slot] = 0, 0
+	r, age, ago := c.travel[m.slot], c.ages[m.slot], c.agos[m.slot]
+	c.travel[m.slot], c.ages[m.slot], c.agos[m.slot] = 0, 0, 0
 	c.sortTravel()
 	x.serve(s, sending{
-		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0, age: age,
+		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0, age: age, ago: ago,
 		early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
 	})
 }
@@ -161,11 +164,12 @@ func (c *client) settleTravel(ok bool, early uint8, age ms) {
 
 // sortTravel keeps places in order, so that it makes no difference which of two departed first. It says whether they were not.
 func (c *client) sortTravel() (swapped bool) {
-	if c.travel[0] > c.travel[1] || c.travel[0] == c.travel[1] && c.ages[0] >= c.ages[1] {
+	if cmp.Or(cmp.Compare(c.travel[0], c.travel[1]), cmp.Compare(c.ages[0], c.ages[1]), cmp.Compare(c.agos[0], c.agos[1])) >= 0 {
 		return false
 	}
 	c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
 	c.ages[0], c.ages[1] = c.ages[1], c.ages[0]
+	c.agos[0], c.agos[1] = c.agos[1], c.agos[0]
 	return true
 }
 
@@ -308,7 +312,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		}
 	}
 	if done.named {
-		cmd := command{sending: q, effect: done.effect, before: was.Exists(), unlimited: was.Exists() && was.TTL == 0, after: is}
+		cmd := command{sending: q, effect: done.effect, before: was.Exists(), unlimited: was.Exists() && was.TTL == 0, after: is, server: server}
 		if cmd.effect == history.EffectUnclear {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}
@@ -415,7 +419,7 @@ func (x *explorer) serverFault(s *state, m move) {
 		s.spent[failOver]++
 		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
-	s.owner.stale = true
+	x.judge.doubt(i)
 	for i := range x.clients {
 		x.judge.disturb(&s.clients[i])
 	}

@@ -77,8 +77,8 @@ type Result struct {
 	Symmetric bool
 	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
 	Tired bool
-	// Quorum: the lock lives on several servers, so it is not judged whose lock a command on one of them strikes.
-	Quorum bool
+	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
+	Unjudged []checker.Name
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
 	// Collision is how likely it is that two different states have the same fingerprint.
@@ -211,8 +211,11 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{steps: map[question]thresholds{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
-		leaseless: config.Lock.Leaseless, quorum: x.serverCount > 1, only: x.only, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless, several: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain,
+	}
+	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
+		x.judge.sharing = newSharing(x.serverCount, len(orders))
 	}
 	return x
 }

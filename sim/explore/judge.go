@@ -34,6 +34,9 @@ const (
 	unfair
 )
 
+// ofOwners are the anomalies for which it matters whose the lock is.
+const ofOwners = earlyGrant | wrongfulDelete | wrongfulRenew | overwrite | staleWrite | ghostLock | unreleasable | falseAlarm
+
 func (a anomalies) names() []checker.Name {
 	var names []checker.Name
 	for i, d := range checker.Definitions() {
@@ -54,7 +57,8 @@ type judge struct {
 	counts    bool      // its holder can acquire it again
 	queues    bool      // clients wait in a queue
 	again     bool      // see Config.ReleaseAgain
-	quorum    bool      // the lock lives on several servers: nothing is concluded from one of them
+	sharing   *sharing  // of a lock on most of several servers; nil: it lives on one, or on all, or whose it is does not matter
+	several   bool      // the lock lives on several servers
 	only      anomalies // that are looked for
 	found     anomalies
 	coverage  coverage
@@ -75,7 +79,7 @@ func (j *judge) claim(ends ms) ownership.Claim {
 // rightful says whether the lock is certainly the client's, with lease left.
 func (j *judge) rightful(c int, ends ms) bool {
 	o := &j.s.owner
-	key := ownership.Key{There: o.there, Stale: o.stale, Foreign: o.foreign, Quorum: j.quorum}
+	key := ownership.Key{There: o.there, Stale: o.stale, Foreign: o.foreign}
 	return int(o.client) == c+1 && j.claim(ends).Rightful(key)
 }
 
@@ -104,6 +108,7 @@ func (j *judge) calledAcquire(n int) {
 	c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
 	c.clear(metGhost | late | took | unsure)
 	j.s.owner.early &^= 1 << n
+	j.calledAnother(n)
 	for i := range j.clients {
 		for k := range j.s.clients[i].travel {
 			j.s.clients[i].travel[k] &^= 1 << (travelEarly + n)
@@ -430,6 +435,9 @@ func (j *judge) pass(d ms) {
 		if c.phase == acquiring || c.repliedBeside() {
 			c.from = min(c.from+d, j.lease)
 		}
+	}
+	if j.sharing != nil {
+		s.shares = j.sharing.pass(s.shares, d)
 	}
 	s.owner.ends, s.owner.sure = max(later(s.owner.ends, d), 0), max(later(s.owner.sure, d), 0)
 }

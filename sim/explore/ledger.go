@@ -13,6 +13,7 @@ type command struct {
 	sending
 	effect history.Effect
 	before bool // the key was there
+	server int8
 	// unlimited: it had no expiry.
 	unlimited bool
 	after     history.State
@@ -25,16 +26,16 @@ type command struct {
 // commanded takes in a command.
 func (j *judge) commanded(cmd command) {
 	c, o := &j.s.clients[cmd.client], &j.s.owner
-	if !cmd.unheard && (j.grants(cmd) || !j.quorum && j.declaresAfter(cmd)) {
+	if !cmd.unheard && (j.grants(cmd) || !j.several && j.declaresAfter(cmd)) {
 		c.from = 0
 	}
-	if j.quorum {
-		j.noteTaken(cmd)
+	if j.several {
+		j.commandedOnOne(cmd)
 		return
 	}
 	j.observe(cmd)
-	j.noteSilence(cmd)
-	acquires := !cmd.ended && c.phase == acquiring && (cmd.op == history.OpAcquire || cmd.op == history.OpNone)
+	j.noteSilence(cmd, cmd.before && !o.foreign)
+	acquires := j.acquires(cmd)
 	mine := j.mine(cmd, acquires)
 	rule := ownership.Command{
 		Effect: cmd.effect, ByOwner: int(o.client) == cmd.client+1, Live: j.claim(o.ends).Live(), Foreign: o.foreign,
@@ -43,7 +44,9 @@ func (j *judge) commanded(cmd command) {
 	if o.client != 0 {
 		j.against(cmd, rule)
 	}
-	j.noteGhost(cmd, acquires)
+	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone {
+		j.meetGhost(cmd)
+	}
 	if cmd.op == history.OpRelease && !cmd.ended {
 		j.noteRelease(c, cmd)
 	}
@@ -51,6 +54,11 @@ func (j *judge) commanded(cmd command) {
 	j.follow(cmd, rule, mine)
 	o.there, o.foreign, o.value = cmd.after.Exists(), o.foreign && cmd.after.Exists(), cmd.left
 	j.noteTaken(cmd)
+}
+
+// acquires says whether a command is part of an acquire that is under way.
+func (j *judge) acquires(cmd command) bool {
+	return !cmd.ended && j.s.clients[cmd.client].phase == acquiring && (cmd.op == history.OpAcquire || cmd.op == history.OpNone)
 }
 
 // grants says whether a command may have begun or prolonged the lease.
@@ -83,10 +91,10 @@ func (j *judge) observe(cmd command) {
 }
 
 // noteSilence: a release that has sent nothing has left the lock in place if the next command finds it there.
-func (j *judge) noteSilence(cmd command) {
+func (j *judge) noteSilence(cmd command, found bool) {
 	o := &j.s.owner
 	late := cmd.ended && cmd.op == history.OpRelease && int(o.client) == cmd.client+1
-	if o.silent && !late && cmd.before && !o.foreign && o.ends > o.margin {
+	if o.silent && !late && found && o.ends > o.margin {
 		j.found |= unreleasable
 	}
 	o.silent = false
@@ -198,11 +206,10 @@ func (j *judge) settleProvisional(n int, ok bool) {
 	clear(j.s.provisional[kept:])
 }
 
-// noteGhost notes that an acquire found the lock held for a client that had been told before that it had not got it.
-func (j *judge) noteGhost(cmd command, acquires bool) {
+// meetGhost notes whether an acquire found the lock held for a client that had been told before that it had not got it.
+func (j *judge) meetGhost(cmd command) {
 	o := &j.s.owner
-	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone && int(o.client) != cmd.client+1 &&
-		o.early&(1<<cmd.client) == 0 && j.claim(o.ends).Ghost() {
+	if int(o.client) != cmd.client+1 && o.early&(1<<cmd.client) == 0 && j.claim(o.ends).Ghost() {
 		j.s.clients[cmd.client].set(metGhost)
 	}
 }

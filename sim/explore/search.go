@@ -196,7 +196,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Progress = x.progress(x.result.Faults, x.result.Steps)
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
-	x.result.Symmetric, x.result.Quorum = len(x.texts.orders) > 1, x.judge.quorum
+	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
 	if x.beyond {
 		x.result.Horizon = duration(maxPass)
 		if x.timed {

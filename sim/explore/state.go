@@ -79,6 +79,7 @@ type wrongClocks struct {
 // flights are the requests of a client that nobody waits for any more.
 type flights struct {
 	travel [mostTravel]uint32 // see surely
+	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
 }
 
@@ -108,6 +109,7 @@ type owner struct {
 	over     bool  // it has called release, or was told that the lock was lost
 	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
 	ends     ms    // when the lease ends
+	ago      uint8 // how many acquires ago its client called the one by which it has it; only of a lock on several servers
 	margin   ms    // how much of it must be left before it counts
 	sure     ms    // when it ends as far as the owner has been told
 	silent   bool  // its release has sent nothing, and nothing has named the lock since
@@ -150,8 +152,9 @@ type common struct {
 	now         ms // counted only if a lock reads clocks
 	spent       [faultKinds]uint8
 	owner       owner
-	turn        uint8 // the client with the latest grant, plus 1
-	over        bool  // that client has released
+	shares      uint32 // what each of several servers has of the lock; see sharing
+	turn        uint8  // the client with the latest grant, plus 1
+	over        bool   // that client has released
 	provisional [mostProvisional]provisional
 	tally       tally
 	acked       uint32 // values that an acknowledged update has read

@@ -200,6 +200,44 @@ func (l *mover) Release(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// voter takes a majority of its servers. Refused, it cleans up: it deletes whatever it finds, or, if it grabs, it has taken it by force.
+type voter struct {
+	plain
+	grabs bool
+}
+
+func (l *voter) TryAcquire(ctx context.Context) (bool, error) {
+	more, votes := []any{"NX"}, 0
+	if l.grabs {
+		more = nil
+	}
+	mine := l.env.Token()
+	for _, s := range l.env.Servers() {
+		if got, err := l.set(ctx, s, lockKey, mine, more...); err == nil && got {
+			votes++
+		}
+	}
+	if 2*votes > len(l.env.Servers()) {
+		return true, nil
+	}
+	for _, s := range l.env.Servers() {
+		if _, err := s.Do(ctx, "DEL", lockKey); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (l *voter) Release(ctx context.Context) (bool, error) {
+	freed := 0
+	for _, s := range l.env.Servers() {
+		if ok, err := l.free(ctx, s, lockKey); err == nil && ok {
+			freed++
+		}
+	}
+	return 2*freed > len(l.env.Servers()), nil
+}
+
 // pointer uses another key from its first release on: the one whose place in a list it points to.
 type pointerLock struct {
 	plain
@@ -364,8 +402,9 @@ var (
 var strangers = []struct {
 	name            string
 	made            func(p plain) impls.Lock
-	clients, rounds int // 0: 2, 1
-	servers         int
+	clients, rounds int  // 0: 2, 1
+	servers         int  // 0: one
+	most            bool // it needs most of them
 	faults          []faults.Kind
 	only            []checker.Name
 	holds           bool
@@ -382,6 +421,10 @@ var strangers = []struct {
 	{name: "takes it by force, and crashes", only: []checker.Name{checker.Unreleasable}, faults: []faults.Kind{faults.Crash}, holds: true, made: func(p plain) impls.Lock { return &forcer{p} }},
 	{name: "takes back what another has taken by force", only: []checker.Name{checker.WrongfulDelete}, holds: true, made: func(p plain) impls.Lock { return &setter{p} }},
 	{name: "remembers its server", rounds: 2, servers: 2, made: func(p plain) impls.Lock { return &mover{p, p.env.Server()} }},
+	{name: "deletes on most servers", servers: 3, most: true, only: []checker.Name{checker.WrongfulDelete}, made: func(p plain) impls.Lock { return &voter{plain: p} }},
+	{name: "takes most servers by force", servers: 3, most: true, only: []checker.Name{checker.EarlyGrant}, made: func(p plain) impls.Lock { return &voter{plain: p, grabs: true} }},
+	{name: "overwrites on most servers", servers: 3, most: true, only: overwrites, made: func(p plain) impls.Lock { return &voter{plain: p, grabs: true} }},
+	{name: "overwrites nothing on most servers", servers: 3, most: true, only: overwrites, holds: true, made: func(p plain) impls.Lock { return &voter{plain: p} }},
 	{name: "points into its list", rounds: 2, made: func(p plain) impls.Lock {
 		l := &pointerLock{plain: p, list: make([]struct{ uses int }, 2)}
 		l.now = &l.list[0]
@@ -425,6 +468,9 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 			}
 			if s.servers > 0 {
 				spec.Servers, spec.Needs = s.servers, impls.EveryServer
+				if s.most {
+					spec.Needs = impls.MostServers
+				}
 			}
 			config := Config{Lock: spec, Clients: cmp.Or(s.clients, 2), Rounds: s.rounds, Only: s.only, States: 3_000_000, Budget: spend(s.faults...)}
 			result, err := Explore(context.Background(), config.Usual())

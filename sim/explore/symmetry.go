@@ -201,6 +201,9 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 	if twin.owner.client != 0 {
 		twin.owner.client = to[twin.owner.client-1] + 1
 	}
+	if q := x.judge.sharing; q != nil {
+		twin.shares = q.renamed(x.texts, o, twin.shares)
+	}
 	twin.owner.early = to.set(twin.owner.early)
 	twin.owner.value = x.texts.renameReply(o, twin.owner.value)
 	if twin.tally.client != 0 {

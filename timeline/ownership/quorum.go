@@ -1,0 +1,93 @@
+package ownership
+
+import "github.com/locklab/locklab/history"
+
+// Part is what the rules need to know of a command on one server of several.
+type Part struct {
+	Effect history.Effect // on that server
+	Own    bool           // what is there is its client's
+	Again  bool           // its client has the lock, and takes it once more
+	// Acquire: it is part of an acquire, whether that has returned or not.
+	Acquire bool
+	// Of an unclear effect only: what is there has the value from before.
+	SameValue bool
+}
+
+// Change is what the command makes of whose the server's part is: Take, Extend, Shorten or Keep. A part that is gone has no owner.
+func (p Part) Change() Change {
+	switch p.Effect {
+	case history.EffectCreated:
+		return Take
+	case history.EffectReplaced:
+		if p.Own && (p.Again || !p.Acquire) {
+			return Extend
+		}
+		return Take
+	case history.EffectProlonged:
+		if p.Own {
+			return Extend
+		}
+	case history.EffectShortened:
+		return Shorten
+	case history.EffectUnclear:
+		switch {
+		case p.Own && p.SameValue:
+			return Extend
+		case !p.SameValue, p.Acquire:
+			return Take
+		}
+	}
+	return Keep
+}
+
+// Swing is what a command on one server of several made of the majorities of the owner and of the command's client.
+type Swing struct {
+	Effect   history.Effect // on that server
+	Own      bool           // its client is the owner
+	Had, Has bool           // the owner had a majority before it, and has one after it
+	Wins     bool           // its client has a majority since it, by one acquire
+}
+
+// Whole is the effect on the lock as a whole, which is a client's if one acquire of its has it on a majority of the servers: what is left on
+// fewer has no owner. No single command prolongs a majority.
+func (s Swing) Whole() history.Effect {
+	loses := s.Had && !s.Has
+	switch {
+	case s.Wins && s.Had && !s.Own:
+		return history.EffectReplaced
+	case s.Wins:
+		return history.EffectCreated
+	case loses && s.Own: // what it finds on the other servers may show that it had lost the lock before
+		return history.EffectUnclear
+	case loses && (s.Effect == history.EffectRemoved || s.Effect == history.EffectReplaced):
+		return s.Effect
+	case s.Own && s.Has && s.Effect == history.EffectReplaced: // a lock that counts
+		return s.Effect
+	}
+	return history.EffectNone
+}
+
+// Extends says whether the command may have changed when the owner's lease ends.
+func (s Swing) Extends() bool { return !s.Wins && s.Own && s.Has && s.Effect != history.EffectNone }
+
+// WholeChange is what becomes of the ownership by an effect on the lock as a whole. live: the owner's claim must be respected. majority: the
+// command's client has one now.
+func WholeChange(effect history.Effect, own, live, majority bool) Change {
+	switch effect {
+	case history.EffectReplaced:
+		switch {
+		case own:
+			return Keep
+		case live:
+			return Challenge
+		case majority:
+			return Take
+		}
+		return Free
+	case history.EffectCreated:
+		return Take
+	case history.EffectRemoved, history.EffectUnclear:
+		return Free
+	}
+	return Keep
+}
