@@ -163,6 +163,10 @@ func TestWhatLocksSend(t *testing.T) {
 			{want: "EVAL count in k 900 t1:1"}, {want: "EVAL count out k k:channel 900 t1:1", reply: one},
 		}},
 		{"taken", "redisson", no, no, []exchange{{reply: int64(500)}, {want: "EVAL count out k k:channel 900 t1:1"}}},
+		{"absent counts as released", "redisson-published", no, ok, []exchange{
+			{reply: int64(500)}, {want: "EVAL count out k k:channel 900 t1:1", reply: one},
+		}},
+		{"taken", "redisson-lease", no, no, []exchange{{reply: int64(500)}, {want: "EVAL count out k k:channel 900 t1:1"}}},
 		{"reply lost", "redisson", unknown, 0, []exchange{{err: errLost}}},
 		{"nonsense", "redisson", unknown, 0, []exchange{{reply: "OK"}}},
 

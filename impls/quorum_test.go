@@ -159,6 +159,13 @@ func TestReleaseGivenUp(t *testing.T) {
 	}
 }
 
+type multilockTest struct {
+	name, lock string
+	acquire    history.Outcome
+	release    history.Outcome // none: there is none
+	exchanges  []exchange
+}
+
 func TestMultilock(t *testing.T) {
 	ok, no, unknown := history.OK, history.No, history.Unknown
 	granted := func(server, id string) exchange { return exchange{want: server + " EVAL count in k 900 " + id} }
@@ -171,12 +178,7 @@ func TestMultilock(t *testing.T) {
 	unheard := func(server, id string) exchange { e := freed(server, id); e.err = errLost; return e }
 	a, b, c := "t1:1", "t2:1", "t3:1" // each server has a client of its own
 
-	tests := []struct {
-		name, lock string
-		acquire    history.Outcome
-		release    history.Outcome // none: there is none
-		exchanges  []exchange
-	}{
+	tests := []multilockTest{
 		{"turn", "redisson-multilock", ok, ok, []exchange{
 			granted("S1", a), granted("S2", b), granted("S3", c), freed("S1", a), freed("S2", b), freed("S3", c),
 		}},
@@ -202,7 +204,7 @@ func TestMultilock(t *testing.T) {
 			{want: "S2 EVAL count out k-3 k-3:channel 900 t1:3", reply: one},
 		}},
 	}
-	for _, test := range tests {
+	for _, test := range append(tests, fairRedlockTests()...) {
 		t.Run(test.lock+": "+test.name, func(t *testing.T) {
 			f := several(t, 3, test.exchanges)
 			l := lock(t, test.lock, f)

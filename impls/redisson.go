@@ -68,13 +68,29 @@ end
 return 0`
 
 func (l *redissonLock) TryAcquire(ctx context.Context) (bool, error) {
+	return l.renewed(l.try(ctx))
+}
+
+func (l *redissonLock) Release(ctx context.Context) (bool, error) {
+	return l.released(l.giveBack(ctx, countOut))
+}
+
+func (l *redissonLock) try(ctx context.Context) (bool, error) {
 	script := &Script{Source: countIn}
 	return l.granted(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.lease(), l.name()))
 }
 
-func (l *redissonLock) Release(ctx context.Context) (bool, error) {
-	script := &Script{Source: countOut}
-	return l.released(l.env.Server().Eval(ctx, script, []string{l.opts.Key, l.channel()}, l.lease(), l.name()))
+// giveBack runs a script that releases the lock once.
+func (l *redissonLock) giveBack(ctx context.Context, source string) (any, error) {
+	return l.env.Server().Eval(ctx, &Script{Source: source}, []string{l.opts.Key, l.channel()}, l.lease(), l.name())
+}
+
+// renewed has a granted lock renewed.
+func (l *redissonLock) renewed(held bool, err error) (bool, error) {
+	if held {
+		l.client().renewals.add(l)
+	}
+	return held, err
 }
 
 // granted reads the reply to a try: nil is a grant, a number the rest of the holder's lease.
@@ -84,7 +100,6 @@ func (l *redissonLock) granted(reply any, err error) (bool, error) {
 		return false, err
 	}
 	if reply == nil {
-		l.client().renewals.add(l)
 		return true, nil
 	}
 	ms, err := number(reply, nil)
@@ -94,9 +109,14 @@ func (l *redissonLock) granted(reply any, err error) (bool, error) {
 	return false, err
 }
 
-// released reads the reply to a release: nil means that the lock is another's. Either way the renewal ends.
+// released ends the renewal, whatever the reply to the release.
 func (l *redissonLock) released(reply any, err error) (bool, error) {
 	l.client().renewals.remove(l)
+	return counted(reply, err)
+}
+
+// counted reads the reply to a release: nil means that the lock is another's, a number that it was ours.
+func counted(reply any, err error) (bool, error) {
 	if err != nil || reply == nil {
 		return false, err
 	}

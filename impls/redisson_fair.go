@@ -120,7 +120,7 @@ func (l *redissonFairLock) TryAcquire(ctx context.Context) (bool, error) {
 	if l.queues {
 		script = &Script{Source: waitInTurn}
 	}
-	return l.granted(l.eval(ctx, script, l.opts.Key, l.queue(), l.dues()))
+	return l.renewed(l.granted(l.eval(ctx, script, l.opts.Key, l.queue(), l.dues())))
 }
 
 func (l *redissonFairLock) Release(ctx context.Context) (bool, error) {

@@ -59,17 +59,20 @@ type multilock struct {
 	opts      Options
 	mostDo    bool // a majority is enough
 	oneServer bool // all locks are on one server, each under a name of its own
-	locks     []*redissonLock
+	fair      bool // of redisson-fair locks
+	locks     []Lock
 }
 
 // TryAcquire tries one lock after another. As published, it stops at the first failure after it has a majority, releases only the locks
 // that were granted or timed out, and does not check those releases.
-func (l *multilock) TryAcquire(ctx context.Context) (bool, error) {
+func (l *multilock) TryAcquire(ctx context.Context) (bool, error) { return l.acquire(ctx, l.once) }
+
+func (l *multilock) acquire(ctx context.Context, try func(ctx context.Context, i int) history.Outcome) (bool, error) {
 	locks, q := l.open(), l.quorum()
 	var acquired []int
 	failures := len(locks) - q.need // that it can afford
-	for i, lock := range locks {
-		vote := q.vote(ctx, i, func(ctx context.Context, _ int) (bool, error) { return lock.TryAcquire(ctx) })
+	for i := range locks {
+		vote := try(ctx, i)
 		switch {
 		case vote == history.OK:
 			acquired = append(acquired, i)
@@ -91,6 +94,11 @@ func (l *multilock) TryAcquire(ctx context.Context) (bool, error) {
 		failures--
 	}
 	return true, nil
+}
+
+// once tries one of the locks.
+func (l *multilock) once(ctx context.Context, i int) history.Outcome {
+	return l.quorum().vote(ctx, i, func(ctx context.Context, _ int) (bool, error) { return l.locks[i].TryAcquire(ctx) })
 }
 
 // Release releases every lock, even if ctx ends: Redisson has asked all servers by then.
@@ -122,7 +130,7 @@ func (l *multilock) quorum() quorum {
 }
 
 // open makes a lock for each server, each with a Redisson client of its own.
-func (l *multilock) open() []*redissonLock {
+func (l *multilock) open() []Lock {
 	if l.locks == nil {
 		servers := l.env.Servers()
 		for i := range servers {
@@ -134,7 +142,12 @@ func (l *multilock) open() []*redissonLock {
 				opts.Key = fmt.Sprintf("%s-%d", opts.Key, i+1)
 			}
 			env := serverEnv{Env: l.env, server: servers[at], name: fmt.Sprintf(" on server %d", at+1)}
-			l.locks = append(l.locks, &redissonLock{env: env, opts: opts})
+			lock := redissonLock{env: env, opts: opts}
+			if l.fair {
+				l.locks = append(l.locks, &redissonFairLock{redissonLock: lock})
+				continue
+			}
+			l.locks = append(l.locks, &lock)
 		}
 	}
 	return l.locks

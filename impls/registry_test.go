@@ -48,7 +48,7 @@ func TestWhatLocksCanDo(t *testing.T) {
 	assert.Empty(t, names(impls.Spec.CanRenew))
 	assert.Equal(t, []string{"watchdog", "redlock-no-second-look", "redlock"}, names(is[impls.Limited]))
 	assert.Equal(t, []string{"fenced"}, names(is[impls.Fencer]))
-	assert.Equal(t, []string{"redisson", "redisson-fair"}, names(is[impls.Waker]))
+	assert.Equal(t, []string{"redisson-lease", "redisson-published", "redisson", "redisson-fair"}, names(is[impls.Waker]))
 	assert.Equal(t, []string{
 		"local", "getset", "getset-nil-expired", "getset-nil-lost", "getset-published", "setpx-lua", "redisson-watchdog", "fenced",
 		"setpx-lua-resend",
@@ -56,7 +56,8 @@ func TestWhatLocksCanDo(t *testing.T) {
 	assert.Equal(t, []string{"local", "setnx-del", "setnx-watch", "setnx-watch-published"},
 		names(func(s impls.Spec) bool { return s.Leaseless }))
 	assert.Equal(t, []string{
-		"watchdog-published", "redisson-watchdog", "watchdog", "redisson", "redisson-fair", "redisson-multilock", "redisson-redlock",
+		"watchdog-published", "redisson-watchdog", "watchdog", "redisson-published", "redisson", "redisson-fair",
+		"redisson-multilock", "redisson-redlock", "redisson-fair-redlock",
 	}, names(func(s impls.Spec) bool { return s.Renews }))
 }
 

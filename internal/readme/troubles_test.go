@@ -92,8 +92,11 @@ func troubles() []trouble {
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
 		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
 
+		{"A8 code", "a caller that names a lease has no watchdog: longer work is unprotected", "work-longer-than-lease", "redisson-lease", "double-holder, lost-update", "redisson-published"},
+
 		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
+		{"A9 code", "★ a retry is counted twice: the release that does not free the lock leaves its renewal, which goes on for ever", "acquired-twice-by-retry", "redisson-published", "stuck-lock, unreleasable", "redisson-watchdog"},
 		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
 
 		{"A9, redisson/redisson#3194", "★ after a partition the same lock is taken again, and is not renewed: the renewal that failed is still registered", "acquired-again-after-loss", "redisson/stale-entry", "double-holder", "redisson"},
@@ -107,6 +110,7 @@ func troubles() []trouble {
 		{"A11", "★ one server of the majority restarts without its data", "one-restarts-empty", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ half of the servers taken for a majority: an even split grants twice", "even-split", "redlock-no-second-look/half-majority", "double-holder, lost-update", "redlock"},
 		{"A12", "★ three locks of different names on one server are no independent quorum: they are lost together", "one-restarts-empty-of-five", "redisson-redlock/one-server", "double-holder", "redisson-redlock"},
+		{"A12 code", "★ three fair locks of different names on one server: the majority is lost with one server", "one-restarts-empty-of-five", "redisson-fair-redlock/one-server", "double-holder", "redisson-fair-redlock"},
 		{"A12", "★ the multi-lock declares no validity: a pause ends its leases under its holder", "pause-after-second-look", "redisson-multilock", "double-holder", "redlock"},
 		{"A12", "★ Redisson's RedLock does not look at the clock a second time", "pause-before-second-look", "redisson-redlock", "double-holder, lost-update", "redlock"},
 
