@@ -16,7 +16,7 @@ type share struct {
 	ago    uint8 // by which acquire of its; see acquireAgo
 	there  bool  // the key was there when it was last seen
 	stale  bool  // it may have changed since, unseen
-	margin uint16
+	margin ms    // how much of the lease must be left before it counts
 	ends   ms
 	value  uint32 // see command.left
 }
@@ -65,7 +65,7 @@ func (q *sharing) renamed(t *texts, o int, n uint32) uint32 {
 func (q *sharing) has(all *shares, client, ago uint8) bool {
 	n := 0
 	for _, p := range all[:q.all] {
-		if p.there && !p.stale && client != 0 && p.client == client && p.ago == ago && p.ends > ms(p.margin) {
+		if p.there && !p.stale && client != 0 && p.client == client && p.ago == ago && p.ends > p.margin {
 			n++
 		}
 	}
@@ -157,7 +157,7 @@ func (p *share) apply(cmd command, mine owner, again bool) {
 	}
 	switch rule.Change() {
 	case ownership.Take:
-		p.client, p.ago, p.margin, p.ends = mine.client, mine.ago, uint16(mine.margin), mine.ends
+		p.client, p.ago, p.margin, p.ends = mine.client, mine.ago, mine.margin, mine.ends
 	case ownership.Extend:
 		p.ends = mine.ends
 	case ownership.Shorten:
@@ -282,7 +282,7 @@ func (j *judge) calledAnother(n int) {
 	c.sortTravel()
 }
 
-// unjudged are the anomalies that are looked for in vain: no single command prolongs a majority, and whose a lock is that needs all its
+// unjudged are the anomalies that were wanted and are not looked for: no single command prolongs a majority, and whose a lock is that needs all its
 // servers is not followed.
 func (j *judge) unjudged() anomalies {
 	switch {
