@@ -144,7 +144,7 @@ func (w *wards) endMarked(bound time.Duration) error {
 func endGroups(pgids []int, bound time.Duration) error {
 	deadline := time.Now().Add(bound)
 	for wait := pollFirst; ; wait = nextPoll(wait) {
-		alive, err := livingByGroup()
+		alive, err := livingByGroup(pgids)
 		if err != nil {
 			return err
 		}

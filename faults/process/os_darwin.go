@@ -51,7 +51,7 @@ func members(pgid int) (found []member, err error) {
 }
 
 // livingByGroup counts the processes of each group that are no zombies.
-func livingByGroup() (map[int]int, error) {
+func livingByGroup([]int) (map[int]int, error) {
 	count := map[int]int{} // by group
 	err := eachLiving(func(_, group int, _ bool) { count[group]++ })
 	return count, err

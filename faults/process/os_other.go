@@ -32,7 +32,7 @@ func awaitExit(int) error { return supported() }
 
 func members(int) ([]member, error) { return nil, supported() }
 
-func livingByGroup() (map[int]int, error) { return nil, supported() }
+func livingByGroup([]int) (map[int]int, error) { return nil, supported() }
 
 func kill(int) error { return supported() }
 
