@@ -98,6 +98,8 @@ func (a *actor) operate(step Step) error {
 		if !a.acquired {
 			return fmt.Errorf("%s has acquired nothing, so it loses nothing", a.name)
 		}
+	case VerbTakesIn:
+		return a.takeIn()
 	case VerbThreadDies:
 		return a.die(step)
 	case VerbRenews:
@@ -197,6 +199,17 @@ func (a *actor) renews() error {
 		return fmt.Errorf("%s has acquired nothing, so it renews nothing", a.name)
 	}
 	a.held = true
+	return nil
+}
+
+// takeIn has the background tasks take in the replies that they wait for.
+func (a *actor) takeIn() error {
+	switch {
+	case !a.acquired:
+		return fmt.Errorf("%s has acquired nothing, so nothing in the background waits for a reply", a.name)
+	case a.held && a.pending == nil:
+		return fmt.Errorf("what %s waits for is held; '%s continue' comes first", a.name, a.name)
+	}
 	return nil
 }
 

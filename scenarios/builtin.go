@@ -136,6 +136,7 @@ func order() []string {
 		"thread-dies-holding",
 		"waiters-keep-the-connections",
 		"second-thread-not-renewed",
+		"renewal-answered-after-release",
 		"last-item-two-requests",
 		"flash-sale-two-instances",
 		"flash-sale-one-stock",

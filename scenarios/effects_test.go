@@ -16,6 +16,7 @@ func TestWaits(t *testing.T) {
 		"wait until renewed":               true,
 		"C1 waits":                         true,
 		"C1 waits until lost":              true,
+		"C1 takes in the reply":            false,
 		"server clock jumps 1s":            false,
 		"C1 await":                         true,
 		"C1 acquire":                       false,

@@ -158,7 +158,7 @@ func drawStep(t *rapid.T) string {
 		"hold before " + nth + "write on S2",
 	}), 0, 3).Draw(t, "options")
 	op := one("op", "acquire", "release", "renew", "check", "work") + " " + strings.Join(options, " ")
-	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "times out", "waits", "waits until lost", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
+	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "times out", "waits", "waits until lost", "takes in the reply", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
 		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal",
 		"cut off from S1 S3", "cut off requests from S2", "refuse S3", "delay "+amount+" to S2", "lose replies from S1", "heal S1", "heal S2 S3")
 	return one("client", "C1", "C1.b", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")

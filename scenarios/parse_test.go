@@ -61,6 +61,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C2 work # comment":             {Verb: VerbOp, Op: history.OpWork},
 		"C1 crash":                      {Verb: VerbCrash},
 		"C1 thread dies":                {Verb: VerbThreadDies},
+		"C1 takes in the reply => done": {Verb: VerbTakesIn, Want: []Result{ResultDone}},
 		"C1 waits until lost => no":     {Verb: VerbWaitsLost, Want: []Result{ResultNo}},
 		"C1 waits => done":              {Verb: VerbWaits, Want: []Result{ResultDone}},
 		"wait until renewed => ok":      {Verb: VerbWaitRenewed, Want: []Result{ResultOK}},

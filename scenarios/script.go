@@ -118,6 +118,7 @@ const (
 	VerbTimesOut                     // times out: the client's own time-out ends its wait for what is held, and its operation continues
 	VerbGiveUp                       // give up: the client cancels its operation, and the lab waits for its answer
 	VerbRenews                       // renews hold reply of first write: wait for a background renewal, and hold it
+	VerbTakesIn                      // takes in the reply: no background task of its lock waits for a reply, or acts on one
 	VerbPause                        // pause, resume: SIGSTOP, SIGCONT
 	VerbResume                       //
 	VerbCrash                        // crash: SIGKILL

@@ -28,6 +28,7 @@ func phrases() []phrase {
 		{"times out", VerbTimesOut, 0},
 		{"give up", VerbGiveUp, 0},
 		{"renews", VerbRenews, 0},
+		{"takes in the reply", VerbTakesIn, 0},
 		{"pause", VerbPause, 0},
 		{"resume", VerbResume, 0},
 		{"crash", VerbCrash, 0},

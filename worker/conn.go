@@ -155,6 +155,7 @@ func (s *subscription) Receive(ctx context.Context) (string, error) {
 		return message, nil
 	default:
 	}
+	defer resting(ctx)()
 	select {
 	case message := <-s.messages:
 		return message, nil

@@ -19,6 +19,7 @@ type env struct {
 	say     func(protocol.Message)
 	shared  *shared
 	tasks   sync.WaitGroup
+	errands errands // those of the tasks
 
 	mu sync.Mutex
 	// acquiring: notices wait for the answer to the acquire; otherwise a hold could end before it began.
@@ -37,6 +38,7 @@ func (e *env) Monotonic() time.Duration { return e.clock.monotonic() }
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(e.clock.real(d))
 	defer timer.Stop()
+	defer resting(ctx)()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -57,10 +59,12 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 func (e *env) Token() string { return rand.Text() }
 
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(e.ctx)
+	ctx, cancel := context.WithCancel(e.errands.within(e.ctx))
 	done := make(chan struct{})
+	e.errands.begin()
 	e.tasks.Go(func() {
 		defer close(done)
+		defer e.errands.end()
 		fn(ctx)
 	})
 	return func() {

@@ -58,6 +58,39 @@ func TestEverythingEndsWithTheLock(t *testing.T) {
 	e.tasks.Wait()
 }
 
+// A task has errands except while it sleeps or waits for a message; the sleep of an operation changes nothing.
+func TestErrands(t *testing.T) {
+	e, _, _ := newEnv(t)
+	subscription := &subscription{messages: make(chan string)}
+	waits := []func(context.Context) error{
+		func(ctx context.Context) error { return e.Sleep(ctx, time.Hour) },
+		func(ctx context.Context) error { _, err := subscription.Receive(ctx); return err },
+	}
+	<-e.errands.none()
+	for _, wait := range waits {
+		act, acts := make(chan struct{}), make(chan struct{})
+		stop := e.Go(func(ctx context.Context) {
+			acts <- struct{}{}
+			<-act
+			within, cancel := e.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			assert.Error(t, wait(within))
+		})
+		<-acts
+		none := e.errands.none()
+		assert.NoError(t, e.Sleep(t.Context(), time.Nanosecond))
+		select {
+		case <-none:
+			assert.Fail(t, "the task acts")
+		default:
+		}
+		close(act)
+		<-none
+		stop()
+		<-e.errands.none()
+	}
+}
+
 func TestTimeoutGoesByTheClientsClock(t *testing.T) {
 	e, _, _ := newEnv(t)
 	e.clock.skew(0, protocol.MaxRate)

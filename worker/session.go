@@ -82,6 +82,8 @@ func (s *session) serve(req protocol.Request) {
 		s.out.answer(req.ID, s.reconnect(req))
 	case protocol.Cancel:
 		s.out.answer(req.ID, s.giveUp(req))
+	case protocol.Idle:
+		s.idle(req)
 	case protocol.Work:
 		s.work(req)
 	case protocol.Acquire, protocol.Release, protocol.Renew, protocol.Check, protocol.Close:
@@ -123,7 +125,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	answer.Hello = &protocol.Hello{
 		Version:   protocol.Version,
 		Name:      name(),
-		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Reset},
+		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Idle, protocol.Reset},
 		Workloads: work.Workloads(),
 		Separate:  true,
 	}
@@ -219,6 +221,20 @@ func (s *session) giveUp(req protocol.Request) protocol.Message {
 	}
 	cancel()
 	return done()
+}
+
+// idle answers when no background task of a lock has a reply to act on.
+func (s *session) idle(req protocol.Request) {
+	h := s.handles[req.Handle]
+	if h == nil {
+		s.out.answer(req.ID, refused(fmt.Sprintf("handle %q is not open", req.Handle)))
+		return
+	}
+	none := h.env.errands.none()
+	s.operations.Go(func() {
+		<-none // at the latest when the session ends, and the tasks with it
+		s.out.answer(req.ID, done())
+	})
 }
 
 // work starts work on the resource, in turn with the operations of its lock.

@@ -64,6 +64,32 @@ func TestReconnectEndsWhatWaitsOnABrokenLink(t *testing.T) {
 	assert.Equal(t, protocol.OK, c.wait(reconnected).Outcome)
 }
 
+// The published watchdog waits for its replies for ever.
+func TestIdleOnceTheReplyIsTakenIn(t *testing.T) {
+	gate := newGate(t, startMini(t))
+	c := opened(t, gate.addr, "watchdog-published", 300*time.Millisecond)
+	idle := protocol.Request{Do: protocol.Idle, Handle: "h"}
+	assert.Equal(t, protocol.OK, c.ask(idle).Outcome, "nothing runs yet")
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	gate.replies.set(true)
+	require.Eventually(t, gate.replies.waiting, patience, time.Millisecond)
+	_, answer := c.send(idle)
+	assert.Equal(t, protocol.No, c.ask(protocol.Request{Do: protocol.Idle, Handle: "another"}).Outcome)
+	select {
+	case early := <-answer:
+		assert.Fail(t, "the renewal still waits", "%+v", early)
+	default:
+	}
+	gate.replies.set(false)
+	assert.Equal(t, protocol.OK, c.wait(answer).Outcome)
+
+	gate.replies.set(true)
+	require.Eventually(t, gate.replies.waiting, patience, time.Millisecond)
+	_, answer = c.send(idle)
+	assert.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Reset}).Outcome)
+	assert.Equal(t, protocol.OK, c.wait(answer).Outcome, "its tasks have ended")
+}
+
 func TestOperationsOfOneHandleRunInOrder(t *testing.T) {
 	c := opened(t, startMini(t), "setpx-lua", long)
 	verbs := []string{protocol.Acquire, protocol.Release}

@@ -96,6 +96,7 @@ func troubles() []trouble {
 
 		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
+		{"A9 code", "★ expirationRenewalMap: a renewal that is answered after the release registers itself again, and the next thread is not renewed", "renewal-answered-after-release", "redisson-published", "double-holder", "redisson"},
 		{"A9 code", "★ a retry is counted twice: the release that does not free the lock leaves its renewal, which goes on for ever", "acquired-twice-by-retry", "redisson-published", "stuck-lock, unreleasable", "redisson-watchdog"},
 		{"A9", "★ the thread dies, its process renews", "thread-dies-holding", "redisson", "stuck-lock", "setpx-lua"},
 

@@ -177,7 +177,7 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 
 // unsupported ends a script whose verb a client does not know: n/a if the verb is optional.
 func unsupported(client, verb string) error {
-	if verb == protocol.Skew || verb == protocol.Reconnect {
+	if verb == protocol.Skew || verb == protocol.Reconnect || verb == protocol.Idle {
 		return play.NotApplicable("the client does not know %q", verb)
 	}
 	return play.Undecided("%s does not know %q, which every client must", client, verb)
@@ -344,6 +344,15 @@ func order(req *protocol.Request, data play.Data) {
 // Cancel orders the client to give an operation up.
 func (p *peer) Cancel(ctx context.Context, op *play.Operation) error {
 	_, err := p.ask(ctx, protocol.Request{Do: protocol.Cancel, Op: op.ID})
+	return err
+}
+
+// TakeIn asks the client to answer when it has taken in all replies to a lock's background tasks.
+func (p *peer) TakeIn(ctx context.Context, h *play.Handle) error {
+	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Idle, Handle: p.handle(h)})
+	if err == nil && msg.Outcome != protocol.OK {
+		return play.Undecided("%s did not say when it had taken in the reply%s", h.Name, clause(msg.Error))
+	}
 	return err
 }
 

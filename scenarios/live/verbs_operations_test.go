@@ -145,6 +145,19 @@ func operationVerbs() map[string]verbTest {
 			wait until renewed => no`,
 			"safe", []string{"C1 acquire: ok"}},
 
+		"takes in the reply": {"redisson-published", `
+			lease 3s
+			clients C1 C1.b C2
+			C1 acquire => ok
+			C1 takes in the reply => done
+			C1 renews hold reply of first write => held-up
+			C1 release => ok
+			C1 continue => done
+			C1 takes in the reply => done
+			C1.b acquire => ok
+			C2 acquire within 1.5 leases => ok`,
+			"double-holder", []string{"C1 acquire: ok", "C1 hold-reply: effective", "C1 release: ok", "C1 hold-reply: recover", "C1.b acquire: ok", "C2 acquire: ok"}},
+
 		"waits until lost": {"watchdog", `
 			lease 1s
 			clients C1 C2

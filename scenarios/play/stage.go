@@ -86,6 +86,8 @@ type Process interface {
 	Call(op *Operation) error
 	// Cancel orders the client to cancel an operation.
 	Cancel(ctx context.Context, op *Operation) error
+	// TakeIn waits until no background task of a lock waits for a reply, or acts on one: each sleeps, waits for a message or has ended.
+	TakeIn(ctx context.Context, h *Handle) error
 	Signals
 	Links
 	// SetClock sets the process's clock: ahead or behind by offset, or running at another rate.

@@ -47,7 +47,7 @@ func SubjectOf(spec impls.Spec) Subject {
 		Known: true, Local: spec.Needs == impls.NoServer, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
-		Verbs: []string{protocol.Skew, protocol.Reconnect}, Workloads: scenarios.WorkloadNames(),
+		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
 	}
 	if spec.CanRenew() {
 		traits.Verbs = append(traits.Verbs, protocol.Renew)
@@ -102,7 +102,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 		if why := needs(step, limits); why != "" {
 			return why
 		}
-		if verb := map[history.Op]string{history.OpRenew: protocol.Renew, history.OpCheck: protocol.Check}[step.Op]; verb != "" && !t.Can(verb) {
+		if verb := optional(step); verb != "" && !t.Can(verb) {
 			return without[verb]
 		}
 		if what := t.unsent(step); what != "" {
@@ -122,6 +122,19 @@ func needs(step scenarios.Step, limits Limits) string {
 		if why := limits[capability]; why != "" {
 			return why
 		}
+	}
+	return ""
+}
+
+// optional is the optional verb of the protocol that carries out the step itself, or "".
+func optional(step scenarios.Step) string {
+	switch {
+	case step.Op == history.OpRenew:
+		return protocol.Renew
+	case step.Op == history.OpCheck:
+		return protocol.Check
+	case step.Verb == scenarios.VerbTakesIn:
+		return protocol.Idle
 	}
 	return ""
 }
@@ -164,6 +177,7 @@ var without = map[string]string{
 	protocol.Check:     "the lock has no check operation",
 	protocol.Skew:      "the client's clock cannot be set",
 	protocol.Reconnect: "the client cannot reconnect on request",
+	protocol.Idle:      "the client cannot say when it has taken in a reply",
 }
 
 // lackFor says why the lock does not meet a need of a script, or "".

@@ -40,6 +40,7 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		return c.by.awaitAsked(ctx)
 	},
 	scenarios.VerbWaitsLost: func(ctx context.Context, c call) (scenarios.Result, error) { return c.by.awaitLost(ctx) },
+	scenarios.VerbTakesIn:   done(func(ctx context.Context, c call) error { return c.by.Client.Process.TakeIn(ctx, c.by) }),
 	scenarios.VerbArrives: func(ctx context.Context, c call) (scenarios.Result, error) {
 		if err := c.needs(len(c.by.late) > 0, "nothing of %s is late"); err != nil {
 			return "", err

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/faults"
@@ -108,6 +109,17 @@ func (p *peer) Cancel(_ context.Context, asked *play.Operation) error {
 		}
 	})
 	return nil
+}
+
+// TakeIn lets time pass until no background task of a lock waits for a reply.
+func (p *peer) TakeIn(ctx context.Context, of *play.Handle) error {
+	h := p.handles[of.Name]
+	_, err := p.cell.Until(ctx, play.Ever, func() bool {
+		return !slices.ContainsFunc(p.proc.Waits(), func(w process.Wait) bool {
+			return w.Kind == process.Request && w.Handle == of.Name && (h.inFlight == nil || w.Task != h.inFlight.task)
+		})
+	})
+	return err
 }
 
 // Pause stops the process: whatever comes in waits until it goes on.

@@ -24,7 +24,9 @@ const (
 	// Reconnect: the connections to the lock servers, or to the named ones, are broken; the client makes new ones, and answers when they
 	// work.
 	Reconnect = "reconnect"
-	Close     = "close"
+	// Idle: answer when no background task of the lock waits for a reply, or acts on one.
+	Idle  = "idle"
+	Close = "close"
 	// Reset: drop init and every lock, cancel what runs, release nothing. ok: an init may follow.
 	Reset = "reset"
 	Exit  = "exit"
@@ -112,7 +114,7 @@ type Message struct {
 type Hello struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"` // of the program, with its version
-	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect, reset.
+	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect, idle, reset.
 	Verbs []string `json:"verbs,omitempty"`
 	// Workloads are the kinds of work that the client knows; none: a counter only.
 	Workloads []string `json:"workloads,omitempty"`
