@@ -154,7 +154,7 @@ type ownerStep struct {
 	probed bool // it is known by commands whose the lock is
 	unsure int  // index of the return of the client's latest acquire, if that ended unknown
 	held   bool // the client whose turn it is holds the lock
-	begun  int  // index of the call of the client's latest work; zero: the write has changed something
+	begun  int  // index of the call of the work that it is part of; zero: the write has changed something
 }
 
 // after is the state after a step, and the anomalies that the step shows.

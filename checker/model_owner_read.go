@@ -28,8 +28,7 @@ type asker struct {
 	past    []*asking // returned, the latest last
 	loose   []*asking // ended without a definite answer, the latest last
 	unsure  []unsureAnswer
-	works   string // the lock of its latest work
-	begun   int    // index of the call of that
+	works   []*asking // its last calls of work, the latest last
 }
 
 // unsureAnswer is the return of the client's latest acquire of a lock, where its outcome was unknown.
@@ -41,6 +40,7 @@ type unsureAnswer struct {
 // How many operations that have returned a late command may belong to.
 const (
 	keptPast  = 4
+	keptWorks = 4
 	keptLoose = 256
 )
 
@@ -163,7 +163,10 @@ func (r *ownerReader) call(c *asker, i int, e *history.Event) *asking {
 	c.pending = append(c.pending, op)
 	switch e.Op {
 	case history.OpWork:
-		c.works, c.begun = e.Lock, i
+		if len(c.works) == keptWorks {
+			c.works = slices.Delete(c.works, 0, 1)
+		}
+		c.works = append(c.works, op)
 	case history.OpRelease:
 		op.inner = r.mutex.inner(e.Client, e.Lock, e.ID)
 	}
@@ -348,7 +351,10 @@ func (c *asker) acquireOf(lock string, op *asking, sent *history.Command) *askin
 
 // write takes in a command to the resource.
 func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
-	name := who.works
+	name := ""
+	if n := len(who.works); n > 0 {
+		name = who.works[n-1].lock
+	}
 	if l := r.locks[e.Lock]; l != nil {
 		name = e.Lock
 	}
@@ -360,8 +366,8 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 		return
 	}
 	step := ownerStep{kind: ownerWrite, client: who.number, event: i, at: e.At, op: op, probed: l.server != ""}
-	if who.works == name && keepsValues(e.Command()) {
-		step.begun = who.begun
+	if keepsValues(e.Command()) {
+		step.begun = who.workBegun(e.ID, name)
 	}
 	for _, u := range who.unsure {
 		if u.lock == name {
@@ -370,6 +376,21 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 	}
 	step.held = r.mutex.holds(r.names[l.state.turn], name, e.At)
 	l.add(step)
+}
+
+// workBegun is the index of the call of the work under a lock that a write is part of: the latest, if it names none; the oldest that is
+// known, if it names one that is not. Zero: it is not known.
+func (c *asker) workBegun(id int64, lock string) int {
+	begun := 0
+	for _, w := range slices.Backward(c.works) {
+		if w.lock != lock {
+			continue
+		}
+		if begun = w.call; id == 0 || w.id == id {
+			break
+		}
+	}
+	return begun
 }
 
 // finish ends the reading: what has not returned by now was not told ok.

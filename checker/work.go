@@ -18,7 +18,34 @@ import (
 type staleWrite struct {
 	turns  []turn // by lock
 	unsure []unsureAcquire
-	works  map[[2]int]int // by client and lock: index of the call of its latest work
+	works  map[[2]int]*recentWorks // by client and lock
+}
+
+// mostWorks is how many works of a client are remembered, for writes that turn up late.
+const mostWorks = 4
+
+// recentWorks are the latest works of a client, the last one first.
+type recentWorks [mostWorks]struct {
+	op   int64
+	call int // index of the call
+}
+
+// call is the index of the call of the work that a write is part of. Without an operation it counts as part of the latest, and one of a work
+// that is forgotten as part of the oldest that is not: then it is not known who has had the lock since.
+func (r *recentWorks) call(op int64) int {
+	if r == nil {
+		return 0
+	}
+	call := r[0].call
+	for _, w := range r {
+		if op == 0 || w.call == 0 {
+			break
+		}
+		if call = w.call; w.op == op {
+			break
+		}
+	}
+	return call
 }
 
 // unsureAcquire is the latest acquire of a client on a lock, where that ended unknown.
@@ -58,8 +85,9 @@ func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 			t.released = f.Event.At
 		}
 	case f.Wrote:
-		again := writesAgain(f.Event.Command()) && t.others <= m.works[[2]int{f.Client, f.Lock}]
-		return t.judge(f, v, m.mayOwn(f, v, t), again)
+		return t.judge(f, v, ownership.Write{
+			Client: f.Client, MayOwn: m.mayOwn(f, v, t), Same: writesAgain(f.Event.Command()), Passed: t.others > m.works[[2]int{f.Client, f.Lock}].call(f.Event.ID),
+		})
 	}
 	return nil
 }
@@ -78,9 +106,15 @@ func (t *turn) pass(next turn) {
 // begin notes that a client begins to work.
 func (m *staleWrite) begin(f *timeline.Fact) {
 	if m.works == nil {
-		m.works = map[[2]int]int{}
+		m.works = map[[2]int]*recentWorks{}
 	}
-	m.works[[2]int{f.Client, f.Lock}] = f.Index
+	by := [2]int{f.Client, f.Lock}
+	if m.works[by] == nil {
+		m.works[by] = &recentWorks{}
+	}
+	works := m.works[by]
+	copy(works[1:], works[:])
+	works[0].op, works[0].call = f.Op.ID, f.Index
 }
 
 // settle takes in the outcome of an acquire.
@@ -123,12 +157,12 @@ func writesAgain(c *history.Command) bool {
 	})
 }
 
-func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, mayOwn, again bool) []Anomaly {
+func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, w ownership.Write) []Anomaly {
 	writer := v.Clients.Name(f.Client)
 	anomaly := Anomaly{
 		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
-	if t.client == f.Client && mayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).StaleWrite(f.Client, mayOwn, again) {
+	if t.client == f.Client && w.MayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).Stale(w) {
 		return nil
 	}
 	if t.client == f.Client {

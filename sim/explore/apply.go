@@ -32,6 +32,7 @@ type sending struct {
 	age     ms         // how long ago its latest command was, if it has ended
 	ago     uint8      // how many acquires ago its client called the one that it is part of
 	early   uint8      // the clients that were acquiring already when it did
+	passed  bool       // of work: another client has had a turn since that was called
 	unheard bool       // nobody waits for the reply
 	request uint32
 }
@@ -103,7 +104,11 @@ func (x *explorer) spendOnMessage(s *state, m move, f fault) {
 
 // depart puts the request of a client's task on its way.
 func (x *explorer) depart(c *client, slot uint8, how uint32) {
-	c.travel[c.room()] = x.automaton.nodes[c.node].slots[slot].request | uint32(x.operationOf(c, int(slot)))<<travelOp | how
+	op := x.operationOf(c, int(slot))
+	if op == history.OpWork && c.passed {
+		how |= passedOn
+	}
+	c.travel[c.room()] = x.automaton.nodes[c.node].slots[slot].request | uint32(op)<<travelOp | how
 	c.sortTravel()
 }
 
@@ -116,7 +121,7 @@ func (x *explorer) execute(s *state, m move) {
 		x.spendOnMessage(s, m, duplicate)
 		x.depart(c, m.slot, current)
 	}
-	c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, request: request})
+	c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, passed: op == history.OpWork && c.passed, request: request})
 }
 
 // arrive has a server execute a request that nobody waits for.
@@ -127,7 +132,7 @@ func (x *explorer) arrive(s *state, m move) {
 	c.sortTravel()
 	x.serve(s, sending{
 		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0, age: age, ago: ago,
-		early: uint8(r >> travelEarly & 31), unheard: true, request: r & travelAll,
+		early: uint8(r >> travelEarly & 31), passed: r&passedOn != 0, unheard: true, request: r & travelAll,
 	})
 }
 
@@ -337,7 +342,7 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 		x.watcher.sent(q, done.reply, was, is)
 	}
 	if x.accepted(q.request, done.reply) {
-		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value)
+		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value, q.passed)
 	}
 	return done.reply
 }
@@ -434,4 +439,5 @@ func (x *explorer) crash(s *state, i int) {
 	flights, challenged := c.flights, c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged
+	c.passed = false
 }

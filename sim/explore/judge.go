@@ -93,7 +93,7 @@ func (j *judge) called(n int, op history.Op) {
 	case history.OpAcquire:
 		j.calledAcquire(n)
 	case history.OpWork:
-		c.phase, c.before = working, j.s.highest
+		c.phase, c.before, c.passed = working, j.s.highest, false
 	case history.OpRelease:
 		j.calledRelease(n)
 	}
@@ -278,34 +278,6 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	}
 }
 
-// grantTurn makes it the client's turn, unless a client that took the lock later was told so before. A client that was not seen to take it
-// takes it when it is told.
-func (j *judge) grantTurn(n int) {
-	c := &j.s.clients[n]
-	if c.has(late) {
-		return
-	}
-	if j.s.turn != 0 && int(j.s.turn) != n+1 {
-		j.coverage |= handedOver
-	}
-	j.s.turn, j.s.over = uint8(n)+1, false
-	for i := range j.clients {
-		other := &j.s.clients[i]
-		if i != n && other.phase == acquiring && other.has(took) && (other.after&(1<<n) != 0 || !c.has(took)) {
-			other.set(late)
-		}
-	}
-}
-
-// wrote takes in that the resource has accepted a client's write. again: it was there already. Who else has had the lock since that client
-// began its work is not known here; the checker asks that, too.
-func (j *judge) wrote(n int, again bool) {
-	mayOwn := int(j.s.owner.client) == n+1 && j.s.owner.standing != ownership.Refused
-	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).StaleWrite(n+1, mayOwn, again) {
-		j.found |= staleWrite
-	}
-}
-
 func (j *judge) worked(n int, a process.Answer) {
 	c := &j.s.clients[n]
 	c.phase = worked
@@ -317,7 +289,7 @@ func (j *judge) worked(n int, a process.Answer) {
 		j.s.acked |= 1 << read
 		j.s.highest = max(j.s.highest, read+1)
 	}
-	c.before = 0
+	c.before, c.passed = 0, false
 }
 
 func (j *judge) released(n int, a process.Answer) {

@@ -327,8 +327,12 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
 		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard, ReplyDropped: s.unheard,
 	}
-	if q.server >= 0 && names(q.commands, lockKey) {
-		c.Changes = []history.Change{{Key: lockKey, Before: before, After: after}}
+	key := lockKey
+	if q.server == process.Resource {
+		key = counterKey
+	}
+	if names(q.commands, key) {
+		c.Changes = []history.Change{{Key: key, Before: before, After: after}}
 	}
 	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
 	step := trace.Step{

@@ -81,6 +81,7 @@ type flights struct {
 	travel [mostTravel]uint32 // see surely
 	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
+	passed bool               // another client has had a turn since its work was called, which is under way
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.
@@ -90,7 +91,8 @@ const (
 	travelOp    = 27
 	travelEarly = 22      // the clients that were acquiring already when its acquire ended; see owner.early
 	succeeded   = 1 << 21 // its operation has ended well
-	travelAll   = succeeded - 1
+	passedOn    = 1 << 20 // of work: another client has had a turn since that was called
+	travelAll   = passedOn - 1
 )
 
 func (c *client) has(flag uint16) bool { return c.flags&flag != 0 }

@@ -118,6 +118,24 @@ func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
 	return l.prolonger.TryAcquire(ctx)
 }
 
+// lender tells everybody that they have the lock, and nobody releases it. Whoever has not taken it has it for no time, and so does not work.
+type lender struct {
+	plain
+	valid time.Duration
+}
+
+func (l *lender) TryAcquire(ctx context.Context) (bool, error) {
+	reply, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+	if l.valid = 0; reply == int64(1) {
+		l.valid = l.lease
+	}
+	return err == nil, err
+}
+
+func (l *lender) Valid() time.Duration { return l.valid }
+
+func (l *lender) Release(context.Context) (bool, error) { return true, nil }
+
 // forgetter forgets its lock instead of releasing it, and says that it has released it.
 type forgetter struct{ plain }
 
@@ -415,6 +433,8 @@ var strangers = []struct {
 	{name: "takes what has its value", only: []checker.Name{checker.StaleWrite}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes what has its value, after a while", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &shared{p} }},
 	{name: "takes it twice, and prolongs it", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &keeper{prolonger{p}} }},
+	{name: "a write comes twice, and another had the lock in between", rounds: 2, only: []checker.Name{checker.StaleWrite}, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &lender{plain: p} }},
+	{name: "a write comes twice, and nobody had the lock in between", clients: 1, rounds: 2, only: []checker.Name{checker.StaleWrite}, faults: []faults.Kind{faults.Duplicate}, holds: true, made: func(p plain) impls.Lock { return &lender{plain: p} }},
 	{name: "releases nothing", only: []checker.Name{checker.Unreleasable}, made: func(p plain) impls.Lock { return &forgetter{p} }},
 	{name: "gives what it finds a lease", only: []checker.Name{checker.StuckLock}, made: func(p plain) impls.Lock { return &settler{plain: p} }},
 	{name: "prolongs it, or deletes it after a rest", only: renewals, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &resting{plain: p} }},
@@ -458,14 +478,18 @@ var strangers = []struct {
 	{name: "the greater token wins, with three clients", clients: 3, rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 }
 
+func stranger(made func(plain) impls.Lock) impls.Spec {
+	return impls.Spec{
+		Card: impls.Card{Name: "stranger", Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner}},
+		New:  func(env impls.Env, opts impls.Options) impls.Lock { return made(plain{env: env, lease: opts.Lease}) },
+	}
+}
+
 func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	for _, s := range strangers {
 		t.Run(s.name, func(t *testing.T) {
-			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner}},
-				New:  func(env impls.Env, opts impls.Options) impls.Lock { return s.made(plain{env: env, lease: opts.Lease}) },
-			}
+			spec := stranger(s.made)
 			if s.servers > 0 {
 				spec.Servers, spec.Needs = s.servers, impls.EveryServer
 				if s.most {

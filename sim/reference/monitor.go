@@ -96,7 +96,7 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 		c.phase = acquiring
 		l.ghost = false
 	case history.OpWork:
-		c.phase = working
+		c.phase, c.passed = working, false
 	case history.OpRelease:
 		c.phase = releasing
 		*l = looks{rightful: w.active(i) && m.rightful(w, i)}
@@ -149,6 +149,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a process.Answer) {
 		}
 		l.ghost = false
 	case history.OpWork:
+		c.passed = false
 		if ok {
 			for _, read := range m.acked {
 				if read >= a.Read {
@@ -187,11 +188,26 @@ func (m *monitor) grant(w *world, i int, a process.Answer) {
 		m.holds(w, i, c.heard+ms(a.Valid-history.ExpiryMargin), a.Limited)
 	}
 	m.turn, m.turnOver = i, false
+	w.passTurn(i)
 	if a.Fence != 0 {
 		if a.Fence <= m.fence {
 			m.suspects.add(checker.FenceRegression)
 		}
 		m.fence = max(m.fence, a.Fence)
+	}
+}
+
+// passTurn notes that a client has a turn while others work, and while what they wrote may arrive again.
+func (w *world) passTurn(to int) {
+	for i := range w.clients {
+		c := &w.clients[i]
+		if i == to {
+			continue
+		}
+		c.passed = c.passed || c.phase == working
+		for k := range c.travel {
+			c.travel[k].passed = c.travel[k].passed || c.travel[k].op == history.OpWork
+		}
 	}
 }
 

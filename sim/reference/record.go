@@ -195,7 +195,7 @@ func (r *recorder) served(i int, m message, change history.Change, replies []red
 		Server: r.server(m.server), Conn: int64(i*10 + m.conn + 1), Args: m.commands[len(m.commands)-1],
 		Reply: replies[len(replies)-1].Recorded(), Sent: r.now, Asked: asked, Late: unheard, ReplyDropped: unheard, Again: m.again,
 	}
-	if m.server != process.Resource && m.names(lockKey) {
+	if m.names(change.Key) {
 		c.Changes = []history.Change{change}
 	}
 	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}

@@ -79,7 +79,7 @@ func (c *client) message(task int) message {
 	wait := c.at.wait(task)
 	m := message{conn: wait.Conn, server: wait.Server, commands: wait.Commands}
 	if c.at.busy && task == c.at.main {
-		m.id = c.ops
+		m.id, m.passed = c.ops, c.passed
 		m.op = map[phase]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease}[c.phase]
 	}
 	return m

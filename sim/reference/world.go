@@ -69,6 +69,7 @@ type client struct {
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
 	delayed      bool // its operation, by a fault
+	passed       bool // another client has had a turn since its work was called
 	unsure       bool // its latest release came to unknown, so it may release once more
 	skew         int
 	on           bool // it was told that it has the lock, and not that it has not
@@ -93,6 +94,7 @@ type message struct {
 	id           int        // of that operation, by client
 	ended, ok    bool       // that operation has ended; well
 	again        bool       // it is a copy
+	passed       bool       // of work: another client has had a turn since that was called
 	soon         bool       // it arrives before time passes
 }
 
@@ -184,7 +186,7 @@ func (c *client) appendTo(b []byte) []byte {
 	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
+	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on)
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
@@ -195,7 +197,7 @@ func (c *client) appendTo(b []byte) []byte {
 		}
 	}
 	for _, m := range c.travel {
-		b = fmt.Appendf(b, "|m%d %d %q %d %d %t %t %t %t", m.conn, m.server, m.commands, m.op, m.id, m.ended, m.ok, m.again, m.soon)
+		b = fmt.Appendf(b, "|m%d %d %q %d %d %t %t %t %t %t", m.conn, m.server, m.commands, m.op, m.id, m.ended, m.ok, m.again, m.passed, m.soon)
 	}
 	return b
 }

@@ -191,12 +191,19 @@ type Turn struct {
 	Released bool
 }
 
-// StaleWrite says whether a write that the resource accepted is of a client whose turn is over. mayOwn: it may own the lock by now, without
-// having been told. again: it is a copy of what the client wrote in its turn, so nothing has happened: it wrote what was there, and nobody
-// else has had a turn since the client began its latest work.
-func (t Turn) StaleWrite(writer int, mayOwn, again bool) bool {
-	if t.Client == 0 || t.Client == writer {
-		return t.Client != 0 && t.Released && !again
+// Write is a write that the resource accepted.
+type Write struct {
+	Client int
+	MayOwn bool // its client may own the lock by now, without having been told
+	Same   bool // it wrote what was there
+	Passed bool // another client has had a turn since the work was called that the write is part of
+}
+
+// Stale says whether a write is of a client whose turn is over. A copy of what the client wrote in its turn is not, if nobody else has had one
+// since: nothing has happened.
+func (t Turn) Stale(w Write) bool {
+	if t.Client == 0 || t.Client == w.Client {
+		return t.Client != 0 && t.Released && !(w.Same && !w.Passed)
 	}
-	return !mayOwn
+	return !w.MayOwn
 }

@@ -120,13 +120,15 @@ func TestRelease(t *testing.T) {
 }
 
 func TestStaleWrite(t *testing.T) {
-	assert.False(t, Turn{}.StaleWrite(1, false, false), "the lock was never granted")
-	assert.False(t, Turn{Client: 1}.StaleWrite(1, false, false))
-	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, false, false))
-	assert.True(t, Turn{Client: 2}.StaleWrite(1, false, false))
-	assert.True(t, Turn{Client: 2, Released: true}.StaleWrite(1, false, false))
-	assert.False(t, Turn{Client: 2}.StaleWrite(1, true, false), "it may own the lock by now")
-	assert.True(t, Turn{Client: 1, Released: true}.StaleWrite(1, true, false))
-	assert.False(t, Turn{Client: 1, Released: true}.StaleWrite(1, false, true), "a copy of what it wrote in its turn")
-	assert.True(t, Turn{Client: 2}.StaleWrite(1, false, true), "it is another's turn")
+	mine := Write{Client: 1}
+	assert.False(t, Turn{}.Stale(mine), "the lock was never granted")
+	assert.False(t, Turn{Client: 1}.Stale(mine))
+	assert.True(t, Turn{Client: 1, Released: true}.Stale(mine))
+	assert.True(t, Turn{Client: 2}.Stale(mine))
+	assert.True(t, Turn{Client: 2, Released: true}.Stale(mine))
+	assert.False(t, Turn{Client: 2}.Stale(Write{Client: 1, MayOwn: true}), "it may own the lock by now")
+	assert.True(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, MayOwn: true}))
+	assert.False(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true}), "a copy of what it wrote in its turn")
+	assert.True(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true, Passed: true}), "another has had a turn in between")
+	assert.True(t, Turn{Client: 2}.Stale(Write{Client: 1, Same: true}), "it is another's turn")
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,40 @@ func TestDifferencesAreNoticed(t *testing.T) {
 	assert.Empty(t, c.Differences())
 	c.Slow[checker.StuckLock] = 1
 	assert.Equal(t, []Difference{{checker.StuckLock, 1, -1}}, c.Differences())
+}
+
+// lender tells everybody that they have the lock, and nobody releases it. Whoever has not taken it has it for no time, and so does not work.
+type lender struct {
+	env   impls.Env
+	valid time.Duration
+}
+
+func (l *lender) TryAcquire(ctx context.Context) (bool, error) {
+	reply, err := l.env.Server().Do(ctx, "SETNX", "k", l.env.Token())
+	if l.valid = 0; reply == int64(1) {
+		l.valid = time.Hour
+	}
+	return err == nil, err
+}
+
+func (l *lender) Valid() time.Duration { return l.valid }
+
+func (l *lender) Release(context.Context) (bool, error) { return true, nil }
+
+// The copy of a write arrives when its client has had the lock once more, and another in between. The copy changes nothing, and yet it is stale.
+func TestTheSearchesAgreeOnCopiesOfWrites(t *testing.T) {
+	t.Parallel()
+	spec := impls.Spec{
+		Card: impls.Card{Name: "lender", Needs: impls.OneServer, Leaseless: true},
+		New:  func(env impls.Env, _ impls.Options) impls.Lock { return &lender{env: env} },
+	}
+	for clients, found := range map[int]int{1: 0, 2: 1} {
+		b := Usual()
+		b.Clients, b.Rounds = clients, 2
+		c, err := Find(context.Background(), spec, faults.Duplicate, b)
+		require.NoError(t, err)
+		assert.Empty(t, c.SlowLimit+c.FastLimit)
+		assert.Empty(t, c.Differences())
+		assert.Equal(t, found, c.Slow[checker.StaleWrite])
+	}
 }
