@@ -68,10 +68,11 @@ type mutexReader struct {
 	locks  map[string]*mutexHistory
 	order  []*mutexHistory
 	dead   map[string]bool
-	counts map[string]bool // locks whose holder can take them again
-	spread map[string]bool // locks on several servers
-	fair   map[string]bool // locks that promise order
-	owners *ownerReader    // reads along; nil: there is no command
+	counts map[string]bool    // locks whose holder can take them again
+	spread map[string]bool    // locks on several servers
+	fair   map[string]bool    // locks that promise order
+	drift  map[string]float64 // by process: how fast its clock runs; none: right
+	owners *ownerReader       // reads along; nil: there is no command
 }
 
 // mutexHistories reads the holds of each lock, in the order in which the locks appear.
@@ -84,7 +85,7 @@ func mutexHistories(events []history.Event) []*mutexHistory {
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
-		spread: make(map[string]bool), fair: make(map[string]bool),
+		spread: make(map[string]bool), fair: make(map[string]bool), drift: make(map[string]float64),
 	}
 	if matters(events) {
 		r.owners = newOwnerReader(&r, all)
@@ -154,6 +155,9 @@ func (r *mutexReader) event(i int, e *history.Event) {
 		return
 	case history.KindCommand:
 		r.command(i, e)
+		return
+	case history.KindFault:
+		r.drifts(e)
 		return
 	case history.KindCall, history.KindReturn, history.KindLost, history.KindValid:
 	default:
@@ -252,9 +256,6 @@ func triesToRenew(op history.Op, effect history.Effect) bool {
 	return effect == history.EffectNone && op != history.OpAcquire && op != history.OpCheck && op != history.OpRelease
 }
 
-// validUntil is the earliest end of a hold that was declared, at from or later, to be good for so long: a client may have rounded.
-func validUntil(from, valid time.Duration) time.Duration { return from + valid - 2*time.Millisecond }
-
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]
 	if lock == nil {
@@ -326,10 +327,10 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	case h.active:
 		h.count++
 		h.again = true
-		h.declare(lock, i, e, made)
+		r.declare(h, lock, i, e, made)
 	default:
 		h.count = 1
-		h.begin(lock, call, i, e, made)
+		r.begin(h, lock, call, i, e, made)
 	}
 }
 
@@ -353,11 +354,11 @@ func (r *mutexReader) renewed(h *holder, lock *mutexHistory, call, i int, made t
 	case e.Valid == history.ValidityExpired:
 		h.finish(lock, at(i), at(i))
 	case h.active:
-		h.declare(lock, i, e, made)
+		r.declare(h, lock, i, e, made)
 	case e.Valid > 0:
 		h.count = 1 // at least: an acquire whose answer was not heard may have been the first of a new hold
 		again := h.again
-		h.begin(lock, call, i, e, made)
+		r.begin(h, lock, call, i, e, made)
 		h.again = again
 	}
 }
@@ -379,9 +380,9 @@ func (h *holder) pending(id int64) int {
 }
 
 // begin begins a hold at event i, unless the validity that comes with it is over already.
-func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, made time.Duration) {
+func (r *mutexReader) begin(h *holder, lock *mutexHistory, call, i int, e *history.Event, made time.Duration) {
 	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from, before: h.before}
-	h.declare(lock, i, e, made)
+	r.declare(h, lock, i, e, made)
 	if h.ends <= e.At {
 		return
 	}
@@ -390,12 +391,12 @@ func (h *holder) begin(lock *mutexHistory, call, i int, e *history.Event, made t
 }
 
 // declare takes the validity that event i declares, if any. A hold that is over by it ends with the event.
-func (h *holder) declare(lock *mutexHistory, i int, e *history.Event, made time.Duration) {
+func (r *mutexReader) declare(h *holder, lock *mutexHistory, i int, e *history.Event, made time.Duration) {
 	h.from = max(h.from, made)
 	if e.Valid <= 0 {
 		return
 	}
-	h.ends = validUntil(h.from, e.Valid)
+	h.ends = r.validUntil(e.Client, h.from, e.Valid)
 	if h.active && h.ends <= e.At {
 		h.active = false
 		lock.spans[h.span].end, lock.spans[h.span].done = at(i), at(i)

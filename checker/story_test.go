@@ -27,7 +27,7 @@ const (
 //	C1 writes #2 SET counter 1 : 0 -> 1
 //	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
 //	C1 valid 480ms | C1 lost | C1 exits
-//	fault pause C1 inject|effective|recover
+//	fault pause C1 inject|effective|recover [details]
 //	final 3
 //
 // Where the work is no counter, opens and final say so, with the data: "work stock has stock=1". A command to the resource may say
@@ -106,7 +106,9 @@ func (s *story) line(line string) error {
 		}
 	case "fault":
 		e.Kind, e.Lock = history.KindFault, ""
-		e.Detail = &history.Detail{Fault: &history.Fault{Name: w.next(), Target: w.next(), Phase: history.Phase(w.next())}}
+		f := &history.Fault{Name: w.next(), Target: w.next(), Phase: history.Phase(w.next())}
+		f.What, w = strings.Join(w, " "), nil
+		e.Detail = &history.Detail{Fault: f}
 	default:
 		e.Client = first
 		e.Lock = s.lock(first, 0)

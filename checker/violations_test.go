@@ -402,6 +402,10 @@ func copied(events []history.Event) []history.Event {
 			c.Args, c.Changes = slices.Clone(c.Args), slices.Clone(c.Changes)
 			d.Command = &c
 		}
+		if d.Fault != nil {
+			f := *d.Fault
+			d.Fault = &f
+		}
 	}
 	return events
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -41,6 +42,14 @@ func TestActions(t *testing.T) {
 	assert.Equal(t, "hold before second EVAL on S2", b.String())
 	assert.Equal(t, "an EVAL number 2", b.Request())
 	assert.Equal(t, "drop reply of first write", Breakpoint{Action: ActDropReply, Nth: 1, Match: Match{Kind: MatchWrite}}.String())
+}
+
+func TestClockSettings(t *testing.T) {
+	assert.Equal(t, RightClock, ClockSetting(0, 1))
+	assert.Equal(t, 0.995, ClockRate(ClockSetting(-2*time.Second, 0.995)))
+	for _, text := range []string{RightClock, "", "offset 2s", "rate fast", "rate -1", "rate 0"} {
+		assert.Equal(t, 1.0, ClockRate(text), text)
+	}
 }
 
 func TestLinkFaults(t *testing.T) {

@@ -1,6 +1,11 @@
 package faults
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Direction is a part of a link's traffic.
 type Direction uint8
@@ -21,6 +26,22 @@ func (d Direction) Includes(one Direction) bool { return d == Both || d == one }
 
 // RightClock is the text by which histories record that a client's clock is right again.
 const RightClock = "offset 0s, rate 1"
+
+const clockSetting = "offset %v, rate %g"
+
+// ClockSetting is the text by which histories record how a client's clock is set.
+func ClockSetting(offset time.Duration, rate float64) string {
+	return fmt.Sprintf(clockSetting, offset, rate)
+}
+
+// ClockRate reads from such a text at which rate the clock runs; 1 if it does not say.
+func ClockRate(setting string) float64 {
+	_, text, _ := strings.Cut(setting, "rate ")
+	if rate, err := strconv.ParseFloat(text, 64); err == nil && rate > 0 {
+		return rate
+	}
+	return 1
+}
 
 // LinkFault is a fault of a link: Partition, Refuse, Delay or ReplyLost.
 type LinkFault struct {

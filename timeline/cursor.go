@@ -51,9 +51,10 @@ type Cursor struct {
 	worksUnder         []int  // by client: the lock of its last operation of work
 	Locks              []Lock // by lock
 	Ops                Operations
-	Faults             []FaultSpan // those that have not been taken back, and all skews: what was computed by a wrong clock stays wrong
-	Wired              bool        // commands to the resource are on record
-	fact               Fact        // reused from event to event
+	Faults             []FaultSpan        // those that have not been taken back, and all skews: what was computed by a wrong clock stays wrong
+	rates              map[string]float64 // of the processes' clocks that run at another rate than 1
+	Wired              bool               // commands to the resource are on record
+	fact               Fact               // reused from event to event
 	// Malformed says what is impossible in the history so far; "" if nothing is.
 	Malformed string
 }
@@ -155,6 +156,7 @@ func (v *Cursor) open(f *Fact) {
 // fault takes in a fault. After one of a server, what that holds may have changed without a command.
 func (v *Cursor) fault(i int, e *history.Event) {
 	v.noteFault(i, e)
+	v.noteRate(e)
 	f := e.Fault()
 	if f == nil || !faults.Kind(f.Name).OnServer() {
 		return

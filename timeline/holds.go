@@ -24,10 +24,10 @@ func (h Hold) Active(at time.Duration) bool { return h.On && at < h.Ends }
 
 // declare takes the validity that an event declares, if any. made is when the declaration can have been made at the earliest, by the
 // operation that the event answers; zero if it answers none.
-func (h *Hold) declare(e *history.Event, made time.Duration) {
+func (v *Cursor) declare(h *Hold, e *history.Event, made time.Duration) {
 	h.from = max(h.from, made)
 	if e.Valid > 0 {
-		h.Ends = validUntil(h.from, e.Valid)
+		h.Ends = validUntil(h.from, e.Valid, v.rate(history.ProcessOf(e.Client)))
 	}
 }
 
@@ -112,7 +112,7 @@ func (v *Cursor) acquired(f *Fact) {
 		*h = Hold{On: true, Since: f.Index, SinceAt: f.Event.At, Ends: Never, from: h.from, count: 1}
 		f.Began = true
 	}
-	h.declare(f.Event, v.answeredFrom(f.Op))
+	v.declare(h, f.Event, v.answeredFrom(f.Op))
 	f.Began = f.Began && h.Active(f.Event.At)
 }
 
@@ -129,7 +129,7 @@ func (v *Cursor) renewed(f *Fact) {
 		owner.Sure = owner.Ends
 	}
 	h := v.hold(f.Client, f.Lock)
-	h.declare(f.Event, v.answeredFrom(f.Op))
+	v.declare(h, f.Event, v.answeredFrom(f.Op))
 	if !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) {
 		// While it was over, it may have been lost, and taken once by an acquire whose answer was lost.
 		h.Since, h.SinceAt, h.count = f.Index, f.Event.At, 1

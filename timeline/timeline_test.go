@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
 )
@@ -71,6 +72,11 @@ func (l *log) fault(name, target string, phase history.Phase, what string) *log 
 	return l.add(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{Name: name, Target: target, Phase: phase, What: what}}})
 }
 
+func (l *log) skew(target string, rate float64) *log {
+	what := faults.ClockSetting(0, rate)
+	return l.fault("skew", target, history.PhaseInject, what).fault("skew", target, history.PhaseEffective, what)
+}
+
 func (l *log) event(kind history.Kind, client string, valid time.Duration) *log {
 	return l.add(history.Event{Kind: kind, Client: client, Valid: valid})
 }
@@ -106,12 +112,21 @@ func TestHolds(t *testing.T) {
 		"unknown":     {begin().call("C1", history.OpAcquire, 1).ret("C1", history.OpAcquire, 1, history.Unknown, 0), nil},
 		"after death": {begin().call("C1", history.OpAcquire, 1).event(history.KindExit, "C1", 0).ret("C1", history.OpAcquire, 1, history.OK, 0), nil},
 		// From the command at 3ms the validity of 50ms lasts to 53ms at least, less what a client may round.
-		"lapsed":            {begin().acquire("C1", 1, 50*ms).wait(60*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 to 3.5 (4ms to 51ms) lapsed"}},
-		"just valid":        {begin().acquire("C1", 1, 50*ms).wait(45*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 on"}},
-		"lapsed at once":    {begin().acquire("C1", 1, 50*ms).wait(46*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 to 3.5 (4ms to 51ms) lapsed"}},
-		"declared over":     {begin().acquire("C1", 1, history.ValidityExpired), nil},
-		"told to be over":   {begin().acquire("C1", 1, 50*ms).event(history.KindValid, "C1", history.ValidityExpired), []string{"C1 3 to 4 (4ms to 5ms) told"}},
-		"shortened to over": {begin().acquire("C1", 1, 50*ms).event(history.KindValid, "C1", ms), []string{"C1 3 to 4 (4ms to 5ms) lapsed"}},
+		"lapsed":         {begin().acquire("C1", 1, 50*ms).wait(60*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 to 3.5 (4ms to 51ms) lapsed"}},
+		"just valid":     {begin().acquire("C1", 1, 50*ms).wait(45*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 on"}},
+		"lapsed at once": {begin().acquire("C1", 1, 50*ms).wait(46*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 to 3.5 (4ms to 51ms) lapsed"}},
+		// At half the rate they last to 103ms, at twice the rate to 28ms.
+		"clock runs slow": {
+			begin().skew("C1", 0.5).acquire("C1", 1, 50*ms).wait(90*ms).call("C2", history.OpAcquire, 2).wait(10*ms).call("C2", history.OpAcquire, 3),
+			[]string{"C1 5 to 6.5 (6ms to 103ms) lapsed"},
+		},
+		"clock runs fast":           {begin().skew("C1", 2).acquire("C1", 1, 50*ms).wait(25*ms).call("C2", history.OpAcquire, 2), []string{"C1 5 to 5.5 (6ms to 28ms) lapsed"}},
+		"another's clock runs slow": {begin().skew("C2", 0.5).acquire("C1", 1, 50*ms).wait(50*ms).call("C2", history.OpAcquire, 2), []string{"C1 5 to 5.5 (6ms to 53ms) lapsed"}},
+		// 45ms are left when the clock is set to run slow, and 90ms by it.
+		"clock slows meanwhile": {begin().acquire("C1", 1, 50*ms).skew("C1", 0.5).wait(100*ms).call("C2", history.OpAcquire, 2), []string{"C1 3 to 5.5 (4ms to 96ms) lapsed"}},
+		"declared over":         {begin().acquire("C1", 1, history.ValidityExpired), nil},
+		"told to be over":       {begin().acquire("C1", 1, 50*ms).event(history.KindValid, "C1", history.ValidityExpired), []string{"C1 3 to 4 (4ms to 5ms) told"}},
+		"shortened to over":     {begin().acquire("C1", 1, 50*ms).event(history.KindValid, "C1", ms), []string{"C1 3 to 4 (4ms to 5ms) lapsed"}},
 		"prolonged": {
 			begin().acquire("C1", 1, 20*ms).sets("C1", 0, "redis", set("C1", 50*ms), 100*ms).event(history.KindValid, "C1", 90*ms).wait(50*ms).call("C2", history.OpAcquire, 2),
 			[]string{"C1 3 on"},

@@ -1,8 +1,10 @@
 package timeline
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -14,10 +16,51 @@ import (
 //     tried to: a client that takes a refusal for a renewal believes that it holds the lock from that refusal on.
 //
 // A lock on several servers sends its commands side by side, so there only commands that may have granted count.
+//
+// The client measures what it declares by its own clock. If that runs at another rate, the hold ends when the client's clock says so:
+// at half the rate it lasts twice as long.
 
-// validUntil is when a hold ends at the earliest, of which so much validity was declared no earlier than at from. Servers count
-// leases in whole milliseconds, and clients may round.
-func validUntil(from, valid time.Duration) time.Duration { return from + valid - history.ExpiryMargin }
+// validUntil is when a hold ends at the earliest, of which so much validity was declared no earlier than at from, by a clock that runs at
+// that rate. Servers count leases in whole milliseconds, and clients may round.
+func validUntil(from, valid time.Duration, rate float64) time.Duration {
+	return from + byClock(valid, rate) - history.ExpiryMargin
+}
+
+// byClock is how long d takes by a clock that runs at a rate.
+func byClock(d time.Duration, rate float64) time.Duration {
+	if rate == 1 {
+		return d // to the nanosecond
+	}
+	return time.Duration(min(float64(d)/rate, float64(Never/2)))
+}
+
+// noteRate takes in that a client's clock runs at another rate from now on, and that the holds which it measures end sooner or later.
+// Between the order and its effect the faster of the two rates counts, so that no hold is taken to last too long.
+func (v *Cursor) noteRate(e *history.Event) {
+	f := e.Fault()
+	if f == nil || faults.Kind(f.Name).Of().Kind != faults.Skew || f.Phase == history.PhaseRecover {
+		return
+	}
+	was, is := v.rate(f.Target), faults.ClockRate(f.What)
+	if is == was || is < was && f.Phase == history.PhaseInject {
+		return
+	}
+	if v.rates == nil {
+		v.rates = make(map[string]float64)
+	}
+	v.rates[f.Target] = is
+	for lock := range v.Locks {
+		for client := range v.Locks[lock].Holds {
+			h := &v.Locks[lock].Holds[client]
+			if client != 0 && h.Ends != Never && h.Active(e.At) && history.ProcessOf(v.Clients.Name(client)) == f.Target {
+				h.Ends = e.At + byClock(time.Duration(float64(h.Ends-e.At)*was), is)
+			}
+		}
+	}
+}
+
+// rate is that of a process's clock.
+func (v *Cursor) rate(process string) float64 { return cmp.Or(v.rates[process], 1) }
 
 // heard says whether the command's client acts on the reply.
 func heard(c *history.Command) bool { return !c.Late && !c.ReplyDropped }

@@ -82,7 +82,7 @@ func (h *Handle) threadDies() {
 // SetClock sets the process's clock: ahead or behind by offset, or running at another rate.
 func (c *Client) SetClock(ctx context.Context, offset time.Duration, rate float64) error {
 	rate = cmp.Or(rate, 1)
-	what := fmt.Sprintf("offset %v, rate %g", offset, rate)
+	what := faults.ClockSetting(offset, rate)
 	c.cell.Fault(faults.Skew, c.Name, history.PhaseInject, what)
 	if err := c.Process.SetClock(ctx, offset, rate); err != nil {
 		return err
