@@ -33,6 +33,7 @@ const (
 	StepAhead   Kind = "step-ahead"
 	StepBack    Kind = "step-back"
 	ClockJump   Kind = "clock-jump"
+	ClockBack   Kind = "clock-back"
 	Restart     Kind = "restart"
 	FailOver    Kind = "fail-over"
 	Operator    Kind = "operator"
@@ -123,6 +124,8 @@ func All() []Fault {
 			Meaning: "while a client runs, its wall clock is set back"},
 		{Kind: ClockJump, Target: OnServer, OneShot: true, Begins: "clock jumps", Flag: "clock-jumps", Old: []string{"server-jump", "server-jumps"},
 			State: "clock jumped", Needs: []Capability{ServerState}, Meaning: "a server's clock jumps"},
+		{Kind: ClockBack, Recorded: ClockJump, Target: OnServer, OneShot: true, Flag: "clock-jumps-back", State: "clock jumped", Needs: []Capability{ServerState},
+			Meaning: "a server's clock is set back"},
 		{Kind: Restart, Target: OnServer, OneShot: true, Begins: "restarts empty", Flag: "restarts", Old: []string{"server-restart"}, State: "restarted",
 			Needs: []Capability{ServerState, ServerStop, Reconnect}, Meaning: "a server restarts without its data"},
 		{Kind: FailOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "restarts as saved", Flag: "fail-overs", State: "restarted",

@@ -63,6 +63,7 @@ func TestFaultExtent(t *testing.T) {
 		"⚡ fail-over, 2 writes lost": {Fault: faults.FailOver, Lost: 2},
 		"⚡ clock-ahead by 1.8s":      {Fault: faults.ClockAhead},
 		"⚡ step-back by 1.8s":        {Fault: faults.StepBack},
+		"⚡ clock-back":               {Fault: faults.ClockBack},
 		"⚡ pause":                    {Fault: faults.Pause},
 	} {
 		s.Kind = trace.Fault

@@ -130,6 +130,7 @@ func assumed(r *explore.Result) []string {
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
 		"does in less than a sixteenth of a lease, and then no more, is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
+		"a server's clock jumps, or is set back, by 2 leases at once",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",

@@ -12,7 +12,7 @@ import (
 
 // strike tells a fault.
 func (w *writer) strike(i int, b *moment) error {
-	who, servers := b.who, w.named(b.server)
+	who := b.who
 	switch b.step.Fault {
 	case faults.Pause:
 		host := w.process(who)
@@ -42,6 +42,16 @@ func (w *writer) strike(i int, b *moment) error {
 	case faults.StepBack:
 		w.resume(who)
 		w.clock(who, w.clocks[who]-w.trace.Leases(w.trace.Skew))
+	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
+		w.strikeServer(i, b)
+	}
+	return nil
+}
+
+// strikeServer writes a fault of a server.
+func (w *writer) strikeServer(i int, b *moment) {
+	servers := w.named(b.server)
+	switch b.step.Fault {
 	case faults.ClockJump:
 		delete(w.touched, b.server)
 		jump := scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}}
@@ -49,6 +59,12 @@ func (w *writer) strike(i int, b *moment) error {
 			jump.Span.Leases = w.trace.Leases(b.step.Passed)
 		}
 		w.lab(jump)
+	case faults.ClockBack:
+		if l, locked := w.touched[b.server]; locked {
+			w.touched[b.server] = leased{l.at, l.lasts + 2*w.trace.Lease}
+		}
+		// A client of a script tries for three leases. What it waits for must last longer.
+		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: -5}})
 	case faults.Restart:
 		delete(w.touched, b.server)
 		w.outlast(i)
@@ -61,7 +77,6 @@ func (w *writer) strike(i int, b *moment) error {
 		w.outlast(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
-	return nil
 }
 
 // crash kills a process with all its clients.

@@ -48,6 +48,8 @@ func articles() map[string]struct {
 	several := explore.Config{Clients: 2, Rounds: 1, Servers: 3}
 	long := twoOnce // whose holders work for longer than their first lease lasts
 	long.Budget = explore.Budget{faults.LongHold: 1}
+	dying := twoOnce
+	dying.Budget = explore.Budget{faults.Crash: 1}
 	return map[string]race{
 		"double-delete":      {"setnx-expired-del", faults.Crash, 1, checker.WrongfulDelete, threeOnce},
 		"overwrite":          {"getset", faults.Crash, 1, checker.Overwrite, threeOnce},
@@ -57,6 +59,7 @@ func articles() map[string]struct {
 		"clock-behind":       {"getset", faults.ClockBehind, 1, checker.Overwrite, twoOnce},
 		"clock-set-ahead":    {"getset", faults.StepAhead, 1, checker.Overwrite, twoOnce},
 		"clock-set-back":     {"setnx-expired-del", faults.StepBack, 1, checker.DoubleHolder, twoOnce},
+		"server-set-back":    {"setpx-lua", faults.ClockBack, 2, checker.StuckLock, dying},
 		"crash-before-limit": {"setnx-expire-norepair", faults.Crash, 1, checker.StuckLock, twoOnce},
 		"strangers-lock":     {"setpx-del", faults.Pause, 1, checker.WrongfulDelete, twoOnce},
 		"looked-and-deleted": {"setpx-getdel", faults.Pause, 1, checker.WrongfulDelete, twoOnce},

@@ -288,7 +288,7 @@ func (r *reader) fault(b *moment) {
 			b.operation.requests = append(b.operation.requests, b.step)
 		}
 		b.request = len(b.operation.requests) - 1
-	case faults.ClockJump, faults.Restart, faults.FailOver:
+	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
 }

@@ -415,8 +415,12 @@ func (x *explorer) serverFault(s *state, m move) {
 	i := m.client
 	switch m.kind {
 	case moveJump:
-		s.spent[clockJump]++
-		s.servers[i] = x.servers.tick(s.servers[i], 2*x.lease)
+		f, by := clockJump, 2*x.lease
+		if m.slot == backwards {
+			f, by = clockBack, -by
+		}
+		s.spent[f]++
+		s.servers[i] = x.servers.tick(s.servers[i], by)
 	case moveRestart:
 		s.spent[restart]++
 		s.servers[i] = x.servers.restart(s.servers[i])

@@ -136,6 +136,7 @@ func TestRedlock(t *testing.T) {
 		{"redlock", []faults.Kind{faults.LateRequest}, true},
 		{"redlock", []faults.Kind{faults.ClockAhead}, true},
 		{"redlock", []faults.Kind{faults.ClockJump}, false},
+		{"redlock", []faults.Kind{faults.ClockBack}, true},
 		{"redlock", []faults.Kind{faults.Restart}, false},
 		{"redlock-endless", []faults.Kind{faults.Pause}, false},
 		{"redlock-no-second-look", []faults.Kind{faults.Pause}, false},

@@ -24,6 +24,7 @@ const (
 	stepAhead                // a client's wall clock is set ahead by Config.Skew while it runs
 	stepBack                 // or back
 	clockJump                // a server's clock jumps forward by two leases
+	clockBack                // or is set back by as much
 	restart                  // a server loses its data
 	failOver                 // a replica takes over that lacks the last writes which the server has answered; see Config.Lag
 	faultKinds

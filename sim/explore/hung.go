@@ -13,7 +13,7 @@ func (j *judge) patience() ms { return j.lease * 5 / 4 }
 // releaseBegins: a client has called its release.
 func (j *judge) releaseBegins(c *client) {
 	c.waits = 0
-	if c.has(struck) || j.s.spent[clockJump]+j.s.spent[restart]+j.s.spent[failOver] > 0 {
+	if c.has(struck) || j.s.spent[clockJump]+j.s.spent[clockBack]+j.s.spent[restart]+j.s.spent[failOver] > 0 {
 		c.waits = disturbed
 	}
 }

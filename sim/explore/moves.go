@@ -24,7 +24,7 @@ const (
 	moveTwice                   // the server executes a request, and a copy is on its way
 	moveAhead                   // a clock becomes wrong; slot is stepping if the wall clock steps
 	moveBehind                  //
-	moveJump                    // of server
+	moveJump                    // of server; slot is backwards if its clock is set back
 	moveRestart                 // of server
 	moveFail                    // of server; slot is how many writes are lost, less 1
 )
@@ -41,6 +41,9 @@ type move struct {
 
 // stepping, as the slot of moveAhead or moveBehind: the wall clock steps. Otherwise both clocks are wrong from the start.
 const stepping = 1
+
+// backwards, as the slot of moveJump: the server's clock is set back. Otherwise it jumps forward.
+const backwards = 1
 
 // anew, as the slot of moveCall: the client releases once more, because it does not know what its release came to.
 const anew = 1
@@ -255,9 +258,13 @@ func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 
 func (x *explorer) serverFaults(list []move, s *state, i int) []move {
 	m := move{client: uint8(i)}
-	if x.canSpend(s, clockJump) && len(x.servers.states[s.servers[i]].expiries) > 0 {
-		m.kind = moveJump
-		list = append(list, m)
+	if len(x.servers.states[s.servers[i]].expiries) > 0 {
+		if x.canSpend(s, clockJump) {
+			list = append(list, move{kind: moveJump, client: uint8(i)})
+		}
+		if x.canSpend(s, clockBack) {
+			list = append(list, move{kind: moveJump, client: uint8(i), slot: backwards})
+		}
 	}
 	if x.canSpend(s, restart) && s.servers[i] != 0 {
 		m.kind = moveRestart

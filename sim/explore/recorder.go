@@ -153,7 +153,11 @@ func (r *recorder) before(s *state, m move) {
 		}[move{kind: m.kind, slot: m.slot}]
 		r.fault(trace.Step{Fault: kind, Client: i, Server: -1})
 	case moveJump:
-		r.fault(trace.Step{Fault: faults.ClockJump, Client: -1, Server: i})
+		kind := faults.ClockJump
+		if m.slot == backwards {
+			kind = faults.ClockBack
+		}
+		r.fault(trace.Step{Fault: kind, Client: -1, Server: i})
 	case moveRestart:
 		r.fault(trace.Step{Fault: faults.Restart, Client: -1, Server: i})
 	case moveFail:

@@ -129,7 +129,7 @@ func names(commands [][]string, key string) bool {
 	return false
 }
 
-// tick lets time pass on a server, or its clock jump: to its keys that is the same.
+// tick lets time pass on a server, or its clock jump, also back: to its keys that is the same. They expire at times of that clock.
 func (s *servers) tick(state uint32, d ms) uint32 {
 	if len(s.states[state].expiries) == 0 {
 		return state

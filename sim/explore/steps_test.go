@@ -41,6 +41,36 @@ func (l *measuring) TryAcquire(ctx context.Context) (bool, error) {
 
 func (l *measuring) Release(context.Context) (bool, error) { return true, nil }
 
+// TestServerSetBack: a server's clock that is set back prolongs the leases on it, as a jump forward shortens them. So nobody gets the lock
+// early, and what a dead client has left lasts for longer than anybody waits.
+func TestServerSetBack(t *testing.T) {
+	tests := map[string]struct {
+		lock   string
+		faults []faults.Kind
+		want   checker.Name
+	}{
+		"alone":                         {"setpx-lua", []faults.Kind{faults.ClockBack}, ""},
+		"twice":                         {"setpx-lua", []faults.Kind{faults.ClockBack, faults.ClockBack}, ""},
+		"forward":                       {"setpx-lua", []faults.Kind{faults.ClockJump}, checker.DoubleHolder},
+		"a crash":                       {"setpx-lua", []faults.Kind{faults.Crash}, ""},
+		"and a crash":                   {"setpx-lua", []faults.Kind{faults.ClockBack, faults.Crash}, checker.StuckLock},
+		"and a crash, judged elsewhere": {"setnx-expired-del", []faults.Kind{faults.ClockBack, faults.Crash}, checker.WrongfulDelete},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			result := explored(t, Config{Lock: lock(t, test.lock), Clients: 3, Rounds: 1, Budget: spend(test.faults...), MostFaults: len(test.faults)})
+			if test.want == "" {
+				require.Nil(t, result.Found)
+				require.True(t, result.Complete(), result.Limit)
+				return
+			}
+			require.NotNil(t, result.Found)
+			assert.Contains(t, result.Found.Verdict.Names(), test.want)
+		})
+	}
+}
+
 // TestWallClocksStep: one pause and one step back make two holders of a lock that measures by its wall clock; neither does so alone,
 // and a monotonic clock does not step. A step of a contender's clock is enough where leases are judged by wall clocks.
 func TestWallClocksStep(t *testing.T) {

@@ -139,7 +139,7 @@ func breaksPromises(t *trace.Trace, card impls.Card) bool {
 		case checker.WrongfulRenew:
 			return promises(impls.RenewByOwner)
 		case checker.StuckLock:
-			return promises(impls.CrashSafety)
+			return promises(impls.CrashSafety) && !slices.Contains(t.Faults, faults.ClockBack) // by that clock the lease has not ended
 		case checker.FalseAlarm:
 			return promises(impls.KnowsLoss)
 		case checker.Unfair:

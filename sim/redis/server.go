@@ -43,7 +43,7 @@ func New() *Server {
 // Now is the server's clock.
 func (s *Server) Now() time.Duration { return s.now }
 
-// Advance lets time pass, in whole milliseconds; d must not be negative.
+// Advance lets time pass, in whole milliseconds. If d is negative, the clock is set back: what expires does so later.
 func (s *Server) Advance(d time.Duration) {
 	s.now += d
 	for name := range s.keys {

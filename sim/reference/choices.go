@@ -174,7 +174,7 @@ func (s *search) faultsOf(list []choice, w *world, i int) []choice {
 func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task == c.at.main }
 
 func (s *search) faultsAt(list []choice, w *world, i int) []choice {
-	for _, kind := range []faults.Kind{faults.ClockJump, faults.Restart, faults.FailOver} {
+	for _, kind := range []faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver} {
 		there := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
 		if (there || kind == faults.FailOver && w.servers[i].behind != nil) && s.may(w, kind, 1) {
 			list = append(list, choice{kind: strikes, client: i, fault: kind})

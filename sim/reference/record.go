@@ -121,7 +121,7 @@ func (r *recorder) choice(w *world, o choice) {
 		r.now += duration(o.until - w.now)
 	case strikes:
 		target := name(o.client)
-		if o.fault == faults.ClockJump || o.fault == faults.Restart || o.fault == faults.FailOver {
+		if o.fault.OnServer() {
 			target = r.server(o.client)
 		}
 		r.fault(string(o.fault.Of().Recorded), target, history.PhaseEffective)

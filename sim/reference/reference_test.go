@@ -60,6 +60,8 @@ func TestKnownLocks(t *testing.T) {
 		{"setpx-lua", faults.Crash, nil},
 		{"setpx-lua", faults.Pause, []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.StaleWrite}},
 		{"setpx-lua", faults.ClockJump, []checker.Name{checker.DoubleHolder, checker.EarlyGrant, checker.LostUpdate, checker.StaleWrite}},
+		{"setpx-lua", faults.ClockBack, nil},
+		{"setnx-expire", faults.ClockBack, nil},
 		{"getset", faults.ClockAhead, []checker.Name{
 			checker.DoubleHolder, checker.EarlyGrant, checker.LostUpdate, checker.Overwrite, checker.StaleWrite, checker.WrongfulDelete,
 		}},

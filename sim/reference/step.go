@@ -286,7 +286,7 @@ func (s *search) strike(w *world, o choice) error {
 		w.clients[i].delayed = true
 	}
 	switch o.fault {
-	case faults.ClockJump, faults.Restart, faults.FailOver:
+	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
 		s.strikeServer(w, o)
 		return nil
 	}
@@ -331,6 +331,8 @@ func (s *search) strikeServer(w *world, o choice) {
 	switch o.fault {
 	case faults.ClockJump:
 		v.model.Advance(2 * s.Lease)
+	case faults.ClockBack:
+		v.model.Advance(-2 * s.Lease)
 	case faults.Restart:
 		v.model.Restart(false)
 		v.behind = nil

@@ -116,6 +116,8 @@ func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {
 		text += " by " + InLeases(skew, lease)
 	case faults.ClockJump:
 		text += " forward by " + InLeases(2*lease, lease)
+	case faults.ClockBack:
+		text += " by " + InLeases(2*lease, lease)
 	case faults.FailOver:
 		if lost > 1 {
 			text += fmt.Sprintf(" (%d writes)", lost)
