@@ -31,7 +31,7 @@ func (t *schedule) prune() {
 	}
 	for _, b := range slices.Backward(t.moments) {
 		d := b.operation
-		if b.kind != trace.Call || d.faulted || d.beside || t.trace.Names != nil || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
+		if b.kind != trace.Call || d.faulted || d.beside || d.aside || d.learned || t.trace.Names != nil || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
 			continue
 		}
 		t.without(func(b *moment) bool { return b.operation == d })

@@ -44,6 +44,8 @@ type operation struct {
 	returned bool
 	ending   bool // it has not returned when the trace ends, and would with the next reply
 	changed  bool // it changed what is on a server
+	aside    bool // it may have changed what is not under the lock's key
+	learned  bool // its lock may remember something else after it
 	faulted  bool // a fault hit one of its requests
 	lost     bool // it waits for what is lost
 	waits    bool // an acquire that was refused, and tried again
@@ -215,12 +217,16 @@ func (r *reader) read(step *trace.Step) *moment {
 		b.events = r.take(history.KindReturn)
 		b.operation = r.open[step.Client]
 		b.operation.returned, b.operation.outcome = true, step.Answer.Outcome
+		b.operation.learned = step.Learned
 		b.operation.hung = step.Op == history.OpRelease && !b.operation.faulted && b.events[0].Detail != nil && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case trace.Serve, trace.Arrive:
 		b.events = r.take(history.KindCommand)
 		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
 		if !counts(step) {
+			if d := r.operations[step.ID]; d != nil {
+				d.aside = d.aside || b.changes && !unloaded(step)
+			}
 			r.uncounted[step.Client] = step.Kind == trace.Serve && !step.Beside
 			return nil
 		}
@@ -301,10 +307,12 @@ const (
 
 // counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
 func counts(step *trace.Step) bool {
-	if strings.HasPrefix(step.Reply, "(error) NOSCRIPT") || strings.HasPrefix(step.Reply, "-NOSCRIPT") { // in the model, on the wire
-		return false
-	}
-	return slices.ContainsFunc(step.Request, namesKey)
+	return !unloaded(step) && slices.ContainsFunc(step.Request, namesKey)
+}
+
+// unloaded says whether a server did not know the script of a request, in the model or on the wire.
+func unloaded(step *trace.Step) bool {
+	return strings.HasPrefix(step.Reply, "(error) NOSCRIPT") || strings.HasPrefix(step.Reply, "-NOSCRIPT")
 }
 
 func namesKey(command []string) bool {

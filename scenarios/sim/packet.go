@@ -7,6 +7,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
@@ -144,6 +145,9 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 		}
 	}
 	reply := f.server.model.Do(f.conn.id, f.words...)
+	if what := f.server.model.Unknown(); what != "" && c.broken == nil {
+		c.broken = play.Undecided("the model of Redis does not know %s", what)
+	}
 	f.server.follow(f, reply)
 	if f.args != nil {
 		note.Reply = commands.Clip(value(reply).String())

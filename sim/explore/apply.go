@@ -50,7 +50,7 @@ func (x *explorer) apply(s *state, m move) error {
 		return nil
 	case moveArrive:
 		x.arrive(s, m)
-		return nil
+		return x.asked()
 	}
 	c.stepped(m)
 	switch m.kind {
@@ -58,6 +58,7 @@ func (x *explorer) apply(s *state, m move) error {
 		return x.call(s, m)
 	case moveServe, moveTwice:
 		x.execute(s, m)
+		return x.asked()
 	case moveTake:
 		reply := c.replies[m.slot]
 		c.replies[m.slot] = 0
@@ -81,6 +82,14 @@ func (x *explorer) apply(s *state, m move) error {
 		x.setClock(s, m)
 	}
 	return nil
+}
+
+// asked is the error of a request that the model of Redis does not know: what a real server does is not known then.
+func (x *explorer) asked() error {
+	if x.servers.unknown == nil {
+		return nil
+	}
+	return x.automaton.impure(x.servers.unknown)
 }
 
 // stepped: the client is not paused any more, nor is it in a long hold if the step is its operation's.

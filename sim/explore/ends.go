@@ -69,11 +69,16 @@ const (
 	askOften              // every quarter of a lease, too: a lock may tell the difference, by its tries or by its clock
 )
 
+// mostCalls is how often the clients of a trial call while no time passes. A try that ends in an error, or changes a server each time, is
+// tried again at once, for ever.
+const mostCalls = 64
+
 // trial has a fresh client ask after an end state.
 type trial struct {
 	x     *explorer
 	s     state
 	fresh int
+	calls int   // since time has passed
 	met   uint8 // on which servers the fresh client has found the lock since time has passed
 	tells bool  // a try has changed a server without taking the lock
 	stuck bool
@@ -103,6 +108,9 @@ func (t *trial) run(p pace) error {
 		for i := range x.clients {
 			moves = x.clientMoves(moves, s, i)
 		}
+		if t.calls >= mostCalls {
+			moves = slices.DeleteFunc(moves, func(m move) bool { return m.kind == moveCall })
+		}
 		if len(moves) == 0 {
 			passed := s.now - began
 			if passed > x.patience() {
@@ -110,10 +118,13 @@ func (t *trial) run(p pace) error {
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
-			t.met = 0
+			t.met, t.calls = 0, 0
 		}
-		if m := moves[0]; m.kind == moveServe && t.takes(m) {
+		switch m := moves[0]; {
+		case m.kind == moveServe && t.takes(m):
 			return nil
+		case m.kind == moveCall:
+			t.calls++
 		}
 		if err := x.apply(s, moves[0]); err != nil {
 			return err

@@ -122,10 +122,12 @@ type explorer struct {
 	reads   bool       // the lock reads clocks
 	walls   bool       // the lock reads its client's wall clock
 	timed   bool       // states at different times are different
-	beyond  bool       // something lies beyond the horizon
-	cut     error      // why some path was not followed to its end; nil: all were
-	result  Result
-	began   time.Time
+	// rehearsing: what happens is not part of the search.
+	rehearsing bool
+	beyond     bool  // something lies beyond the horizon
+	cut        error // why some path was not followed to its end; nil: all were
+	result     Result
+	began      time.Time
 }
 
 // bounds are those of a search, as the search counts them.

@@ -19,6 +19,7 @@ type recorder struct {
 	ids      int64
 	open     [mostClients]int64 // operations under way
 	ops      [mostClients]history.Op
+	from     [mostClients]uint32 // the nodes at which they were called
 	inFlight []flight // requests on their way that nobody waits for
 	trying   int      // the client that comes at the end; 0: none
 	closed   bool
@@ -261,7 +262,7 @@ func (r *recorder) called(i int, op history.Op) {
 		return // one acquire with many tries
 	}
 	r.ids++
-	r.open[i], r.ops[i] = r.ids, op
+	r.open[i], r.ops[i], r.from[i] = r.ids, op, r.x.judge.s.clients[i].node
 	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.ids}
 	switch {
 	case waits && r.x.judge.queues:
@@ -298,8 +299,14 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	}
 	e.Detail = &detail
 	r.event(e)
-	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
+	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Learned: r.learned(i)})
 	r.open[i] = 0
+}
+
+// learned says whether a client's lock may remember something else than when its operation was called.
+func (r *recorder) learned(i int) bool {
+	before, after := r.x.automaton.nodes[r.from[i]].memory, r.x.automaton.nodes[r.x.judge.s.clients[i].node].memory
+	return before == 0 || before != after
 }
 
 func (r *recorder) notice(i int, n process.Notice) {

@@ -7,7 +7,8 @@ import (
 )
 
 // A refused try is repeated only where it may come to something else. Nothing else does if nothing has changed: neither the servers, nor the
-// time, nor what the lock remembers. Otherwise a lock that counts its refusals could do anything at the next one.
+// time, nor what the lock remembers. Otherwise a lock that counts its refusals could do anything at the next one. A try that takes back what
+// it does to the servers has changed nothing.
 
 const (
 	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared.
@@ -48,6 +49,9 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 	before, after := &x.automaton.nodes[from], &x.automaton.nodes[c.node]
 	if before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
 		c.tries = 0
+		if x.wouldChange(s, i) {
+			c.clear(futile)
+		}
 		return
 	}
 	c.tries++
@@ -61,6 +65,15 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		return
 	}
 	c.tries = 0
+}
+
+// wouldChange says whether a client's next try would leave the servers otherwise than they are, or take the lock, if it were made at once.
+func (x *explorer) wouldChange(s *state, i int) bool {
+	if x.rehearsing {
+		return false
+	}
+	r := x.rehearse(s, i, func(*state, []input) {})
+	return r.after.servers != s.servers || r.after.clients[i].phase == holding
 }
 
 // sameTokens says whether it makes no difference that a client's tokens have changed: nobody else has seen those that did.

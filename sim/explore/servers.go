@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -25,6 +26,7 @@ type servers struct {
 	numbers map[string]uint32
 	served  memo[service]
 	ticked  memo[uint32]
+	unknown error // something that the model of Redis does not know was asked of one
 }
 
 type serverState struct {
@@ -94,6 +96,9 @@ func (s *servers) serve(state, request uint32, client int) service {
 	var replies []redis.Reply
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(connection(client, r.conn), command...))
+	}
+	if what := server.Unknown(); what != "" && s.unknown == nil {
+		s.unknown = fmt.Errorf("the model of Redis does not know %s", what)
 	}
 	server.ForgetScripts()
 	change.After = server.State(s.lockKey)

@@ -26,8 +26,10 @@ type rehearsal struct {
 // rehearse makes the steps of a client's next try. It shows the states in which the client waits for a reply, and what it has been given before.
 func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehearsal) {
 	watcher, judge, cut, tired := x.watcher, x.judge, x.cut, x.result.Tired
-	defer func() { x.watcher, x.judge, x.cut, x.result.Tired = watcher, judge, cut, tired }()
-	x.watcher = nil
+	defer func() {
+		x.watcher, x.judge, x.cut, x.result.Tired, x.rehearsing = watcher, judge, cut, tired, false
+	}()
+	x.watcher, x.rehearsing = nil, true
 	r = rehearsal{after: *s, given: []input{{inputCall, 0, uint32(history.OpAcquire)}}}
 	c := &r.after.clients[i]
 	m := move{kind: moveCall, client: uint8(i)}

@@ -8,6 +8,7 @@ import (
 func hashCommands() map[string]command {
 	return map[string]command{
 		"HSET":    {arity: -4, run: hset},
+		"HSETNX":  {arity: 4, run: hsetnx},
 		"HGET":    {arity: 3, run: on(aHash, Reply{}, hget)},
 		"HGETALL": {arity: 2, run: on(aHash, bulks(nil), hgetall)},
 		"HDEL":    {arity: -3, run: removal(aHash)},
@@ -37,6 +38,17 @@ func hset(s *Server, _ *conn, args []string) Reply {
 	}
 	s.changed(args[1])
 	return integer(added)
+}
+
+func hsetnx(s *Server, c *conn, args []string) Reply {
+	old := on(aHash, Reply{}, hget)(s, c, args)
+	switch old.Kind {
+	case Error:
+		return old
+	case Bulk:
+		return integer(0)
+	}
+	return hset(s, c, args)
 }
 
 func hget(_ *Server, e *entry, args []string) Reply {

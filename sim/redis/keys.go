@@ -2,6 +2,7 @@ package redis
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,12 +154,16 @@ func keyCommands() map[string]command {
 	return map[string]command{
 		"PING":     {arity: -1, run: func(*Server, *conn, []string) Reply { return status("PONG") }},
 		"DEL":      {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"UNLINK":   {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"RENAME":   {arity: 3, run: rename},
+		"RENAMENX": {arity: 3, run: renamenx},
+		"COPY":     {arity: -3, run: copyKey},
 		"EXISTS":   {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.exists) }},
 		"TYPE":     {arity: 2, run: typeOf},
 		"TTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Second) }},
 		"PTTL":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Millisecond) }},
-		"EXPIRE":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
-		"PEXPIRE":  {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
+		"EXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
+		"PEXPIRE":  {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
 		"PERSIST":  {arity: 2, run: persist},
 		"FLUSHALL": {arity: 1, run: flushAll},
 	}
@@ -207,9 +212,13 @@ func (s *Server) expire(args []string, unit time.Duration) Reply {
 	if tooLong(n, unit) {
 		return badExpiry(args[0])
 	}
+	condition, wrong := s.expiryCondition(args)
+	if wrong.Kind == Error {
+		return wrong
+	}
 	e := s.find(args[1])
 	switch {
-	case e == nil:
+	case e == nil || !condition.allows(e.expires, s.now+time.Duration(n)*unit):
 		return integer(0)
 	case n <= 0:
 		s.remove(args[1])
@@ -217,6 +226,81 @@ func (s *Server) expire(args []string, unit time.Duration) Reply {
 	}
 	e.expires = s.now + time.Duration(n)*unit
 	s.changed(args[1])
+	return integer(1)
+}
+
+// expiryCondition is what may follow EXPIRE key time.
+type expiryCondition string
+
+func (s *Server) expiryCondition(args []string) (expiryCondition, Reply) {
+	if len(args) == 3 {
+		return "", Reply{}
+	}
+	condition := expiryCondition(strings.ToUpper(args[3]))
+	if len(args) > 4 || !slices.Contains([]expiryCondition{"NX", "XX", "GT", "LT"}, condition) {
+		return "", s.syntaxError(args)
+	}
+	return condition, Reply{}
+}
+
+// allows says whether an expiry may become another one.
+func (c expiryCondition) allows(old, expires time.Duration) bool {
+	switch c {
+	case "NX":
+		return old == never
+	case "XX":
+		return old != never
+	case "GT":
+		return expires > old
+	case "LT":
+		return expires < old
+	}
+	return true
+}
+
+// move gives a key another name, with its expiry. A key of that name is gone.
+func (s *Server) move(from, to string) {
+	e := s.find(from)
+	delete(s.keys, from)
+	s.keys[to] = e
+	s.touch(from)
+	s.touch(to)
+}
+
+func noSuchKey() Reply { return failure("ERR no such key") }
+
+func rename(s *Server, _ *conn, args []string) Reply {
+	if s.find(args[1]) == nil {
+		return noSuchKey()
+	}
+	s.move(args[1], args[2])
+	return status("OK")
+}
+
+func renamenx(s *Server, _ *conn, args []string) Reply {
+	switch {
+	case s.find(args[1]) == nil:
+		return noSuchKey()
+	case s.find(args[2]) != nil:
+		return integer(0)
+	}
+	s.move(args[1], args[2])
+	return integer(1)
+}
+
+func copyKey(s *Server, _ *conn, args []string) Reply {
+	replaces := len(args) == 4 && strings.EqualFold(args[3], "REPLACE")
+	e := s.find(args[1])
+	switch {
+	case len(args) > 3 && !replaces:
+		return s.syntaxError(args)
+	case args[1] == args[2]:
+		return failure("ERR source and destination objects are the same")
+	case e == nil || !replaces && s.find(args[2]) != nil:
+		return integer(0)
+	}
+	s.keys[args[2]] = e.clone()
+	s.touch(args[2])
 	return integer(1)
 }
 

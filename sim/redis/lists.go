@@ -7,6 +7,7 @@ func listCommands() map[string]command {
 		"RPUSH":  {arity: -3, run: into(aList, rpush)},
 		"LPUSH":  {arity: -3, run: into(aList, lpush)},
 		"LPOP":   {arity: 2, run: on(aList, Reply{}, lpop)},
+		"RPOP":   {arity: 2, run: on(aList, Reply{}, rpop)},
 		"LLEN":   {arity: 2, run: size(aList)},
 		"LRANGE": {arity: 4, run: rangeOf(aList, func(e *entry) []string { return e.list })},
 		"LINDEX": {arity: 3, run: on(aList, Reply{}, lindex)},
@@ -33,6 +34,13 @@ func lpop(s *Server, e *entry, args []string) Reply {
 	e.list = slices.Delete(e.list, 0, 1)
 	s.changed(args[1])
 	return bulk(first)
+}
+
+func rpop(s *Server, e *entry, args []string) Reply {
+	last := e.list[len(e.list)-1]
+	e.list = e.list[:len(e.list)-1]
+	s.changed(args[1])
+	return bulk(last)
 }
 
 // rangeOf answers a range of the elements of an aggregate.

@@ -99,8 +99,6 @@ func wrongCount(command string) Reply {
 	return failure(fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(command)))
 }
 
-func syntaxError() Reply { return failure("ERR syntax error") }
-
 func notAnInteger() Reply { return failure("ERR value is not an integer or out of range") }
 
 func badExpiry(command string) Reply {

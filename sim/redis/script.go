@@ -166,16 +166,33 @@ func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	api.RawSetString("pcall", r.state.NewFunction(r.redisCall(false)))
 	api.RawSetString("status_reply", r.state.NewFunction(r.wrapped("ok")))
 	api.RawSetString("error_reply", r.state.NewFunction(r.wrapped("err")))
+	api.Metatable = r.lookup("redis.", nil)
 
 	globals := r.state.NewTable()
 	globals.RawSetString("KEYS", r.list(keys))
 	globals.RawSetString("ARGV", r.list(args))
 	globals.RawSetString("redis", api)
 	globals.RawSetString("_G", globals)
-	shared := r.state.NewTable()
-	shared.RawSetString("__index", r.state.G.Global)
-	globals.Metatable = shared
+	globals.Metatable = r.lookup("", r.state.G.Global)
 	return globals
+}
+
+// lookup finds what a table lacks in another one, and notes what is in neither.
+func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
+	table := r.state.NewTable()
+	table.RawSetString("__index", r.state.NewFunction(func(state *lua.LState) int {
+		name := state.Get(2)
+		value := lua.LValue(lua.LNil)
+		if in != nil {
+			value = in.RawGet(name)
+		}
+		if value == lua.LNil {
+			r.server.meet(prefix + name.String() + " in a script")
+		}
+		state.Push(value)
+		return 1
+	}))
+	return table
 }
 
 // failed is the reply of a script that has ended with an error. What it had done until then stays done.
@@ -230,8 +247,10 @@ func (r scriptRun) command(state *lua.LState) Reply {
 	command, wrong := r.server.library.find(args)
 	switch {
 	case wrong.Kind == Error && strings.HasPrefix(wrong.Text, "ERR unknown command"):
+		r.server.meet(strings.Join(args, " "))
 		return failure("ERR Unknown Redis command called from script")
 	case wrong.Kind == Error:
+		r.server.meet(strings.Join(args, " "))
 		return failure("ERR Wrong number of args calling Redis command from script")
 	case command.outside:
 		return failure("ERR This Redis command is not allowed from script")

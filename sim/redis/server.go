@@ -19,6 +19,7 @@ type Server struct {
 	conns   map[int]*conn
 	scripts map[string]string // by SHA
 	library *library
+	unknown string // see Unknown
 }
 
 // conn is what the server knows of a connection.
@@ -95,6 +96,7 @@ func (s *Server) Do(connection int, args ...string) Reply {
 	command, wrong := s.library.find(args)
 	switch {
 	case wrong.Kind == Error:
+		s.meet(strings.Join(args, " "))
 		c.spoilt = c.spoilt || c.multi
 		return wrong
 	case c.multi && !command.immediate:
@@ -102,6 +104,25 @@ func (s *Server) Do(connection int, args ...string) Reply {
 		return status("QUEUED")
 	}
 	return command.run(s, c, args)
+}
+
+// Unknown is the first command, or part of one, that the model has met and does not know; empty: none. A real server may know it, so nothing
+// follows from the error that it was answered with.
+func (s *Server) Unknown() string { return s.unknown }
+
+// meet notes what the model does not know.
+func (s *Server) meet(what string) {
+	if s.unknown == "" {
+		s.unknown = what
+	}
+}
+
+const syntaxError = "ERR syntax error"
+
+// syntaxError is the answer to words that the model does not understand.
+func (s *Server) syntaxError(args []string) Reply {
+	s.meet(strings.Join(args, " "))
+	return failure(syntaxError)
 }
 
 // command is one that the model knows.

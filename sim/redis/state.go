@@ -11,13 +11,10 @@ import (
 func (s *Server) Clone() *Server {
 	twin := &Server{
 		now: s.now, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
-		scripts: maps.Clone(s.scripts), library: s.library,
+		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown,
 	}
 	for name, e := range s.keys {
-		copied := *e
-		copied.hash, copied.list, copied.scores = maps.Clone(e.hash), slices.Clone(e.list), maps.Clone(e.scores)
-		copied.set = maps.Clone(e.set)
-		twin.keys[name] = &copied
+		twin.keys[name] = e.clone()
 	}
 	for id, c := range s.conns {
 		copied := *c
@@ -26,6 +23,12 @@ func (s *Server) Clone() *Server {
 		twin.conns[id] = &copied
 	}
 	return twin
+}
+
+func (e *entry) clone() *entry {
+	twin := *e
+	twin.hash, twin.list, twin.scores, twin.set = maps.Clone(e.hash), slices.Clone(e.list), maps.Clone(e.scores), maps.Clone(e.set)
+	return &twin
 }
 
 // AppendState appends all that the future of the server depends on. Two servers append the same bytes if and only if nobody can

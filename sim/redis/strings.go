@@ -10,6 +10,13 @@ import (
 func stringCommands() map[string]command {
 	return map[string]command{
 		"GET":    {arity: 2, run: get},
+		"GETEX":  {arity: -2, run: getex},
+		"SETEX":  {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "EX") }},
+		"PSETEX": {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "PX") }},
+		"STRLEN": {arity: 2, run: strlen},
+		"APPEND": {arity: 3, run: appendTo},
+		"GETBIT": {arity: 3, run: getbit},
+		"SETBIT": {arity: 4, run: setbit},
 		"SET":    {arity: -3, run: set},
 		"SETNX":  {arity: 3, run: setnx},
 		"GETSET": {arity: 3, run: getset},
@@ -42,7 +49,7 @@ type setOptions struct {
 }
 
 func set(s *Server, c *conn, args []string) Reply {
-	options, wrong := readSetOptions(args[3:])
+	options, wrong := s.readSetOptions(args, 3)
 	if wrong.Kind == Error {
 		return wrong
 	}
@@ -70,8 +77,9 @@ func set(s *Server, c *conn, args []string) Reply {
 	return reply
 }
 
-func readSetOptions(words []string) (options setOptions, wrong Reply) {
-	for i := 0; i < len(words); i++ {
+// readSetOptions reads the words of a command from one on.
+func (s *Server) readSetOptions(words []string, from int) (options setOptions, wrong Reply) {
+	for i := from; i < len(words); i++ {
 		switch word := strings.ToUpper(words[i]); {
 		case word == "NX" && !options.present:
 			options.absent = true
@@ -92,11 +100,11 @@ func readSetOptions(words []string) (options setOptions, wrong Reply) {
 				return options, notAnInteger()
 			}
 			if n <= 0 || tooLong(n, unit) {
-				return options, badExpiry("set")
+				return options, badExpiry(words[0])
 			}
 			options.expiry, options.lasts = true, time.Duration(n)*unit
 		default:
-			return options, syntaxError()
+			return options, s.syntaxError(words)
 		}
 	}
 	return options, Reply{}

@@ -15,6 +15,7 @@ func zsetCommands() map[string]command {
 		"ZSCORE":  {arity: 3, run: on(aSortedSet, Reply{}, zscore)},
 		"ZINCRBY": {arity: 4, run: zincrby},
 		"ZRANGE":  {arity: 4, run: rangeOf(aSortedSet, (*entry).ranked)},
+		"ZRANK":   {arity: 3, run: on(aSortedSet, Reply{}, zrank)},
 		"ZCARD":   {arity: 2, run: size(aSortedSet)},
 	}
 }
@@ -24,7 +25,7 @@ func notAFloat() Reply { return failure("ERR value is not a valid float") }
 // zadd knows no options.
 func zadd(s *Server, _ *conn, args []string) Reply {
 	if len(args)%2 != 0 {
-		return syntaxError()
+		return s.syntaxError(args)
 	}
 	var scores []float64
 	for i := 2; i < len(args); i += 2 {
@@ -64,6 +65,13 @@ func zscore(_ *Server, e *entry, args []string) Reply {
 		return Reply{}
 	}
 	return bulk(formatScore(score))
+}
+
+func zrank(_ *Server, e *entry, args []string) Reply {
+	if at := slices.Index(e.ranked(), args[2]); at >= 0 {
+		return integer(int64(at))
+	}
+	return Reply{}
 }
 
 func zincrby(s *Server, _ *conn, args []string) Reply {

@@ -70,6 +70,7 @@ type Step struct {
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
+	Learned bool           // of a return: the lock may remember something else than before the call
 	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong
 	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end

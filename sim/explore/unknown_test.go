@@ -1,0 +1,67 @@
+package explore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+)
+
+// asking asks the server something before it takes the lock.
+type asking struct {
+	plain
+	script, command string
+}
+
+func (l *asking) TryAcquire(ctx context.Context) (bool, error) {
+	var err error
+	if l.script != "" {
+		_, err = l.env.Server().Eval(ctx, &impls.Script{Source: l.script}, nil)
+	} else {
+		_, err = l.env.Server().Do(ctx, l.command, lockKey)
+	}
+	if err != nil {
+		return false, err
+	}
+	return l.plain.TryAcquire(ctx)
+}
+
+func askingLock(script, command string) impls.Spec {
+	return impls.Spec{
+		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &asking{plain: plain{env: env, lease: opts.Lease}, script: script, command: command}
+		},
+	}
+}
+
+// A real server may know what the model does not, so nothing is said about a lock that asks for it.
+func TestWhatTheModelDoesNotKnowIsNotExplored(t *testing.T) {
+	t.Parallel()
+	for want, spec := range map[string]impls.Spec{
+		"does not know TIME":              askingLock(`return redis.call("TIME")`, ""),
+		"does not know cjson in a script": askingLock(`return cjson.encode({})`, ""),
+		"does not know OBJECT k":          askingLock("", "OBJECT"),
+	} {
+		_, err := Explore(context.Background(), Config{Lock: spec}.Usual())
+		require.ErrorContains(t, err, "stranger cannot be explored")
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// A try that ends in an error is called again at once, for ever. The search ends all the same, and says that nobody ever had the lock.
+func TestEveryTryEndsInAnError(t *testing.T) {
+	t.Parallel()
+	config := Config{Lock: askingLock(`return redis.error_reply("NO luck")`, ""), Clients: 2, Time: time.Minute, Budget: spend(faults.Pause, faults.Crash)}
+	config.Only = []checker.Name{checker.StuckLock}
+	result, err := Explore(context.Background(), config.Usual())
+	require.NoError(t, err)
+	assert.True(t, result.Complete(), result.Limit)
+	assert.True(t, result.Vacuous())
+}
