@@ -84,12 +84,16 @@ func (x *explorer) apply(s *state, m move) error {
 	return nil
 }
 
-// asked is the error of a request that the model of Redis does not know: what a real server does is not known then.
+// asked is the error of a request that the model of Redis does not know, or that the search has to be prepared for. What a real server does with
+// the former is not known.
 func (x *explorer) asked() error {
-	if x.servers.unknown == nil {
-		return nil
+	switch {
+	case x.servers.unknown != nil:
+		return x.automaton.impure(x.servers.unknown)
+	case x.servers.lives && !x.lives:
+		return errLives
 	}
-	return x.automaton.impure(x.servers.unknown)
+	return nil
 }
 
 // stepped: the client is not paused any more, nor is it in a long hold if the step is its operation's.

@@ -121,13 +121,13 @@ type explorer struct {
 	visited func(form) // is shown every state that is found; nil: nobody is
 	reads   bool       // the lock reads clocks
 	walls   bool       // the lock reads its client's wall clock
+	lives   bool       // the lock asks servers how long keys live
 	timed   bool       // states at different times are different
-	// rehearsing: what happens is not part of the search.
-	rehearsing bool
-	beyond     bool  // something lies beyond the horizon
-	cut        error // why some path was not followed to its end; nil: all were
-	result     Result
-	began      time.Time
+	aside   bool       // what happens is not part of the search
+	beyond  bool       // something lies beyond the horizon
+	cut     error      // why some path was not followed to its end; nil: all were
+	result  Result
+	began   time.Time
 }
 
 // bounds are those of a search, as the search counts them.
@@ -172,6 +172,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.symmetric = false
 		case errors.Is(err, errReads):
 			about.reads, about.walls = true, x.automaton.walls
+		case errors.Is(err, errLives):
+			about.lives = true
 		case errors.Is(err, errOpaque):
 			about.opaque, about.symmetric = true, false
 		case errors.Is(err, errForgets):
@@ -189,6 +191,7 @@ type traits struct {
 	symmetric bool // it treats all clients alike
 	reads     bool // it reads clocks
 	walls     bool // it reads its client's wall clock
+	lives     bool // it asks servers how long keys live
 	opaque    bool // see errOpaque
 	forgets   bool // see errForgets
 }
@@ -201,7 +204,7 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, timed: about.reads || config.endless(), began: time.Now(),
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, timed: about.reads || config.endless(), began: time.Now(),
 	}
 	orders := permutations(1)
 	if about.symmetric {
@@ -210,7 +213,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.model = newModel(config, x.bounds, orders)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{steps: map[question]thresholds{}, usual: usualReplies(x.texts)}
+	x.passing = passing{steps: map[question]thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, several: x.serverCount > 1, only: x.only, queues: config.Queues(),

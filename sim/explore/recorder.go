@@ -20,8 +20,8 @@ type recorder struct {
 	open     [mostClients]int64 // operations under way
 	ops      [mostClients]history.Op
 	from     [mostClients]uint32 // the nodes at which they were called
-	inFlight []flight // requests on their way that nobody waits for
-	trying   int      // the client that comes at the end; 0: none
+	inFlight []flight            // requests on their way that nobody waits for
+	trying   int                 // the client that comes at the end; 0: none
 	closed   bool
 	clock    bool // the time that passes next does so for a client's clock
 }

@@ -69,7 +69,7 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 
 // wouldChange says whether a client's next try would leave the servers otherwise than they are, or take the lock, if it were made at once.
 func (x *explorer) wouldChange(s *state, i int) bool {
-	if x.rehearsing {
+	if x.aside {
 		return false
 	}
 	r := x.rehearse(s, i, func(*state, []input) {})

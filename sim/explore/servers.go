@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -26,6 +27,7 @@ type servers struct {
 	numbers map[string]uint32
 	served  memo[service]
 	ticked  memo[uint32]
+	lives   bool  // somebody has asked how long a key lives
 	unknown error // something that the model of Redis does not know was asked of one
 }
 
@@ -95,6 +97,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 	r := s.texts.requests[request]
 	var replies []redis.Reply
 	for _, command := range r.commands {
+		s.lives = s.lives || asksLife.MatchString(strings.Join(command[:min(len(command), 2)], " "))
 		replies = append(replies, server.Do(connection(client, r.conn), command...))
 	}
 	if what := server.Unknown(); what != "" && s.unknown == nil {

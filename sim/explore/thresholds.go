@@ -21,6 +21,7 @@ const (
 // passing is what a search knows of times that may pass.
 type passing struct {
 	steps   map[question]thresholds
+	lived   map[lives][]ms
 	usual   []uint32 // see usualReplies
 	lengths []ms     // of time, of the state that is expanded
 	inputs  []input  // of one of its clients
@@ -43,6 +44,7 @@ type thresholds struct {
 
 // instants appends the lengths of time, up to a limit, after which some client would take another step than before.
 func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
+	list = x.instantsOfLives(list, s, limit)
 	if !x.reads {
 		return list
 	}

@@ -23,13 +23,16 @@ type rehearsal struct {
 	ended bool
 }
 
+// besides begins something that is not part of the search, and returns what ends it.
+func (x *explorer) besides() (end func()) {
+	watcher, judge, cut, tired, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.aside
+	x.watcher, x.aside = nil, true
+	return func() { x.watcher, x.judge, x.cut, x.result.Tired, x.aside = watcher, judge, cut, tired, aside }
+}
+
 // rehearse makes the steps of a client's next try. It shows the states in which the client waits for a reply, and what it has been given before.
 func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehearsal) {
-	watcher, judge, cut, tired := x.watcher, x.judge, x.cut, x.result.Tired
-	defer func() {
-		x.watcher, x.judge, x.cut, x.result.Tired, x.rehearsing = watcher, judge, cut, tired, false
-	}()
-	x.watcher, x.rehearsing = nil, true
+	defer x.besides()()
 	r = rehearsal{after: *s, given: []input{{inputCall, 0, uint32(history.OpAcquire)}}}
 	c := &r.after.clients[i]
 	m := move{kind: moveCall, client: uint8(i)}

@@ -1,0 +1,147 @@
+package explore
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
+)
+
+// A lock can ask a server how long a key still lives, and compare that with something. Then the time matters at which a server answers, between the
+// ends of leases, too. Such times are found as those of clients' clocks are (see thresholds): what a client does next, and what a server answers, is
+// rehearsed at many times; where it becomes another one, there is a threshold.
+
+// asksLife matches a command, or a script, that asks how long a key lives.
+var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b`)
+
+// errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
+var errLives = errors.New("the lock asks how long a key lives")
+
+// lives is a client's place, with what it can ask about.
+type lives struct {
+	node, reply uint32
+	phase       phase
+	servers     [mostServers]uint32
+	limit       ms
+}
+
+// instantsOfLives appends the lengths of time, up to a limit, after which some client would learn something else of the servers' keys than before.
+func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
+	if !x.lives || limit == never {
+		return list
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		_, calls := x.next(c)
+		if n := &x.automaton.nodes[c.node]; c.phase == crashed || c.phase == finished || n.idle && !calls && c.phase != waiting {
+			continue
+		}
+		key := lives{c.node, c.replies[0], c.phase, s.servers, limit}
+		known, asked := x.lived[key]
+		if !asked {
+			known = x.searchLives(s, i, limit)
+			x.lived[key] = known
+		}
+		for _, d := range known {
+			if !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// searchLives tries times that are evenly spaced, and bisects where a client does something else.
+func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
+	apart := max(x.lease/probesPerLease, limit/(horizon*probesPerLease))
+	seen := map[ms]string{}
+	does := func(d ms) string {
+		what, known := seen[d]
+		if !known {
+			what = x.doesAfter(s, i, d)
+			seen[d] = what
+		}
+		return what
+	}
+	for low := ms(0); low < limit; low += apart {
+		from, to := low, min(low+apart, limit)
+		if does(from) == does(to) {
+			continue
+		}
+		for to-from > 1 {
+			if middle := from + (to-from)/2; does(middle) == does(from) {
+				from = middle
+			} else {
+				to = middle
+			}
+		}
+		for _, d := range [...]ms{to - 1, to} {
+			if d > 0 && d < limit-1 { // to the last millisecond it passes anyway
+				found = append(found, d)
+			}
+		}
+	}
+	return found
+}
+
+// doesAfter is what a client does by itself, and what it is answered, after some time.
+func (x *explorer) doesAfter(s *state, i int, d ms) string {
+	defer x.besides()()
+	var what strings.Builder
+	after := *s
+	for k := range x.serverCount {
+		after.servers[k] = x.servers.tick(after.servers[k], d)
+	}
+	if x.timed {
+		after.now += d
+	}
+	c := &after.clients[i]
+	for made := range mostRehearsed {
+		m := move{kind: moveTake, client: uint8(i)}
+		switch n := &x.automaton.nodes[c.node]; {
+		case n.idle && made > 0, !n.idle && n.slots[0].kind != process.Request:
+			return what.String()
+		case n.idle:
+			m.kind = moveCall
+		case c.replies[0] == 0:
+			m.kind = moveServe
+		}
+		if x.apply(&after, m) != nil {
+			break
+		}
+		x.describe(&what, c)
+	}
+	return what.String()
+}
+
+// describe writes what a client waits for, or was answered, but for numbers that may be times.
+func (x *explorer) describe(b *strings.Builder, c *client) {
+	b.WriteByte('0' + byte(c.phase))
+	if c.replies[0] != 0 {
+		for _, r := range x.texts.replies[c.replies[0]].replies {
+			describeReply(b, r)
+		}
+		return
+	}
+	n := &x.automaton.nodes[c.node]
+	for _, sl := range n.slots[:n.tasks] {
+		b.Write(withoutNumbers([]byte(x.texts.requests[sl.request].text())))
+	}
+}
+
+// describeReply leaves out integers that are neither yes nor no, nor say that there is no key or no end.
+func describeReply(b *strings.Builder, r redis.Reply) {
+	switch {
+	case r.Kind == redis.Integer && (r.Int < -2 || r.Int > 1):
+		b.WriteByte('#')
+	case r.Kind == redis.Array:
+		for _, element := range r.List {
+			describeReply(b, element)
+		}
+	default:
+		b.Write(withoutNumbers([]byte(r.String())))
+	}
+}

@@ -1,0 +1,120 @@
+package explore
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+)
+
+// impatient takes the lock by force if it lives for a time between two others. It asks the server, and compares by itself or in a script.
+type impatient struct {
+	plain
+	from, to time.Duration
+	command  string
+	unit     time.Duration
+}
+
+func (l *impatient) TryAcquire(ctx context.Context) (bool, error) {
+	if l.command == "" {
+		return l.byScript(ctx)
+	}
+	if taken, err := l.plain.TryAcquire(ctx); taken || err != nil {
+		return taken, err
+	}
+	reply, err := l.env.Server().Do(ctx, l.command, lockKey)
+	n, _ := reply.(int64)
+	if left := time.Duration(n) * l.unit; err != nil || left < l.from || left >= l.to {
+		return false, err
+	}
+	return l.take(ctx, l.env.Token())
+}
+
+func (l *impatient) byScript(ctx context.Context) (bool, error) {
+	const source = `local left = redis.call("PTTL", KEYS[1])
+if left >= 0 and (left < tonumber(ARGV[3]) or left >= tonumber(ARGV[4])) then return 0 end
+redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+return 1`
+	mine := l.env.Token()
+	times := []any{l.lease.Milliseconds(), l.from.Milliseconds(), l.to.Milliseconds()}
+	reply, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, append([]any{mine}, times...)...)
+	if reply == int64(1) {
+		l.value = mine
+	}
+	return reply == int64(1), err
+}
+
+// How long a key lives is the server's time. A lock that asks for it does something else at other times, although it reads no clock.
+func TestLocksThatAskHowLongAKeyLives(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		command  string
+		unit     time.Duration
+		from, to time.Duration
+		holds    bool
+	}{
+		"between two times":                {"PTTL", time.Millisecond, Lease * 37 / 100, Lease / 2, false},
+		"between two times, in a script":   {"", 0, Lease * 37 / 100, Lease / 2, false},
+		"at no second":                     {"TTL", time.Second, 0, Lease / 3, false},
+		"never, with a lease":              {"PTTL", time.Millisecond, 2 * Lease, 3 * Lease, true},
+		"never, with a lease, in a script": {"", 0, 2 * Lease, 3 * Lease, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+				New: func(env impls.Env, opts impls.Options) impls.Lock {
+					return &impatient{plain{env: env, lease: opts.Lease}, test.from, test.to, test.command, test.unit}
+				},
+			}
+			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: spend(faults.Pause)}
+			result, err := Explore(context.Background(), config.Usual())
+			require.NoError(t, err)
+			assert.Empty(t, result.Disputed)
+			assert.True(t, result.Complete(), result.Limit)
+			assert.Equal(t, test.holds, result.Found == nil)
+		})
+	}
+}
+
+// remembered counts refusals on the server, and takes the lock by force when there are too many.
+type remembered struct {
+	plain
+	most int64
+}
+
+func (l *remembered) TryAcquire(ctx context.Context) (bool, error) {
+	if taken, err := l.plain.TryAcquire(ctx); taken || err != nil {
+		return taken, err
+	}
+	refused, err := l.env.Server().Do(ctx, "INCR", "refused")
+	if err != nil || refused != l.most {
+		return false, err
+	}
+	return l.take(ctx, l.env.Token())
+}
+
+// A try that is refused has changed a server, so the next one may come to something else.
+func TestRefusalsThatAServerCounts(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int64{1, 2, 3, 9} {
+		t.Run(strconv.FormatInt(most, 10), func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+				New: func(env impls.Env, opts impls.Options) impls.Lock {
+					return &remembered{plain{env: env, lease: opts.Lease}, most}
+				},
+			}
+			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}, States: 100_000}
+			result, err := Explore(context.Background(), config.Usual())
+			require.NoError(t, err)
+			assert.NotNil(t, result.Found)
+		})
+	}
+}
