@@ -146,6 +146,7 @@ type manner struct {
 	plain   bool // every history is a node of its own
 	forgets bool // the same, and what its lock remembers is not compared
 	opaque  bool // no token is used again
+	long    bool // tokens are as long as those of real clients
 }
 
 func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {

@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/trace"
 	"github.com/locklab/locklab/timeline/ownership"
 )
@@ -176,6 +177,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.lives = true
 		case errors.Is(err, errOpaque):
 			about.opaque, about.symmetric = true, false
+		case errors.Is(err, process.ErrPanic) && !about.long:
+			about.long = true // it may have cut a token that is shorter than a real one
 		case errors.Is(err, errForgets):
 			about.forgets = true
 		case err != nil:
@@ -194,6 +197,7 @@ type traits struct {
 	lives     bool // it asks servers how long keys live
 	opaque    bool // see errOpaque
 	forgets   bool // see errForgets
+	long      bool // it panics unless tokens are long
 }
 
 // endless says whether a lock may be renewed for ever while its holder works or waits for what is lost. The histories of a renewal are all
@@ -211,7 +215,7 @@ func newExplorer(config Config, about traits) *explorer {
 		orders = permutations(config.Clients)
 	}
 	x.model = newModel(config, x.bounds, orders)
-	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque}
+	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{steps: map[question]thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
 	x.judge = judge{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -31,6 +32,7 @@ type host struct {
 	wall   bool // the wall clock was read
 	drawn  uint16
 	ranOut bool
+	long   bool // see manner
 	// renames: tokens have other names than in the search.
 	renames bool
 }
@@ -54,14 +56,18 @@ func (h *host) Token() string {
 		return ""
 	}
 	h.drawn |= 1 << n
-	if h.renames {
-		return otherTokens(tokenName(h.client, n))
+	name := tokenName(h.client, n)
+	if h.long {
+		name = strings.Repeat(name, longToken/tokenLength)
 	}
-	return tokenName(h.client, n)
+	if h.renames {
+		name = otherTokens(name)
+	}
+	return name
 }
 
 func (a *automaton) newInstance(client int) *instance {
-	h := &host{client: client, skew: a.skew}
+	h := &host{client: client, skew: a.skew, long: a.long}
 	p := process.New(h)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)

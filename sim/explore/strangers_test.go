@@ -394,6 +394,17 @@ func (l *hashing) TryAcquire(ctx context.Context) (bool, error) {
 	return l.try(ctx, hex.EncodeToString(sum[:4]))
 }
 
+// cutter uses a part of its token only.
+type cutter struct {
+	plain
+	from, to int
+}
+
+func (l *cutter) TryAcquire(ctx context.Context) (bool, error) {
+	token := l.env.Token()
+	return l.try(ctx, token[l.from:cmp.Or(l.to, len(token))])
+}
+
 // bully takes the lock from a client with a smaller token.
 type bully struct{ plain }
 
@@ -474,6 +485,9 @@ var strangers = []struct {
 	{name: "stores a hash of its token", clients: 3, rounds: 2, holds: true, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: strays, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come twice", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "uses the first eight characters of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 0, 8} }},
+	{name: "uses the rest of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 10, 0} }},
+	{name: "uses six characters in the middle", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 5, 11} }},
 	{name: "the greater token wins", rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 	{name: "the greater token wins, with three clients", clients: 3, rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 }

@@ -14,6 +14,9 @@ type tokens uint64
 // tokenLength is that of a token's name. It ends by itself, whatever follows.
 const tokenLength = 4
 
+// longToken is the length of a token that is as long as those of real clients, at least. Whatever a lock cuts out of it names the client.
+const longToken = 28
+
 func tokenName(client, n int) string {
 	return string([]byte{'C', byte('1' + client), '#', byte('a' + n)})
 }

@@ -6,6 +6,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -184,6 +185,9 @@ func (p *Process) Busy() bool {
 	}
 	return false
 }
+
+// ErrPanic is of a lock that panicked.
+var ErrPanic = errors.New("the lock panicked")
 
 // Err says that a lock did something that the model does not know, or panicked. The process is of no use after that.
 func (p *Process) Err() error { return p.failed }

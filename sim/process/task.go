@@ -92,7 +92,7 @@ func (p *Process) spawn(run func()) *task {
 		defer func() {
 			if r := recover(); r != nil {
 				if _, ours := r.(stopped); !ours {
-					p.fail("the lock panicked: %v", r)
+					p.fail("%w: %v", ErrPanic, r)
 				}
 			}
 		}()
