@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,8 @@ func conclusion(r *explore.Result, verbose bool) string {
 	case !r.Complete():
 		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
 		fmt.Fprintf(&b, "  searched   %s; no counterexample\n", searched(r))
+	case r.Vacuous() && r.Unnamed && slices.Contains(r.Coverage, "held"):
+		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but no command named the lock's key, so whose the lock is was not judged\n")
 	case r.Vacuous():
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
 	case len(r.Disputed) > 0:

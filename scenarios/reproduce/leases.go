@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -96,19 +97,23 @@ func (w *writer) age(i int, b *moment) {
 }
 
 // beside tells what runs beside the operations: a lease is prolonged.
-func (w *writer) beside(i int, b *moment) {
+func (w *writer) beside(i int, b *moment) error {
 	switch {
 	case b.kind != trace.Serve:
-		return
+		return nil
 	case w.unheard(i) && w.stopped(b.who): // see loseReplyBeside
-		return
+		return nil
 	case w.unheard(i):
 		w.renews(b.who, w.breakpoint(faults.ActHoldReply, b.step, nil))
-		return
+		return nil
 	case !b.changes:
-		return
+		return nil
+	}
+	if lock, known := b.change(); known && lock.Before.Exists() && !lock.After.Exists() {
+		return errors.New("what a background task removes cannot be waited for")
 	}
 	w.resume(b.who)
 	w.short = true
 	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed, Want: []scenarios.Result{scenarios.ResultOK}})
+	return nil
 }

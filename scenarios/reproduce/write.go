@@ -128,8 +128,7 @@ func (w *writer) moment(i int, b *moment) error {
 	}
 	w.touch(b)
 	if b.operation == nil {
-		w.beside(i, b)
-		return nil
+		return w.beside(i, b)
 	}
 	return w.act(i, b)
 }

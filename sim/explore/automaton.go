@@ -225,7 +225,9 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		n.tokens |= a.texts.replies[in.arg].tokens
 	}
 	t.compare(&a.nodes[at].slots, &n.slots, in, func(slot int) bool { return s.waits[slot] == waited[slot] })
-	s.at = a.place(n, s)
+	if s.at = a.place(n, s); s.process.Err() != nil {
+		return a.impure(s.process.Err())
+	}
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
 	a.witness(at, witness{in, when, t.to, t.output})
 	a.pool.put(s)

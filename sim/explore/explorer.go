@@ -80,6 +80,8 @@ type Result struct {
 	Tired bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
+	// Unnamed: no command has named the lock's key, so whose the lock is was not judged.
+	Unnamed bool
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
 	// Collision is how likely it is that two different states have the same fingerprint.
@@ -98,8 +100,11 @@ type Dispute struct {
 // Complete says whether everything within the bounds was searched.
 func (r *Result) Complete() bool { return r.Limit == "" }
 
-// Vacuous says whether there is no counterexample to a lock that was never held: that shows nothing.
-func (r *Result) Vacuous() bool { return r.Found == nil && !slices.Contains(r.Coverage, "held") }
+// Vacuous says whether there is no counterexample to a lock that was never held, or whose key no command has named: that shows nothing, or not
+// enough.
+func (r *Result) Vacuous() bool {
+	return r.Found == nil && (r.Unnamed || !slices.Contains(r.Coverage, "held"))
+}
 
 // Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
 const Lease = 1200 * time.Millisecond

@@ -27,6 +27,7 @@ type servers struct {
 	numbers map[string]uint32
 	served  memo[service]
 	ticked  memo[uint32]
+	named   bool  // somebody has named the lock's key
 	lives   bool  // somebody has asked how long a key lives
 	unknown error // something that the model of Redis does not know was asked of one
 }
@@ -111,6 +112,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 		effect: change.Effect(0),
 		named:  names(r.commands, s.lockKey),
 	}
+	s.named = s.named || done.named
 	return *s.served.note(key, done)
 }
 

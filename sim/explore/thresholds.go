@@ -290,7 +290,7 @@ func (p *prober) rehearse() (*instance, error) {
 	return s, nil
 }
 
-// withoutNumbers leaves out what may be a time: numbers of two digits or more. A token has but one.
+// withoutNumbers leaves out what may be a time, but for its length: numbers of two digits or more. A token has but one.
 func withoutNumbers(text []byte) []byte {
 	kept := text[:0]
 	for i := 0; i < len(text); {
@@ -303,7 +303,9 @@ func withoutNumbers(text []byte) []byte {
 			kept = append(kept, text[i])
 			end++
 		case end > i+1:
-			kept = append(kept, '#')
+			for range end - i {
+				kept = append(kept, '#')
+			}
 		default:
 			kept = append(kept, text[i])
 		}

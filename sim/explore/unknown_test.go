@@ -65,3 +65,63 @@ func TestEveryTryEndsInAnError(t *testing.T) {
 	assert.True(t, result.Complete(), result.Limit)
 	assert.True(t, result.Vacuous())
 }
+
+// elsewhere is a lock under a key that only it knows.
+type elsewhere struct{ plain }
+
+func (l *elsewhere) TryAcquire(ctx context.Context) (bool, error) {
+	return l.set(ctx, l.env.Server(), "lock:"+lockKey, l.env.Token(), "NX")
+}
+
+func (l *elsewhere) Release(ctx context.Context) (bool, error) {
+	return l.free(ctx, l.env.Server(), "lock:"+lockKey)
+}
+
+// Whose the lock is, its key says. Where no command names that, nothing of the kind has been judged.
+func TestALockThatDoesNotNameItsKeyIsNotCleared(t *testing.T) {
+	t.Parallel()
+	spec := impls.Spec{
+		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &elsewhere{plain{env: env, lease: opts.Lease}}
+		},
+	}
+	result, err := Explore(context.Background(), Config{Lock: spec, Clients: 2, Budget: Budget{}}.Usual())
+	require.NoError(t, err)
+	assert.True(t, result.Complete())
+	assert.Contains(t, result.Coverage, "held")
+	assert.True(t, result.Unnamed)
+	assert.True(t, result.Vacuous())
+}
+
+// waiter remembers when it was refused first, by the clock of the machine that explores it.
+type waiter struct {
+	plain
+	since time.Time
+}
+
+func (l *waiter) TryAcquire(ctx context.Context) (bool, error) {
+	taken, err := l.plain.TryAcquire(ctx)
+	switch {
+	case taken || err != nil:
+		return taken, err
+	case l.since.IsZero():
+		l.since = time.Now()
+	case time.Since(l.since) > l.lease/2:
+		return l.take(ctx, l.env.Token())
+	}
+	return false, nil
+}
+
+// No time passes on the real clock while a lock is explored, so one that goes by it is not explored.
+func TestALockThatRemembersARealTimeIsReported(t *testing.T) {
+	t.Parallel()
+	spec := impls.Spec{
+		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &waiter{plain: plain{env: env, lease: opts.Lease}}
+		},
+	}
+	_, err := Explore(context.Background(), Config{Lock: spec, Clients: 2}.Usual())
+	assert.ErrorContains(t, err, "it remembers a time of the real clock")
+}

@@ -26,6 +26,9 @@ func (p *Process) Memory() ([]byte, bool) {
 		m.value(reflect.ValueOf(e.lock))
 	}
 	m.value(reflect.ValueOf(p.shared))
+	if m.real {
+		p.fail("it remembers a time of the real clock; a lock asks its Env for the time")
+	}
 	return m.bytes, m.whole && !m.overlaps()
 }
 
@@ -35,6 +38,7 @@ type memory struct {
 	seen  map[reference]int // by order
 	parts []part
 	whole bool
+	real  bool // it has a time of the real clock: one with a monotonic reading, which no Env gives
 }
 
 // reference is what a pointer, a slice or a map refers to. It is told apart by its type, too: a struct begins where its first field does.
@@ -160,7 +164,7 @@ func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
 	switch v.Type() {
 	case timeType:
-		fields = 2
+		fields, m.real = 2, m.real || v.Field(0).Uint()>>63 != 0
 	case serverType:
 		m.text(v.FieldByName("handle").String())
 		m.number(v.FieldByName("index").Int())

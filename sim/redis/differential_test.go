@@ -282,7 +282,7 @@ func drawStep(t *rapid.T) step {
 		{"GETEX", key(), "PERSIST"}, {"STRLEN", key()}, {"APPEND", key(), value()}, {"SETBIT", key(), word("0", "9", "x"), word("0", "1", "2")},
 		{"GETBIT", key(), word("1", "9")}, {"UNLINK", key(), key()}, {"RENAME", key(), key()}, {"RENAMENX", key(), key()}, {"COPY", key(), "k4"},
 		{"COPY", key(), "k4", "REPLACE"}, {"GET", "k4"}, {"PTTL", "k4"}, {"PEXPIRE", key(), life(), word("NX", "XX", "GT", "LT")},
-		{"HSETNX", key(), value(), value()}, {"RPOP", key()}, {"ZRANK", key(), value()},
+		{"HSETNX", key(), value(), value()}, {"RPOP", key()}, {"ZRANK", key(), value()}, {"ZRANGE", key(), index(), index(), "WITHSCORES"},
 		{"SETNX", key(), value()}, {"GETSET", key(), value()}, {"GETDEL", key()}, {"INCR", key()}, {"DECR", key()}, {"INCRBY", key(), value()},
 		{"DEL", key()}, {"DEL", key(), key()}, {"EXISTS", key(), key()}, {"TYPE", key()}, {"PING"}, {"GET"}, {"NOSUCH", key()},
 		{"PEXPIRE", key(), life()}, {"EXPIRE", key(), word("100", "200", "0", "-1")}, {"PERSIST", key()}, {"PTTL", key()}, {"TTL", key()},

@@ -14,7 +14,7 @@ func zsetCommands() map[string]command {
 		"ZREM":    {arity: -3, run: removal(aSortedSet)},
 		"ZSCORE":  {arity: 3, run: on(aSortedSet, Reply{}, zscore)},
 		"ZINCRBY": {arity: 4, run: zincrby},
-		"ZRANGE":  {arity: 4, run: rangeOf(aSortedSet, (*entry).ranked)},
+		"ZRANGE":  {arity: -4, run: zrange},
 		"ZRANK":   {arity: 3, run: on(aSortedSet, Reply{}, zrank)},
 		"ZCARD":   {arity: 2, run: size(aSortedSet)},
 	}
@@ -65,6 +65,25 @@ func zscore(_ *Server, e *entry, args []string) Reply {
 		return Reply{}
 	}
 	return bulk(formatScore(score))
+}
+
+func zrange(s *Server, c *conn, args []string) Reply {
+	reply := rangeOf(aSortedSet, (*entry).ranked)(s, c, args)
+	switch {
+	case len(args) == 4:
+		return reply
+	case len(args) > 5 || !strings.EqualFold(args[4], "WITHSCORES"):
+		return s.syntaxError(args)
+	}
+	e := s.find(args[1])
+	var scored []Reply
+	for _, member := range reply.List {
+		scored = append(scored, member, bulk(formatScore(e.scores[member.Text])))
+	}
+	if reply.Kind == Array {
+		reply.List = scored
+	}
+	return reply
 }
 
 func zrank(_ *Server, e *entry, args []string) Reply {
