@@ -118,3 +118,36 @@ func TestRefusalsThatAServerCounts(t *testing.T) {
 		})
 	}
 }
+
+// sleeper waits for as long as the lock lives, and then takes it by force. By then somebody else may have taken it again.
+type sleeper struct{ plain }
+
+func (l *sleeper) TryAcquire(ctx context.Context) (bool, error) {
+	if taken, err := l.plain.TryAcquire(ctx); taken || err != nil {
+		return taken, err
+	}
+	reply, err := l.env.Server().Do(ctx, "PTTL", lockKey)
+	left, _ := reply.(int64)
+	if err != nil || left < 0 {
+		return false, err
+	}
+	if err := l.env.Sleep(ctx, time.Duration(left)*time.Millisecond); err != nil {
+		return false, err
+	}
+	return l.take(ctx, l.env.Token())
+}
+
+// While somebody sleeps in an operation, others come when they like, also where they find the lock free.
+func TestOthersComeWhileSomebodySleeps(t *testing.T) {
+	t.Parallel()
+	spec := impls.Spec{
+		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &sleeper{plain{env: env, lease: opts.Lease}}
+		},
+	}
+	config := Config{Lock: spec, Clients: 2, Rounds: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}}
+	result, err := Explore(context.Background(), config.Usual())
+	require.NoError(t, err)
+	assert.NotNil(t, result.Found)
+}

@@ -20,7 +20,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 		return list // whenever it passes
 	}
 	x.lengths = x.instants(x.lengths[:0], s, next)
-	pausing, either, may := x.delayed(s, len(x.lengths) > 0)
+	pausing, either, may := x.delayed(s, len(x.lengths) > 0 || x.sleeps(s))
 	switch {
 	case !may:
 		return list
@@ -70,8 +70,8 @@ func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
 }
 
 // delayed says which clients are paused if time passes, and which are either paused or in a long hold. Users take their time where it
-// makes a difference when they come: while somebody's next step depends on the time, or by their own try (see mayComeLate). It may not pass
-// while a request is on its way that arrives before.
+// makes a difference when they come: while somebody's next step depends on the time, or somebody sleeps in an operation, or by their own try (see
+// mayComeLate). It may not pass while a request is on its way that arrives before.
 func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may bool) {
 	for i := range x.clients {
 		c := &s.clients[i]
@@ -96,6 +96,17 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 		}
 	}
 	return pausing, either, true
+}
+
+// sleeps says whether some client sleeps in the middle of an operation: others may come before it wakes, or after.
+func (x *explorer) sleeps(s *state) bool {
+	for i := range x.clients {
+		n := &x.automaton.nodes[s.clients[i].node]
+		if s.clients[i].phase != crashed && !n.idle && n.slots[0].kind == process.Sleep {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHoldLong says whether a client is in a hold while a background task runs. Without one, a long hold is no different from a pause.
