@@ -132,6 +132,8 @@ func assumed(r *explore.Result) []string {
 	list := []string{
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
 		"does in less than a sixteenth of a lease, and then no more, is not found",
+		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
+		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
