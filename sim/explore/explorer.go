@@ -184,7 +184,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.opaque, about.symmetric = true, false
 		case errors.Is(err, process.ErrPanic) && !about.long:
 			about.long = true // it may have cut a token that is shorter than a real one
-		case errors.Is(err, errForgets):
+		case (errors.Is(err, errForgets) || errors.Is(err, errTwice)) && !about.forgets:
 			about.forgets = true
 		case err != nil:
 			return nil, err

@@ -128,12 +128,16 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 		}
 		if met.slots != want.slots || met.idle != want.idle {
 			s.process.Close()
-			return nil, a.impure(fmt.Errorf("given the same twice, it did not do the same twice"))
+			return nil, a.impure(errTwice)
 		}
 	}
 	s.at = at
 	return s, nil
 }
+
+// errTwice is of a lock that goes by something that it is not given, or that it was not seen to remember. The search begins again without merging; then
+// it can only be the former.
+var errTwice = errors.New("given the same twice, it did not do the same twice")
 
 var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
 

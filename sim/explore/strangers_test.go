@@ -394,6 +394,33 @@ func (l *hashing) TryAcquire(ctx context.Context) (bool, error) {
 	return l.try(ctx, hex.EncodeToString(sum[:4]))
 }
 
+// mood is what a lock remembers by which of two values it points to. They are alike.
+type mood struct{ _ int }
+
+var calm, angry = &mood{}, &mood{}
+
+// moody takes the lock by force after a release of unknown outcome.
+type moody struct {
+	plain
+	mood *mood
+}
+
+func (l *moody) TryAcquire(ctx context.Context) (bool, error) {
+	if l.mood == angry {
+		l.mood = calm
+		return l.take(ctx, l.env.Token())
+	}
+	return l.plain.TryAcquire(ctx)
+}
+
+func (l *moody) Release(ctx context.Context) (bool, error) {
+	freed, err := l.plain.Release(ctx)
+	if err != nil {
+		l.mood = angry
+	}
+	return freed, err
+}
+
 // cutter uses a part of its token only.
 type cutter struct {
 	plain
@@ -485,6 +512,7 @@ var strangers = []struct {
 	{name: "stores a hash of its token", clients: 3, rounds: 2, holds: true, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: strays, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come twice", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &hashing{p} }},
+	{name: "points to one of two values that are alike", only: overwrites, rounds: 2, faults: []faults.Kind{faults.ReplyLost}, made: func(p plain) impls.Lock { return &moody{p, calm} }},
 	{name: "uses the first eight characters of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 0, 8} }},
 	{name: "uses the rest of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 10, 0} }},
 	{name: "uses six characters in the middle", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 5, 11} }},
