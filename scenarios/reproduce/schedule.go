@@ -224,10 +224,7 @@ func (r *reader) read(step *trace.Step) *moment {
 		b.events = r.take(history.KindCommand)
 		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
 		if !counts(step) {
-			if d := r.operations[step.ID]; d != nil {
-				d.aside = d.aside || b.changes && !unloaded(step)
-			}
-			r.uncounted[step.Client] = step.Kind == trace.Serve && !step.Beside
+			r.uncount(b)
 			return nil
 		}
 		r.served(b)
@@ -250,6 +247,14 @@ func (r *reader) read(step *trace.Step) *moment {
 		return nil
 	}
 	return b
+}
+
+// uncount notes a request that breakpoints do not count.
+func (r *reader) uncount(b *moment) {
+	if d := r.operations[b.step.ID]; d != nil {
+		d.aside = d.aside || b.changes && !unloaded(b.step)
+	}
+	r.uncounted[b.step.Client] = b.step.Kind == trace.Serve && !b.step.Beside
 }
 
 // served notes a request with its operation.

@@ -84,18 +84,6 @@ func (x *explorer) apply(s *state, m move) error {
 	return nil
 }
 
-// asked is the error of a request that the model of Redis does not know, or that the search has to be prepared for. What a real server does with
-// the former is not known.
-func (x *explorer) asked() error {
-	switch {
-	case x.servers.unknown != nil:
-		return x.automaton.impure(x.servers.unknown)
-	case x.servers.lives && !x.lives:
-		return errLives
-	}
-	return nil
-}
-
 // stepped: the client is not paused any more, nor is it in a long hold if the step is its operation's.
 func (c *client) stepped(m move) {
 	c.clear(asleep)

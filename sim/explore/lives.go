@@ -145,3 +145,15 @@ func describeReply(b *strings.Builder, r redis.Reply) {
 		b.Write(withoutNumbers([]byte(r.String())))
 	}
 }
+
+// asked is the error of a request that the model of Redis does not know, or that the search has to be prepared for. What a real server does with
+// the former is not known.
+func (x *explorer) asked() error {
+	switch {
+	case x.servers.unknown != nil:
+		return x.automaton.impure(x.servers.unknown)
+	case x.servers.lives && !x.lives:
+		return errLives
+	}
+	return nil
+}
