@@ -78,7 +78,7 @@ func newSchedule(t *trace.Trace) *schedule {
 			}
 		}
 	}
-	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, uncounted: map[int]bool{}}
+	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, learned: t.Learned, uncounted: map[int]bool{}}
 	for i := range t.Steps {
 		b := r.read(&t.Steps[i])
 		switch {
@@ -188,6 +188,7 @@ type reader struct {
 	rest       []history.Event
 	operations map[int64]*operation
 	open       map[int]*operation // by client
+	learned    []int64            // see trace.Trace
 	uncounted  map[int]bool       // the client's next reply is to a request that does not count
 }
 
@@ -217,7 +218,7 @@ func (r *reader) read(step *trace.Step) *moment {
 		b.events = r.take(history.KindReturn)
 		b.operation = r.open[step.Client]
 		b.operation.returned, b.operation.outcome = true, step.Answer.Outcome
-		b.operation.learned = step.Learned
+		b.operation.learned = slices.Contains(r.learned, step.ID)
 		b.operation.hung = step.Op == history.OpRelease && !b.operation.faulted && b.events[0].Detail != nil && b.events[0].Detail.GaveUp
 		delete(r.open, step.Client)
 	case trace.Serve, trace.Arrive:

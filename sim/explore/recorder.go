@@ -299,7 +299,10 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	}
 	e.Detail = &detail
 	r.event(e)
-	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Learned: r.learned(i)})
+	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
+	if r.learned(i) {
+		r.trace.Learned = append(r.trace.Learned, r.open[i])
+	}
 	r.open[i] = 0
 }
 

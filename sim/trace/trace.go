@@ -36,6 +36,8 @@ type Trace struct {
 	// Names are those of the clients in the history that the trace was read in, where several of them may be handles in one process; nil:
 	// each client has a process of its own.
 	Names []string
+	// Learned are the operations after which a lock may remember something else than before.
+	Learned []int64
 	// Ending says of which clients the operation under way at the end would end with the reply that is on its way to them.
 	Ending []bool
 }
@@ -70,7 +72,6 @@ type Step struct {
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
-	Learned bool           // of a return: the lock may remember something else than before the call
 	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong
 	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end
