@@ -76,7 +76,7 @@ func walk(t *testing.T, config Config, paths int, watched func(checker.Name) boo
 	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(2)
 	for lag := range min(MostLag, paths) {
 		config.Lag = 1 + lag
-		x := newExplorer(config, traits{reads: true})
+		x := newExplorer(config, traits{reads: true, lives: true})
 		x.horizon = 10 * x.lease
 		fresh := x.judge
 		for seed := lag; seed < paths; seed += MostLag {
