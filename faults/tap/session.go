@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 )
 
@@ -31,6 +32,7 @@ type session struct {
 	flying  bool // flight is at the server
 	ended   bool // the server will answer no more
 	flight  flight
+	sent    string  // the name of the command that was sent last
 	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
 
@@ -122,9 +124,12 @@ func (s *session) pass(request resp.Request) bool {
 		return false
 	}
 	if len(request.Args) == 0 {
-		s.up.Write(request.Raw)
 		s.idle <- struct{}{}
 		return true
+	}
+	if why := s.tap.cfg.Refuse(request.Args); why != "" {
+		s.refuse(request.Args, why)
+		return false
 	}
 	s.out.waitForRoom()
 	f := &s.flight
@@ -135,6 +140,13 @@ func (s *session) pass(request resp.Request) bool {
 		}
 	}
 	return s.send(f, request.Raw)
+}
+
+// refuse answers a command that does not pass. The connection ends, and with it a transaction in which the command would be missing.
+func (s *session) refuse(args [][]byte, why string) {
+	what := commands.Title(args)
+	s.out.push(fmt.Appendf(nil, "-ERR the lab refuses %s: %s\r\n", what, why))
+	s.tap.fail(fmt.Errorf("tap: client %s sent %s to %s, which the lab refuses: %s", s.client, what, s.tap.cfg.Server, why))
 }
 
 // passAll passes on everything that the client sends, unread.
@@ -161,6 +173,9 @@ func (s *session) send(f *flight, raw []byte) bool {
 	if f.turn = !f.Blocks && !f.Unordered; f.turn && !s.tap.takeTurn() {
 		return false
 	}
+	if f.turn {
+		s.tap.watchdog.begin(s)
+	}
 	s.prepare(f)
 	if !s.takeOff(f) {
 		s.land(f)
@@ -184,6 +199,7 @@ func (s *session) takeOff(f *flight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flying = !s.ended && !f.silent
+	s.sent = f.Name
 	return !s.ended
 }
 
@@ -193,6 +209,7 @@ func (s *session) land(f *flight) {
 		return
 	}
 	f.turn = false
+	s.tap.watchdog.end()
 	s.out.hurry(false)
 	s.tap.leaveTurn()
 }

@@ -1,6 +1,6 @@
 // Package tap is a proxy between clients and a Redis server that parses commands. It passes one command at a time, so their order is known,
 // asks the server for the state of watched keys before and after, and can hold, drop or duplicate a chosen request or reply. It changes no
-// byte of what passes.
+// byte of what passes. Requests without a command, which a server ignores and miniredis panics at, and refused commands do not pass.
 //
 // It owns breakpoints on the wire, and records every command of a lock: the DEL of a release becomes an event of the history here
 // (flight.go). It must not know a script, a lock or a verdict.
@@ -25,6 +25,9 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
+
+// maxConnections bounds the connections of one client at a time: each takes descriptors of the lab, which all cells share.
+const maxConnections = 256
 
 // CanaryPrefix begins the message of a PING that serves as a canary.
 const CanaryPrefix = "lab-canary-"
@@ -52,6 +55,12 @@ type Config struct {
 	Breakpoints *Breakpoints
 	// Limits bound the messages of both sides.
 	Limits resp.Limits
+	// Refuse says why a command, given with its arguments, does not pass, or is empty; nil refuses nothing. It is called by several
+	// goroutines at once. The client gets an error, its connection ends, and Err says so.
+	Refuse func(args [][]byte) string
+	// Patience bounds how long the server may take for one command that does not block; default 10 s. Time in which the host stalls
+	// counts little.
+	Patience time.Duration
 	// Queue bounds the bytes of unread replies of one client, beyond the last; default 64 MiB. The tap takes no further request of a client
 	// with more.
 	Queue int
@@ -66,7 +75,8 @@ type Tap struct {
 	tasks    sync.WaitGroup
 
 	turn        chan struct{} // holds the turn while no goroutine has it
-	prober      prober        // belongs to the holder of the turn
+	watchdog    watchdog
+	prober      prober // belongs to the holder of the turn
 	breakpoints *Breakpoints
 	conns       atomic.Int64
 
@@ -88,6 +98,12 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	}
 	if cfg.Queue <= 0 {
 		cfg.Queue = 64 << 20
+	}
+	if cfg.Patience <= 0 {
+		cfg.Patience = 10 * time.Second
+	}
+	if cfg.Refuse == nil {
+		cfg.Refuse = func([][]byte) string { return "" }
 	}
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }
@@ -111,6 +127,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		t.stop()
 		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)
 	}
+	t.begin(t.watch)
 	return t, nil
 }
 
@@ -144,6 +161,7 @@ func (t *Tap) Unlisten(addr string) {
 func (t *Tap) accept(client string, listener net.Listener) {
 	defer context.AfterFunc(t.ctx, func() { listener.Close() })()
 	defer listener.Close()
+	var open atomic.Int64
 	for {
 		conn, err := listener.Accept()
 		if t.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
@@ -153,7 +171,13 @@ func (t *Tap) accept(client string, listener net.Listener) {
 			t.fail(fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err))
 			return
 		}
-		if !t.begin(func() { t.serve(client, conn) }) {
+		if open.Add(1) > maxConnections {
+			open.Add(-1)
+			conn.Close()
+			t.fail(fmt.Errorf("tap: client %s has more than %d connections to %s", client, maxConnections, t.cfg.Server))
+			continue
+		}
+		if !t.begin(func() { defer open.Add(-1); t.serve(client, conn) }) {
 			conn.Close()
 			return
 		}
@@ -260,8 +284,8 @@ func (t *Tap) fail(err error) {
 	}
 }
 
-// Done is closed at the first error after which the record cannot be trusted: a client or the server broke the protocol, or announced
-// sizes beyond the limits. The connection concerned has been closed; the others go on.
+// Done is closed at the first error after which the record cannot be trusted: a client or the server broke the protocol or exceeded the
+// limits, a command was refused or took too long. The connection concerned has been closed; the others go on.
 func (t *Tap) Done() <-chan struct{} { return t.troubled }
 
 // Err is the first error, with the client's name; nil before Done is closed.

@@ -151,9 +151,6 @@ func writeChunks(to io.Writer, text string, sizes []int) {
 }
 
 func drawExchange(t *rapid.T) exchange {
-	if rapid.IntRange(0, 9).Draw(t, "kind of request") == 0 {
-		return exchange{request: rapid.SampledFrom([]string{"\r\n", "\n", "*0\r\n", "*-1\r\n"}).Draw(t, "nothing")}
-	}
 	args := append([]string{rapid.SampledFrom([]string{
 		"GET", "set", "DEL", "EVAL", "EVALSHA", "MSET", "MULTI", "EXEC", "DISCARD", "RESET", "HELLO", "CLIENT", "SCRIPT", "BLPOP", "WAIT", "XREAD",
 		"PING", "MONITOR", "CUSTOM",

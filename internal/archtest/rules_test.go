@@ -57,7 +57,8 @@ func rules() map[string]rule {
 		"scenarios":      {own: []string{"history", "faults", "checker"}},
 		"scenarios/play": {own: []string{"history", "faults", "impls", "scenarios", "worker/protocol"}},
 		"scenarios/live": {own: []string{
-			"history", "faults", "faults/network", "faults/process", "faults/server", "faults/tap", "scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
+			"history", "faults", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
+			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
 		"scenarios/sim": {own: []string{
 			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim", "worker/work",

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
@@ -201,6 +203,9 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	return c.startClients(ctx)
 }
 
+// maxArgument bounds one string that a client or a server sends, in bytes. Locks send less than a thousandth of it.
+const maxArgument = 16 << 20
+
 func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, resource bool) (*tap.Tap, error) {
 	breakpoints := &c.breakpoints
 	if resource {
@@ -209,6 +214,8 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	t, err := tap.New(ctx, tap.Config{
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
+		Refuse:      commands.Refusal,
+		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument},
 		StateProbes: !c.world.cfg.NoStateProbes,
 		Since:       c.Now,
 		Record:      c.seen,

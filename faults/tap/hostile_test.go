@@ -1,0 +1,108 @@
+//go:build !fuzz
+
+package tap
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults/resp"
+)
+
+func bewares(c *Config) { c.Refuse = commands.Refusal }
+
+// TestEmptyRequests: a server ignores a request without a command, and miniredis panics at it. No server gets to see one.
+func TestEmptyRequests(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		b := setUp(t, addr, bewares)
+		c := b.dial("C1")
+		c.sendRaw("*0\r\n*-1\r\n\r\n*-7\r\n  \n*1\r\n$4\r\nPING\r\n*0\r\n")
+		assert.Equal(t, "PONG", c.next())
+		assert.Equal(t, "OK", b.dial("C2").do("SET", "lock", "a"))
+		assert.Equal(t, "a", c.do("GET", "lock"))
+		require.NoError(t, b.Err())
+	})
+}
+
+// TestRefusedCommands: the client is told, no server gets to see the command, the record is not trusted any more, and others go on.
+func TestRefusedCommands(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		b := setUp(t, addr, bewares)
+		other := b.dial("C2")
+		require.Equal(t, "OK", other.do("SET", "lock", "a"))
+		c := b.dial("C1")
+		c.send("flushall")
+		assert.Equal(t, "-ERR the lab refuses FLUSHALL: it removes keys that are not the client's", c.next())
+		_, err := c.replies.ReadReply()
+		require.Error(t, err, "the connection ends")
+		await(t, "the error of the tap", b.Done())
+		assert.EqualError(t, b.Err(), "tap: client C1 sent FLUSHALL to redis, which the lab refuses: it removes keys that are not the client's")
+		assert.Equal(t, "a", other.do("GET", "lock"))
+
+		within := b.dial("C3")
+		within.do("MULTI")
+		within.do("DEL", "lock")
+		within.send("SCRIPT", "FLUSH")
+		assert.Contains(t, within.next(), "the lab refuses SCRIPT FLUSH")
+		_, err = within.replies.ReadReply()
+		require.Error(t, err)
+		assert.Equal(t, "a", other.do("GET", "lock"), "the transaction ends with its connection")
+	})
+}
+
+// TestLargeRequests: memory is bounded by the limits, and the reason names client and size.
+func TestLargeRequests(t *testing.T) {
+	b := setUp(t, startMini(t), func(c *Config) { c.Limits = resp.Limits{Bulk: 1 << 20} })
+	c := b.dial("C1")
+	c.sendRaw("*3\r\n$3\r\nSET\r\n$4\r\nlock\r\n$419430400\r\n")
+	await(t, "the error of the tap", b.Done())
+	assert.EqualError(t, b.Err(), "tap: request of client C1 to redis: argument of announced length 419430400: more than 1048576")
+	assert.Equal(t, "OK", b.dial("C2").do("SET", "lock", "a"))
+}
+
+// TestManyConnections: a client that opens connections without end loses its cell before the lab runs out of descriptors.
+func TestManyConnections(t *testing.T) {
+	b := setUp(t, startMini(t))
+	addr, err := b.Listen("C1")
+	require.NoError(t, err)
+	for range maxConnections {
+		require.Equal(t, "PONG", dialRaw(t, addr).do("PING"))
+	}
+	pending(t, "the error of the tap", b.Done())
+	dialRaw(t, addr)
+	await(t, "the error of the tap", b.Done())
+	assert.EqualError(t, b.Err(), "tap: client C1 has more than 256 connections to redis")
+	assert.Equal(t, "PONG", b.dial("C2").do("PING"))
+}
+
+// TestEndlessCommand: a server that one command keeps busy is not waited for until the cell's end.
+func TestEndlessCommand(t *testing.T) {
+	b := setUp(t, startRedis(t), func(c *Config) { c.Patience = 60 * time.Millisecond })
+	c := b.dial("C1")
+	c.send("EVAL", "local t = redis.call('TIME') while true do end", "1", "lock")
+	await(t, "the error of the tap", b.Done())
+	assert.EqualError(t, b.Err(), "tap: redis did not answer C1's EVAL within 60ms")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := b.State(ctx, "lock")
+	require.ErrorContains(t, err, "deadline", "who asks the busy server is not kept waiting")
+	require.NoError(t, b.Close())
+}
+
+// TestFloods: a pipeline of many commands passes, one at a time, and memory does not grow with it.
+func TestFloods(t *testing.T) {
+	b := setUp(t, startMini(t), bewares)
+	c := b.dial("C1")
+	const many = 20_000
+	go c.Write([]byte(strings.Repeat("*1\r\n$4\r\nPING\r\n*0\r\n", many)))
+	for range many {
+		require.Equal(t, "PONG", c.next())
+	}
+	require.NoError(t, b.Err())
+}
