@@ -27,11 +27,13 @@ type Setting struct {
 
 	// The rest is about the live world.
 
-	Server        string // live.Embedded, live.RedisServer (started by the lab) or the host:port of a running one; empty: embedded
-	Toxiproxy     string // URL of a running toxiproxy; empty: an embedded one
-	Listen        string // the host on which the lab listens for an outside toxiproxy; empty: loopback
-	Advertise     string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
-	NoStateProbes bool   // do not ask the server for the state of the lock around each command
+	Server    string // live.Embedded, live.RedisServer (started by the lab) or the host:port of a running one; empty: embedded
+	Toxiproxy string // URL of a running toxiproxy; empty: an embedded one
+	Listen    string // the host on which the lab listens for an outside toxiproxy; empty: loopback
+	Advertise string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
+	// Alone says that this program starts no processes by itself: on Linux it may then adopt those that clients leave behind, and end them.
+	Alone         bool
+	NoStateProbes bool // do not ask the server for the state of the lock around each command
 }
 
 // reviewed says whether what is n/a was reviewed for such a setting.
@@ -72,7 +74,7 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 	}
 	w, err := live.Open(ctx, live.Config{
 		Dir: dir, Guard: guard, Worker: worker, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
-		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait,
+		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone,
 	})
 	if err != nil {
 		return nil, err // w is a nil pointer, and as a World would not be nil

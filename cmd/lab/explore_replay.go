@@ -84,7 +84,7 @@ func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) 
 		screen.where = f.world
 	}
 	replays, err := lab.Replays(cmd.Context(), lab.ReplayPlan{
-		Counterexamples: all, Count: f.count, Options: lab.Options{Setting: lab.Setting{World: f.world, Server: f.server}}, Played: screen.played,
+		Counterexamples: all, Count: f.count, Options: lab.Options{Setting: lab.Setting{World: f.world, Server: f.server, Alone: true}}, Played: screen.played,
 	})
 	screen.meter.Clear()
 	interrupted := context.Cause(cmd.Context()) != nil

@@ -235,6 +235,7 @@ func (f *runFlags) options(cmd *cobra.Command, screen report.Sink) (lab.Options,
 		return lab.Options{}, err
 	}
 	sink, err := f.sink(screen)
+	f.Alone = true
 	return lab.Options{
 		Setting: f.Setting, Results: f.results(), Parallel: f.parallel, Seed: f.seed, FailFast: f.failFast, Known: known, Sink: sink, Command: os.Args[1:],
 	}, err

@@ -111,7 +111,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, cmp.Or(f.anomaly+" nowhere", cell.Verdict.String()))
 	}
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
-		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server}, Parallel: f.parallel,
+		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server, Alone: true}, Parallel: f.parallel,
 		Say: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: %s\n", text) },
 	})
 	if err != nil {

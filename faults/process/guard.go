@@ -37,7 +37,8 @@ var errClosed = errors.New("the guard is closed")
 // Guard starts processes and makes temporary directories that end with the lab. It is safe for concurrent use.
 type Guard struct {
 	cmd    *exec.Cmd
-	mark   string // markVar with this guard's value
+	mark   string   // markVar with this guard's value
+	tag    *os.File // inherited by every process, as a mark that no environment hides; nil: the system has none
 	pipe   io.WriteCloser
 	stderr *bytes.Buffer // valid once gone is closed
 	gone   chan struct{} // closed when the guard process has ended
@@ -46,6 +47,7 @@ type Guard struct {
 
 	mu      sync.Mutex // held while a line is written, and over the fields below
 	closed  bool
+	orphans *orphanage // nil: this process adopts none
 	running map[*Process]struct{}
 	dirs    map[string]struct{}
 }
@@ -60,37 +62,47 @@ func StartGuard(argv []string) (*Guard, error) {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	ownSession(cmd)
-	mark := markVar + "=" + rand.Text()
+	value := rand.Text()
+	mark := markVar + "=" + value
 	cmd.Env = append(cmd.Environ(), mark)
-	pipe, err := cmd.StdinPipe()
+	tag, err := newTag(value)
 	if err != nil {
-		return nil, fmt.Errorf("start the guard: %w", err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start the guard: %w", err)
-	}
-	stderr := &bytes.Buffer{}
-	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the guard: %w", err)
 	}
 	g := &Guard{
 		cmd:     cmd,
 		mark:    mark,
-		pipe:    pipe,
-		stderr:  stderr,
+		tag:     tag,
+		stderr:  &bytes.Buffer{},
 		gone:    make(chan struct{}),
 		starts:  make(chan startRequest),
 		running: map[*Process]struct{}{},
 		dirs:    map[string]struct{}{},
 	}
-	if err := g.awaitReady(out); err != nil {
-		return nil, err
+	if err := g.startProcess(); err != nil {
+		return nil, errors.Join(err, g.closeTag())
 	}
 	go g.watch()
 	go g.starter()
 	return g, nil
+}
+
+// startProcess starts the guard process and waits until it guards.
+func (g *Guard) startProcess() error {
+	pipe, err := g.cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start the guard: %w", err)
+	}
+	g.pipe = pipe
+	out, err := g.cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("start the guard: %w", err)
+	}
+	g.cmd.Stderr = g.stderr
+	if err := g.cmd.Start(); err != nil {
+		return fmt.Errorf("start the guard: %w", err)
+	}
+	return g.awaitReady(out)
 }
 
 // awaitReady waits for the first line of the guard process, so that a wrong command is noticed before the guard is needed.
@@ -169,11 +181,22 @@ func (g *Guard) Close() error {
 	for _, p := range running {
 		errs = append(errs, p.Kill(ctx))
 	}
+	if g.orphans != nil {
+		errs = append(errs, g.orphans.close())
+	}
 	for _, dir := range dirs {
 		errs = append(errs, os.RemoveAll(dir))
 	}
-	errs = append(errs, g.dismiss())
+	errs = append(errs, g.closeTag(), g.dismiss())
 	return errors.Join(errs...)
+}
+
+// closeTag gives up this process's own copy of the tag: the guard process kills whoever has one.
+func (g *Guard) closeTag() error {
+	if g.tag == nil {
+		return nil
+	}
+	return g.tag.Close()
 }
 
 // dismiss ends the guard process, which tries once more to kill and remove what Close could not.

@@ -118,14 +118,15 @@ func (w *wards) end() error {
 	return errors.Join(errs...)
 }
 
-// endMarked kills processes that were started but not registered, because the lab was killed between the two.
+// endMarked kills processes that were started but not registered, because the lab was killed between the two, and those that have left
+// their group.
 func (w *wards) endMarked(bound time.Duration) error {
 	if w.mark == "" {
 		return nil
 	}
 	deadline := time.Now().Add(bound)
 	for wait := pollFirst; ; wait = nextPoll(wait) {
-		left, err := marked(markVar + "=" + w.mark)
+		left, err := marked(w.mark)
 		if err != nil || len(left) == 0 {
 			return err
 		}

@@ -74,20 +74,45 @@ func livingByGroup(pgids []int) (map[int]int, error) {
 	return count, err
 }
 
-// marked lists the processes, other than this one, that have an entry in their environment. A zombie has none any more.
-func marked(entry string) ([]int, error) {
+// newTag is a file that marks the processes that inherit it.
+func newTag(value string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(tagName+value, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), tagName+value), nil
+}
+
+const tagName = "locklab-"
+
+// marked lists the processes, other than this one, that have the guard's mark in their environment, or its tag among their files. A zombie
+// has neither any more.
+func marked(value string) ([]int, error) {
 	all, err := numbers("/proc")
 	if err != nil {
 		return nil, err
 	}
 	var found []int
 	for _, pid := range all {
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(environ), "\x00"), entry) {
+		if pid != os.Getpid() && (hasVariable(pid, markVar+"="+value) || hasFile(pid, "/memfd:"+tagName+value+" (deleted)")) {
 			found = append(found, pid)
 		}
 	}
 	return found, nil
+}
+
+func hasVariable(pid int, entry string) bool {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), entry)
+}
+
+func hasFile(pid int, name string) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	files, err := numbers(dir)
+	return err == nil && slices.ContainsFunc(files, func(fd int) bool {
+		target, err := os.Readlink(fmt.Sprintf("%s/%d", dir, fd))
+		return err == nil && target == name
+	})
 }
 
 // allStopped reads the state of each thread, because a process counts as stopped as soon as its first thread is. A thread that has called

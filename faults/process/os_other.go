@@ -4,6 +4,7 @@ package process
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -37,3 +38,5 @@ func livingByGroup([]int) (map[int]int, error) { return nil, supported() }
 func kill(int) error { return supported() }
 
 func marked(string) ([]int, error) { return nil, supported() }
+
+func newTag(string) (*os.File, error) { return nil, supported() }

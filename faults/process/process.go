@@ -86,6 +86,9 @@ func (g *Guard) startRegistered(p *Process) error {
 	default:
 	}
 	p.cmd.Env = append(p.cmd.Environ(), g.mark)
+	if g.tag != nil {
+		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, g.tag)
+	}
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
@@ -107,9 +110,15 @@ func (g *Guard) reap(p *Process) {
 
 	g.mu.Lock()
 	_ = g.tellLocked("forget group", p.pid)
+	g.mu.Unlock()
+	p.reapProcess(err)
+	g.mu.Lock()
 	delete(g.running, p)
 	g.mu.Unlock()
+}
 
+// reapProcess takes in how the process ended. err is what went wrong when its group was ended.
+func (p *Process) reapProcess(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true

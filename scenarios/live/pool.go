@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/worker/protocol"
@@ -89,6 +90,11 @@ func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
 		fromChild.Close()
 		return nil, err
 	}
+	go func() {
+		<-w.proc.Done()
+		stopReading(fromChild)
+		stopReading(stderr.from)
+	}()
 	w.conn = protocol.NewConn(toChild, fromChild, func(msg protocol.Message) {
 		if user := w.user.Load(); user != nil {
 			user.heard(msg)
@@ -96,6 +102,13 @@ func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
 	})
 	return w, nil
 }
+
+// drainTime is how long the output of a process that has ended is still read. It passes only if a descendant that left the process's group
+// keeps the output open.
+const drainTime = time.Second
+
+// stopReading bounds the reading of what a process has written before its end.
+func stopReading(pipe *os.File) { _ = pipe.SetReadDeadline(time.Now().Add(drainTime)) }
 
 // putBack takes a reset worker. It returns false if the pool is closed; then the caller ends the worker.
 func (p *pool) putBack(w *worker) bool {

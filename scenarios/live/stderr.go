@@ -18,6 +18,7 @@ const (
 // limit, so that output neither fills the disk nor blocks the client. Without output there is no file.
 type stderr struct {
 	path func() string // the present cell's file; "": none
+	from *os.File
 	done chan struct{}
 
 	mu   sync.Mutex
@@ -33,24 +34,24 @@ func keepStderr(path func() string) (*stderr, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &stderr{path: path, done: make(chan struct{})}
-	go s.listen(from)
+	s := &stderr{path: path, from: from, done: make(chan struct{})}
+	go s.listen()
 	return s, to, nil
 }
 
-func (s *stderr) listen(from *os.File) {
+func (s *stderr) listen() {
 	defer close(s.done)
-	defer from.Close()
+	defer s.from.Close()
 	buffer := make([]byte, 4<<10)
 	for {
-		n, err := from.Read(buffer)
+		n, err := s.from.Read(buffer)
 		s.end = append(s.end, buffer[:n]...)
 		s.end = s.end[max(0, len(s.end)-maxQuoted):]
 		if n > 0 {
 			s.keep(buffer[:n])
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
 				s.fail(err)
 			}
 			return

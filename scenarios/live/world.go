@@ -47,6 +47,7 @@ type Config struct {
 	CellTimeout   time.Duration // after which a cell ends as unknown
 	NoStateProbes bool          // no state probes around each command
 	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
+	Alone         bool          // this program starts no other processes: it may adopt orphans (see process.Guard)
 }
 
 // World is the live world of one run. Its cells may run concurrently.
@@ -77,6 +78,11 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	}()
 	if w.guard, err = process.StartGuard(cfg.Guard); err != nil {
 		return nil, err
+	}
+	if cfg.Alone {
+		if err = w.guard.AdoptOrphans(); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.Dir == "" {
 		if w.cfg.Dir, err = w.guard.TempDir("locklab-run-"); err != nil {

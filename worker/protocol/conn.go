@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 )
 
@@ -165,9 +166,9 @@ func (c *Conn) readLines() error {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return &Misconduct{number, "client wrote a line longer than 64 KiB"}
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0:
+		case ended(err) && len(bytes.TrimSpace(line)) == 0:
 			return ErrGone
-		case errors.Is(err, io.EOF):
+		case ended(err):
 			return fmt.Errorf("%w in the middle of a line: %q", ErrGone, clip(string(line)))
 		case err != nil:
 			return fmt.Errorf("reading the client's output: %w", err)
@@ -177,6 +178,9 @@ func (c *Conn) readLines() error {
 		}
 	}
 }
+
+// ended says whether the client has gone. A deadline is set by the lab once the client's process has ended: another keeps its output open.
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) }
 
 // serve takes one line and says what is wrong with it.
 func (c *Conn) serve(line []byte) (wrong string) {

@@ -1,0 +1,138 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// AdoptOrphans makes this process the parent of its descendants whose own parents end, so that Close ends all descendants of the guard's
+// processes, whatever they did to hide. Call it only where this program starts no other processes: they would be taken for orphans.
+func (g *Guard) AdoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	o := &orphanage{guard: g, ended: make(chan os.Signal, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	signal.Notify(o.ended, syscall.SIGCHLD)
+	go o.reap()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.orphans = o
+	return nil
+}
+
+// orphanage has the orphans that this process has adopted.
+type orphanage struct {
+	guard *Guard
+	ended chan os.Signal // a child has ended
+	quit  chan struct{}
+	done  chan struct{}
+}
+
+// reapPause lies between two looks for orphans that have ended: a client may start thousands.
+const reapPause = 50 * time.Millisecond
+
+// reap has the system forget orphans that have ended. Zombies would use up the process IDs.
+func (o *orphanage) reap() {
+	defer close(o.done)
+	for {
+		select {
+		case <-o.ended:
+		case <-o.quit:
+			return
+		}
+		_, _ = o.living(childrenByThread)
+		select {
+		case <-time.After(reapPause):
+		case <-o.quit:
+			return
+		}
+	}
+}
+
+// close kills the orphans until there are none. Orphans of orphans are adopted in their turn.
+func (o *orphanage) close() error {
+	signal.Stop(o.ended)
+	close(o.quit)
+	<-o.done
+	deadline := time.Now().Add(patience)
+	for wait := pollFirst; ; wait = nextPoll(wait) {
+		left, err := o.living(children)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d descendants of clients cannot be killed, among them process %d", len(left), left[0])
+		}
+		for _, pid := range left {
+			_ = kill(pid)
+		}
+		time.Sleep(wait)
+	}
+}
+
+// living lists the orphans that live, and reaps those that do not. list lists the children of this process.
+func (o *orphanage) living(list func() (map[int]stat, error)) ([]int, error) {
+	o.guard.mu.Lock()
+	defer o.guard.mu.Unlock()
+	all, err := list()
+	if err != nil {
+		return nil, err
+	}
+	delete(all, o.guard.cmd.Process.Pid)
+	for p := range o.guard.running {
+		delete(all, p.pid)
+	}
+	var alive []int
+	for pid, s := range all {
+		if s.dead() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			continue
+		}
+		alive = append(alive, pid)
+	}
+	return alive, nil
+}
+
+// children lists the children of this process.
+func children() (map[int]stat, error) {
+	all, err := numbers("/proc")
+	if err != nil {
+		return nil, err
+	}
+	return ofThisProcess(all), nil
+}
+
+// childrenByThread lists the children of this process at little cost. It may miss some, and lists none where the kernel keeps no such lists.
+func childrenByThread() (map[int]stat, error) {
+	threads, err := numbers("/proc/self/task")
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, tid := range threads {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", tid))
+		for _, field := range strings.Fields(string(text)) {
+			var pid int
+			if _, err := fmt.Sscan(field, &pid); err == nil {
+				all = append(all, pid)
+			}
+		}
+	}
+	return ofThisProcess(all), nil
+}
+
+func ofThisProcess(pids []int) map[int]stat {
+	found := map[int]stat{}
+	for _, pid := range pids {
+		if s, err := readStat(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && s.parent == os.Getpid() {
+			found[pid] = s
+		}
+	}
+	return found
+}
