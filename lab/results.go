@@ -8,7 +8,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/report"
@@ -38,18 +41,63 @@ var errInUse = errors.New("it holds the results of another run; name another dir
 
 const latest = "latest"
 
+// servers is the directory of the logs of redis-server.
+const servers = "servers"
+
+var (
+	errOutside = errors.New("its results would lie outside the directory of the run")
+	errTaken   = errors.New("the run has a file of that name")
+	errStrange = errors.New("a name is of printable characters")
+)
+
+// CheckName says whether a scenario or a lock can have that name: results lie in directories that are called after them.
+func CheckName(name string) error {
+	switch {
+	case name == "" || name == "." || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`):
+		return errOutside
+	case slices.ContainsFunc([]string{report.RunFile, report.PageFile, report.JUnitFile, PackFile, servers}, func(file string) bool {
+		return strings.EqualFold(name, file)
+	}):
+		return errTaken
+	case !printable(name):
+		return errStrange
+	}
+	return nil
+}
+
+func printable(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// checkNames finds cells whose results cannot lie where they should.
+func (p Plan) checkNames() error {
+	for _, c := range p.Cases {
+		if err := CheckName(c.Script.Name); err != nil {
+			return fmt.Errorf("scenario %q: %w", c.Script.Name, err)
+		}
+		// A lock with some of its bugs has a name like redlock/wall-clock.
+		for part := range strings.SplitSeq(c.Subject.Name, "/") {
+			if err := CheckName(part); err != nil {
+				return fmt.Errorf("lock %q: %w", c.Subject.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
 // results is the directory of a run.
 type results struct {
 	Results
 	made []string // directories that were not there before, the innermost first
 }
 
-func (r Results) open() (*results, error) {
+// open makes the directory, and claims it for this run: of several that want it at the same time, one gets it.
+func (r Results) open(run *checker.Run) (*results, error) {
 	if r.Dir == "" {
 		return &results{}, nil
 	}
-	if _, err := os.Stat(filepath.Join(r.Dir, report.RunFile)); err == nil {
-		return nil, &DirError{r.Dir, errInUse}
+	if !printable(r.Dir) {
+		return nil, &DirError{r.Dir, errStrange}
 	}
 	out := &results{Results: r}
 	for up := filepath.Clean(r.Dir); ; up = filepath.Dir(up) {
@@ -61,14 +109,24 @@ func (r Results) open() (*results, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, &DirError{r.Dir, err}
 	}
+	err := report.CreateRun(r.Dir, run)
+	if errors.Is(err, fs.ErrExist) {
+		err = errInUse
+	}
+	if err != nil {
+		return nil, &DirError{r.Dir, err}
+	}
 	return out, nil
 }
 
 // discard removes what a run that never began has left: its own directory with all that is in it, and those above it that were
 // made for it, unless somebody else uses them by now.
 func (r *results) discard() error {
-	if len(r.made) == 0 {
+	if r.Dir == "" {
 		return nil
+	}
+	if len(r.made) == 0 {
+		return os.Remove(filepath.Join(r.Dir, report.RunFile))
 	}
 	err := os.RemoveAll(r.Dir)
 	for _, dir := range r.made[1:] {

@@ -56,7 +56,10 @@ var errFailFast = errors.New("a surprise or a failure, after which no more cells
 // are not all. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
 func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
 	run := plan.record()
-	results, err := plan.Results.open()
+	if err := plan.checkNames(); err != nil {
+		return run, err
+	}
+	results, err := plan.Results.open(run)
 	if err != nil {
 		return run, err
 	}

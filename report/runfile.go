@@ -69,29 +69,39 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxRunFile))
 }
 
+// CreateRun writes dir/run.json if there is none yet; else the error is fs.ErrExist. Of several programs that do so at once, one succeeds.
+func CreateRun(dir string, run *checker.Run) error {
+	return putRun(dir, run, os.Link)
+}
+
 // WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.
 func WriteRun(dir string, run *checker.Run) error {
+	return putRun(dir, run, os.Rename)
+}
+
+// putRun writes run.json beside its place and moves it there.
+func putRun(dir string, run *checker.Run, move func(from, to string) error) error {
 	run.Version = RunVersion
 	path := filepath.Join(dir, RunFile)
 	data, err := json.MarshalIndent(run, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := replaceFile(path, append(data, '\n')); err != nil {
+	if err := putFile(path, append(data, '\n'), move); err != nil {
 		return plainPathError(path, err)
 	}
 	return nil
 }
 
-// replaceFile writes a temporary file beside path and renames it over path.
-func replaceFile(path string, data []byte) (err error) {
+// putFile writes a temporary file beside path, moves it there, and leaves no other.
+func putFile(path string, data []byte, move func(from, to string) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
+		if gone := os.Remove(tmp.Name()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
 		}
 	}()
 	if _, err := tmp.Write(data); err != nil {
@@ -103,14 +113,18 @@ func replaceFile(path string, data []byte) (err error) {
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	return move(tmp.Name(), path)
 }
 
 // plainPathError names the path once, however the operating system words its error.
 func plainPathError(path string, err error) error {
 	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	var linkErr *os.LinkError
+	switch {
+	case errors.As(err, &pathErr):
 		err = pathErr.Err
+	case errors.As(err, &linkErr):
+		err = linkErr.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

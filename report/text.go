@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// Clean is clean for a line that is printed elsewhere.
+func Clean(s string) string { return clean(s) }
+
 // clean makes text from clients, servers and scripts safe to print: what could move a cursor, colour a terminal, break a line or
 // turn the direction of writing is shown as an escape instead.
 func clean(s string) string {

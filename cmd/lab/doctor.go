@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
 )
 
 func newDoctor() *cobra.Command {
@@ -67,13 +68,13 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 
 func (f finding) row() []string {
 	if f.err == nil {
-		return []string{"ok", f.what, f.use, f.version}
+		return []string{"ok", f.what, f.use, report.Clean(f.version)}
 	}
 	said := f.err.Error()
 	if f.remedy != "" {
 		said += "; " + f.remedy
 	}
-	return []string{"missing", f.what, f.use, said}
+	return []string{"missing", f.what, f.use, report.Clean(said)}
 }
 
 // requirements says of each word that LOCKLAB_REQUIRE can have, or has, whether it is satisfied here.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
 	"github.com/spf13/cobra"
 )
 
@@ -62,7 +63,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	var quiet *outcome
 	if !errors.As(err, &quiet) {
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "lab: %s\n", strings.TrimSuffix(line, "\n"))
+			fmt.Fprintf(stderr, "lab: %s\n", report.Clean(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return code

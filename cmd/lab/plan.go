@@ -138,6 +138,9 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 	if err != nil {
 		return nil, usagef("%v", plainly(err))
 	}
+	if err := lab.CheckName(script.Name); err != nil {
+		return nil, usagef("%s: a scenario cannot be called %q: %v; rename the file", arg, script.Name, err)
+	}
 	return script, nil
 }
 
@@ -174,9 +177,6 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 func (f *runFlags) foreign() ([]play.Subject, error) {
 	if len(f.locks) > 1 {
 		return nil, usagef("--client is one lock, so --lock must name one for its expectations, not %d", len(f.locks))
-	}
-	if strings.TrimSpace(f.client) == "" {
-		return nil, usagef("--client needs a command, for example 'python3 mylock.py'")
 	}
 	subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", f.client}}
 	if len(f.locks) == 1 {

@@ -29,7 +29,7 @@ func (s *replayScreen) played(p lab.Played) {
 	if !p.Shown {
 		s.meter.Clear()
 		s.code = worse(s.code, failedPlay(p.Cell))
-		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, cmp.Or(p.Cell.Failure, p.Why))
+		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, report.Clean(cmp.Or(p.Cell.Failure, p.Why)))
 	}
 	took := time.Since(s.began)
 	s.meter.Show(took, fmt.Sprintf("played %d/%d, %v", s.plays, s.of, took.Round(time.Second)))

@@ -192,7 +192,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.settle(cmd); err != nil {
 		return err
 	}
-	if err := f.checkParallel(cmd); err != nil {
+	if err := f.checkGiven(cmd); err != nil {
 		return err
 	}
 	if !cmd.Flags().Changed("seed") {
@@ -220,10 +220,16 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return conclude(run)
 }
 
-// checkParallel: left out, --parallel is what suits the world.
-func (f *runFlags) checkParallel(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("parallel") && f.parallel < 1 {
+// checkGiven looks at flags that mean something else when they are left out. An unset variable of a shell makes an empty value.
+func (f *runFlags) checkGiven(cmd *cobra.Command) error {
+	given := cmd.Flags().Changed
+	switch {
+	case given("parallel") && f.parallel < 1:
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
+	case given("client") && strings.TrimSpace(f.client) == "":
+		return usagef("--client needs a command, for example 'python3 mylock.py'")
+	case given("lock") && len(f.locks) == 0:
+		return usagef("--lock needs a name; %s", see("lab list locks"))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
@@ -112,14 +113,14 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
 		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server, Alone: true}, Parallel: f.parallel,
-		Say: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: %s\n", text) },
+		Say: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: %s\n", report.Clean(text)) },
 	})
 	if err != nil {
 		return err
 	}
 	if shrunk.Script == nil {
 		for _, tried := range shrunk.Tried {
-			fmt.Fprintf(cmd.ErrOrStderr(), "lab: tried %s\n", tried)
+			fmt.Fprintf(cmd.ErrOrStderr(), "lab: tried %s\n", report.Clean(tried))
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), "lab: no script shows the anomaly again; lab explain shows it as it was")
 		return &outcome{codeUnknown}

@@ -108,7 +108,7 @@ const (
 func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 	collectLess()
 	f.World, f.NoStateProbes = lab.Live, !f.stateProbes
-	if err := f.checkParallel(cmd); err != nil {
+	if err := f.checkGiven(cmd); err != nil {
 		return err
 	}
 	plan, err := f.plan()
