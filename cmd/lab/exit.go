@@ -73,7 +73,9 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
 		return signal.code()
-	case errors.As(err, &done):
+	case errors.As(err, &done) && len(spoken(err)) > 0: // something went wrong besides
+		return codeFailed
+	case done != nil:
 		return done.code
 	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &scripts):
 		return codeUsage

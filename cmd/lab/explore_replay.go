@@ -91,7 +91,7 @@ func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) 
 	if err != nil && !interrupted {
 		return codeFailed, err
 	}
-	return screen.close(replays, interrupted), nil
+	return screen.close(replays, interrupted), err
 }
 
 // failedPlay is the code of a play that did not show what it should.

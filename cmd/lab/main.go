@@ -59,14 +59,31 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	if err == nil {
 		return codeExpected
 	}
-	code := exitCode(ctx, err)
-	var quiet *outcome
-	if !errors.As(err, &quiet) {
+	for _, err := range spoken(err) {
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(stderr, "lab: %s\n", report.Clean(strings.TrimSuffix(line, "\n")))
 		}
 	}
-	return code
+	return exitCode(ctx, err)
+}
+
+// spoken are the parts of an error that have something to say: an outcome has been shown.
+func spoken(err error) []error {
+	var quiet *outcome
+	if !errors.As(err, &quiet) {
+		return []error{err}
+	}
+	switch outer := err.(type) {
+	case interface{ Unwrap() []error }:
+		var parts []error
+		for _, part := range outer.Unwrap() {
+			parts = append(parts, spoken(part)...)
+		}
+		return parts
+	case interface{ Unwrap() error }:
+		return spoken(outer.Unwrap())
+	}
+	return nil
 }
 
 // collectLess lets the heap grow to five times what is in use before garbage is collected, unless GOGC says otherwise. A run of many cells

@@ -201,6 +201,12 @@ func (g *Guard) closeTag() error {
 
 // dismiss ends the guard process, which tries once more to kill and remove what Close could not.
 func (g *Guard) dismiss() error {
+	select {
+	case <-g.gone:
+		_ = g.pipe.Close()
+		return g.ended()
+	default:
+	}
 	_ = g.pipe.Close()
 	select {
 	case <-g.gone:

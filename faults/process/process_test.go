@@ -158,6 +158,14 @@ func TestStartGuardErrors(t *testing.T) {
 	}
 }
 
+// TestGuardThatEndsEarlyIsReported: it guards nothing any more, however peacefully it ended.
+func TestGuardThatEndsEarlyIsReported(t *testing.T) {
+	g, err := StartGuard([]string{"/bin/echo", readyLine})
+	require.NoError(t, err)
+	<-g.gone
+	require.ErrorContains(t, g.Close(), "the guard process has ended: exit status 0")
+}
+
 func TestDeadGuard(t *testing.T) {
 	g, err := StartGuard(as("guard"))
 	require.NoError(t, err)

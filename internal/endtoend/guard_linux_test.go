@@ -1,0 +1,28 @@
+package endtoend
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestDeadGuardIsAFailure: without its guard a run is a failure of the lab, whatever else it came to, and says why.
+func TestDeadGuardIsAFailure(t *testing.T) {
+	lab := start(t, "run", "pause-past-lease", "--lock", "setpx-del,setpx-lua", "--count", "20", "--json")
+	lab.awaitCells(t, 1)
+	for _, process := range processes(t, lab.mark) {
+		if strings.Contains(process, "locklab-guard") {
+			var pid int
+			_, err := fmt.Sscan(process, &pid)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+	assert.Equal(t, 3, lab.exitCode(t, patience), lab.said(t))
+	assert.Contains(t, read(t, lab.err), "the guard process has ended: signal: killed")
+	assert.Empty(t, processes(t, lab.mark))
+}
