@@ -429,7 +429,7 @@ func TestFollows(t *testing.T) {
 
 // TestBeingReleased: a lock that its owner is kept from releasing is not stuck by its own fault.
 func TestBeingReleased(t *testing.T) {
-	stuck := func(ended, from, to int, target string) func(*made) checker.Anomaly {
+	answered := func(outcome history.Outcome, ended, from, to int, target string) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly {
 			m.acquires(10, 20, 30, "C1", 1, history.OK)
 			m.call(100, "C1", history.OpRelease, 2)
@@ -439,10 +439,16 @@ func TestBeingReleased(t *testing.T) {
 				m.fault(to, target, "hold recover")
 			}
 			if ended > 0 {
-				m.back(ended, "C1", history.OpRelease, 2, history.OK)
+				m.back(ended, "C1", history.OpRelease, 2, outcome)
 			}
 			return anomaly(checker.StuckLock, 3000, []int{first}, "C2", "C1")
 		}
+	}
+	stuck := func(ended, from, to int, target string) func(*made) checker.Anomaly {
+		return answered(history.OK, ended, from, to, target)
+	}
+	givenUp := func(ended, from, to int, target string) func(*made) checker.Anomaly {
+		return answered(history.Unknown, ended, from, to, target)
 	}
 	testExcuses(t, []excuseCase{
 		{"held since", plain, stuck(0, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 2.89s (hold)"},
@@ -450,7 +456,35 @@ func TestBeingReleased(t *testing.T) {
 		{"held before", plain, stuck(0, 90, 100, "C1"), nil, ""},
 		{"somebody else is held", plain, stuck(0, 110, 0, "C2"), nil, ""},
 		{"it has ended with the anomaly", plain, stuck(3000, 110, 120, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
-		{"it has ended before", plain, stuck(2999, 110, 120, "C1"), nil, ""},
+		{"it has ended before", plain, stuck(2999, 110, 0, "C1"), nil, ""},
+		{"given up within a lease", plain, givenUp(2010, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
+		{"given up longer before", plain, givenUp(2000, 110, 0, "C1"), nil, ""},
+		{"given up, and held longer before", plain, givenUp(2999, 110, 2000, "C1"), nil, ""},
+		{"given up while somebody else is held", plain, givenUp(2010, 110, 0, "C2"), nil, ""},
+	})
+}
+
+// TestLateRenewals: the lease of a client that has ended begins when its last renewal arrives.
+func TestLateRenewals(t *testing.T) {
+	before := history.State{Type: "string", Value: "x", TTL: 300 * ms}
+	stuck := func(client string, exit, arrives int, ttl time.Duration) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.acquires(10, 20, 30, client, 1, history.OK)
+			first := m.call(200, "C2", history.OpAcquire, 3)
+			m.exit(exit, client)
+			after := before
+			after.TTL = ttl
+			m.send(arrives, arrives, client, 0, history.Command{Changes: []history.Change{{Key: "lock", Before: before, After: after}}})
+			return anomaly(checker.StuckLock, 3000, []int{first}, "C2", "C1")
+		}
+	}
+	testExcuses(t, []excuseCase{
+		{"a lease before", plain, stuck("C1", 1500, 2000, time.Second), nil, "a renewal of C1 arrived at 2.000s, after the client had ended"},
+		{"longer before", plain, stuck("C1", 1500, 1999, time.Second), nil, ""},
+		{"later", plain, stuck("C1", 1500, 3001, time.Second), nil, ""},
+		{"before it ended", plain, stuck("C1", 2600, 2500, time.Second), nil, ""},
+		{"no renewal", plain, stuck("C1", 1500, 2500, 290*ms), nil, ""},
+		{"somebody else's", plain, stuck("C3", 1500, 2500, time.Second), nil, ""},
 	})
 }
 

@@ -134,7 +134,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 	case checker.HungOperation:
 		return r.slowHost(a)
 	case checker.StuckLock:
-		return cmp.Or(r.beingReleased(a), r.splitVotes(a))
+		return cmp.Or(r.beingReleased(a), r.lateRenewal(a), r.splitVotes(a))
 	}
 	return ""
 }
@@ -170,15 +170,33 @@ func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.
 	return ""
 }
 
-// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault.
+// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault. A release that its client has given up
+// leaves a lease: a lock that renews does so until then.
 func (r *record) beingReleased(a checker.Anomaly) string {
 	for _, client := range a.Clients[1:] {
 		for _, release := range r.releases[client] {
-			if release.ended < a.At {
+			from, to := release.called, a.At
+			switch {
+			case release.ended >= a.At:
+			case release.outcome == history.Unknown:
+				from, to = max(from, a.At-r.lease), release.ended
+			default:
 				continue
 			}
-			if hindered, what := r.hindered(client, release.called, a.At); hindered > 0 {
+			if hindered, what := r.hindered(client, from, to); hindered > 0 {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
+			}
+		}
+	}
+	return ""
+}
+
+// lateRenewal excuses a lock whose owner has ended, and whose last renewal arrived only after that: the lease begins there.
+func (r *record) lateRenewal(a checker.Anomaly) string {
+	for _, client := range a.Clients[1:] {
+		for _, at := range r.lateRenewals[client] {
+			if at <= a.At && a.At-at <= r.lease {
+				return fmt.Sprintf("a renewal of %s arrived at %.3fs, after the client had ended", client, at.Seconds())
 			}
 		}
 	}

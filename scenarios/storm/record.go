@@ -22,6 +22,8 @@ type record struct {
 	releases map[string][]operation
 	exits    map[string]time.Duration // by client
 
+	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
+
 	intervals    map[string][]faultInterval // by client or process; "" for the host
 	clockFaults  map[string][]faultInterval // by process
 	serverFaults []faultInterval
@@ -49,7 +51,8 @@ const forever = timeline.Never
 func newRecord(events []history.Event) *record {
 	r := &record{
 		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
-		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
+		lateRenewals: map[string][]time.Duration{},
+		intervals:    map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
 	}
 	all := timeline.Of(events)
 	called := make(map[int]*timeline.OperationSpan)
@@ -115,6 +118,9 @@ func (r *record) command(i int, e *history.Event) {
 	renewed := slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectProlonged })
 	if float64(i) < last.done || renewed {
 		last.lease = c.Sent
+	}
+	if _, gone := r.exits[e.Client]; gone && renewed {
+		r.lateRenewals[e.Client] = append(r.lateRenewals[e.Client], e.At)
 	}
 }
 
