@@ -151,7 +151,8 @@ func (s *shrinker) candidate(a checker.Anomaly, how reproduce.Reading) (candidat
 	for i := range script.Steps { // what its operations come to is the lock's affair
 		script.Steps[i].Want = nil
 	}
-	if script.Servers == 0 { // on several servers, a lock measures by its lease how long it waits for each
+	waits := slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool { return step.Verb == scenarios.VerbWaitFor })
+	if script.Servers == 0 && !waits { // on several servers, a lock measures by its lease how long it waits for each
 		script.Lease = s.Lease
 	}
 	return candidate{script, a}, nil

@@ -30,15 +30,22 @@ func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, how
 		}
 	}
 	r.follow()
-	chosen := r.choose()
-	if len(chosen) == 0 {
-		return nil, errors.New("no operation of a client has a part in it")
-	}
 	r.out = &trace.Trace{
 		Lock: lock.Name, Servers: r.servers, Lease: r.lease, Began: time.Unix(0, 0), Anomalies: []checker.Name{a.Name},
 	}
 	r.keys = make([]history.State, r.servers)
-	r.write(r.moments(chosen))
+	r.copyEvents(history.KindOpen)
+	if h := r.hungAcquire(); h != nil {
+		r.Handles = r.Handles || len(h.siblings) > 0
+		r.writeHung(h)
+	} else {
+		chosen := r.choose()
+		if len(chosen) == 0 {
+			return nil, errors.New("no operation of a client has a part in it")
+		}
+		r.write(r.moments(chosen))
+	}
+	r.copyEvents(history.KindFinal, history.KindEnd)
 	r.out.Clients = len(r.clients)
 	if r.Handles {
 		r.out.Names = make([]string, len(r.clients))
@@ -231,11 +238,6 @@ func (r *historyReader) server(name string) int {
 
 // write makes steps of what happens.
 func (r *historyReader) write(all []happening) {
-	for _, e := range r.Events {
-		if e.Kind == history.KindOpen {
-			r.out.Events = append(r.out.Events, e)
-		}
-	}
 	for _, h := range all {
 		e := r.Events[h.at]
 		if who, known := r.clients[e.Client]; known && r.dead[who] {
@@ -253,8 +255,12 @@ func (r *historyReader) write(all []happening) {
 			r.fault(h.at)
 		}
 	}
+}
+
+// copyEvents adds all events of some kinds.
+func (r *historyReader) copyEvents(kinds ...history.Kind) {
 	for _, e := range r.Events {
-		if e.Kind == history.KindFinal || e.Kind == history.KindEnd {
+		if slices.Contains(kinds, e.Kind) {
 			r.out.Events = append(r.out.Events, e)
 		}
 	}

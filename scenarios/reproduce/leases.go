@@ -18,6 +18,7 @@ const (
 	longLease   = 30 * time.Second
 	middleLease = 10 * time.Second
 	shortLease  = 2 * time.Second
+	triedLease  = 4 * time.Second // in its parts, a client that pauses for 200 ms tries several times
 )
 
 // leased is a lease: when a server gave it, and how long it lasts there. That may be longer than the nominal lease: EXPIRE counts in whole seconds.
@@ -27,6 +28,8 @@ func (w *writer) lease() time.Duration {
 	switch {
 	case w.exact:
 		return w.trace.Lease
+	case w.tries:
+		return triedLease
 	case !w.short:
 		return longLease
 	case w.out.Servers > 0:
@@ -67,6 +70,9 @@ func (w *writer) pass(i int, b *moment) {
 		return over
 	})
 	switch {
+	case w.tries:
+		w.lab(scenarios.Step{Verb: scenarios.VerbWaitFor, Span: scenarios.Span{Leases: w.trace.Leases(passed)}})
+		return
 	case clock:
 		w.exact = true
 		w.lab(scenarios.Step{Verb: scenarios.VerbWaitFor, Span: scenarios.Span{Fixed: passed}})

@@ -11,6 +11,7 @@ package reproduce
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -42,15 +43,16 @@ type operation struct {
 	requests []*trace.Step // those that breakpoints count
 	outcome  history.Outcome
 	returned bool
-	ending   bool // it has not returned when the trace ends, and would with the next reply
-	changed  bool // it changed what is on a server
-	aside    bool // it may have changed what is not under the lock's key
-	learned  bool // its lock may remember something else after it
-	faulted  bool // a fault hit one of its requests
-	lost     bool // it waits for what is lost
-	waits    bool // an acquire that was refused, and tried again
-	beside   bool // an acquire that goes on trying beside all that follows; of it there is only the call
-	hung     bool // a release that its user gave up, though nothing held it up
+	ending   bool          // it has not returned when the trace ends, and would with the next reply
+	changed  bool          // it changed what is on a server
+	aside    bool          // it may have changed what is not under the lock's key
+	learned  bool          // its lock may remember something else after it
+	faulted  bool          // a fault hit one of its requests
+	lost     bool          // it waits for what is lost
+	waits    bool          // an acquire that was refused, and tried again
+	beside   bool          // an acquire that goes on trying beside all that follows; it is given up where the trace has its return
+	bound    time.Duration // for how long the client of such an acquire lets it try; zero: for long
+	hung     bool          // a release that its user gave up, though nothing held it up
 }
 
 // schedule is a trace, taken apart.
@@ -208,7 +210,7 @@ func (r *reader) read(step *trace.Step) *moment {
 	switch step.Kind {
 	case trace.Call:
 		b.events = r.take(history.KindCall)
-		b.operation = &operation{op: step.Op, beside: step.Waits}
+		b.operation = &operation{op: step.Op, beside: step.Waits, bound: step.Passed}
 		r.operations[step.ID], r.open[step.Client] = b.operation, b.operation
 	case trace.Return:
 		if step.Retries {

@@ -93,6 +93,7 @@ type writer struct {
 	clocks     map[int]float64       // by how many leases clients' clocks are wrong
 	short      bool                  // a lease has to end
 	exact      bool                  // clocks have to show what they do in the trace
+	tries      bool                  // the client of an acquire has to try for too long
 	passed     time.Duration         // since the latest step that is not time
 	byClock    bool                  // and a client's clock made it so long
 }
@@ -142,6 +143,8 @@ func (w *writer) act(i int, b *moment) error {
 			return errors.New("who is held on the wire while it waits for its turn does not count as overtaken")
 		}
 		w.begin(i, b)
+	case b.operation.beside:
+		w.follow(b)
 	case t.stop && interruptedBefore(w.moments, i):
 		if !w.tooLate(i) {
 			w.resume(b.who)
@@ -155,6 +158,16 @@ func (w *writer) act(i int, b *moment) error {
 	return nil
 }
 
+// follow writes what becomes of an acquire that goes on trying: it is refused, or its client gives it up.
+func (w *writer) follow(b *moment) {
+	switch {
+	case b.kind == trace.Return:
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp})
+	case b.operation.bound > 0:
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbWaits})
+	}
+}
+
 func (w *writer) begin(i int, b *moment) {
 	w.resume(b.who)
 	w.open[b.who] = &opened{operation: b.operation}
@@ -162,6 +175,12 @@ func (w *writer) begin(i int, b *moment) {
 		w.step(b.who, scenarios.Step{
 			Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
 		})
+		return
+	}
+	if b.operation.bound > 0 {
+		w.tries = true
+		within := scenarios.Span{Leases: w.trace.Leases(b.operation.bound)}
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Within: within, Async: true})
 		return
 	}
 	if b.operation.beside && len(b.operation.requests) > 0 { // it has been refused before anything else happens

@@ -72,7 +72,7 @@ type Step struct {
 	ID      int64          // of the operation
 	Answer  process.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
-	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong
+	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong; of a call that waits, for how long it tries (zero: for long)
 	Clock   bool           // of time: it passes until a client's next step becomes another one
 	Fresh   bool           // a call is that of the client that comes at the end
 	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows; after a loss, the client waits until its time-out is over
