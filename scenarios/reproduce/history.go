@@ -300,25 +300,11 @@ func (r *historyReader) operation(h happening) {
 			}
 		}
 		base.Answer = process.Answer{Outcome: h.part.Outcome}
-		if h.part.Outcome == history.Unknown {
+		if h.part.Outcome == history.Unknown || r.unheard(h.part) {
 			r.lose(h)
 		}
 	}
 	r.step(base, at)
-}
-
-// lose writes why an operation came to nothing: a request that arrives later, or the reply to the last one.
-func (r *historyReader) lose(h happening) {
-	who := r.client(h.part.Client)
-	for _, i := range h.part.commands {
-		if float64(i) > h.part.To {
-			r.add(trace.Step{Kind: trace.Fault, Fault: faults.LateRequest, Client: who, Server: r.server(r.Events[i].Command().Server), Request: r.request(i)})
-			return
-		}
-	}
-	if len(h.part.commands) > 0 {
-		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who})
-	}
 }
 
 // stopRenewing keeps the owner of a lock from renewing it, so that its lease ends.

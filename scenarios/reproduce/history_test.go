@@ -150,6 +150,25 @@ C1  arrives late
 `, "\n"), forced(t, s, "setpx-getdel", a))
 }
 
+// TestErrorsTakenForAnswers: a release that removed the lock is answered no, because its reply was lost on the way.
+func TestErrorsTakenForAnswers(t *testing.T) {
+	for fault, want := range map[string]string{
+		"reply-lost": "C1  acquire\nC1  release hold reply of first EVAL\nC1  lose replies\nC1  heal\nC1  await\n",
+		"skew":       "C1  acquire\nC1  release\n",
+	} {
+		s := newTale("C1")
+		s.takes("C1")
+		s.call("C1", history.OpRelease)
+		s.add(history.Event{Kind: history.KindFault, Client: "C1", Detail: &history.Detail{
+			Fault: &history.Fault{Name: fault, Target: "C1", Phase: history.PhaseEffective, What: "offset 1s, rate 1"},
+		}})
+		removed := s.sends("C1", "EVAL", "")
+		answered := s.returns("C1", history.No, nil)
+		a := checker.Anomaly{Name: checker.FalseAlarm, Clients: []string{"C1"}, Events: []int{removed, answered}}
+		require.Equal(t, want, forced(t, s, "setex-lua-published", a), fault)
+	}
+}
+
 // TestTheDead: a crash stays a crash, and whose lock it left is part of the story; of many tries the last one counts.
 func TestTheDead(t *testing.T) {
 	s := newTale("C1", "C2")
