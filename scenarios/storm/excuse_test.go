@@ -457,10 +457,11 @@ func TestBeingReleased(t *testing.T) {
 		{"somebody else is held", plain, stuck(0, 110, 0, "C2"), nil, ""},
 		{"it has ended with the anomaly", plain, stuck(3000, 110, 120, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
 		{"it has ended before", plain, stuck(2999, 110, 0, "C1"), nil, ""},
-		{"given up within a lease", plain, givenUp(2010, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
-		{"given up longer before", plain, givenUp(2000, 110, 0, "C1"), nil, ""},
-		{"given up, and held longer before", plain, givenUp(2999, 110, 2000, "C1"), nil, ""},
-		{"given up while somebody else is held", plain, givenUp(2010, 110, 0, "C2"), nil, ""},
+		{"given up within a lease", renewing, givenUp(2010, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
+		{"given up, by a lock that does not renew", plain, givenUp(2010, 110, 0, "C1"), nil, ""},
+		{"given up longer before", renewing, givenUp(2000, 110, 0, "C1"), nil, ""},
+		{"given up, and held longer before", renewing, givenUp(2999, 110, 2000, "C1"), nil, ""},
+		{"given up while somebody else is held", renewing, givenUp(2010, 110, 0, "C2"), nil, ""},
 	})
 }
 

@@ -134,7 +134,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 	case checker.HungOperation:
 		return r.slowHost(a)
 	case checker.StuckLock:
-		return cmp.Or(r.beingReleased(a), r.lateRenewal(a), r.splitVotes(a))
+		return cmp.Or(c.beingReleased(a, r), r.lateRenewal(a), r.splitVotes(a))
 	}
 	return ""
 }
@@ -170,15 +170,15 @@ func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.
 	return ""
 }
 
-// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault. A release that its client has given up
-// leaves a lease: a lock that renews does so until then.
-func (r *record) beingReleased(a checker.Anomaly) string {
+// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault. A lock that renews
+// does so until its client has given the release up, which leaves a lease.
+func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 	for _, client := range a.Clients[1:] {
 		for _, release := range r.releases[client] {
 			from, to := release.called, a.At
 			switch {
 			case release.ended >= a.At:
-			case release.outcome == history.Unknown:
+			case c.Renews && release.outcome == history.Unknown:
 				from, to = max(from, a.At-r.lease), release.ended
 			default:
 				continue
