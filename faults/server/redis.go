@@ -42,7 +42,7 @@ func FindRedis() (path, version string, err error) {
 
 // Options say how to start a redis-server.
 type Options struct {
-	// Log is the path of the file to append the log to; empty: no log.
+	// Log is the path of the file to append the log to; empty: one that ends with the server.
 	Log string
 }
 
@@ -71,10 +71,7 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
-	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log}
-	if r.log == "" {
-		r.log = os.DevNull
-	}
+	r := newRedis(guard, path, dir, options)
 	err = onFreePort(func(port int) (bool, error) {
 		r.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		return r.start(ctx)
@@ -83,6 +80,14 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 		return nil, errors.Join(fmt.Errorf("start %s: %w", binary, err), guard.RemoveDir(dir))
 	}
 	return r, nil
+}
+
+func newRedis(guard *process.Guard, path, dir string, options Options) *Redis {
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log}
+	if r.log == "" {
+		r.log = filepath.Join(dir, "log") // it says why a server has ended
+	}
+	return r
 }
 
 // start starts the process at r.addr and waits until it answers. After an error no process is left.

@@ -113,6 +113,21 @@ func TestRestartSaved(t *testing.T) {
 	})
 }
 
+// TestTakenPortIsKnown: a server without a log of its own also says why it has ended, so that another port is tried.
+func TestTakenPortIsKnown(t *testing.T) {
+	needRedis(t)
+	guard := startGuard(t)
+	ctx := bounded(t)
+	first, err := StartRedis(ctx, guard, Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, first.Close()) })
+	second := newRedis(guard, first.path, t.TempDir(), Options{})
+	second.addr = first.Addr()
+	taken, err := second.start(ctx)
+	require.ErrorContains(t, err, "Address already in use")
+	require.True(t, taken)
+}
+
 func TestManyAtOnce(t *testing.T) {
 	needRedis(t)
 	guard := startGuard(t)
