@@ -194,10 +194,13 @@ func (p *packer) add(name string, d fs.DirEntry, err error) error {
 	return errors.Join(err, from.Close())
 }
 
+// part is added to the name of the pack until it is complete: a run that is killed leaves none that cannot be read.
+const part = ".part"
+
 // entry begins one more file of the pack.
 func (p *packer) entry(name string) (_ io.Writer, err error) {
 	if p.zip == nil {
-		if p.file, err = os.Create(filepath.Join(p.dir, PackFile)); err != nil {
+		if p.file, err = os.Create(filepath.Join(p.dir, PackFile+part)); err != nil {
 			return nil, err
 		}
 		p.zip = zip.NewWriter(p.file)
@@ -210,5 +213,8 @@ func (p *packer) close() error {
 	if p.zip == nil {
 		return nil
 	}
-	return errors.Join(p.zip.Close(), p.file.Close())
+	if err := errors.Join(p.zip.Close(), p.file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(p.dir, PackFile+part), filepath.Join(p.dir, PackFile))
 }
