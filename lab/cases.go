@@ -132,17 +132,15 @@ func runAll(ctx context.Context, cases []Case, order order, progress progress, r
 	return cells, stop
 }
 
-// of is the order in which the cases are started: shuffled, but those first that wait for a client library's own time-outs, so
-// that nobody waits for them alone at the end.
+// of is the order in which the cases are started: those that may last longest first, so that nobody waits for them alone at the end;
+// those that last as long as each other shuffled.
 func (o order) of(cases []Case) []int {
 	shuffled := rand.New(rand.NewPCG(uint64(o.seed), 0)).Perm(len(cases))
-	patient := func(i int) int {
-		if slices.Contains(cases[i].Script.Needs, scenarios.NeedsResend) {
-			return 0
-		}
-		return 1
+	lasts := make([]time.Duration, len(cases))
+	for i, cs := range cases {
+		lasts[i] = cs.Script.Longest()
 	}
-	slices.SortStableFunc(shuffled, func(a, b int) int { return cmp.Compare(patient(a), patient(b)) })
+	slices.SortStableFunc(shuffled, func(a, b int) int { return cmp.Compare(lasts[b], lasts[a]) })
 	return shuffled
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"archive/zip"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
@@ -168,7 +169,9 @@ func (p *packer) pack(cells []checker.Cell) error {
 	var errs []error
 	for _, dir := range packed {
 		errs = append(errs, os.RemoveAll(dir))
-		_ = os.Remove(filepath.Dir(dir)) // unless other cells of the scenario are there
+		for up := filepath.Dir(dir); up != filepath.Clean(p.dir) && os.Remove(up) == nil; up = filepath.Dir(up) {
+			// unless other cells of the scenario are there
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -204,6 +207,9 @@ func (p *packer) entry(name string) (_ io.Writer, err error) {
 			return nil, err
 		}
 		p.zip = zip.NewWriter(p.file)
+		p.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+			return flate.NewWriter(w, flate.BestCompression)
+		})
 	}
 	return p.zip.Create(name)
 }

@@ -16,10 +16,10 @@ import (
 //go:embed page.html
 var pageSource string
 
-// Bounds of a page: events in a picture, and pictures.
+// Bounds of a page: events in a picture, and bytes of pictures, beyond which no further one is drawn.
 const (
-	maxPicture  = 240
-	maxPictures = 60
+	maxPicture = 240
+	maxDrawn   = 500_000
 )
 
 // Histories are the histories of a run's cells.
@@ -53,7 +53,7 @@ type page struct {
 	Statuses  []string // classes of cells that occur, for the filter
 
 	histories Histories
-	pictures  int
+	drawn     int // bytes of pictures
 }
 
 type pageRow struct {
@@ -218,7 +218,7 @@ func (p *page) cell(id string, g group) *pageCell {
 var errNoRoom = errors.New("left out, to keep this page small; lab explain shows this cell")
 
 func (p *page) draw(out *pageCell, c checker.Cell) error {
-	if p.pictures == maxPictures {
+	if p.drawn >= maxDrawn {
 		return errNoRoom
 	}
 	if p.histories == nil {
@@ -231,8 +231,8 @@ func (p *page) draw(out *pageCell, c checker.Cell) error {
 	if len(events) == 0 {
 		return errors.New("the history is empty")
 	}
-	p.pictures++
 	svg, missing := drawing(out.ID+"-p", c, events, maxPicture)
+	p.drawn += len(svg)
 	out.Picture, out.Missing = template.HTML(svg), missing // every text in it has been escaped
 	return nil
 }

@@ -83,7 +83,7 @@ func WriteRun(dir string, run *checker.Run) error {
 func putRun(dir string, run *checker.Run, move func(from, to string) error) error {
 	run.Version = RunVersion
 	path := filepath.Join(dir, RunFile)
-	data, err := json.MarshalIndent(run, "", "  ")
+	data, err := json.MarshalIndent(run, "", "") // a value a line, without indentation, which was two fifths of the file
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

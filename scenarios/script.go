@@ -66,6 +66,28 @@ func (s *Script) Waits() (sum time.Duration) {
 	return sum
 }
 
+// Longest estimates for how long the script runs if every wait lasts as long as it may. Cells are ordered by it; nothing depends on it.
+func (s *Script) Longest() (sum time.Duration) {
+	for _, step := range s.Steps {
+		sum += step.Within.Of(s.Lease)
+		switch step.Verb {
+		case VerbWaitFor:
+			sum += step.Span.Of(s.Lease)
+		case VerbWaitExpired:
+			sum += s.Lease
+		case VerbWaitHalf:
+			sum += s.Lease / 2
+		}
+	}
+	if slices.Contains(s.Needs, NeedsResend) {
+		sum += resendTimeout
+	}
+	return sum
+}
+
+// resendTimeout is about how long a client library waits for a reply before it sends a command again.
+const resendTimeout = 10 * time.Second
+
 // Need is a trait of the lock that the script needs; it is n/a for locks without.
 type Need string
 

@@ -124,6 +124,9 @@ func (c *Cell) Play(ctx context.Context) error {
 	if stall := host.LongestStall(began); stall > c.Script.Lease/4 {
 		return Stalled("the host stalled for %v, more than a quarter of the lease", stall.Round(time.Millisecond))
 	}
+	if pass := c.Record.SlowestPass(); pass > c.Script.Lease/8 { // half of a quarter: it passes a proxy each way, too
+		return Stalled("the host was slow: a command took %v, more than an eighth of the lease", pass.Round(time.Millisecond))
+	}
 	return err
 }
 

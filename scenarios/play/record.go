@@ -102,6 +102,19 @@ func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []strin
 	return servers
 }
 
+// SlowestPass is the longest that a command, with the two probes around it, took at the tap and its server. What holds a request up takes
+// no part in it.
+func (r *Recorder) SlowestPass() (longest time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Kind == history.KindCommand {
+			longest = max(longest, e.Detail.Command.Asked)
+		}
+	}
+	return longest
+}
+
 // touches says whether a command created, replaced or prolonged its lock. Without state probes, every command of an acquire or of the
 // background counts.
 func touches(e history.Event) bool {
