@@ -92,7 +92,7 @@ func conclusion(r *explore.Result, verbose bool) string {
 		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
 		fmt.Fprintf(&b, "  searched   %s; no counterexample\n", searched(r))
 	case r.Vacuous() && r.Unnamed && slices.Contains(r.Coverage, "held"):
-		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but no command named the lock's key, so whose the lock is was not judged\n")
+		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but nothing was ever under the lock's key, so whose the lock is was not judged\n")
 	case r.Vacuous():
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
 	case len(r.Disputed) > 0:
@@ -131,8 +131,9 @@ func basis(r *explore.Result) string {
 func assumed(r *explore.Result) []string {
 	list := []string{
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
-		"does in less than a sixteenth of a lease, and then no more, is not found",
+		"does in less than a sixteenth of a lease, and then no more, is not found, nor what changes only numbers of as many digits, or a validity",
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
+		"tokens begin with C: what a lock does with some tokens only is not found",
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"a server's clock jumps, or is set back, by 2 leases at once",

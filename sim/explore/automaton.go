@@ -284,7 +284,10 @@ func (a *automaton) place(n node, s *instance) uint32 {
 }
 
 // remember notes the memory of a node.
-func (a *automaton) remember(n *node, memory string) {
+func (a *automaton) remember(n *node, memory string) { n.memory = a.memoryNumber(n, memory) }
+
+// memoryNumber numbers what the lock remembers, but for the names of its own tokens, which it adds to the node.
+func (a *automaton) memoryNumber(n *node, memory string) uint32 {
 	anonymous := []byte(memory)
 	eachToken(memory, func(at, client, token int) {
 		if client != int(n.client) {
@@ -302,7 +305,7 @@ func (a *automaton) remember(n *node, memory string) {
 		known = uint32(len(a.memories)) + 1
 		a.memories[string(anonymous)] = known
 	}
-	n.memory = known
+	return known
 }
 
 // describe says what a process waits for.

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -21,7 +22,10 @@ func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 	}
 	if x.only&stuckLock != 0 {
 		_, stuck, err := x.stuck(*s)
-		if err != nil {
+		switch {
+		case errors.Is(err, errTokens):
+			x.cut = errTokens
+		case err != nil:
 			return err
 		}
 		if stuck {

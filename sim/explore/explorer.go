@@ -80,7 +80,7 @@ type Result struct {
 	Tired bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
-	// Unnamed: no command has named the lock's key, so whose the lock is was not judged.
+	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
@@ -100,7 +100,7 @@ type Dispute struct {
 // Complete says whether everything within the bounds was searched.
 func (r *Result) Complete() bool { return r.Limit == "" }
 
-// Vacuous says whether there is no counterexample to a lock that was never held, or whose key no command has named: that shows nothing, or not
+// Vacuous says whether there is no counterexample to a lock that was never held, or of which nothing was ever under its key: that shows nothing, or not
 // enough.
 func (r *Result) Vacuous() bool {
 	return r.Found == nil && (r.Unnamed || !slices.Contains(r.Coverage, "held"))
@@ -171,7 +171,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			if err := x.search(ctx); err != nil {
 				return err
 			}
-			return x.automaton.verify()
+			return cmp.Or(x.asked(), x.automaton.verify())
 		})
 		switch {
 		case errors.Is(err, errAsymmetric):

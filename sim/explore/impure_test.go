@@ -179,3 +179,26 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 		}
 	}
 }
+
+// remembering keeps what a real clock shows, and takes the lock by force a second later.
+type remembering struct {
+	plain
+	last int64
+}
+
+func (l *remembering) TryAcquire(ctx context.Context) (bool, error) {
+	now := time.Now().UnixNano()
+	if l.last > 0 && now-l.last > time.Second.Nanoseconds() {
+		return l.take(ctx, l.env.Token())
+	}
+	l.last = now
+	return l.plain.TryAcquire(ctx)
+}
+
+// What a lock remembers of a real clock shows before it makes a difference.
+func TestAMemoryOfARealClockIsReported(t *testing.T) {
+	t.Parallel()
+	config := Config{Lock: stranger(func(p plain) impls.Lock { return &remembering{plain: p} }), Clients: 2, Budget: Budget{}}
+	_, err := Explore(context.Background(), config.Usual())
+	assert.ErrorContains(t, err, "did not remember the same twice")
+}

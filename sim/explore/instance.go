@@ -130,6 +130,10 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 			s.process.Close()
 			return nil, a.impure(errTwice)
 		}
+		if memory, ok := s.process.Memory(); whole && ok && want.memory != 0 && a.memoryNumber(want, string(memory)) != want.memory {
+			s.process.Close()
+			return nil, a.impure(errElsewhere)
+		}
 	}
 	s.at = at
 	return s, nil
@@ -138,6 +142,9 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 // errTwice is of a lock that goes by something that it is not given, or that it was not seen to remember. The search begins again without merging; then
 // it can only be the former.
 var errTwice = errors.New("given the same twice, it did not do the same twice")
+
+// errElsewhere is of a lock that remembers what it was not given, such as what a real clock shows.
+var errElsewhere = errors.New("given the same twice, it did not remember the same twice")
 
 var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
 

@@ -154,6 +154,8 @@ func (x *explorer) asked() error {
 		return x.automaton.impure(x.servers.unknown)
 	case x.servers.lives && !x.lives:
 		return errLives
+	case x.servers.opaque && !x.automaton.opaque:
+		return errOpaque
 	}
 	return nil
 }

@@ -98,11 +98,19 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 	return pausing, either, true
 }
 
-// sleeps says whether some client sleeps in the middle of an operation: others may come before it wakes, or after.
+// sleeps says whether some client sleeps in the middle of an operation, or sleeps on beside it when it has no lock: others may come before it wakes, or
+// after.
 func (x *explorer) sleeps(s *state) bool {
 	for i := range x.clients {
-		n := &x.automaton.nodes[s.clients[i].node]
-		if s.clients[i].phase != crashed && !n.idle && n.slots[0].kind == process.Sleep {
+		c := &s.clients[i]
+		n := &x.automaton.nodes[c.node]
+		if c.phase != crashed && !n.idle && n.slots[0].kind == process.Sleep {
+			return true
+		}
+		if c.phase != waiting && c.phase != finished {
+			continue
+		}
+		if slices.ContainsFunc(n.slots[:n.tasks], func(sl slot) bool { return sl.kind == process.Sleep }) {
 			return true
 		}
 	}

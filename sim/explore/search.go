@@ -149,7 +149,7 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 // on.
 func (x *explorer) conclude(faults, steps int) (bool, error) {
 	for list := x.findings[faults]; len(list) > 0 && list[0].steps <= steps; list = x.findings[faults] {
-		if err := x.automaton.verify(); err != nil {
+		if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
 			return false, err // a trace of what a lock does not do could not even be recorded
 		}
 		found, err := x.trace(list[0])
@@ -199,7 +199,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
-	x.result.Unnamed = !x.servers.named && x.config.Lock.Needs != impls.NoServer
+	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
 	if x.beyond {
 		x.result.Horizon = duration(maxPass)
 		if x.timed {

@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +29,9 @@ type servers struct {
 	numbers map[string]uint32
 	served  memo[service]
 	ticked  memo[uint32]
-	named   bool  // somebody has named the lock's key
+	seen    bool  // there has been something under it
 	lives   bool  // somebody has asked how long a key lives
+	opaque  bool  // one has looked into tokens; see comparesTokens
 	unknown error // something that the model of Redis does not know was asked of one
 }
 
@@ -78,6 +81,7 @@ func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
 		server: server, tokens: mentioned(text), personal: mentioned(text) != 0 || server.Connected(), lock: server.State(s.lockKey), before: before, by: by,
 		renamed: make([]uint32, len(s.texts.orders)),
 	}
+	s.seen = s.seen || state.lock.Exists()
 	for _, left := range server.Expiries() {
 		state.expiries = append(state.expiries, ms(left/time.Millisecond))
 	}
@@ -112,8 +116,36 @@ func (s *servers) serve(state, request uint32, client int) service {
 		effect: change.Effect(0),
 		named:  names(r.commands, s.lockKey),
 	}
-	s.named = s.named || done.named
-	return *s.served.note(key, done)
+	s.served.note(key, done)
+	s.opaque = s.opaque || s.comparesTokens(state, request, client, done)
+	return done
+}
+
+// comparesTokens says whether a server does something else with the same request if the clients have changed places: it has compared tokens, as a
+// sorted set does, or keeps them in a form in which they are not recognized, as a script can.
+func (s *servers) comparesTokens(state, request uint32, client int, done service) bool {
+	if s.texts.requests[request].tokens|s.states[state].tokens == 0 {
+		return false
+	}
+	for o := 1; o < len(s.texts.orders); o++ {
+		twin := s.serve(s.rename(o, state), s.texts.renameRequest(o, request), int(s.texts.orders[o][client]))
+		if twin.reply != s.texts.renameReply(o, done.reply) || !s.sameBytes(twin.next, done.next, &s.texts.orders[o]) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameBytes says whether two states differ in the order of their bytes only, once the clients of the second have changed places: names and members are
+// kept in order.
+func (s *servers) sameBytes(a, b uint32, o *order) bool {
+	if s.states[a].server.Connected() {
+		return true // a connection has the number of its client
+	}
+	texts := [2][]byte{s.states[a].server.AppendState(nil), []byte(o.rename(string(s.states[b].server.AppendState(nil))))}
+	slices.Sort(texts[0])
+	slices.Sort(texts[1])
+	return bytes.Equal(texts[0], texts[1])
 }
 
 // value is the number of what a server in a state has under the lock's key, as a reply; 0: it has nothing.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"testing"
 	"time"
 
@@ -455,7 +456,8 @@ var (
 	strays     = []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.WrongfulRenew}
 )
 
-var strangers = []struct {
+// strange is a stranger, and how it is searched.
+type strange struct {
 	name            string
 	made            func(p plain) impls.Lock
 	clients, rounds int  // 0: 2, 1
@@ -464,7 +466,9 @@ var strangers = []struct {
 	faults          []faults.Kind
 	only            []checker.Name
 	holds           bool
-}{
+}
+
+var strangers = []strange{
 	{name: "deletes after three refusals", made: func(p plain) impls.Lock { return &quitter{plain: p} }},
 	{name: "prolongs whatever it finds", only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash}, made: func(p plain) impls.Lock { return &prolonger{p} }},
 	{name: "takes it twice", only: []checker.Name{checker.StuckLock}, holds: true, made: func(p plain) impls.Lock { return &twicer{p} }},
@@ -529,7 +533,7 @@ func stranger(made func(plain) impls.Lock) impls.Spec {
 
 func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Parallel()
-	for _, s := range strangers {
+	for _, s := range slices.Concat(strangers, scriptedStrangers) {
 		t.Run(s.name, func(t *testing.T) {
 			spec := stranger(s.made)
 			if s.servers > 0 {

@@ -56,6 +56,7 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 		if x.wants(c) {
 			list = x.instantsOfTry(list, s, i, limit)
 		}
+		list = x.instantsOfRest(list, s, i, limit)
 		x.inputs = x.nextInputs(x.inputs[:0], s, i)
 		for _, in := range x.inputs {
 			if in.kind != inputCall || !x.wants(c) {

@@ -30,12 +30,21 @@ func (x *explorer) besides() (end func()) {
 	return func() { x.watcher, x.judge, x.cut, x.result.Tired, x.aside = watcher, judge, cut, tired, aside }
 }
 
-// rehearse makes the steps of a client's next try. It shows the states in which the client waits for a reply, and what it has been given before.
+// rehearse makes the steps of a client's next try, or the next ones of the operation that it is in, which waits for a reply. It shows the states in which the client waits for a reply, and what it has been given before.
 func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehearsal) {
 	defer x.besides()()
-	r = rehearsal{after: *s, given: []input{{inputCall, 0, uint32(history.OpAcquire)}}}
+	r = rehearsal{after: *s}
 	c := &r.after.clients[i]
 	m := move{kind: moveCall, client: uint8(i)}
+	switch {
+	case x.automaton.nodes[c.node].idle:
+		r.given = append(r.given, input{inputCall, 0, uint32(history.OpAcquire)})
+	case c.replies[0] == 0:
+		m.kind = moveServe
+	default:
+		m.kind = moveTake
+		r.given = append(r.given, input{inputReply, 0, c.replies[0]})
+	}
 	for range mostRehearsed {
 		if err := x.apply(&r.after, m); err != nil {
 			return r
@@ -70,6 +79,18 @@ func (x *explorer) mayComeLate(s *state, i int) bool {
 		}
 	}
 	return false
+}
+
+// instantsOfRest appends those of the rest of the operation that a client is in: what a step has read may decide about a later one.
+func (x *explorer) instantsOfRest(list []ms, s *state, i int, limit ms) []ms {
+	if n := &x.automaton.nodes[s.clients[i].node]; n.idle || n.slots[0].kind != process.Request {
+		return list
+	}
+	r := x.rehearse(s, i, func(*state, []input) {})
+	for k := 1; k < len(r.given); k++ {
+		list = x.instantsOf(list, s, i, r.given[:k], r.given[k], limit)
+	}
+	return list
 }
 
 // instantsOfTry appends those of a whole try: of the one that is rehearsed, and of those that are given other replies at some step.

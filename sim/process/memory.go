@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -162,6 +163,7 @@ func (m *memory) slice(v reflect.Value) {
 // structure encodes a struct; of a time, all but the time zone; of what belongs to the model, which one it is.
 func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
+	m.whole = m.whole && !strings.HasPrefix(v.Type().Name(), "HashTrieMap[") // that of a sync.Map hashes by chance
 	switch v.Type() {
 	case timeType:
 		fields, m.real = 2, m.real || v.Field(0).Uint()>>63 != 0

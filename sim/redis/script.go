@@ -134,6 +134,10 @@ func (l *library) lua() *lua.LState {
 	for _, impure := range []string{"print", "dofile", "loadfile", "collectgarbage"} {
 		l.state.SetGlobal(impure, lua.LNil)
 	}
+	math := l.state.GetGlobal("math").(*lua.LTable)
+	for _, impure := range []string{"random", "randomseed"} { // a real server gives every script the same numbers
+		math.RawSetString(impure, lua.LNil)
+	}
 	return l.state
 }
 
@@ -172,6 +176,9 @@ func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	globals.RawSetString("KEYS", r.list(keys))
 	globals.RawSetString("ARGV", r.list(args))
 	globals.RawSetString("redis", api)
+	math := r.state.NewTable()
+	math.Metatable = r.lookup("math.", r.state.GetGlobal("math").(*lua.LTable))
+	globals.RawSetString("math", math)
 	globals.RawSetString("_G", globals)
 	globals.Metatable = r.lookup("", r.state.G.Global)
 	return globals

@@ -18,6 +18,8 @@ func TestWhatTheModelDoesNotKnow(t *testing.T) {
 		"a command in a script":   {[]string{"EVAL", `return redis.pcall("TIME")`, "0"}, "TIME"},
 		"a library in a script":   {[]string{"EVAL", `return cjson.encode({})`, "0"}, "cjson in a script"},
 		"a function in a script":  {[]string{"EVAL", `return redis.sha1hex("")`, "0"}, "redis.sha1hex in a script"},
+		"chance in a script":      {[]string{"EVAL", `return math.random(2)`, "0"}, "math.random in a script"},
+		"arithmetic in a script":  {[]string{"EVAL", `return math.floor(1.5)`, "0"}, ""},
 		"an error that Redis has": {[]string{"SETEX", "k", "0", "v"}, ""},
 		"what it knows":           {[]string{"EVAL", `local t = {} return redis.call("SET", KEYS[1], tostring(#t), "PX", 10)`, "1", "k"}, ""},
 	} {
