@@ -28,9 +28,10 @@ type Armed struct {
 	reached   chan struct{}
 	delivered chan struct{}
 	released  chan struct{}
-	release   sync.Once
-	seen      int      // guarded by owner.mu
-	args      []string // guarded by owner.mu
+	dropped   chan struct{}
+	release   sync.Once // of either
+	seen      int       // guarded by owner.mu
+	args      []string  // guarded by owner.mu
 }
 
 // Arm sets a breakpoint. Several may wait for the same request; all apply to it.
@@ -51,6 +52,7 @@ func (b *Breakpoints) Arm(point Breakpoint) *Armed {
 		reached:   make(chan struct{}),
 		delivered: make(chan struct{}),
 		released:  make(chan struct{}),
+		dropped:   make(chan struct{}),
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,6 +80,9 @@ func (t *Armed) deliver() {
 
 // Release delivers what is held, now or later.
 func (t *Armed) Release() { t.release.Do(func() { close(t.released) }) }
+
+// Drop ends the connection of a request that is held, which then never arrives. It does nothing after Release.
+func (t *Armed) Drop() { t.release.Do(func() { close(t.dropped) }) }
 
 // Disarm removes the breakpoint if its request has not come, and releases what it holds.
 func (t *Armed) Disarm() {

@@ -294,6 +294,20 @@ func TestBreakpointWithinAnOperation(t *testing.T) {
 	await(t, "the reply is held", armed.Reached())
 }
 
+// TestDropEndsTheConnection: what is dropped reaches no server, and holds nothing up.
+func TestDropEndsTheConnection(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c := b.dial("C1")
+	armed := b.Arm(firstDEL(faults.ActHoldRequest))
+	c.send("DEL", "lock")
+	await(t, "the request is held", armed.Reached())
+	armed.Drop()
+	rest, err := io.ReadAll(c.Conn)
+	require.NoError(t, err)
+	assert.Empty(t, rest)
+	pending(t, "delivered", armed.Delivered())
+}
+
 func TestDisarm(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")

@@ -163,6 +163,8 @@ func (s *session) hold(armed *Armed) bool {
 	select {
 	case <-armed.released:
 		return true
+	case <-armed.dropped:
+		return false
 	case <-s.tap.ctx.Done():
 		return false
 	}

@@ -202,6 +202,15 @@ type ambushed struct {
 	action faults.Action
 }
 
+// abandon ends a hold of a client that is dead, without delivering a request: it would take up connections until the storm is over.
+func (a *ambushed) abandon() {
+	if a.action == faults.ActHoldRequest {
+		a.Drop()
+		return
+	}
+	a.Release() // of a reply, to nobody
+}
+
 // letGo ends a hold on the wire.
 func (t *stormRunner) letGo(h *play.Handle, at *ambushed) {
 	t.record(h, at, history.PhaseRecover)
@@ -254,8 +263,12 @@ func (t *stormRunner) crash(ctx context.Context, p *peer, all processUsers, s st
 		at = t.meetOne(ctx, caught(p, s), s)
 	}
 	all.die()
-	if err := p.client.Kill(ctx); err != nil || at == nil || !s.Late {
+	if err := p.client.Kill(ctx); err != nil || at == nil {
 		return err
+	}
+	if !s.Late {
+		at.abandon()
+		return nil
 	}
 	t.pause(ctx, s.For)
 	t.letGo(caught(p, s), at)
