@@ -75,8 +75,8 @@ func (p Plan) checkNames() error {
 		if err := CheckName(c.Script.Name); err != nil {
 			return fmt.Errorf("scenario %q: %w", c.Script.Name, err)
 		}
-		// A lock with some of its bugs has a name like redlock/wall-clock.
-		for part := range strings.SplitSeq(c.Subject.Name, "/") {
+		// A lock with some of its bugs has a name like redlock/wall-clock, and one with none of them a name like redlock/.
+		for part := range strings.SplitSeq(strings.TrimSuffix(c.Subject.Name, "/"), "/") {
 			if err := CheckName(part); err != nil {
 				return fmt.Errorf("lock %q: %w", c.Subject.Name, err)
 			}
