@@ -14,7 +14,9 @@ import (
 type Traits struct {
 	Name   string // in upper case
 	keys   keyRule
-	at     int  // where the keys begin, or where their number stands (keysCounted)
+	at     int // where the keys begin, or where their number stands (keysCounted)
+	dest   int // where one more key stands; zero: none
+	reach  reach
 	Writes bool // may change a key
 	Drops  bool // may remove a key
 	// Blocks: the command may wait at the server, so the tap does not serialize it.
@@ -35,6 +37,7 @@ const (
 	keysAllButOne                // all from at on but the last
 	keysPairs                    // every second one from at on
 	keysCounted                  // the argument at says how many follow
+	keysStreams                  // the first half of what follows STREAMS
 )
 
 // Table holds the commands that locks and client libraries use. Any other command counts as one that may write and remove, and whose keys
@@ -50,32 +53,49 @@ func NewTable() Table {
 			table[name] = t
 		}
 	}
-	add(Traits{keys: keysNone}, "PING", "ECHO", "AUTH", "HELLO", "SELECT", "RESET", "QUIT", "CONFIG", "INFO", "COMMAND",
-		"PUBLISH", "SPUBLISH", "PUBSUB", "TIME", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "MULTI", "EXEC",
-		"DISCARD", "UNWATCH", "FLUSHALL", "FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
-	add(Traits{keys: keysNone, Blocks: true}, "WAIT", "WAITAOF")
-	add(Traits{keys: keysNone, Unordered: true}, "CLIENT", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER",
-		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC")
-	add(Traits{keys: keysAny, at: 1}, "OBJECT", "MEMORY", "SORT_RO", "XREAD", "XINFO", "ZUNION", "ZINTER", "ZDIFF")
-	add(Traits{keys: keysAny, at: 1, Writes: true}, "XREADGROUP", "BITOP")
+	add(Traits{keys: keysNone, reach: reachConnection}, "PING", "ECHO", "AUTH", "HELLO", "RESET", "QUIT", "INFO", "COMMAND", "TIME", "MULTI",
+		"EXEC", "DISCARD", "UNWATCH", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
+	add(Traits{keys: keysNone, reach: reachSome}, "SELECT")
+	add(Traits{keys: keysNone, reach: reachChannel}, "PUBLISH", "SPUBLISH")
+	add(Traits{keys: keysNone, reach: reachServer}, "CONFIG", "PUBSUB", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "FLUSHALL",
+		"FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG")
+	add(Traits{keys: keysNone, Blocks: true, reach: reachConnection}, "WAIT", "WAITAOF")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachSome}, "CLIENT", "SCRIPT")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachServer}, "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER", "MONITOR", "SYNC", "PSYNC")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachChannels}, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachConnection}, "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
+	add(Traits{keys: keysAny, at: 1, reach: reachServer}, "SORT_RO")
+	add(Traits{keys: keysOne, at: 2}, "OBJECT", "MEMORY", "XINFO")
+	add(Traits{keys: keysStreams, at: 1}, "XREAD")
+	add(Traits{keys: keysStreams, at: 1, Writes: true}, "XREADGROUP")
 
 	add(Traits{keys: keysOne, at: 1}, "GET", "STRLEN", "TTL", "PTTL", "TYPE", "EXPIRETIME", "PEXPIRETIME", "GETRANGE", "SUBSTR", "DUMP",
 		"GETBIT", "BITCOUNT", "HGET", "HGETALL", "HEXISTS", "HLEN", "HKEYS", "HVALS", "HMGET", "HSTRLEN", "HSCAN", "LLEN", "LRANGE",
 		"LINDEX", "LPOS", "SCARD", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SRANDMEMBER", "SSCAN", "ZSCORE", "ZMSCORE", "ZRANK",
-		"ZREVRANK", "ZRANGE", "ZREVRANGE", "ZCARD", "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZSCAN", "XLEN", "XRANGE", "XREVRANGE")
-	add(Traits{keys: keysAll, at: 1}, "EXISTS", "MGET", "TOUCH", "WATCH", "SINTER", "SUNION", "SDIFF")
+		"ZREVRANK", "ZRANGE", "ZREVRANGE", "ZCARD", "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZSCAN", "XLEN", "XRANGE", "XREVRANGE",
+		"BITPOS", "BITFIELD_RO", "HRANDFIELD", "HTTL", "HPTTL", "ZRANDMEMBER", "ZLEXCOUNT", "ZRANGEBYLEX", "ZREVRANGEBYLEX", "XPENDING",
+		"GEODIST", "GEOHASH", "GEOPOS", "GEOSEARCH")
+	add(Traits{keys: keysTwo, at: 1}, "LCS")
+	add(Traits{keys: keysAll, at: 1}, "EXISTS", "MGET", "TOUCH", "WATCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT")
+	add(Traits{keys: keysCounted, at: 1}, "ZUNION", "ZINTER", "ZDIFF", "ZINTERCARD", "SINTERCARD")
 
 	add(Traits{keys: keysOne, at: 1, Writes: true}, "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETEX", "APPEND", "SETRANGE", "SETBIT",
 		"INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "RESTORE", "HSET",
 		"HSETNX", "HMSET", "HINCRBY", "HINCRBYFLOAT", "LPUSH", "RPUSH", "LPUSHX", "RPUSHX", "LSET", "LINSERT", "SADD", "ZADD", "ZINCRBY",
-		"XADD", "XGROUP", "XACK", "PFADD")
+		"XADD", "XACK", "XCLAIM", "XAUTOCLAIM", "XSETID", "PFADD", "BITFIELD", "GEOADD", "HPERSIST")
+	add(Traits{keys: keysOne, at: 2, Writes: true}, "XGROUP")
+	add(Traits{keys: keysAll, at: 1, Writes: true}, "PFMERGE")
 	add(Traits{keys: keysPairs, at: 1, Writes: true}, "MSET", "MSETNX")
 	add(Traits{keys: keysTwo, at: 1, Writes: true}, "COPY")
 
-	add(Traits{keys: keysOne, at: 1, Writes: true, Drops: true}, "GETDEL", "MOVE", "HDEL", "LPOP", "RPOP", "LREM", "LTRIM", "SREM", "SPOP",
+	add(Traits{keys: keysOne, at: 1, Writes: true, Drops: true, reach: reachServer}, "MOVE")
+	add(Traits{keys: keysOne, at: 1, Writes: true, Drops: true}, "GETDEL", "DELEX", "DELIFEQ", "XDEL", "XTRIM", "HEXPIRE", "HPEXPIRE", "HDEL",
+		"LPOP", "RPOP", "LREM", "LTRIM", "SREM", "SPOP",
 		"ZREM", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "ZREMRANGEBYLEX", "ZPOPMIN", "ZPOPMAX")
 	add(Traits{keys: keysAll, at: 1, Writes: true, Drops: true}, "DEL", "UNLINK", "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE")
-	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true}, "RENAME", "RENAMENX", "RPOPLPUSH", "LMOVE", "SMOVE", "ZRANGESTORE")
+	add(Traits{keys: keysAll, at: 2, Writes: true, Drops: true}, "BITOP")
+	add(Traits{keys: keysCounted, at: 2, dest: 1, Writes: true, Drops: true}, "ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE")
+	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true}, "RENAME", "RENAMENX", "RPOPLPUSH", "LMOVE", "SMOVE", "ZRANGESTORE", "GEOSEARCHSTORE")
 	add(Traits{keys: keysCounted, at: 1, Writes: true, Drops: true}, "LMPOP", "ZMPOP")
 	add(Traits{keys: keysCounted, at: 2}, "EVAL_RO", "EVALSHA_RO", "FCALL_RO")
 	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true}, "EVAL", "EVALSHA", "FCALL")
@@ -112,19 +132,29 @@ func (table Table) Find(args [][]byte) Traits {
 }
 
 func unknown(name string) Traits {
-	return Traits{Name: name, keys: keysAny, at: 1, Writes: true, Drops: true}
+	return Traits{Name: name, keys: keysAny, at: 1, Writes: true, Drops: true, reach: reachServer}
 }
 
 // WatchedKeys lists the watched keys that a command names, without duplicates.
 func (t Traits) WatchedKeys(args [][]byte, watch func(string) bool) []string {
-	from, to, step := t.keyRange(args)
 	var keys []string
-	for i := from; i < to; i += step {
-		if key := string(args[i]); watch(key) && !slices.Contains(keys, key) {
+	t.eachKey(args, func(arg []byte) {
+		if key := string(arg); watch(key) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
-	}
+	})
 	return keys
+}
+
+// eachKey calls do for each key that a command names.
+func (t Traits) eachKey(args [][]byte, do func(key []byte)) {
+	if 0 < t.dest && t.dest < len(args) {
+		do(args[t.dest])
+	}
+	from, to, step := t.keyRange(args)
+	for i := from; i < to; i += step {
+		do(args[i])
+	}
 }
 
 // keyRange is the range of the keys among the arguments, of which there may be too few.
@@ -142,6 +172,11 @@ func (t Traits) keyRange(args [][]byte) (from, to, step int) {
 		return t.at, len(args), 2
 	case keysCounted:
 		return t.at + 1, min(t.at+1+countAt(args, t.at), len(args)), 1
+	case keysStreams:
+		from = 1 + slices.IndexFunc(args, func(arg []byte) bool { return bytes.EqualFold(arg, []byte("STREAMS")) })
+		if from > 0 {
+			return from, from + (len(args)-from)/2, 1
+		}
 	}
 	return 0, 0, 1
 }
