@@ -51,6 +51,7 @@ func (s *session) sendCopy(armed *Armed, f *flight) {
 		return
 	}
 	f.turn = true
+	defer s.partExpiry()
 	defer s.land(f)
 	s.prepare(f)
 	reply, err := s.exchange(append(s.begun, f.raw)...)
@@ -58,6 +59,7 @@ func (s *session) sendCopy(armed *Armed, f *flight) {
 		return
 	}
 	s.record(f, &reply)
+	s.afterExpiry(f)
 	armed.deliver()
 }
 

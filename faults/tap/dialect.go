@@ -30,6 +30,7 @@ const (
 // transaction is what MULTI has queued.
 type transaction struct {
 	keys          []string // the watched ones
+	own           []string // the lab's, where that matters
 	writes, drops bool
 	db            int  // the last SELECT; -1 if there is none
 	odd           bool // its EXEC may change how to read the connection
@@ -137,6 +138,7 @@ func (d *dialect) succeed(f *flight, reply resp.Reply) {
 
 func (txn *transaction) queue(f *flight) {
 	txn.keys = append(txn.keys, f.keys...)
+	txn.own = append(txn.own, f.own...)
 	txn.writes = txn.writes || f.Writes && len(f.keys) > 0
 	txn.drops = txn.drops || f.Drops && len(f.keys) > 0
 	txn.odd = txn.odd || pubsubFamily(f.Name) != "" || f.Name == "CLIENT" || f.Name == "MONITOR"

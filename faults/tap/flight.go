@@ -14,6 +14,7 @@ import (
 type flight struct {
 	commands.Traits
 	keys    []string // the watched ones that it names
+	own     []string // the lab's that it names, at a server that others use
 	queued  bool     // MULTI queues it
 	silent  bool     // the server does not answer
 	awaited int      // messages that are still to come in answer
@@ -44,6 +45,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 	switch {
 	case f.Name == "EXEC" && d.txn != nil:
 		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(d.txn.keys))), d.txn.writes, d.txn.drops
+		f.own = d.txn.own
 		f.Unordered = d.txn.odd // its answer may not be one whole message
 	case f.Name == "SELECT":
 		f.selects = d.selected(request.Args)
@@ -51,6 +53,7 @@ func (s *session) describe(f *flight, request resp.Request) {
 		s.tap.seePing(request.Args[1])
 	default:
 		f.keys = f.WatchedKeys(request.Args, s.tap.cfg.Watch)
+		s.tap.attend(f, request.Args)
 	}
 	if f.queued {
 		f.Blocks = false
@@ -83,6 +86,7 @@ func (f *flight) meets(action faults.Action) bool {
 
 // prepare probes the keys and takes the times, right before the command is sent. The flight has the turn unless it needs none.
 func (s *session) prepare(f *flight) {
+	s.beforeExpiry(f)
 	if !f.recorded() {
 		return
 	}
@@ -94,6 +98,7 @@ func (s *session) prepare(f *flight) {
 		f.asked = t.cfg.Since()
 		// If the server does not answer, the command is recorded without states.
 		f.before, _ = t.prober.states(f.db, f.keys)
+		t.hide(f.keys, f.before)
 	}
 	f.sent = t.cfg.Since()
 }
@@ -133,6 +138,7 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 	if err != nil {
 		return nil, 0
 	}
+	s.tap.hide(f.keys, after)
 	asked := s.tap.cfg.Since() - f.asked
 	changes := make([]history.Change, len(f.keys))
 	for i, key := range f.keys {

@@ -16,17 +16,18 @@ import (
 // session is one connection of a client. Three goroutines serve it: one reads requests and sends them one by one, one reads the server's
 // messages and finishes the command in flight, one writes to the client.
 type session struct {
-	tap    *Tap
-	client string
-	number int64
-	down   net.Conn // to the client
-	up     net.Conn // to the server
-	in     *resp.Reader
-	back   *resp.Reader
-	begun  [][]byte // the commands of the transaction so far, while a breakpoint may need a copy
-	kept   []byte   // the first reply to a duplicated command; belongs to the goroutine that reads answers
-	out    *outbox
-	idle   chan struct{} // holds a token while no command is in flight; its holder may write to up
+	tap     *Tap
+	client  string
+	number  int64
+	down    net.Conn // to the client
+	up      net.Conn // to the server
+	in      *resp.Reader
+	back    *resp.Reader
+	watches []string // the lab's keys that it watches; belongs to the holder of the turn
+	begun   [][]byte // the commands of the transaction so far, while a breakpoint may need a copy
+	kept    []byte   // the first reply to a duplicated command; belongs to the goroutine that reads answers
+	out     *outbox
+	idle    chan struct{} // holds a token while no command is in flight; its holder may write to up
 
 	mu      sync.Mutex
 	flying  bool // flight is at the server
@@ -56,6 +57,7 @@ func (t *Tap) serve(client string, down net.Conn) {
 	both.Go(s.out.run)
 	s.requests()
 	both.Wait()
+	s.partExpiry()
 }
 
 func (s *session) abort() {
@@ -281,15 +283,18 @@ func (s *session) roleOf(reply resp.Reply) role {
 
 // finish ends a command; reply is nil if none comes. The turn ends before the client gets the reply.
 func (s *session) finish(f *flight, reply *resp.Reply) {
-	if f.recorded() {
+	if f.recorded() || s.tap.expiries.covers(f) {
 		if !f.turn {
 			if !s.tap.takeTurn() {
 				return
 			}
 			f.turn = true
 		}
+	}
+	if f.recorded() {
 		s.record(f, reply)
 	}
+	s.afterExpiry(f)
 	s.mu.Lock()
 	if reply != nil {
 		s.dialect.settle(f, *reply)

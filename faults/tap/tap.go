@@ -61,6 +61,8 @@ type Config struct {
 	// Patience bounds how long the server may take for one command that does not block; default 10 s. Time in which the host stalls
 	// counts little.
 	Patience time.Duration
+	// Expiry has keys expire that clients leave without an expiry.
+	Expiry Expiry
 	// Queue bounds the bytes of unread replies of one client, beyond the last; default 64 MiB. The tap takes no further request of a client
 	// with more.
 	Queue int
@@ -76,7 +78,9 @@ type Tap struct {
 
 	turn        chan struct{} // holds the turn while no goroutine has it
 	watchdog    watchdog
-	prober      prober // belongs to the holder of the turn
+	prober      prober      // belongs to the holder of the turn
+	expiries    expiries    // belongs to the holder of the turn
+	noticed     atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
 	breakpoints *Breakpoints
 	conns       atomic.Int64
 
@@ -115,6 +119,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		cfg:         cfg,
 		breakpoints: cfg.Breakpoints,
 		commands:    commands.NewTable(),
+		expiries:    expiries{Expiry: cfg.Expiry, put: map[string]bool{}, watched: map[string]int{}},
 		turn:        make(chan struct{}, 1),
 		listeners:   map[string]net.Listener{},
 		canaries:    map[string]chan struct{}{},
@@ -199,6 +204,7 @@ func (t *Tap) begin(task func()) bool {
 func (t *Tap) State(ctx context.Context, key string) (state history.State, err error) {
 	err = t.Exclusively(ctx, func() error {
 		states, err := t.prober.states(0, []string{key})
+		t.hide([]string{key}, states)
 		state = states[0]
 		return err
 	})
