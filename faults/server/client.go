@@ -59,20 +59,12 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 
 // ask sends PING and INFO server. A server that refuses INFO yields no facts.
 func ask(ctx context.Context, addr string) (about map[string]string, err error) {
-	about = map[string]string{}
-	err = with(ctx, addr, 0, func(client *redis.Client) error {
+	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
 		if err := client.Ping(ctx).Err(); err != nil {
 			return describe(err)
 		}
-		info, err := client.Info(ctx, "server").Result()
-		var refused redis.Error
-		if err != nil && !errors.As(err, &refused) {
+		if about, err = info(ctx, client, "server"); err != nil {
 			return describe(err)
-		}
-		for line := range strings.Lines(info) {
-			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-				about[name] = value
-			}
 		}
 		return nil
 	})

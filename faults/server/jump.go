@@ -10,33 +10,53 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// jumpScript brings the expiry of every key that matches ARGV[1] forward by ARGV[2] milliseconds, and removes the keys that have no more
-// left. It returns each key and the time that it had left.
+// jumpScript brings the expiry of keys forward by ARGV[1] milliseconds, and removes the keys that have no more left. It returns each key and
+// the time that it had left.
 const jumpScript = `
 local answer = {}
-local by = tonumber(ARGV[2])
-for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+local by = tonumber(ARGV[1])
+for _, key in ipairs(%s) do
   local left = redis.call('PTTL', key)
   if left >= 0 then
     if left <= by then
       redis.call('DEL', key)
     else
-      redis.call('PEXPIRE', key, string.format('%.0f', left - by))
+      redis.call('PEXPIRE', key, string.format('%%.0f', left - by))
     end
     table.insert(answer, key)
-    table.insert(answer, string.format('%.0f', left))
+    table.insert(answer, string.format('%%.0f', left))
   end
 end
 return answer`
 
-// JumpClock does to leases what a jump of the server's clock by d does: one script shortens the TTL of every key below the prefix by d,
+// The keys that a jump is for: all of the database, or those that are named.
+const (
+	allKeys   = `redis.call('KEYS', '*')`
+	namedKeys = `KEYS`
+)
+
+// JumpClock does to leases what a jump of the server's clock by d does: one script shortens the TTL of every key of the database by d,
 // rounded to milliseconds, and removes the keys that have no more left. A negative d prolongs. It returns the number of keys with a TTL,
-// and in evidence their old and new TTLs. The caller makes sure that no command is in flight.
-func JumpClock(ctx context.Context, addr string, db int, prefix string, d time.Duration) (moved int, evidence string, err error) {
+// and in evidence their old and new TTLs. The caller makes sure that no command is in flight. It is for servers of the lab's own: others
+// may have millions of keys.
+func JumpClock(ctx context.Context, addr string, db int, d time.Duration) (moved int, evidence string, err error) {
+	return jump(ctx, addr, db, allKeys, nil, d)
+}
+
+// JumpClockOf is JumpClock for the named keys only.
+func JumpClockOf(ctx context.Context, addr string, db int, keys []string, d time.Duration) (moved int, evidence string, err error) {
+	if len(keys) == 0 {
+		evidence, err = jumpEvidence(nil, d)
+		return 0, evidence, err
+	}
+	return jump(ctx, addr, db, namedKeys, keys, d)
+}
+
+func jump(ctx context.Context, addr string, db int, which string, keys []string, d time.Duration) (moved int, evidence string, err error) {
 	by := d.Round(time.Millisecond)
 	var answer []string
 	err = with(ctx, addr, db, func(client *redis.Client) (err error) {
-		answer, err = client.Eval(ctx, jumpScript, nil, pattern(prefix), by.Milliseconds()).StringSlice()
+		answer, err = client.Eval(ctx, fmt.Sprintf(jumpScript, which), keys, by.Milliseconds()).StringSlice()
 		return err
 	})
 	if err != nil {

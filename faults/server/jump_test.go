@@ -23,7 +23,8 @@ func TestJumpClock(t *testing.T) {
 		do(t, s, 0, "HSET", "cell:hash", "a", "1")
 		do(t, s, 0, "PEXPIRE", "cell:hash", 100_000)
 
-		moved, evidence, err := JumpClock(bounded(t), s.Addr(), 0, "cell:", 50*time.Second)
+		cell := []string{"cell:long", "cell:short", "cell:hash", "cell:eternal", "cell:absent"}
+		moved, evidence, err := JumpClockOf(bounded(t), s.Addr(), 0, cell, 50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 3, moved)
 		require.Contains(t, evidence, "cell:short: ")
@@ -34,16 +35,20 @@ func TestJumpClock(t *testing.T) {
 		require.Equal(t, int64(-2), left("cell:short"))
 		require.Equal(t, int64(-1), left("cell:eternal"))
 
-		moved, _, err = JumpClock(bounded(t), s.Addr(), 0, "cell:", -50*time.Second)
+		moved, _, err = JumpClockOf(bounded(t), s.Addr(), 0, cell, -50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 2, moved)
 		within(90_000, 100_000, "cell:long")
 
-		moved, _, err = JumpClock(bounded(t), s.Addr(), 0, "", time.Second)
+		moved, _, err = JumpClock(bounded(t), s.Addr(), 0, time.Second)
 		require.NoError(t, err)
-		require.Equal(t, 3, moved, "an empty prefix means every key")
+		require.Equal(t, 3, moved, "of every key")
 
-		moved, evidence, err = JumpClock(bounded(t), s.Addr(), 7, "", time.Second)
+		moved, evidence, err = JumpClock(bounded(t), s.Addr(), 7, time.Second)
+		require.NoError(t, err)
+		require.Zero(t, moved)
+		require.Equal(t, "no key has an expiry", evidence)
+		moved, evidence, err = JumpClockOf(bounded(t), s.Addr(), 0, nil, time.Second)
 		require.NoError(t, err)
 		require.Zero(t, moved)
 		require.Equal(t, "no key has an expiry", evidence)

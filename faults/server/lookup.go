@@ -25,7 +25,32 @@ func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool
 // scanCount is the COUNT of each SCAN: small enough not to delay other clients of the server.
 const scanCount = 1000
 
-// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and returns their number.
+// deleteBatch is the number of keys of each UNLINK: small enough not to delay other clients of the server.
+const deleteBatch = 100
+
+// DeleteKeys deletes keys of database 0 by name, and returns how many there were.
+func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64, err error) {
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	err = with(ctx, addr, 0, func(client *redis.Client) error {
+		for batch := range slices.Chunk(keys, deleteBatch) {
+			n, err := client.Unlink(ctx, batch...).Result()
+			if err != nil {
+				return err
+			}
+			deleted += n
+		}
+		return nil
+	})
+	if err != nil {
+		return deleted, fmt.Errorf("delete %d keys at %s: %w", len(keys), addr, err)
+	}
+	return deleted, nil
+}
+
+// DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and returns their number. It looks at
+// every key of the database, so it is for servers of the lab's own.
 func DeletePrefix(ctx context.Context, addr string, db int, prefix string) (deleted int64, err error) {
 	if prefix == "" {
 		return 0, fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)

@@ -14,9 +14,10 @@ func TestErrorsNameTheServer(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, limitErr := Limit(bounded(t), s.Addr(), "key", time.Second)
 	layErr := Lay(bounded(t), s.Addr(), [][]any{{"SET", "key", "x"}})
-	_, _, jumpErr := JumpClock(bounded(t), s.Addr(), 0, "", time.Second)
+	_, _, jumpErr := JumpClock(bounded(t), s.Addr(), 0, time.Second)
 	_, deleteErr := DeletePrefix(bounded(t), s.Addr(), 0, "x")
-	for _, err := range []error{limitErr, layErr, jumpErr, deleteErr} {
+	_, namedErr := DeleteKeys(bounded(t), s.Addr(), []string{"x"})
+	for _, err := range []error{limitErr, layErr, jumpErr, deleteErr, namedErr} {
 		require.ErrorContains(t, err, "at "+s.Addr()+": unreachable")
 	}
 }
@@ -42,6 +43,23 @@ func TestDeletePrefix(t *testing.T) {
 		require.Equal(t, []any{"mine"}, do(t, s, 0, "KEYS", "*"))
 		_, err := DeletePrefix(bounded(t), s.Addr(), 0, "")
 		require.ErrorContains(t, err, "empty prefix")
+	})
+}
+
+func TestDeleteKeys(t *testing.T) {
+	onBoth(t, func(t *testing.T, s Server) {
+		var keys []string
+		for n := range 2*deleteBatch + 1 {
+			keys = append(keys, fmt.Sprintf("mine %d\n\xff", n))
+			do(t, s, 0, "SET", keys[n], "x")
+		}
+		do(t, s, 0, "SET", "theirs", "x")
+		for _, want := range []int64{2*deleteBatch + 1, 0} {
+			deleted, err := DeleteKeys(bounded(t), s.Addr(), keys)
+			require.NoError(t, err)
+			require.Equal(t, want, deleted)
+		}
+		require.Equal(t, []any{"theirs"}, do(t, s, 0, "KEYS", "*"))
 	})
 }
 

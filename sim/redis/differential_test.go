@@ -96,7 +96,7 @@ func (w *wire) advance(d time.Duration) {
 		w.forward(d)
 		return
 	}
-	_, _, err := server.JumpClock(context.Background(), w.addr, 0, "", d)
+	_, _, err := server.JumpClock(context.Background(), w.addr, 0, d)
 	require.NoError(w.t, err)
 }
 

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Identity is what changes if a server at an address restarts, or if another one answers there.
+type Identity struct {
+	RunID string // anew with each start
+	Role  string // "master" or "slave"
+	// ReplID names the history of the data: another one after a failover.
+	ReplID string
+}
+
+// Identity asks the server for its identity. Fields that it does not tell are empty.
+func (r *Remote) Identity(ctx context.Context) (Identity, error) {
+	var about map[string]string
+	err := with(ctx, r.addr, 0, func(client *redis.Client) (err error) {
+		about, err = info(ctx, client, "server", "replication")
+		return err
+	})
+	return Identity{RunID: about["run_id"], Role: about["role"], ReplID: about["master_replid"]}, err
+}
+
+// ChangedTo says how the server differs from what it was, or "".
+func (i Identity) ChangedTo(now Identity) string {
+	switch {
+	case i.RunID != now.RunID:
+		return fmt.Sprintf("restarted, or another one answers: its run_id was %s and is %s", i.RunID, now.RunID)
+	case i.Role != now.Role:
+		return fmt.Sprintf("failed over: its role was %s and is %s", i.Role, now.Role)
+	case i.ReplID != now.ReplID:
+		return fmt.Sprintf("failed over: its replication id was %s and is %s", i.ReplID, now.ReplID)
+	}
+	return ""
+}
+
+// trialTime is how long the key of the trial lives, if nobody deletes it.
+const trialTime = time.Minute
+
+// Try says why the server cannot be used, in one line: a replica, a node of a cluster, or one that refuses writes. It writes the key, which
+// the caller must own, and deletes it.
+func (r *Remote) Try(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := with(ctx, r.addr, 0, func(client *redis.Client) error {
+		about, err := info(ctx, client, "server", "replication", "cluster")
+		if err != nil {
+			return describe(err)
+		}
+		if why := unsuited(about); why != "" {
+			return errors.New(why)
+		}
+		if err := client.Set(ctx, key, "trial", trialTime).Err(); err != nil {
+			return refusal(err)
+		}
+		return client.Del(ctx, key).Err()
+	})
+	if err != nil {
+		return fmt.Errorf("redis at %s: %w", r.addr, err)
+	}
+	return nil
+}
+
+// unsuited says why a server of this kind cannot be used, or "".
+func unsuited(about map[string]string) string {
+	switch {
+	case about["role"] == "slave":
+		return fmt.Sprintf("it is a replica of %s:%s; give the address of the primary", about["master_host"], about["master_port"])
+	case about["cluster_enabled"] == "1":
+		return "it is a node of a cluster, and would refuse keys of other slots; give the address of a server without cluster mode"
+	case about["redis_mode"] == "sentinel":
+		return "it is a sentinel, which has no keys; give the address of the primary"
+	}
+	return ""
+}
+
+// refusal says in words why a server refuses a write.
+func refusal(err error) error {
+	var refused redis.Error
+	if !errors.As(err, &refused) {
+		return describe(err)
+	}
+	code, _, _ := strings.Cut(err.Error(), " ")
+	why := map[string]string{
+		"OOM":        "it is full (maxmemory), and takes no more keys; make room or give another server",
+		"MISCONF":    "it cannot write to its disk, and takes no writes; see its log",
+		"READONLY":   "it is read-only; give the address of the primary",
+		"LOADING":    "it is still loading its data; try again later",
+		"NOREPLICAS": "it has too few replicas to take writes",
+		"MASTERDOWN": "it is a replica without its primary; give the address of the primary",
+		"NOPERM":     "its user may not write the lab's keys",
+	}[code]
+	if why == "" {
+		return describe(err)
+	}
+	return fmt.Errorf("%s: %w", why, err)
+}
+
+// info sends INFO for each section; older servers take one section at a time. A server that refuses INFO yields no facts.
+func info(ctx context.Context, client *redis.Client, sections ...string) (map[string]string, error) {
+	about := map[string]string{}
+	for _, section := range sections {
+		text, err := client.Info(ctx, section).Result()
+		var refused redis.Error
+		if err != nil && !errors.As(err, &refused) {
+			return about, err
+		}
+		for line := range strings.Lines(text) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+				about[name] = value
+			}
+		}
+	}
+	return about, nil
+}
