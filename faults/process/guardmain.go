@@ -23,10 +23,10 @@ const guardLine = 64 << 10
 //
 //	group PGID        forget group PGID
 //	dir PATH          forget dir PATH
-//	undo KIND WHAT
+//	undo KIND WHAT    forget undo KIND
 //
-// Then it kills the remaining groups and every process with its lab's mark, removes the directories, runs the undos in the order of
-// their lines, and returns. It ignores the signals that a terminal sends.
+// Then it kills the remaining groups and every process with its lab's mark, removes the directories, runs the undo of each kind, and
+// returns. It ignores the signals that a terminal sends.
 func GuardMain(stdin io.Reader, stdout io.Writer, undos map[string]Undo) error {
 	if err := supported(); err != nil {
 		return err
@@ -83,10 +83,9 @@ func (w *wards) follow(line string) error {
 		w.dirs = toggle(w.dirs, what, forget)
 	case "undo":
 		kind, what, _ := strings.Cut(what, " ")
-		if forget || w.undos[kind] == nil || what == "" {
-			return fmt.Errorf("guard: %q: nothing that can be undone", line)
+		if err := w.toUndo(kind, what, forget); err != nil {
+			return fmt.Errorf("guard: %q: %w", line, err)
 		}
-		w.tasks = toggle(w.tasks, task{kind, what}, false)
 	default:
 		return fmt.Errorf("guard: %q: unknown", line)
 	}

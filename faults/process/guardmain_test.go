@@ -36,10 +36,11 @@ func TestGuardReadsLines(t *testing.T) {
 		"root":             {in: "dir /\n", err: "below the root"},
 		"relative":         {in: "dir a\n", err: "below the root"},
 		"up":               {in: "dir /a/..\n", err: "below the root"},
-		"undo":             {in: "undo file a b\nundo file c\nundo file a b\n", tasks: []task{{"file", "c"}, {"file", "a b"}}},
+		"undo":             {in: "undo file a b\nundo trouble x\nundo file c\n", tasks: []task{{"file", []string{"a b", "c"}}, {"trouble", []string{"x"}}}},
 		"undo what":        {in: "undo file\n", err: "nothing that can be undone"},
 		"undo the unknown": {in: "undo world x\n", err: "nothing that can be undone"},
-		"forget to undo":   {in: "undo file a\nforget undo file a\n", tasks: []task{{"file", "a"}}, err: "nothing that can be undone"},
+		"forget to undo":   {in: "undo file a\nundo trouble x\nforget undo file\nforget undo file\n", tasks: []task{{"trouble", []string{"x"}}}},
+		"forget one of it": {in: "undo file a\nforget undo file a\n", tasks: []task{{"file", []string{"a"}}}, err: "nothing that can be undone"},
 		"cut line":         {in: "group 7\ngroup", groups: []int{7}, err: "no process group"},
 		"endless":          {in: "group 7\n" + strings.Repeat("x", guardLine+1), groups: []int{7}, err: "too long"},
 	} {

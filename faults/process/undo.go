@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Undo removes what a lab has left on a foreign server. It says whether there was anything, and must return when the context ends.
-type Undo func(ctx context.Context, what string) (found bool, err error)
+// Undo removes what a lab has left on a foreign server: all that it was told of, in this order. It says whether there was anything, and must
+// return when the context ends.
+type Undo func(ctx context.Context, what []string) (found bool, err error)
 
 // undoPatience bounds one undo: a foreign server may be gone.
 const undoPatience = 5 * time.Second
@@ -17,8 +19,11 @@ const undoPatience = 5 * time.Second
 // undoPause lies between two calls of the same undo.
 const undoPause = 50 * time.Millisecond
 
-// task is something to be undone.
-type task struct{ kind, what string }
+// task is what one Undo has to undo.
+type task struct {
+	kind string
+	what []string
+}
 
 // Undo has the guard process run the Undo of this kind when the lab ends, however it ends. Call it before there is anything to undo. A
 // kind has no spaces, and neither argument has line breaks.
@@ -32,6 +37,34 @@ func (g *Guard) Undo(kind, what string) error {
 		return fmt.Errorf("guard: undo %s: %w", kind, errClosed)
 	}
 	return g.tellLocked("undo "+kind, what)
+}
+
+// ForgetUndo takes back all calls of Undo with this kind: the lab has undone it by itself.
+func (g *Guard) ForgetUndo(kind string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return fmt.Errorf("guard: forget undo %s: %w", kind, errClosed)
+	}
+	return g.tellLocked("forget undo", kind)
+}
+
+// toUndo follows a line about something to be undone.
+func (w *wards) toUndo(kind, what string, forget bool) error {
+	if w.undos[kind] == nil || (what == "") != forget {
+		return errors.New("nothing that can be undone")
+	}
+	at := slices.IndexFunc(w.tasks, func(t task) bool { return t.kind == kind })
+	switch {
+	case forget && at >= 0:
+		w.tasks = slices.Delete(w.tasks, at, at+1)
+	case forget:
+	case at >= 0:
+		w.tasks[at].what = append(w.tasks[at].what, what)
+	default:
+		w.tasks = append(w.tasks, task{kind, []string{what}})
+	}
+	return nil
 }
 
 // undo calls the task's Undo until it finds nothing twice in a row: what the lab sent just before its end may take effect after it.

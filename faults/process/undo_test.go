@@ -18,14 +18,17 @@ import (
 // undos are those of the guard in these tests: "file" removes a file, "trouble" cannot.
 func undos() map[string]Undo {
 	return map[string]Undo{
-		"file": func(_ context.Context, path string) (bool, error) {
-			err := os.Remove(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				return false, nil
+		"file": func(_ context.Context, paths []string) (found bool, err error) {
+			for _, path := range paths {
+				err := os.Remove(path)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return false, err
+				}
+				found = found || err == nil
 			}
-			return err == nil, err
+			return found, nil
 		},
-		"trouble": func(context.Context, string) (bool, error) { return false, errors.New("nobody answers") },
+		"trouble": func(context.Context, []string) (bool, error) { return false, errors.New("nobody answers") },
 	}
 }
 
@@ -38,6 +41,19 @@ func TestCloseUndoes(t *testing.T) {
 	require.NoError(t, g.Close())
 	require.NoFileExists(t, file)
 	require.ErrorIs(t, g.Undo("file", file), errClosed)
+}
+
+func TestWhatIsForgottenIsNotUndone(t *testing.T) {
+	g, err := StartGuard(as("guard"))
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, g.Undo("trouble", "x"))
+	require.NoError(t, g.Undo("file", file))
+	require.NoError(t, g.ForgetUndo("trouble"))
+	require.NoError(t, g.Close())
+	require.NoFileExists(t, file)
+	require.ErrorIs(t, g.ForgetUndo("file"), errClosed)
 }
 
 func TestCloseSaysWhatCannotBeUndone(t *testing.T) {
@@ -77,12 +93,12 @@ func TestUndoUntilNothingIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				w := wards{undos: map[string]Undo{"it": func(context.Context, string) (bool, error) {
+				w := wards{undos: map[string]Undo{"it": func(context.Context, []string) (bool, error) {
 					calls++
 					return test.found[min(calls, len(test.found))-1], nil
 				}}}
 				began := time.Now()
-				err := w.undo(task{"it", "x"})
+				err := w.undo(task{"it", []string{"x"}})
 				require.LessOrEqual(t, time.Since(began), undoPatience)
 				if test.err != "" {
 					require.ErrorContains(t, err, test.err)
@@ -97,11 +113,11 @@ func TestUndoUntilNothingIsFound(t *testing.T) {
 
 func TestUndoIsGivenLittleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := wards{undos: map[string]Undo{"it": func(ctx context.Context, _ string) (bool, error) {
+		w := wards{undos: map[string]Undo{"it": func(ctx context.Context, _ []string) (bool, error) {
 			<-ctx.Done()
 			return false, context.Cause(ctx)
 		}}}
-		require.ErrorContains(t, w.undo(task{"it", "x"}), "undo it: it takes too long")
+		require.ErrorContains(t, w.undo(task{"it", []string{"x"}}), "undo it: it takes too long")
 	})
 }
 
