@@ -34,6 +34,7 @@ type Setting struct {
 	// Alone says that this program starts no processes by itself: on Linux it may then adopt those that clients leave behind, and end them.
 	Alone         bool
 	NoStateProbes bool // do not ask the server for the state of the lock around each command
+	AnyCommand    bool // let clients send a server at an address commands that touch more than their cell's keys
 }
 
 // reviewed says whether what is n/a was reviewed for such a setting.
@@ -74,7 +75,7 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 	}
 	w, err := live.Open(ctx, live.Config{
 		Dir: dir, Guard: guard, Worker: worker, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
-		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone,
+		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {
 		return nil, err // w is a nil pointer, and as a World would not be nil

@@ -29,6 +29,7 @@ func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
 	flags.BoolVar(&f.stateProbes, "state-probes", true, "ask the server for the lock's state around each command; without it no verdict is safe")
+	flags.BoolVar(&f.AnyCommand, "allow-any-command", false, "let clients send a server at an address commands that touch more than their own keys")
 	flags.BoolVar(&f.stateProbes, "questions", true, "the former name of --state-probes")
 	if err := flags.MarkHidden("questions"); err != nil {
 		panic(err) // only for a flag that does not exist
@@ -64,6 +65,7 @@ func (f *settingFlags) settle(cmd *cobra.Command) error {
 		{"listen", "the model has no network"},
 		{"advertise", "the model has no network"},
 		{"state-probes", "the model always knows the state"},
+		{"allow-any-command", "the model has servers of its own"},
 		{"questions", "the model always knows the state"},
 		{"update", "expectations are reviewed in the live world"},
 	} {

@@ -127,7 +127,7 @@ func TestKeysOfLateCopiesExpire(t *testing.T) {
 	require.Eventually(t, func() bool { return expires(t, direct, "lock") }, bound, time.Millisecond)
 }
 
-func TestRefusedCommands(t *testing.T) {
+func TestCommandsBeyondAClientsOwnAreRefused(t *testing.T) {
 	onServers(t, func(t *testing.T, addr string) {
 		table := commands.NewTable()
 		own := func(name []byte) bool { return string(name) == "lock" }

@@ -28,8 +28,10 @@ type cell struct {
 	world   *World
 	subject play.Subject
 	dir     string
-	prefix  string       // of every key of this cell
-	storm   *stormRunner // runs instead of the script's steps; nil: none
+	prefix  string          // of every key of this cell
+	keys    *keys           // on the lock server at an address; nil: the servers are the lab's own
+	before  server.Identity // of the server at an address
+	storm   *stormRunner    // runs instead of the script's steps; nil: none
 	store   *store
 	peers   map[string]*peer // by client
 
@@ -103,6 +105,9 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 		failed = c.ReadData(ctx)
 	}
 	end := endOf(ctx, failed)
+	if why := c.serverChanged(); why != nil {
+		end = play.EndOf(why)
+	}
 	rec.Add(end)
 	out.Events, err = rec.Close()
 	out.Lacks = c.Lacks
@@ -114,7 +119,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 
 func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients []string, dir string) *cell {
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
-	c.store = w.newStore(c.prefix)
+	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.Clients {
@@ -190,14 +195,22 @@ func (c *cell) takes(e history.Event) bool {
 
 // setUp starts servers, taps and clients, and has every client open its locks.
 func (c *cell) setUp(ctx context.Context) (err error) {
+	if err := c.meetServer(ctx); err != nil {
+		return err
+	}
 	if err := c.Lay(ctx); err != nil {
 		return err
 	}
 	if err := c.startServers(ctx); err != nil {
 		return err
 	}
-	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.addr, c.IsData, true); err != nil {
+	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.addr, c.IsData, c.store.keys, true); err != nil {
 		return err
+	}
+	if c.store.keys != nil {
+		if err := c.resourceTap.Adopt(c.store.keys.all()); err != nil {
+			return err
+		}
 	}
 	c.stage.resource, c.store.tap = c.resourceTap, c.resourceTap
 	return c.startClients(ctx)
@@ -206,12 +219,12 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 // maxArgument bounds one string that a client or a server sends, in bytes. Locks send less than a thousandth of it.
 const maxArgument = 16 << 20
 
-func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, resource bool) (*tap.Tap, error) {
+func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *keys, resource bool) (*tap.Tap, error) {
 	breakpoints := &c.breakpoints
 	if resource {
 		breakpoints = nil
 	}
-	t, err := tap.New(ctx, tap.Config{
+	cfg := tap.Config{
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
 		Refuse:      commands.Refusal,
@@ -220,7 +233,9 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Since:       c.Now,
 		Record:      c.seen,
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
-	})
+	}
+	keys.confine(&cfg, c.limit())
+	t, err := tap.New(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -305,24 +320,9 @@ func (c *cell) close() error {
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())
 	}
-	// The embedded server scans all of its keys at each command, so leftover keys would slow later cells.
-	errs = append(errs, deleteKeys(c.store.addr, c.store.prefix))
-	return errors.Join(append(errs, c.stopServers())...)
-}
-
-// store holds the workload's data.
-type store struct {
-	addr   string
-	prefix string   // of every key
-	tap    *tap.Tap // made after Do wrote the initial data
-}
-
-func (s *store) Do(ctx context.Context, commands [][]any) error {
-	return server.Lay(ctx, s.addr, commands)
-}
-
-func (s *store) Values(ctx context.Context, key string) ([]string, error) {
-	return s.tap.Values(ctx, key)
+	errs = append(errs, c.store.clear(), c.stopServers())
+	c.keys.delete()
+	return errors.Join(errs...)
 }
 
 // sleep waits for d, or until ctx ends.

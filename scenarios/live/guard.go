@@ -2,7 +2,9 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/locklab/locklab/faults/network"
@@ -10,24 +12,45 @@ import (
 	"github.com/locklab/locklab/faults/server"
 )
 
-// The guard's kinds of undo, for foreign servers. Each takes an address and a prefix.
+// The guard's kinds of undo, for foreign servers.
 const (
-	undoProxies = "proxies"
-	undoKeys    = "keys"
+	undoProxies = "proxies" // an address and a prefix
+	undoKeys    = "keys"    // an address and a quoted key
 )
 
 // GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
-	return process.GuardMain(stdin, stdout, map[string]process.Undo{
-		undoProxies: func(ctx context.Context, what string) (bool, error) {
-			apiURL, prefix, _ := strings.Cut(what, " ")
-			removed, err := network.RemoveProxies(ctx, apiURL, prefix)
-			return removed > 0, err
-		},
-		undoKeys: func(ctx context.Context, what string) (bool, error) {
-			addr, prefix, _ := strings.Cut(what, " ")
-			deleted, err := server.DeletePrefix(ctx, addr, 0, prefix)
-			return deleted > 0, err
-		},
-	})
+	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoKeys: deleteKeys})
+}
+
+func removeProxies(ctx context.Context, what []string) (found bool, err error) {
+	for _, one := range what {
+		apiURL, prefix, _ := strings.Cut(one, " ")
+		removed, err := network.RemoveProxies(ctx, apiURL, prefix)
+		if err != nil {
+			return false, err
+		}
+		found = found || removed > 0
+	}
+	return found, nil
+}
+
+func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
+	byServer := map[string][]string{}
+	for _, one := range what {
+		addr, quoted, _ := strings.Cut(one, " ")
+		key, err := strconv.Unquote(quoted)
+		if err != nil {
+			return false, fmt.Errorf("%q: %w", one, err)
+		}
+		byServer[addr] = append(byServer[addr], key)
+	}
+	for addr, keys := range byServer {
+		deleted, err := server.DeleteKeys(ctx, addr, keys)
+		if err != nil {
+			return false, err
+		}
+		found = found || deleted > 0
+	}
+	return found, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
@@ -69,13 +71,18 @@ func as(what string) []string {
 
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
 // never answers it; "slow VERB" answers late; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
-// error first; "die VERB" exits.
+// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it.
 func oddClient(quirks string) error {
 	hows := make(map[string]string)
+	command := ""
 	for quirk := range strings.SplitSeq(quirks, ", ") {
 		how, verb, _ := strings.Cut(quirk, " ")
+		if how == "send" {
+			verb, command, _ = strings.Cut(verb, " ")
+		}
 		hows[verb] = how
 	}
+	var servers []string
 	stdin, requests := io.Pipe()
 	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.All())) }()
 	lines := bufio.NewScanner(os.Stdin)
@@ -83,6 +90,9 @@ func oddClient(quirks string) error {
 		req, err := protocol.DecodeRequest(lines.Bytes())
 		if err != nil {
 			return err
+		}
+		if req.Do == protocol.Init {
+			servers = req.Servers
 		}
 		switch how := hows[req.Do]; {
 		case how == "":
@@ -96,6 +106,9 @@ func oddClient(quirks string) error {
 			if err == nil {
 				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 			}
+		case how == "send":
+			send(servers[0], command)
+			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "slow":
 			time.Sleep(300 * time.Millisecond)
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
@@ -109,6 +122,18 @@ func oddClient(quirks string) error {
 		}
 	}
 	return requests.Close()
+}
+
+// send sends a command, and waits for the answer.
+func send(addr, command string) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if _, err := conn.Write(resp.AppendCommand(nil, strings.Fields(command)...)); err == nil {
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+	}
 }
 
 // openWorld opens a world on embedded servers, unless change says otherwise. It also returns what closes the world, for those who cannot

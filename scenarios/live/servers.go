@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
@@ -17,10 +18,10 @@ import (
 // lockServer is one of a cell's lock servers, behind its tap.
 type lockServer struct {
 	server.Server
-	name   string // "redis", or S1 and so on where there are several
-	prefix string // of the cell's keys
-	part   func() error
-	tap    *tap.Tap
+	name string // "redis", or S1 and so on where there are several
+	keys *keys  // of the cell; nil: the server is the lab's own
+	part func() error
+	tap  *tap.Tap
 }
 
 func (s *lockServer) Name() string { return s.name }
@@ -48,7 +49,7 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 	switch f.Kind {
 	case faults.ClockJump:
 		return func(ctx context.Context) (string, error) {
-			_, evidence, err := server.JumpClock(ctx, s.Addr(), 0, s.prefix, f.By)
+			_, evidence, err := s.jump(ctx, f.By)
 			return evidence, wrap("the server's clock", err)
 		}, nil
 	case faults.Operator:
@@ -77,6 +78,14 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		}, nil
 	}
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
+}
+
+// jump has the clock jump for the cell's keys.
+func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
+	if s.keys == nil {
+		return server.JumpClock(ctx, s.Addr(), 0, by)
+	}
+	return server.JumpClockOf(ctx, s.Addr(), 0, s.tap.Expiring(s.keys.all()), by)
 }
 
 func wrap(what string, err error) error {
@@ -108,8 +117,8 @@ func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
 	servers := make([]*lockServer, len(names))
 	errs := atOnce(len(names), func(i int) (err error) {
-		s := &lockServer{name: names[i], prefix: c.prefix}
-		if s.Server, s.part, err = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(s.name)), c.prefix); err == nil {
+		s := &lockServer{name: names[i], keys: c.keys}
+		if s.Server, s.part, err = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(s.name))); err == nil {
 			servers[i] = s
 		}
 		return err
@@ -120,7 +129,7 @@ func (c *cell) startServers(ctx context.Context) error {
 	}
 	for _, s := range c.servers {
 		var err error
-		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, false); err != nil {
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
 			return err
 		}
 	}

@@ -46,6 +46,7 @@ type Config struct {
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
 	CellTimeout   time.Duration // after which a cell ends as unknown
 	NoStateProbes bool          // no state probes around each command
+	AnyCommand    bool          // let clients send any command to a server at an address
 	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
 	Alone         bool          // this program starts no other processes: it may adopt orphans (see process.Guard)
 }
@@ -57,7 +58,8 @@ type World struct {
 	network  *network.Network
 	resource *spare // nil at an address, which holds data and locks
 	remote   *server.Remote
-	prefix   string // of every key of this run at an address
+	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
+	prefix   string  // of every key of this run at an address
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
 	// running cells.
@@ -109,10 +111,25 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		w.resource, err = w.ownServer(ctx)
 		return w, err
 	}
-	if w.remote, err = server.At(ctx, cfg.Server); err != nil {
-		return nil, err
+	return w, w.approach(ctx)
+}
+
+// approach makes sure that the server at the address can be used, before the first cell.
+func (w *World) approach(ctx context.Context) (err error) {
+	if w.remote, err = server.At(ctx, w.cfg.Server); err != nil {
+		return err
 	}
-	return w, w.guard.Undo(undoKeys, w.remote.Addr()+" "+w.prefix)
+	w.ledger = newLedger(w.guard, w.remote.Addr(), w.prefix, w.cfg.AnyCommand)
+	trial := w.prefix + "trial"
+	if err = w.ledger.note(trial); err != nil {
+		return err
+	}
+	if err = w.remote.Try(ctx, trial); err != nil {
+		w.ledger = nil // there is nothing to delete, or nobody to ask
+		return errors.Join(err, w.guard.ForgetUndo(undoKeys))
+	}
+	w.ledger.delete([]string{trial})
+	return nil
 }
 
 // Close ends everything that the world has started.
@@ -126,6 +143,9 @@ func (w *World) Close() error {
 		errs = append(errs, w.resource.Close())
 	}
 	errs = append(errs, w.spares.close())
+	if w.ledger != nil {
+		errs = append(errs, w.ledger.close())
+	}
 	if w.remote != nil {
 		errs = append(errs, w.remote.Close())
 	}
@@ -152,10 +172,10 @@ func (w *World) ToxiproxyVersion() string {
 }
 
 // startServer gives a cell a server of its own, or the one at an address; part gives it back. log is the path at which to link the
-// server's log, prefix begins all keys of the cell.
-func (w *World) startServer(ctx context.Context, log, prefix string) (_ server.Server, part func() error, err error) {
+// server's log.
+func (w *World) startServer(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
 	if !w.startsServers() {
-		return w.remote, func() error { return deleteKeys(w.remote.Addr(), prefix) }, nil
+		return w.remote, w.remote.Close, nil
 	}
 	s := w.spares.take()
 	if s == nil {
@@ -199,18 +219,10 @@ func (w *World) ownServer(ctx context.Context) (*spare, error) {
 	return &spare{s, log}, nil
 }
 
-// deleteKeys deletes a cell's keys from a shared server.
-func deleteKeys(addr, prefix string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	_, err := server.DeletePrefix(ctx, addr, 0, prefix)
-	return err
-}
-
 // newStore is the store of a cell's data: a server that all cells share, with a prefix for the cell's keys.
 func (w *World) newStore(prefix string) *store {
 	if w.remote != nil {
-		return &store{addr: w.remote.Addr(), prefix: prefix}
+		return &store{addr: w.remote.Addr(), prefix: prefix, keys: w.newKeys(prefix)}
 	}
 	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }

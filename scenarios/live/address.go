@@ -1,0 +1,42 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// askTime bounds how long a server at an address may take to say who it is; one that is being restarted needs a moment.
+const askTime = 3 * time.Second
+
+const askPause = 50 * time.Millisecond
+
+// meetServer notes which server is at the address, if the cell uses one.
+func (c *cell) meetServer(ctx context.Context) (err error) {
+	if c.keys != nil {
+		c.before, err = c.world.remote.Identity(ctx)
+	}
+	return err
+}
+
+// serverChanged ends a cell whose server at an address was restarted, failed over or lost meanwhile, whatever came of the script: what
+// that did to the lock is not the lock's fault.
+func (c *cell) serverChanged() error {
+	if c.before.RunID == "" && c.before.Role == "" {
+		return nil // no address, or the server does not tell
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	now, err := c.world.remote.Identity(ctx)
+	for err != nil && sleep(ctx, askPause) == nil {
+		now, err = c.world.remote.Identity(ctx)
+	}
+	if err != nil {
+		return play.Undecided("the server at %s was lost: %v", c.world.remote.Addr(), err)
+	}
+	if how := c.before.ChangedTo(now); how != "" {
+		return play.Undecided("the server at %s has %s", c.world.remote.Addr(), how)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
+)
+
+// Bounds of what the lab remembers.
+const (
+	longestKey = 1024    // bytes
+	mostKeys   = 100_000 // of one cell
+)
+
+// keysTime bounds the deletion of keys: the server may be gone.
+const keysTime = 10 * time.Second
+
+// ledger remembers the keys that a run has written to a server at an address: to look for them could delay the server for seconds. The guard
+// knows each key before it is written. It is safe for concurrent use.
+type ledger struct {
+	guard    *process.Guard
+	addr     string
+	prefix   string // that every key contains
+	anything bool   // clients may send any command
+	table    commands.Table
+
+	mu   sync.Mutex
+	left map[string]bool // false: has been deleted once, when its cell ended
+}
+
+func newLedger(guard *process.Guard, addr, prefix string, anything bool) *ledger {
+	return &ledger{guard: guard, addr: addr, prefix: prefix, anything: anything, table: commands.NewTable(), left: map[string]bool{}}
+}
+
+// note remembers a key that is about to be written.
+func (l *ledger) note(key string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, known := l.left[key]
+	l.left[key] = true
+	if known {
+		return nil
+	}
+	return l.guard.Undo(undoKeys, l.addr+" "+strconv.Quote(key))
+}
+
+// delete deletes keys. What it cannot delete is left to close.
+func (l *ledger) delete(keys []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
+	defer cancel()
+	if _, err := server.DeleteKeys(ctx, l.addr, keys); err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		l.left[key] = false
+	}
+}
+
+// close deletes all keys of the run again, because a request may have arrived late. If it fails, the error names the keys that may be
+// left, and how to delete them.
+func (l *ledger) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
+	defer cancel()
+	_, err := server.DeleteKeys(ctx, l.addr, slices.Sorted(maps.Keys(l.left)))
+	if err != nil {
+		maps.DeleteFunc(l.left, func(_ string, left bool) bool { return !left })
+		if err = l.remains(err, slices.Sorted(maps.Keys(l.left))); err == nil {
+			return nil // the guard tries once more
+		}
+	}
+	return errors.Join(err, l.guard.ForgetUndo(undoKeys))
+}
+
+// mostNamed bounds the keys that an error names.
+const mostNamed = 100
+
+// remains is the error about keys that may be left, or nil if there are none.
+func (l *ledger) remains(err error, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	host, port, splitErr := net.SplitHostPort(l.addr)
+	if splitErr != nil {
+		return splitErr
+	}
+	cli := fmt.Sprintf("redis-cli -h %s -p %s", host, port)
+	how := fmt.Sprintf("%s --scan --pattern '*%s*' | xargs -n 100 %s UNLINK", cli, l.prefix, cli)
+	if len(keys) <= mostNamed {
+		words := make([]string, len(keys))
+		for i, key := range keys {
+			words[i] = shellWord(key)
+		}
+		how = cli + " UNLINK " + strings.Join(words, " ")
+	}
+	what := "1 key"
+	if len(keys) > 1 {
+		what = fmt.Sprintf("%d keys", len(keys))
+	}
+	return fmt.Errorf("%s of the lab may be left: %w\nto delete: %s", what, err, how)
+}
+
+// shellWord quotes a text for a shell.
+func shellWord(text string) string {
+	plain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' })
+	if plain {
+		return "'" + text + "'"
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || c == '\'' || c == '\\' {
+			fmt.Fprintf(&b, `\x%02x`, c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String() + "'"
+}
+
+// keys are a cell's keys on one of its links to a server at an address. A nil *keys is a server of the lab's own, where nothing has to be
+// remembered. It is safe for concurrent use.
+type keys struct {
+	ledger *ledger
+	prefix []byte // that every key contains: locks derive names of further keys from a key
+
+	mu   sync.Mutex
+	seen map[string]struct{}
+}
+
+func (w *World) newKeys(prefix string) *keys {
+	if w.ledger == nil {
+		return nil
+	}
+	return &keys{ledger: w.ledger, prefix: []byte(prefix), seen: map[string]struct{}{}}
+}
+
+func (k *keys) own(name []byte) bool { return bytes.Contains(name, k.prefix) }
+
+// note remembers keys that are about to be written.
+func (k *keys) note(keys []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, key := range keys {
+		if _, known := k.seen[key]; known {
+			continue
+		}
+		switch {
+		case len(key) > longestKey:
+			return fmt.Errorf("a key has %d bytes, more than %d", len(key), longestKey)
+		case len(k.seen) == mostKeys:
+			return fmt.Errorf("the cell has written more than %d keys", mostKeys)
+		}
+		if err := k.ledger.note(key); err != nil {
+			return err
+		}
+		k.seen[key] = struct{}{}
+	}
+	return nil
+}
+
+// all lists the keys that were written.
+func (k *keys) all() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.seen))
+}
+
+// delete deletes the keys when nobody writes them any more.
+func (k *keys) delete() {
+	if k != nil {
+		k.ledger.delete(k.all())
+	}
+}
+
+// refuse says why a command must not reach the server, or "". It remembers the keys that the command may write.
+func (k *keys) refuse(args [][]byte) string {
+	if !k.ledger.anything {
+		if why := k.ledger.table.Outside(args, k.own); why != "" {
+			return why + ", and the server is not the lab's (--allow-any-command)"
+		}
+	}
+	traits := k.ledger.table.Find(args)
+	if !traits.Writes {
+		return ""
+	}
+	if err := k.note(traits.OwnKeys(args, k.own)); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// leastExpiry is what a key without an expiry of its client's has left at any time in its cell, and how long it outlives a lab and a guard
+// that were both killed.
+const leastExpiry = time.Hour
+
+// confine has a tap keep to the cell's keys.
+func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
+	if k == nil {
+		return
+	}
+	cfg.Refuse = k.refuse
+	cfg.Expiry = tap.Expiry{Own: k.own, For: leastExpiry + limit, Least: leastExpiry}
+}
