@@ -157,7 +157,7 @@ func TestAServerThatChangesByItself(t *testing.T) {
 	}{
 		"restart": {func(t *testing.T, at *server.Redis, _ *redis.Client) error { return at.RestartEmpty(t.Context()) }, "its run_id was "},
 		"failover": {func(t *testing.T, _ *server.Redis, direct *redis.Client) error {
-			return direct.SlaveOf(t.Context(), "127.0.0.1", "1").Err()
+			return direct.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()
 		}, "its role was master and is slave"},
 		"loss": {func(_ *testing.T, at *server.Redis, _ *redis.Client) error { return at.Close() }, "was lost: "},
 	} {
