@@ -61,7 +61,7 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 func ask(ctx context.Context, addr string) (about map[string]string, err error) {
 	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
 		if err := client.Ping(ctx).Err(); err != nil {
-			return describe(err)
+			return refusal(err)
 		}
 		if about, err = info(ctx, client, "server"); err != nil {
 			return describe(err)

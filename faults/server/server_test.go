@@ -225,7 +225,7 @@ func TestAtErrors(t *testing.T) {
 		"unreachable":  {"", "unreachable: dial tcp"},
 		"web server":   {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not answer like a Redis"},
 		"password":     {"-NOAUTH Authentication required.\r\n", "asks for a password"},
-		"error":        {"-LOADING Redis is loading the dataset in memory\r\n", "it refuses: LOADING"},
+		"error":        {"-LOADING Redis is loading the dataset in memory\r\n", "it is still loading its data; try again later: LOADING"},
 		"hangs up":     {"hang up", "does not answer like a Redis"},
 		"never speaks": {"silence", "does not answer like a Redis"},
 	} {

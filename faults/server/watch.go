@@ -81,7 +81,7 @@ func unsuited(about map[string]string) string {
 	return ""
 }
 
-// refusal says in words why a server refuses a write.
+// refusal says in words why a server refuses a write, or even PING.
 func refusal(err error) error {
 	var refused redis.Error
 	if !errors.As(err, &refused) {
