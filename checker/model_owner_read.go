@@ -106,7 +106,7 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	if e.Kind == history.KindOpen && e.Detail != nil {
 		l.lease, l.leaseless = e.Detail.Lease, e.Detail.Leaseless
 		if e.Detail.Servers > 1 && l.spread == nil {
-			l.spread = &spreadLock{servers: e.Detail.Servers}
+			l.spread = spreadOver(e.Detail.Servers, e.Detail.Need)
 		}
 	}
 	if e.Client == "" {
@@ -301,7 +301,7 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker
 	if l.spread != nil {
 		look = l.touchSpread(&step, c.Server, change)
 		l.add(step)
-		l.there = l.spread.certain(l.state.owner, e.At)
+		l.there = l.spread.has(l.state.owner, e.At)
 	} else {
 		l.there, l.value = is.Exists(), is.Value
 		l.add(step)

@@ -7,11 +7,22 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// spreadLock is a lock on several servers, as the second judge reads it: it is somebody's while one acquire has it on a majority of them. A
-// command on one server is, for the model, what it made of the majority.
+// spreadLock is a lock on several servers, as the second judge reads it: it is somebody's from when one acquire has it on all that it needs,
+// until those that are left could be another's. A command on one server is, for the model, what it made of that.
 type spreadLock struct {
 	servers int
+	needs   int // servers, for an acquire
+	spare   int // servers that can be others' while it is somebody's
 	shares  []share
+}
+
+// spreadOver is a lock on so many servers, of which it needs some; zero: more than half.
+func spreadOver(servers, needs int) *spreadLock {
+	if needs < 1 {
+		needs = (servers + 2) / 2
+	}
+	needs = min(needs, servers)
+	return &spreadLock{servers: servers, needs: needs, spare: needs - 1}
 }
 
 // share is what one server has of the lock.
@@ -25,9 +36,8 @@ type share struct {
 	unsure  bool // whether it may have changed since
 	lease   time.Duration
 	ends    time.Duration
+	lasts   time.Duration // when the key expires, as it was seen last
 }
-
-func (q *spreadLock) majority() int { return q.servers/2 + 1 }
 
 // on is the share of a server. The first command that it gets makes it known.
 func (q *spreadLock) on(server string) *share {
@@ -50,35 +60,45 @@ func (q *spreadLock) doubt(server string) {
 	}
 }
 
-// certain says whether a possession has a majority of the servers at a time, each for some time more.
-func (q *spreadLock) certain(p possession, now time.Duration) bool {
-	votes := 0
+// certain is on how many servers a possession has the lock at a time, each for some time more.
+func (q *spreadLock) certain(p possession, now time.Duration) (votes int) {
 	for _, s := range q.shares {
 		left := possession{lease: s.lease, ends: s.ends}
 		if p.client != 0 && s.client == p.client && s.acquire == p.acquire && s.there && !s.unsure && left.runs(now) {
 			votes++
 		}
 	}
-	return votes >= q.majority()
+	return votes
 }
 
-// until is when a possession loses its majority by itself.
-func (q *spreadLock) until(p possession) time.Duration {
-	var ends []time.Duration
+// has says whether these are all that an acquire needs.
+func (q *spreadLock) has(p possession, now time.Duration) bool { return q.certain(p, now) >= q.needs }
+
+// keeps says whether, without them, nobody else can have as many.
+func (q *spreadLock) keeps(p possession, now time.Duration) bool {
+	return q.servers-q.certain(p, now) <= q.spare
+}
+
+// until is when others can have the lock by themselves, and when they can by what was last seen of the keys.
+func (q *spreadLock) until(p possession) (ends, lasts time.Duration) {
+	var leases, keys []time.Duration
 	for _, s := range q.shares {
 		if s.there && s.client == p.client && s.acquire == p.acquire {
-			ends = append(ends, s.ends)
+			leases, keys = append(leases, s.ends), append(keys, s.lasts)
 		}
 	}
-	if len(ends) < q.majority() {
-		return 0
+	last := q.servers - q.spare - 1 // so many that last longer keep it
+	if len(leases) <= last {
+		return 0, 0
 	}
-	slices.SortFunc(ends, func(a, b time.Duration) int { return int(max(-1, min(1, b-a))) })
-	return ends[q.majority()-1] // so many last that long
+	longestFirst := func(a, b time.Duration) int { return int(max(-1, min(1, b-a))) }
+	slices.SortFunc(leases, longestFirst)
+	slices.SortFunc(keys, longestFirst)
+	return leases[last], keys[last]
 }
 
-// refusedSince is the index of the event since which so many servers have been seen to be others' that a client cannot get a majority; zero: they
-// are not.
+// refusedSince is the index of the event since which so many servers have been seen to be others' that a client cannot get what it needs; zero:
+// they are not.
 func (q *spreadLock) refusedSince(client int) int {
 	var seen []int
 	for _, s := range q.shares {
@@ -86,20 +106,28 @@ func (q *spreadLock) refusedSince(client int) int {
 			seen = append(seen, s.seen)
 		}
 	}
-	spare := q.servers - q.majority()
-	if len(seen) <= spare {
+	without := q.servers - q.needs // it can do
+	if len(seen) <= without {
 		return 0
 	}
 	slices.SortFunc(seen, func(a, b int) int { return b - a })
-	return seen[spare]
+	return seen[without]
 }
 
 // finds brings a share up to what a command has found.
-func (s *share) finds(was history.State) {
+func (s *share) finds(was history.State, now time.Duration) {
 	if was.Exists() != s.there || s.unsure && was.Value != s.value {
 		s.client, s.acquire = 0, nil
 	}
-	s.there, s.unsure = was.Exists(), false
+	s.there, s.unsure, s.lasts = was.Exists(), false, lastsUntil(was, now)
+}
+
+// lastsUntil is when a key expires by itself.
+func lastsUntil(key history.State, now time.Duration) time.Duration {
+	if key.Type != "" && key.TTL == 0 {
+		return never
+	}
+	return now + key.TTL
 }
 
 // becomes brings it up to what the command has left; renews: its client has the lock, and takes it again.
@@ -127,15 +155,16 @@ func (s *share) becomes(step *ownerStep, is history.State, renews bool) {
 	case lasts:
 		s.ends = mine.ends
 	}
-	s.there, s.value, s.seen = is.Exists(), is.Value, step.event
+	s.there, s.value, s.seen, s.lasts = is.Exists(), is.Value, step.event, lastsUntil(is, step.at)
 }
 
-// swing is what a command on one server made of the majorities of the owner and of its client.
+// swing is what a command on one server made of what the owner and its client have.
 type swing struct {
 	own, live bool // its client is the owner; the owner must be left alone
-	had, has  bool // the owner had a majority before it, and after it
-	wins      bool // its client has one after it only
-	gets      bool // its client has one after it
+	had, has  bool // the owner kept others from the lock before it, and after it
+	wins      bool // its client has all that it needs after it only
+	gets      bool // its client has that after it
+	longer    bool // the owner keeps others from it for longer
 	effect    history.Effect
 }
 
@@ -143,23 +172,26 @@ type swing struct {
 func (l *ownerHistory) touchSpread(step *ownerStep, server string, change *history.Change) (look keyLook) {
 	q, owner, now := l.spread, l.state.owner, step.at
 	s := q.on(server)
-	s.finds(change.Before)
+	s.finds(change.Before, now)
 	w := swing{own: owner.client == step.client, effect: step.effect}
 	w.live = owner.client != 0 && l.state.mustRespect(owner, step)
 	look.elsewhere, look.since = s.client != owner.client || s.acquire != owner.acquire, step.event
-	w.had = q.certain(owner, now)
-	got := q.certain(step.mine, now)
+	w.had = q.keeps(owner, now)
+	_, lasted := q.until(owner)
+	got := q.has(step.mine, now)
 	s.becomes(step, change.After, w.own && w.live)
-	w.has, w.gets = q.certain(owner, now), q.certain(step.mine, now)
+	w.has, w.gets = q.keeps(owner, now), q.has(step.mine, now)
 	w.wins = w.gets && !got && step.mine.acquire != nil
+	ends, lasts := q.until(owner)
+	w.longer = w.effect == history.EffectProlonged && lasts-lasted > probeRoom
 
 	look.effect, look.wins = w.onWhole(), w.wins
 	step.effect, step.there, step.same, step.unlimited, step.unseen = w.onOwner(look.effect), false, false, false, false
 	switch {
 	case w.wins:
-		step.mine.ends = q.until(step.mine)
+		step.mine.ends, _ = q.until(step.mine)
 	case step.effect == history.EffectProlonged:
-		step.mine.ends = q.until(owner)
+		step.mine.ends = ends
 	case w.effect == history.EffectNone:
 		if since := q.refusedSince(step.client); since != 0 {
 			look.was, look.is, look.since = true, true, since
@@ -182,6 +214,8 @@ func (w swing) onWhole() history.Effect {
 		return w.effect
 	case w.own && w.has && w.effect == history.EffectReplaced: // a lock that counts
 		return w.effect
+	case !w.own && w.has && w.longer:
+		return history.EffectProlonged
 	}
 	return history.EffectNone
 }

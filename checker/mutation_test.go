@@ -62,6 +62,8 @@ var edits = map[string]func(*history.Event){
 	"a lock has no lease where it has one": details(func(d *history.Detail) { d.Leaseless = true }),
 	"every lock is on one server":          details(func(d *history.Detail) { d.Servers = 0 }),
 	"a majority takes a server more":       details(func(d *history.Detail) { d.Servers += 2 * min(d.Servers, 1) }),
+	"a majority is enough for every lock":  details(func(d *history.Detail) { d.Need = 0 }),
+	"every lock needs all its servers":     details(func(d *history.Detail) { d.Need = d.Servers }),
 	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
 	"no lock promises order":               details(func(d *history.Detail) { d.Fair = false }),
 	"every clock runs right":               runsRight,

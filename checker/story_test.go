@@ -21,7 +21,7 @@ const (
 
 // readStory reads a history that is written to be read by people. Each line is a time and one of
 //
-//	C1 opens, lease 500ms | leaseless [servers 5] [reentrant] [fair] [of another-lock]
+//	C1 opens, lease 500ms | leaseless [servers 5] [need 5] [reentrant] [fair] [of another-lock]
 //	C1 calls acquire #1 [bound 1s] [of another-lock]
 //	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2 by 7]
 //	C1 writes #2 SET counter 1 : 0 -> 1
@@ -253,6 +253,8 @@ func options(e *history.Event, w *words) (err error) {
 			*known.texts[word] = blanks(w.next())
 		case word == "servers":
 			d.Servers, err = strconv.Atoi(w.next())
+		case word == "need":
+			d.Need, err = strconv.Atoi(w.next())
 		case word == "work":
 			d.Work = &history.Work{Workload: history.Workload(w.next())}
 		case word == "has" && d.Work != nil:

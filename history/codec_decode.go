@@ -59,18 +59,6 @@ func (d *decoder) detail() *Detail {
 	v := new(Detail)
 	d.object(func(key []byte) {
 		switch string(key) {
-		case "lease":
-			v.Lease = time.Duration(d.int())
-		case "leaseless":
-			v.Leaseless = d.bool()
-		case "servers":
-			v.Servers = int(d.int())
-		case "local":
-			v.Local = d.bool()
-		case "reentrant":
-			v.Reentrant = d.bool()
-		case "fair":
-			v.Fair = d.bool()
 		case "bound":
 			v.Bound = time.Duration(d.int())
 		case "gave_up":
@@ -96,10 +84,35 @@ func (d *decoder) detail() *Detail {
 		case "work":
 			v.Work = d.work()
 		default:
-			d.skip(0)
+			if !d.opened(v, key) {
+				d.skip(0)
+			}
 		}
 	})
 	return v
+}
+
+// opened reads what an open says of its lock. It returns false for another key.
+func (d *decoder) opened(v *Detail, key []byte) bool {
+	switch string(key) {
+	case "lease":
+		v.Lease = time.Duration(d.int())
+	case "leaseless":
+		v.Leaseless = d.bool()
+	case "servers":
+		v.Servers = int(d.int())
+	case "need":
+		v.Need = int(d.int())
+	case "local":
+		v.Local = d.bool()
+	case "reentrant":
+		v.Reentrant = d.bool()
+	case "fair":
+		v.Fair = d.bool()
+	default:
+		return false
+	}
+	return true
 }
 
 func (d *decoder) command() *Command {

@@ -29,6 +29,7 @@ func appendDetail(b []byte, d *Detail) []byte {
 	b = appendInt(b, "lease", int64(d.Lease))
 	b = appendBool(b, "leaseless", d.Leaseless)
 	b = appendInt(b, "servers", int64(d.Servers))
+	b = appendInt(b, "need", int64(d.Need))
 	b = appendBool(b, "local", d.Local)
 	b = appendBool(b, "reentrant", d.Reentrant)
 	b = appendBool(b, "fair", d.Fair)

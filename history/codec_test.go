@@ -159,7 +159,7 @@ func genDetail(t *rapid.T) *Detail {
 	})
 	d := &Detail{
 		Lease: length.Draw(t, "lease"), Leaseless: rapid.Bool().Draw(t, "leaseless"),
-		Local: rapid.Bool().Draw(t, "local"), Servers: rapid.Int().Draw(t, "servers"),
+		Local: rapid.Bool().Draw(t, "local"), Servers: rapid.Int().Draw(t, "servers"), Need: rapid.Int().Draw(t, "need"),
 		Reentrant: rapid.Bool().Draw(t, "reentrant"), Fair: rapid.Bool().Draw(t, "fair"), Bound: length.Draw(t, "bound"),
 		GaveUp: rapid.Bool().Draw(t, "gave up"), Error: text.Draw(t, "error"), Why: text.Draw(t, "why"),
 		Read: number.Draw(t, "read"), Wrote: number.Draw(t, "wrote"), Value: number.Draw(t, "value"),

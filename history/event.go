@@ -124,7 +124,8 @@ func (e *Event) Fault() *Fault {
 type Detail struct {
 	Lease     time.Duration // time after which the server frees the lock
 	Leaseless bool          // the lock has no lease: only a release frees it
-	Servers   int           // number of lock servers, of which a majority counts; zero: one
+	Servers   int           // number of lock servers; zero: one
+	Need      int           // on how many of them a client must have the lock; zero: on a majority
 	Local     bool          // the lock is in its client's memory and has no state on a server
 	Reentrant bool          // the holder can acquire again, and holds until as many releases
 	Fair      bool          // the lock promises grants in the order of asking

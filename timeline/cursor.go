@@ -148,7 +148,7 @@ func (v *Cursor) open(f *Fact) {
 		k := &v.Locks[f.Lock]
 		k.Lease, k.Leaseless, k.Reentrant, k.Fair = d.Lease, d.Leaseless, d.Reentrant, d.Fair
 		if d.Servers > 1 && k.quorum == nil {
-			k.quorum = newQuorum(d.Servers)
+			k.quorum = newQuorum(d.Servers, d.Need)
 		}
 	}
 }

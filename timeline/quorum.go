@@ -8,12 +8,12 @@ import (
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
-// quorum is the ledger of a lock that lives on several servers. The lock is a client's if one acquire of its has it on a majority
-// of them: what is left on fewer has no owner. The monitors see a command on one server as what it did to the majority.
-//
-// A wrongful-renew is not judged here: no single command prolongs a majority.
+// quorum is the ledger of a lock that lives on several servers. The lock becomes a client's when one acquire of its has it on as many of
+// them as it needs, a majority or all, and is the client's until others can have so many. What is left on fewer has no owner. The monitors
+// see a command on one server as what it did to the lock as a whole.
 type quorum struct {
-	need  int    // a majority
+	need  int    // to have the lock
+	keep  int    // to keep others from having it
 	parts []part // of the servers seen so far, at most as many as there are
 	all   int
 	// change is what the command in hand did to the lock as a whole.
@@ -32,9 +32,17 @@ type part struct {
 	op     int64
 	lease  time.Duration
 	ends   time.Duration // when its lease ends, as early as can be
+	until  time.Duration // when what is there expires, whoever has made it last so long
 }
 
-func newQuorum(servers int) *quorum { return &quorum{need: servers/2 + 1, all: servers} }
+// newQuorum is that of a lock that needs so many of its servers; zero: a majority.
+func newQuorum(servers, need int) *quorum {
+	if need <= 0 {
+		need = servers/2 + 1
+	}
+	need = min(need, servers)
+	return &quorum{need: need, keep: servers - need + 1, all: servers}
+}
 
 // doubt takes in that what a server has may have changed without a command.
 func (q *quorum) doubt(server string) {
@@ -62,34 +70,47 @@ func (p part) mine(client int, op int64, at time.Duration) bool {
 		(p.ends == Never || at+ownership.LeaseMargin(p.lease) < p.ends)
 }
 
-// majority says whether a majority of the parts is the client's by that acquire.
-func (q *quorum) majority(client int, op int64, at time.Duration) bool {
-	n := 0
+// votes is how many of the parts are the client's by that acquire.
+func (q *quorum) votes(client int, op int64, at time.Duration) (n int) {
 	for _, p := range q.parts {
 		if p.mine(client, op, at) {
 			n++
 		}
 	}
-	return n >= q.need
+	return n
 }
 
-// ends is when the client has a majority no longer, if nothing happens.
-func (q *quorum) ends(client int, op int64) time.Duration {
+// ends is when others can have the lock, if nothing happens, by one of the ends that each part has.
+func (q *quorum) ends(client int, op int64, end func(part) time.Duration) time.Duration {
 	var ends []time.Duration
 	for _, p := range q.parts {
 		if p.there && p.client == client && p.op == op {
-			ends = append(ends, p.ends)
+			ends = append(ends, end(p))
 		}
 	}
 	slices.Sort(ends)
-	if len(ends) < q.need {
+	if len(ends) < q.keep {
 		return 0
 	}
-	return ends[len(ends)-q.need]
+	return ends[len(ends)-q.keep]
 }
 
-// blocked says since when at the latest so many servers have been seen to be taken by others that the client cannot have a
-// majority; zero if they are not.
+func (p part) leaseEnd() time.Duration { return p.ends }
+func (p part) expiry() time.Duration   { return p.until }
+
+// expires is when a key expires that is seen at a time.
+func expires(s history.State, at time.Duration) time.Duration {
+	switch {
+	case !s.Exists():
+		return 0
+	case s.TTL == 0:
+		return Never
+	}
+	return at + s.TTL
+}
+
+// blocked says since when at the latest so many servers have been seen to be taken by others that the client cannot have the lock; zero if
+// they are not.
 func (q *quorum) blocked(client int) time.Duration {
 	var seen []time.Duration
 	for _, p := range q.parts {
@@ -98,11 +119,10 @@ func (q *quorum) blocked(client int) time.Duration {
 		}
 	}
 	slices.Sort(seen)
-	enough := q.all - q.need + 1
-	if len(seen) < enough {
+	if len(seen) < q.keep {
 		return 0
 	}
-	return seen[len(seen)-enough]
+	return seen[len(seen)-q.keep]
 }
 
 // observe brings the part up to what a command found before it did anything.
@@ -127,7 +147,7 @@ func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again 
 	case ownership.Shorten:
 		p.ends = min(p.ends, mine.Ends)
 	}
-	p.there, p.value, p.seen = c.After.Exists(), c.After.Value, at
+	p.there, p.value, p.seen, p.until = c.After.Exists(), c.After.Value, at, expires(c.After, at)
 }
 
 func (p *part) take(c Claim) { p.client, p.op, p.lease, p.ends = c.Client, c.Op, c.Lease, c.Ends }
@@ -143,41 +163,45 @@ func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
 	mine := v.claim(f, c)
 	p := q.part(c.Server)
 	p.observe(f.Change.Before)
+	p.until = expires(f.Change.Before, at)
 	f.Owner, f.Live = l.Owner, v.live(l.Owner, f.Lock, at)
 	f.Elsewhere = p.client != f.Owner.Client || p.op != f.Owner.Op
 
 	own := f.Client == f.Owner.Client
-	had, got := q.majority(f.Owner.Client, f.Owner.Op, at), q.majority(f.Client, mine.Op, at)
+	keeps := func() bool { return q.votes(f.Owner.Client, f.Owner.Op, at) >= q.keep }
+	has := func() bool { return q.votes(f.Client, mine.Op, at) >= q.need }
+	had, got, until := keeps(), has(), q.ends(f.Owner.Client, f.Owner.Op, part.expiry)
 	effect := f.Change.Effect(c.Asked)
 	p.apply(*f.Change, effect, mine, own && f.Live, at)
-	gets := q.majority(f.Client, mine.Op, at)
+	gets := has()
 	swing := ownership.Swing{
-		Effect: effect, Own: own, Had: had, Has: q.majority(f.Owner.Client, f.Owner.Op, at), Wins: gets && !got && mine.Op != 0,
+		Effect: effect, Own: own, Had: had, Has: keeps(), Wins: gets && !got && mine.Op != 0,
+		Prolongs: effect == history.EffectProlonged && q.ends(f.Owner.Client, f.Owner.Op, part.expiry) > until+history.ExpiryMargin,
 	}
 
 	q.change = history.Change{Key: f.Change.Key}
 	f.Change, f.Mine, f.Effect = &q.change, mine, swing.Whole()
 	switch {
 	case swing.Wins:
-		f.Mine.Ends = q.ends(f.Client, mine.Op)
+		f.Mine.Ends = q.ends(f.Client, mine.Op, part.leaseEnd)
 		v.Ops.took(mine.Op, f.Client, f.Index)
 	case swing.Extends():
-		l.Owner.Ends = q.ends(f.Client, f.Owner.Op)
+		l.Owner.Ends = q.ends(f.Client, f.Owner.Op, part.leaseEnd)
 	case effect == history.EffectNone:
 		if f.BlockedSince = q.blocked(f.Client); f.BlockedSince > 0 {
 			q.change.Before.Type, q.change.After.Type = taken, taken
 		}
 	}
 	l.applyQuorum(f, own, gets)
-	l.There, l.Stale = q.majority(l.Owner.Client, l.Owner.Op, at), false
+	l.There, l.Stale = q.votes(l.Owner.Client, l.Owner.Op, at) >= q.need, false
 }
 
 // taken is the type of the state of a lock as a whole that is not free.
 const taken = "taken"
 
-// applyQuorum records what a command did to the lock as a whole. majority says whether its client has it now.
-func (l *Ledger) applyQuorum(f *Fact, own, majority bool) {
-	switch ownership.WholeChange(f.Effect, own, f.Live, majority) {
+// applyQuorum records what a command did to the lock as a whole. gets says whether its client has so many servers now as the lock needs.
+func (l *Ledger) applyQuorum(f *Fact, own, gets bool) {
+	switch ownership.WholeChange(f.Effect, own, f.Live, gets) {
 	case ownership.Take:
 		l.take(f.Mine)
 	case ownership.Free:

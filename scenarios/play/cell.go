@@ -97,9 +97,13 @@ func (c *Cell) Opened(client *Client) {
 	if servers < 2 {
 		servers = 0
 	}
+	need := servers
+	if c.Traits.Majority {
+		need = 0
+	}
 	for _, h := range client.Handles {
 		c.Record.Add(history.Event{Kind: history.KindOpen, Client: h.Name, Lock: h.Key, Detail: &history.Detail{
-			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Local: c.Traits.Local, Work: c.laid, Servers: servers,
+			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Local: c.Traits.Local, Work: c.laid, Servers: servers, Need: need,
 			Reentrant: c.Traits.Reentrant, Fair: c.Traits.Fair,
 		}})
 	}

@@ -282,8 +282,8 @@ func (j *judge) calledAnother(n int) {
 	c.sortTravel()
 }
 
-// unjudged are the anomalies that were wanted and are not looked for: no single command prolongs a majority, and whose a lock is that needs all its
-// servers is not followed.
+// unjudged are the anomalies that were wanted and are not looked for: for how long a stranger's command has prolonged a majority is not followed,
+// nor whose a lock is that needs all its servers. The checker judges both.
 func (j *judge) unjudged() anomalies {
 	switch {
 	case !j.several:

@@ -44,12 +44,13 @@ func (p Part) Change() Change {
 type Swing struct {
 	Effect   history.Effect // on that server
 	Own      bool           // its client is the owner
-	Had, Has bool           // the owner had a majority before it, and has one after it
-	Wins     bool           // its client has a majority since it, by one acquire
+	Had, Has bool           // the owner had so many servers before it, and has them after it, that nobody else can have the lock
+	Wins     bool           // its client has the lock since it, by one acquire
+	Prolongs bool           // it has lengthened for how long nobody else can
 }
 
-// Whole is the effect on the lock as a whole, which is a client's if one acquire of its has it on a majority of the servers: what is left on
-// fewer has no owner. No single command prolongs a majority.
+// Whole is the effect on the lock as a whole. It becomes a client's when one acquire of its has it on as many servers as the lock needs, a
+// majority or all. It stays its owner's until others can have so many. What is left on fewer has no owner.
 func (s Swing) Whole() history.Effect {
 	loses := s.Had && !s.Has
 	switch {
@@ -63,6 +64,8 @@ func (s Swing) Whole() history.Effect {
 		return s.Effect
 	case s.Own && s.Has && s.Effect == history.EffectReplaced: // a lock that counts
 		return s.Effect
+	case s.Prolongs && !s.Own && s.Has:
+		return history.EffectProlonged
 	}
 	return history.EffectNone
 }
@@ -71,7 +74,7 @@ func (s Swing) Whole() history.Effect {
 func (s Swing) Extends() bool { return !s.Wins && s.Own && s.Has && s.Effect != history.EffectNone }
 
 // WholeChange is what becomes of the ownership by an effect on the lock as a whole. live: the owner's claim must be respected. majority: the
-// command's client has one now.
+// command's client has so many servers as the lock needs.
 func WholeChange(effect history.Effect, own, live, majority bool) Change {
 	switch effect {
 	case history.EffectReplaced:

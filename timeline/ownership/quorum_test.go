@@ -50,6 +50,9 @@ func TestSwing(t *testing.T) {
 		{Swing{Effect: history.EffectShortened, Had: true}, history.EffectNone, false},
 		{Swing{Effect: history.EffectProlonged, Had: true, Has: true, Own: true}, history.EffectNone, true},
 		{Swing{Effect: history.EffectProlonged, Had: true, Has: true}, history.EffectNone, false},
+		{Swing{Effect: history.EffectProlonged, Had: true, Has: true, Prolongs: true}, history.EffectProlonged, false},
+		{Swing{Effect: history.EffectProlonged, Had: true, Has: true, Prolongs: true, Own: true}, history.EffectNone, true},
+		{Swing{Effect: history.EffectProlonged, Prolongs: true}, history.EffectNone, false},
 		{Swing{Effect: history.EffectReplaced, Had: true, Has: true, Own: true}, history.EffectReplaced, true},
 		{Swing{Effect: history.EffectNone, Had: true, Has: true, Own: true}, history.EffectNone, false},
 	}
