@@ -133,6 +133,7 @@ func assumed(r *explore.Result) []string {
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try changes: what it",
 		"does in less than a sixteenth of a lease, and then no more, is not found, nor what changes only numbers of as many digits, or a validity",
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
+		"the lock waits, reads clocks and draws chance through Env only: real time and chance are noticed where executions differ, else they are not",
 		"tokens begin with C: what a lock does with some tokens only is not found",
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
