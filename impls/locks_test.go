@@ -142,6 +142,9 @@ func TestWhatLocksSend(t *testing.T) {
 		{"no expiry for sure", "setnx-expire", unknown, 0, []exchange{{reply: one}, {want: "EXPIRE k 1", err: errRefused}}},
 		{"not repaired", "setnx-expire-norepair", no, 0, []exchange{{want: "SETNX k t1", reply: zero}}},
 		{"ms for seconds", "setnx-expire-published", ok, 0, []exchange{{reply: one}, {want: "EXPIRE k 900", reply: one}}},
+		{"repaired, ms for seconds", "setnx-expire-published", no, 0, []exchange{
+			{reply: zero}, {want: "TTL k", reply: int64(-1)}, {want: "EXPIRE k 900", reply: one},
+		}},
 		{"aborted", "setnx-expire-published", ok, ok, []exchange{
 			{reply: one}, {want: "EXPIRE k 900"}, {want: "WATCH k"}, {reply: "t1"}, {want: "EXEC DEL k"},
 		}},

@@ -93,6 +93,36 @@ func TestReleaseForgetsItsToken(t *testing.T) {
 	}
 }
 
+// Only a GET that returns its own value makes the published release forget its token.
+func TestReleaseKeepsItsTokenUntilGetMatches(t *testing.T) {
+	for name, seen := range map[string]any{"gone": nil, "overwritten": mine(7, 0)} {
+		t.Run(name, func(t *testing.T) {
+			env := newFake(t, exchange{reply: one}, exchange{want: "GET k", reply: seen}, exchange{want: "GET k", reply: mine(1, 0)}, exchange{want: "DEL k", reply: one})
+			l := lock(t, "getset-published", env)
+			_, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+			for range 3 {
+				_, err := l.Release(t.Context())
+				require.NoError(t, err)
+			}
+			assert.Empty(t, env.exchanges)
+			assert.Len(t, env.sent, 4, "the third release sends nothing: the token is gone")
+		})
+	}
+}
+
+// The published release of article 000 v2 sends its token again after it has succeeded.
+func TestTokenIsKeptAfterRelease(t *testing.T) {
+	env := newFake(t, exchange{reply: "OK"}, exchange{want: "EVAL delete k t1", reply: one}, exchange{want: "EVAL delete k t1", reply: zero})
+	l := lock(t, "setpx-lua-published", env)
+	_, err := l.TryAcquire(t.Context())
+	require.NoError(t, err)
+	for _, want := range []history.Outcome{history.OK, history.No} {
+		assert.Equal(t, want, impls.Outcome(l.Release(t.Context())))
+	}
+	assert.Empty(t, env.exchanges)
+}
+
 func TestSpentRetries(t *testing.T) {
 	for name, want := range map[string]int{"watchdog-published": 4 + 1, "watchdog-published/blind-renewal": 4 + 4} {
 		env := newFake(t, make([]exchange, 10)...)
@@ -213,26 +243,15 @@ func TestMonitorIsThatOfTheLockObject(t *testing.T) {
 			require.NoError(t, first.(impls.Patient).Enter(t.Context()))
 			require.NoError(t, second.(impls.Patient).Enter(t.Context()))
 			blocked := 0
-			env.asleep = func() {
+			env.asleep = func(time.Duration) {
 				ctx, cancel := context.WithCancel(t.Context())
-				env.asleep = func() { blocked++; cancel() } // its thread ends
+				env.asleep = func(time.Duration) { blocked++; cancel() } // its thread ends
 				second.(impls.Patient).Leave(ctx, false)
 			}
 			assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
 			assert.Equal(t, want, blocked)
 		})
 	}
-}
-
-// sleeper runs asleep in each sleep.
-type sleeper struct {
-	*fake
-	asleep func()
-}
-
-func (s *sleeper) Sleep(ctx context.Context, d time.Duration) error {
-	s.asleep()
-	return s.fake.Sleep(ctx, d)
 }
 
 func TestRedissonRenewsOncePerName(t *testing.T) {

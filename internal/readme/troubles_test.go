@@ -41,11 +41,11 @@ func troubles() []trouble {
 		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
 		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
 		{"A3 code", "★ the retry after nil from GET throws its result away", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
-		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published", "stale-write, lost-update", "getset"},
-		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published", "double-holder, early-grant", "getset"},
-		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published", "stuck-lock", "getset"},
-		{"A3 code", "★ a client asks for such a release again, is told ok, and the lock stays for the rest of its lease", "release-broken-off", "getset-published", "unreleasable", "getset"},
-		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published", "unreleasable", "getset"},
+		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published/local-check", "stale-write, lost-update", "getset"},
+		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published/stale-stamp", "double-holder, early-grant", "getset"},
+		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published/forgets-first", "stuck-lock", "getset"},
+		{"A3 code", "★ a client asks for such a release again, is told ok, and the lock stays for the rest of its lease", "release-broken-off", "getset-published/forgets-first", "unreleasable", "getset"},
+		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published/shared-token", "unreleasable", "getset"},
 
 		{"A4", "a plain DEL removes the lock of the next holder", "work-longer-than-lease", "setpx-del", "wrongful-delete", "setpx-lua"},
 		{"A4", "with a token, but GET, compare and DEL apart", "stopped-between-check-and-delete", "setpx-getdel", "double-holder, wrongful-delete", "setpx-lua"},
@@ -53,40 +53,40 @@ func troubles() []trouble {
 		{"A4", "set the value and the expiry in one command, else a crash between them leaves a lock for ever", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setpx-lua"},
 		{"A4 code", "★ a lost SET reply leaves a ghost for the whole lease", "acquire-reply-lost", "setpx-lua-published", "ghost-lock", "watchdog"},
 		{"A4 code", "★ release retries every 200 ms until its own bound, 24.9 days: it hangs when the lock is not its own any more", "release-after-the-lease", "setpx-lua-published/endless-release", "hung-operation", "setpx-lua"},
-		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published", "hung-operation", "setpx-lua"},
-		{"A3 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "getset-published", "hung-operation", "getset"},
-		{"A4 code", "★ 000: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setpx-lua-published", "hung-operation", "setpx-lua"},
-		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published", "hung-operation", "setpx-lua"},
-		{"A4 code", "★ 001: the release swallows its error and says no: the lock stays, and its user does not know", "release-broken-off", "setex-lua-published", "unreleasable, false-alarm", "setpx-lua"},
+		{"A4 code", "★ waiters keep their connection: with a small pool the holder can never release, and all hang for ever", "waiters-keep-the-connections", "setpx-lua-published/starving-pool", "hung-operation", "setpx-lua"},
+		{"A3 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "getset-published/wall-clock", "hung-operation", "getset"},
+		{"A4 code", "★ 000: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setpx-lua-published/wall-clock", "hung-operation", "setpx-lua"},
+		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published/wall-clock", "hung-operation", "setpx-lua"},
+		{"A4 code", "★ 001: the release swallows its error and says no: the lock stays, and its user does not know", "release-broken-off", "setex-lua-published/swallowed-error", "unreleasable, false-alarm", "setpx-lua"},
 		{"A4", "★ a SET comes late, when its client has given up: to take back helps only if it is there already", "late-acquire", "setpx-lua", "ghost-lock", "redlock"},
 
 		{"A5", "a crash between SETNX and EXPIRE: stuck for ever without the repair", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setnx-expire"},
-		{"A5 code", "★ 20,000 ms are passed to a call that takes seconds: 5 h 33 min", "holder-crashes", "setnx-expire-published", "stuck-lock", "setnx-expire"},
+		{"A5 code", "★ 20,000 ms are passed to a call that takes seconds: 5 h 33 min", "holder-crashes", "setnx-expire-published/long-lease", "stuck-lock", "setnx-expire"},
 		{"A5", "★ the holder pauses between SETNX and EXPIRE: its late EXPIRE prolongs the next one's lock, and both hold", "late-expire", "setnx-expire", "double-holder, wrongful-renew", "setnx-expire-norepair"},
 		{"A5", "★ a late repair prolongs a later owner's lock", "late-repair", "setnx-expire", "wrongful-renew", ""},
-		{"A5", "★ a repair between WATCH and EXEC aborts the owner's release", "repair-aborts-release", "setnx-expire-published", "unreleasable", "setnx-expire"},
+		{"A5", "★ a repair between WATCH and EXEC aborts the owner's release", "repair-aborts-release", "setnx-expire-published/aborted-release", "unreleasable", "setnx-expire"},
 
 		{"A6", "no expiry: a crashed holder blocks everybody", "holder-crashes", "setnx-watch", "stuck-lock", "setnx-expire"},
-		{"A5 code, A6 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setnx-expire-published", "hung-operation", "setnx-expire"},
-		{"A6 code", "★ an aborted EXEC is not tried again, and its empty list passes for success", "touched-while-released", "setnx-watch-published", "unreleasable", "setnx-watch"},
+		{"A5 code, A6 code", "★ the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setnx-expire-published/wall-clock", "hung-operation", "setnx-expire"},
+		{"A6 code", "★ an aborted EXEC is not tried again, and its empty list passes for success", "touched-while-released", "setnx-watch-published/aborted-release", "unreleasable", "setnx-watch"},
 		{"A6", "★ a lost SETNX reply blocks for ever", "acquire-reply-lost", "setnx-watch", "stuck-lock, ghost-lock", "watchdog"},
 
-		{"A7", "★ the blind renewal prolongs another's lock", "cut-off-past-lease", "watchdog-published", "wrongful-renew", "redisson-watchdog"},
-		{"A7", "★ a release that fails does not clear the flag: it renews its own stuck lock for ever", "release-lost-while-renewing", "watchdog-published", "stuck-lock", "watchdog"},
-		{"A7", "★ a release that fails does not clear the flag: it renews the next owner's, even after that one crashed", "failed-release-keeps-renewing", "watchdog-published", "wrongful-renew, stuck-lock", "watchdog"},
-		{"A7", "★ the flag is one per lock object: release of another key stops every watchdog", "release-stops-another-watchdog", "watchdog-published", "double-holder", "watchdog"},
-		{"A7", "★ watchdogs synchronise on one static object: the second lock of the process is not renewed", "second-lock-not-renewed", "watchdog-published", "double-holder", "watchdog"},
-		{"A7", "★ release, then any acquire during the sleep: the old watchdog survives and renews the old key", "surviving-watchdog", "watchdog-published", "wrongful-renew, stuck-lock", "watchdog"},
-		{"A7", "★ any try overwrites the thread's token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published", "unreleasable", "watchdog"},
+		{"A7", "★ the blind renewal prolongs another's lock", "cut-off-past-lease", "watchdog-published/blind-renewal", "wrongful-renew", "redisson-watchdog"},
+		{"A7", "★ a release that fails does not clear the flag: it renews its own stuck lock for ever", "release-lost-while-renewing", "watchdog-published/uncleared-flag", "stuck-lock", "watchdog"},
+		{"A7", "★ a release that fails does not clear the flag: it renews the next owner's, even after that one crashed", "failed-release-keeps-renewing", "watchdog-published/blind-renewal+uncleared-flag", "wrongful-renew, stuck-lock", "watchdog"},
+		{"A7", "★ the flag is one per lock object: release of another key stops every watchdog", "release-stops-another-watchdog", "watchdog-published/shared-flag", "double-holder", "watchdog"},
+		{"A7", "★ watchdogs synchronise on one static object: the second lock of the process is not renewed", "second-lock-not-renewed", "watchdog-published/static-monitor", "double-holder", "watchdog"},
+		{"A7", "★ release, then any acquire during the sleep: the old watchdog survives and renews the old key", "surviving-watchdog", "watchdog-published/blind-renewal+shared-flag+surviving-watchdog", "wrongful-renew, stuck-lock", "watchdog"},
+		{"A7", "★ any try overwrites the thread's token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published/overwritten-token", "unreleasable", "watchdog"},
 		{"A7", "★ a business thread that dies without release is renewed for ever", "thread-dies-holding", "watchdog-published", "stuck-lock", "setpx-lua"},
-		{"A7", "★ the watchdog counts from the reply to SET: after a slow reply the lease ends before the first renewal", "slow-grant", "watchdog-published", "double-holder, lost-update", "watchdog"},
-		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published", "double-holder, lost-update", "watchdog"},
+		{"A7", "★ the watchdog counts from the reply to SET: after a slow reply the lease ends before the first renewal", "slow-grant", "watchdog-published/late-start", "double-holder, lost-update", "watchdog"},
+		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published/silent-end", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a clock set back delays the renewal", "clock-set-back-while-renewing", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-broken-off", "watchdog-published/retried-set", "ghost-lock", "watchdog"},
 
 		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
-		{"A7, swarthy/redis-semaphore#205", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published", "wrongful-renew", "watchdog"},
+		{"A7, swarthy/redis-semaphore#205", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published/blind-renewal", "wrongful-renew", "watchdog"},
 
 		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
@@ -157,7 +157,7 @@ func (row trouble) line(r reviewed) string {
 	locks, withstood := row.lock, "none of those here"
 	if row.withstands != "" {
 		verdict := r.verdict(row.scenario, row.withstands)
-		assert.NotEqual(r.t, checker.NotApplicable, verdict.Kind, "%q: %s in %s", row.what, row.withstands, row.scenario)
+		assert.Contains(r.t, []checker.Kind{checker.Safe, checker.Broken}, verdict.Kind, "%q: %s in %s", row.what, row.withstands, row.scenario)
 		for _, name := range verdict.Names() {
 			assert.NotContains(r.t, claimed, name, "%q: %s in %s", row.what, row.withstands, row.scenario)
 		}
