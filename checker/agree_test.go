@@ -42,7 +42,7 @@ func TestAllAgreeOnStories(t *testing.T) {
 			return err
 		}
 		histories++
-		file, err := history.ReadFile(path)
+		file, err := history.ReadFile(t.Context(), path)
 		require.NoError(t, err)
 		agree(t, path, file.Events)
 		return nil

@@ -29,7 +29,7 @@ func FuzzConclude(f *testing.F) {
 		f.Add(text.String())
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := history.Read(strings.NewReader(text), os.DevNull)
+		file, err := history.Read(t.Context(), strings.NewReader(text), os.DevNull)
 		if err != nil {
 			return
 		}

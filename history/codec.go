@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,33 +65,52 @@ func (w *Writer) Write(e Event) error {
 	return err
 }
 
-// ReadFile reads the history at path. Errors are "path: what" or "path:line: what".
-func ReadFile(path string) (*File, error) {
+// ReadFile reads the history at path, which must be a regular file: others may have no end. Errors are "path: what" or "path:line: what".
+// When ctx ends, the error is its cause.
+func ReadFile(ctx context.Context, path string) (*File, error) {
+	info, err := os.Stat(path) // before Open, which blocks on a pipe
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, plain(err))
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, plain(err))
 	}
 	defer f.Close()
-	var size int64
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
-	}
-	return read(f, path, size)
+	return read(ctx, f, path, info.Size(), newValidator().check)
 }
 
-// Read reads a history. A last line that was cut short is left out and noted; any other line that cannot be read is an error,
-// worded "name:line: what".
-func Read(r io.Reader, name string) (*File, error) { return read(r, name, 0) }
+var errNotRegular = errors.New("not a regular file; name a history that the lab has written")
 
-// read reads a history of about size bytes; zero means that the size is not known.
-func read(r io.Reader, name string, size int64) (*File, error) {
+// plain is an error without the path, which the reader names itself.
+func plain(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// Read reads a history. A last line that was cut short is left out and noted; any other line that cannot be read, or that cannot follow
+// the lines before it, is an error, worded "name:line: what". When ctx ends, the error is its cause.
+func Read(ctx context.Context, r io.Reader, name string) (*File, error) {
+	return read(ctx, r, name, 0, newValidator().check)
+}
+
+// eventsPerLook is how many events are read between two looks at the context.
+const eventsPerLook = 4096
+
+// read reads a history of about size bytes; zero means that the size is not known. Each event must pass check.
+func read(ctx context.Context, r io.Reader, name string, size int64, check func(*Event) error) (*File, error) {
 	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10)}
 	fail := func(err error) (*File, error) {
 		return nil, fmt.Errorf("%s:%d: %w", name, lines.number, err)
+	}
+	damaged := func(err error) (*File, error) {
+		return fail(fmt.Errorf("%w; the file is damaged: restore it, or run the cell again", err))
 	}
 
 	line, whole, err := lines.next()
@@ -107,6 +127,9 @@ func read(r io.Reader, name string, size int64) (*File, error) {
 	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, roomFor(size))}
 	dec := decoder{names: make(map[string]string)}
 	for {
+		if len(file.Events)%eventsPerLook == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		line, whole, err := lines.next()
 		if err == io.EOF {
 			return file, nil
@@ -115,12 +138,16 @@ func read(r io.Reader, name string, size int64) (*File, error) {
 			return fail(err)
 		}
 		file.Events = append(file.Events, Event{})
-		err = dec.event(line, &file.Events[len(file.Events)-1])
+		last := &file.Events[len(file.Events)-1]
+		err = dec.event(line, last)
+		if err == nil {
+			err = check(last)
+		}
 		if err == nil {
 			continue
 		}
 		if whole {
-			return fail(err)
+			return damaged(err)
 		}
 		file.Events = file.Events[:len(file.Events)-1]
 		file.Truncated = true
@@ -153,6 +180,7 @@ type lineReader struct {
 	r      *bufio.Reader
 	long   []byte // a line that did not fit into r's buffer
 	number int    // of the last line, from 1
+	size   int64  // of the lines so far, in bytes
 }
 
 // next returns the next line without its end, valid until the next call, and whether the line's end was there.
@@ -165,6 +193,9 @@ func (l *lineReader) next() (line []byte, whole bool, err error) {
 		}
 		if err != nil && err != io.EOF {
 			return nil, false, err
+		}
+		if l.size += int64(len(line)); l.size > maxFile {
+			return nil, false, fmt.Errorf("the history is longer than %d bytes; the lab reads no longer ones", maxFile)
 		}
 		whole := err == nil
 		line = bytes.TrimSpace(line)

@@ -127,8 +127,7 @@ func (d *decoder) command() *Command {
 		case "conn":
 			v.Conn = d.int()
 		case "args":
-			v.Args = nil
-			d.array(func() { v.Args = append(v.Args, d.name()) })
+			v.Args = list(d, d.name)
 		case "reply":
 			v.Reply = d.name()
 		case "sent":
@@ -142,8 +141,7 @@ func (d *decoder) command() *Command {
 		case "reply_dropped":
 			v.ReplyDropped = d.bool()
 		case "changes":
-			v.Changes = nil
-			d.array(func() { v.Changes = append(v.Changes, d.change()) })
+			v.Changes = list(d, d.change)
 		default:
 			d.skip(0)
 		}
@@ -215,8 +213,7 @@ func (d *decoder) work() *Work {
 		case "workload":
 			v.Workload = Workload(d.name())
 		case "data":
-			v.Data = nil
-			d.array(func() { v.Data = append(v.Data, d.datum()) })
+			v.Data = list(d, d.datum)
 		default:
 			d.skip(0)
 		}
@@ -230,13 +227,24 @@ func (d *decoder) datum() (v Datum) {
 		case "name":
 			v.Name = d.name()
 		case "values":
-			v.Values = nil
-			d.array(func() { v.Values = append(v.Values, d.string()) })
+			v.Values = list(d, d.string)
 		default:
 			d.skip(0)
 		}
 	})
 	return v
+}
+
+// list takes an array of at most maxList elements.
+func list[T any](d *decoder, element func() T) (all []T) {
+	d.array(func() {
+		if len(all) == maxList {
+			d.fail("a list of more than %d elements", maxList)
+			return
+		}
+		all = append(all, element())
+	})
+	return all
 }
 
 // named takes a name that the schema defines.

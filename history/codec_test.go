@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,12 +58,17 @@ func TestWriteIsReadable(t *testing.T) {
 `, text)
 }
 
+// readAny reads lines whether or not they make sense one after the other.
+func readAny(text string) (*File, error) {
+	return read(context.Background(), strings.NewReader(text), "h", 0, func(*Event) error { return nil })
+}
+
 func TestReadTakesAnyValidJSON(t *testing.T) {
 	const text = headerLine + `
  { "lock" : "k\u0041" , "unknown": [1, {"a": -1.5e3}, null, "x\"", true], "outcome":"ok", "op":"acquire","detail": {"command":
 ` + "\t" + `null, "wrote":-9223372036854775808, "fault":{"phase":"effective","name":"pa\u00fcse"},"more":{}}, "\u0061t": 9223372036854775807,"kind":"return", "client": null}
 `
-	file, err := Read(strings.NewReader(strings.ReplaceAll(text, "\n\t", "\t")), "h")
+	file, err := readAny(strings.ReplaceAll(text, "\n\t", "\t"))
 	require.NoError(t, err)
 	assert.Equal(t, []Event{{
 		At: 1<<63 - 1, Kind: KindReturn, Op: OpAcquire, Outcome: OK, Lock: "kA",
@@ -94,7 +100,7 @@ func TestReadNamesTheBadLine(t *testing.T) {
 		"an endless line": {headerLine + strings.Repeat(" x", maxLine), "h:2: line is longer than 8388608 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(strings.NewReader(c.text), "h")
+			_, err := readAny(c.text)
 			require.Error(t, err)
 			assert.True(t, strings.HasPrefix(err.Error(), c.want), err.Error())
 		})
@@ -106,7 +112,7 @@ func TestReadToleratesACutEnd(t *testing.T) {
 	lines := strings.SplitAfter(whole, "\n")
 	secondAt := len(lines[0]) + len(lines[1])
 	for cut := len(lines[0]); cut <= len(whole); cut++ {
-		file, err := Read(strings.NewReader(whole[:cut]), "h")
+		file, err := readAny(whole[:cut])
 		require.NoError(t, err)
 		withinALine := whole[cut-1] != '\n' && whole[cut-1:cut+1] != "}\n"
 		assert.Equal(t, withinALine, file.Truncated, "cut at %d", cut)
@@ -114,20 +120,20 @@ func TestReadToleratesACutEnd(t *testing.T) {
 			assert.Len(t, file.Events, 1)
 		}
 	}
-	file, err := Read(strings.NewReader(""), "h")
+	file, err := readAny("")
 	require.NoError(t, err)
 	assert.True(t, file.Truncated)
 }
 
 func TestReadFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
-	_, err := ReadFile(path)
+	_, err := ReadFile(t.Context(), path)
 	assert.EqualError(t, err, path+": no such file or directory")
 
-	require.NoError(t, os.WriteFile(path, []byte(written(t, Event{Kind: KindStep})), 0o600))
-	file, err := ReadFile(path)
+	require.NoError(t, os.WriteFile(path, []byte(written(t, Event{Kind: KindStep, Detail: &Detail{}})), 0o600))
+	file, err := ReadFile(t.Context(), path)
 	require.NoError(t, err)
-	assert.Equal(t, &File{Header: someHeader, Events: []Event{{Kind: KindStep}}}, file)
+	assert.Equal(t, &File{Header: someHeader, Events: []Event{{Kind: KindStep, Detail: &Detail{}}}}, file)
 }
 
 type failingWriter struct{ after int }
@@ -213,7 +219,7 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SliceOfN(genEvent, 1, 4).Draw(t, "events")
 		text := written(t, events...)
-		file, err := Read(strings.NewReader(text), "h")
+		file, err := readAny(text)
 		require.NoError(t, err)
 		require.Equal(t, events, file.Events)
 		require.Equal(t, someHeader, file.Header)
@@ -222,7 +228,7 @@ func TestRoundTrip(t *testing.T) {
 		for i, line := range lines[1:] {
 			lines[i+1] = respelt(t, line)
 		}
-		file, err = Read(strings.NewReader(strings.Join(lines, "\n")), "h")
+		file, err = readAny(strings.Join(lines, "\n"))
 		require.NoError(t, err)
 		require.Equal(t, events, file.Events)
 	})
@@ -258,7 +264,7 @@ func extended(value any) any {
 func TestBytesThatAreNotUTF8StayDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := string(rapid.SliceOf(rapid.Byte()).Draw(t, "value"))
-		file, err := Read(strings.NewReader(written(t, Event{Kind: KindStep, Lock: value})), "h")
+		file, err := readAny(written(t, Event{Kind: KindStep, Lock: value}))
 		require.NoError(t, err)
 		want := strings.Builder{}
 		for i, r := range value {
@@ -300,12 +306,12 @@ func FuzzRead(f *testing.F) {
 	f.Add(headerLine + `{"kind":"final","detail":{"work":{"workload":"market","data":[{"name":"money","values":["1",""]},{}]}}}` + "\n")
 	f.Add("\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := Read(strings.NewReader(text), "h")
+		file, err := readAny(text)
 		if err != nil {
 			assert.Nil(t, file)
 			return
 		}
-		again, err := Read(strings.NewReader(written(t, file.Events...)), "h")
+		again, err := readAny(written(t, file.Events...))
 		require.NoError(t, err)
 		require.Equal(t, len(file.Events), len(again.Events))
 		for i := range file.Events {
@@ -362,7 +368,7 @@ func BenchmarkReadMillionOperations(b *testing.B) {
 	require.NoError(b, os.WriteFile(path, []byte(written(b, turns(1_000_000)...)), 0o600))
 	b.ReportAllocs()
 	for b.Loop() {
-		file, err := ReadFile(path)
+		file, err := ReadFile(b.Context(), path)
 		require.NoError(b, err)
 		require.Len(b, file.Events, 2_000_000)
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,8 @@ type Checked struct {
 }
 
 // Check judges the saved histories of a run again, without any server: what was expected is in run.json. A run that was cut short is
-// judged for what it had recorded. The sink is told as by Run; nil: nobody is.
-func Check(dir string, sink report.Sink) (*Checked, error) {
+// judged for what it had recorded. The sink is told as by Run; nil: nobody is. When ctx ends, the error is its cause at once.
+func Check(ctx context.Context, dir string, sink report.Sink) (*Checked, error) {
 	run, err := ReadRun(dir)
 	if err != nil {
 		return nil, err
@@ -50,11 +51,11 @@ func Check(dir string, sink report.Sink) (*Checked, error) {
 		sink = report.Tee()
 	}
 	histories := HistoriesOf(run)
-	checked, err := check(run, histories, sink)
+	checked, err := check(ctx, run, histories, sink)
 	return checked, errors.Join(err, histories.Close())
 }
 
-func check(run *checker.Run, histories *Histories, sink report.Sink) (*Checked, error) {
+func check(ctx context.Context, run *checker.Run, histories *Histories, sink report.Sink) (*Checked, error) {
 	recorded := run.Cells
 	run.Command = nil
 	teller := &teller{run: run, sink: sink, total: len(recorded), known: func(c checker.Cell) bool { return c.Known }}
@@ -64,12 +65,15 @@ func check(run *checker.Run, histories *Histories, sink report.Sink) (*Checked, 
 	run.Cells = nil
 	out := &Checked{Run: run}
 	for _, was := range recorded {
-		cell, err := judgeAgain(histories, was)
+		cell, err := judgeAgain(ctx, histories, was)
 		if errors.Is(err, fs.ErrNotExist) && !run.Finished {
 			continue // never begun
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s/%s: %w; the run has finished, so it must be there", was.Lock, was.Scenario, err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		if err != nil {
 			return nil, &NoRunError{run.Dir, err}
@@ -102,15 +106,18 @@ func difference(was, now checker.Cell) error {
 }
 
 // judgeAgain reads the history of a cell and judges it. Where the lab failed there is nothing to judge, and maybe no history.
-func judgeAgain(histories *Histories, cell checker.Cell) (checker.Cell, error) {
+func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (checker.Cell, error) {
 	if cell.Failure != "" {
 		return cell, nil
 	}
-	events, err := histories.Read(cell)
+	events, err := histories.read(ctx, cell)
 	if err != nil {
 		return cell, err
 	}
-	now := judged(cell, events)
+	now, err := judgedUntil(ctx, cell, events)
+	if err != nil {
+		return cell, err
+	}
 	now.Known = cell.Known && now.Verdict.Same(cell.Verdict)
 	return now, nil
 }
@@ -126,15 +133,32 @@ func judged(cell checker.Cell, events []history.Event) checker.Cell {
 	return cell
 }
 
-// ReadCell reads the history of a cell of a run, and judges it.
-func ReadCell(run *checker.Run, cell checker.Cell) (_ checker.Cell, _ []history.Event, err error) {
+// judgedUntil is judged. When ctx ends first, the judgement is left to end by itself, and its verdict is dropped: it waits for nothing, and
+// changes nothing but its own memory.
+func judgedUntil(ctx context.Context, cell checker.Cell, events []history.Event) (checker.Cell, error) {
+	done := make(chan checker.Cell, 1)
+	go func() { done <- judged(cell, events) }()
+	select {
+	case now := <-done:
+		return now, nil
+	case <-ctx.Done():
+		return cell, context.Cause(ctx)
+	}
+}
+
+// ReadCell reads the history of a cell of a run, and judges it. When ctx ends, the error is its cause at once.
+func ReadCell(ctx context.Context, run *checker.Run, cell checker.Cell) (_ checker.Cell, _ []history.Event, err error) {
 	histories := HistoriesOf(run)
 	defer func() { err = errors.Join(err, histories.Close()) }()
-	events, err := histories.Read(cell)
+	events, err := histories.read(ctx, cell)
+	if ctx.Err() != nil {
+		return cell, nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return cell, nil, &NoRunError{run.Dir, err}
 	}
-	return judged(cell, events), events, nil
+	cell, err = judgedUntil(ctx, cell, events)
+	return cell, events, err
 }
 
 // RunOf finds the run that a path leads to: the directory of a run, or anything below it. rest is the path from there, empty if it is the

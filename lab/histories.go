@@ -3,6 +3,7 @@ package lab
 import (
 	"archive/zip"
 	"compress/flate"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,9 +43,14 @@ func HistoriesOf(run *checker.Run) *Histories { return &Histories{run: run} }
 
 // Read reads the history of a cell. The error is fs.ErrNotExist if the cell was not begun.
 func (h *Histories) Read(cell checker.Cell) ([]history.Event, error) {
-	file, err := history.ReadFile(HistoryPath(h.run, cell))
+	return h.read(context.Background(), cell)
+}
+
+// read is Read. When ctx ends, the error is its cause.
+func (h *Histories) read(ctx context.Context, cell checker.Cell) ([]history.Event, error) {
+	file, err := history.ReadFile(ctx, HistoryPath(h.run, cell))
 	if errors.Is(err, fs.ErrNotExist) {
-		if packed, found, perr := h.packed(cell); found || perr != nil {
+		if packed, found, perr := h.packed(ctx, cell); found || perr != nil {
 			file, err = packed, perr
 		}
 	}
@@ -54,13 +60,13 @@ func (h *Histories) Read(cell checker.Cell) ([]history.Event, error) {
 	return file.Events, nil
 }
 
-func (h *Histories) packed(cell checker.Cell) (file *history.File, found bool, err error) {
+func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *history.File, found bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	name := filepath.Join(h.run.Dir, PackFile)
 	if !h.opened {
 		h.opened = true
-		h.pack, err = zip.OpenReader(name)
+		h.pack, err = openPack(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, fmt.Errorf("%s: %w", name, err)
 		}
@@ -76,8 +82,22 @@ func (h *Histories) packed(cell checker.Cell) (file *history.File, found bool, e
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}
-	file, err = history.Read(packed, name+":"+entry)
+	file, err = history.Read(ctx, packed, name+":"+entry)
 	return file, true, errors.Join(err, packed.Close())
+}
+
+var errNotRegular = errors.New("not a regular file; remove it, or restore that of the run")
+
+// openPack opens a pack, which must be a regular file: to open a pipe may take for ever.
+func openPack(name string) (*zip.ReadCloser, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, err
+	}
+	return zip.OpenReader(name)
 }
 
 // Where is the file in the run's directory that has the history of a cell; empty if it was not kept.

@@ -93,7 +93,7 @@ func unpacked(t *testing.T, path string) []history.Event {
 	defer f.Close()
 	r, err := gzip.NewReader(f)
 	require.NoError(t, err)
-	saved, err := history.Read(r, path)
+	saved, err := history.Read(t.Context(), r, path)
 	require.NoError(t, err)
 	return saved.Events
 }

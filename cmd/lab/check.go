@@ -55,7 +55,7 @@ func check(cmd *cobra.Command, path string, shown shownFlags) error {
 	if _, err := readRun(path); err != nil {
 		return err
 	}
-	checked, err := lab.Check(path, shown.screen(cmd))
+	checked, err := lab.Check(cmd.Context(), path, shown.screen(cmd))
 	if err != nil {
 		return err
 	}

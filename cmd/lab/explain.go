@@ -37,7 +37,7 @@ surprise, or else the first.`,
 			if err != nil {
 				return err
 			}
-			cell, events, err := lab.ReadCell(run, cell)
+			cell, events, err := lab.ReadCell(cmd.Context(), run, cell)
 			if errors.Is(err, fs.ErrNotExist) {
 				return usagef("%s/%s was not started in this run: %v", cell.Lock, cell.Scenario, err)
 			}

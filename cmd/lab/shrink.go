@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -99,7 +100,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	cell, events, err := readCell(args)
+	cell, events, err := readCell(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // readCell reads the cell that the user named, by its run or by its own directory.
-func readCell(args []string) (checker.Cell, []history.Event, error) {
+func readCell(ctx context.Context, args []string) (checker.Cell, []history.Event, error) {
 	dir, own := lab.RunOf(args[0])
 	run, err := readRun(dir)
 	if err != nil {
@@ -149,7 +150,7 @@ func readCell(args []string) (checker.Cell, []history.Event, error) {
 	if err != nil {
 		return cell, nil, err
 	}
-	return lab.ReadCell(run, cell)
+	return lab.ReadCell(ctx, run, cell)
 }
 
 // cellOf is the cell with that directory, or of that name; without either, the first that broke a promise, or was broken.

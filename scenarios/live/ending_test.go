@@ -101,7 +101,7 @@ func TestStalledCellIsBegunAnew(t *testing.T) {
 	times := 1 << len(cell.Stalls)
 	assert.Equal(t, time.Duration(times)*time.Second, events[0].Detail.Lease)
 
-	spoilt, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, "stalled-1.jsonl"))
+	spoilt, err := history.ReadFile(t.Context(), filepath.Join(s.dir, cell.Dir, "stalled-1.jsonl"))
 	require.NoError(t, err)
 	tells(t, spoilt.Events, "C1 release: ok", "end: stalled")
 	assert.Equal(t, time.Second, spoilt.Events[0].Detail.Lease)

@@ -211,7 +211,7 @@ func (s *stage) playScript(t *testing.T, script *scenarios.Script, subject play.
 
 func (s *stage) history(t *testing.T, cell checker.Cell) []history.Event {
 	t.Helper()
-	file, err := history.ReadFile(filepath.Join(s.dir, cell.Dir, play.HistoryFile))
+	file, err := history.ReadFile(t.Context(), filepath.Join(s.dir, cell.Dir, play.HistoryFile))
 	require.NoError(t, err)
 	require.False(t, file.Truncated)
 	return file.Events

@@ -62,6 +62,9 @@ func newRecord(events []history.Event) *record {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case history.KindOpen:
+			if e.Detail == nil {
+				continue
+			}
 			r.lease, r.local, r.servers = e.Detail.Lease, e.Detail.Local, e.Detail.Servers
 		case history.KindCall:
 			if r.began == 0 {

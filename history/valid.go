@@ -1,0 +1,196 @@
+package history
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bounds of what a history may say. They are far beyond what the lab writes; within them sums of times do not overflow, and nothing takes
+// more memory than the file's size explains.
+const (
+	maxTime    = 10 * 365 * 24 * time.Hour
+	maxServers = 1000
+	maxFile    = 1 << 30 // bytes of a history, unpacked
+	maxList    = 1 << 16 // elements of a list in one event
+	maxParties = 1 << 12 // clients, or locks
+	maxPending = 1 << 12 // operations under way at a time
+	maxScript  = 1 << 30 // lines
+)
+
+// validator checks each event against those before it, so that readers of a history need not. What it admits has the details that its kind
+// needs, times in order and in bounds, and returns of operations that were called.
+type validator struct {
+	at      time.Duration
+	pending map[operationOf]Event
+	clients map[string]bool
+	locks   map[string]bool
+}
+
+// operationOf names an operation under way.
+type operationOf struct {
+	client string
+	id     int64
+}
+
+func newValidator() *validator {
+	return &validator{pending: map[operationOf]Event{}, clients: map[string]bool{}, locks: map[string]bool{}}
+}
+
+// check says why an event cannot come next.
+func (v *validator) check(e *Event) error {
+	if err := v.common(e); err != nil {
+		return err
+	}
+	if e.Detail != nil {
+		if err := e.Detail.inBounds(); err != nil {
+			return err
+		}
+	}
+	switch e.Kind {
+	case KindOpen:
+		return needs(e, e.Client != "" && e.Lock != "" && e.Detail != nil, "client, a lock and a detail")
+	case KindCall:
+		return v.call(e)
+	case KindReturn:
+		return v.back(e)
+	case KindLost, KindValid:
+		return needs(e, e.Client != "" && e.Lock != "", "client and a lock")
+	case KindExit:
+		return needs(e, e.Client != "", "client")
+	case KindCommand:
+		c := e.Command()
+		return needs(e, e.Client != "" && c != nil && c.Server != "" && len(c.Args) > 0, "client, a server and a command with its name")
+	case KindFault:
+		return v.fault(e)
+	case KindFinal, KindStep, KindEnd:
+		return needs(e, e.Detail != nil, "detail")
+	}
+	return nil
+}
+
+func needs(e *Event, has bool, what string) error {
+	if has {
+		return nil
+	}
+	return fmt.Errorf("an event %q needs a %s", e.Kind, what)
+}
+
+// common checks what events of every kind have.
+func (v *validator) common(e *Event) error {
+	switch {
+	case e.At < v.at:
+		return fmt.Errorf("time %v is before that of the event above, %v", e.At, v.at)
+	case e.ID < 0:
+		return fmt.Errorf("the number of an operation is %d", e.ID)
+	}
+	v.at = e.At
+	if err := inBounds("at", e.At); err != nil {
+		return err
+	}
+	if err := inBounds("valid", e.Valid); err != nil {
+		return err
+	}
+	if err := admit(v.clients, e.Client, "clients"); err != nil {
+		return err
+	}
+	return admit(v.locks, e.Lock, "locks")
+}
+
+func admit(known map[string]bool, name, what string) error {
+	if known[name] {
+		return nil
+	}
+	if len(known) == maxParties {
+		return fmt.Errorf("more than %d %s", maxParties, what)
+	}
+	known[name] = true
+	return nil
+}
+
+func (v *validator) call(e *Event) error {
+	if err := needs(e, e.Client != "" && e.Lock != "" && e.Op != OpNone && e.ID > 0, "client, a lock, an operation and its number"); err != nil {
+		return err
+	}
+	key := operationOf{e.Client, e.ID}
+	if _, ok := v.pending[key]; ok {
+		return fmt.Errorf("%s calls operation %d, which is under way already", e.Client, e.ID)
+	}
+	if len(v.pending) == maxPending {
+		return fmt.Errorf("more than %d operations are under way", maxPending)
+	}
+	v.pending[key] = *e
+	return nil
+}
+
+func (v *validator) back(e *Event) error {
+	key := operationOf{e.Client, e.ID}
+	called, ok := v.pending[key]
+	switch {
+	case !ok:
+		return fmt.Errorf("%s returns from operation %d, which is not under way", e.Client, e.ID)
+	case called.Op != e.Op || called.Lock != e.Lock:
+		return fmt.Errorf("%s returns from %v of %s, but operation %d is %v of %s", e.Client, e.Op, e.Lock, e.ID, called.Op, called.Lock)
+	case e.Outcome == OutcomeNone:
+		return fmt.Errorf("%s returns from operation %d without an outcome", e.Client, e.ID)
+	}
+	delete(v.pending, key)
+	return nil
+}
+
+func (v *validator) fault(e *Event) error {
+	f := e.Fault()
+	if f == nil || f.Name == "" {
+		return needs(e, false, "fault with its name")
+	}
+	switch f.Phase {
+	case PhaseInject, PhaseEffective, PhaseRecover:
+		return nil
+	}
+	return fmt.Errorf("no phase of a fault is called %q", f.Phase)
+}
+
+func inBounds(name string, d time.Duration) error {
+	if d < 0 || d > maxTime {
+		return fmt.Errorf("%q is %d ns; it may be 0 to %d", name, d, maxTime)
+	}
+	return nil
+}
+
+// inBounds says which of the details cannot be.
+func (d *Detail) inBounds() error {
+	if err := inBounds("lease", d.Lease); err != nil {
+		return err
+	}
+	if err := inBounds("bound", d.Bound); err != nil {
+		return err
+	}
+	switch {
+	case d.Servers < 0 || d.Servers > maxServers:
+		return fmt.Errorf(`"servers" is %d; it may be 0 to %d`, d.Servers, maxServers)
+	case d.Line < 0 || d.Line > maxScript:
+		return fmt.Errorf(`"line" is %d; it may be 0 to %d`, d.Line, maxScript)
+	case d.Fault != nil:
+		return inBounds("value", time.Duration(d.Value))
+	case d.Command != nil:
+		return d.Command.inBounds()
+	}
+	return nil
+}
+
+func (c *Command) inBounds() error {
+	if err := inBounds("sent", c.Sent); err != nil {
+		return err
+	}
+	if err := inBounds("asked", c.Asked); err != nil {
+		return err
+	}
+	for i := range c.Changes {
+		if err := inBounds("ttl", c.Changes[i].Before.TTL); err != nil {
+			return err
+		}
+		if err := inBounds("ttl", c.Changes[i].After.TTL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
