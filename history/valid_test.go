@@ -38,6 +38,18 @@ func TestReadRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
+// TestReadTakesWhatClientsMayDo: how long a hold or a key lasts is up to clients, and a host stall or a command may begin before the cell.
+func TestReadTakesWhatClientsMayDo(t *testing.T) {
+	for _, line := range []string{
+		`{"kind":"valid","client":"C1","lock":"k","valid":9223372036854775807}`,
+		`{"kind":"command","client":"C1","detail":{"command":{"server":"redis","args":["GET"],"sent":-5,"changes":[{"after":{"type":"string","ttl":-9223372036854775808}}]}}}`,
+		`{"kind":"fault","detail":{"value":-7,"bound":9,"fault":{"name":"stall","target":"machine","phase":"recover"}}}`,
+	} {
+		_, err := Read(t.Context(), strings.NewReader(headerLine+line+"\n"), "h")
+		assert.NoError(t, err)
+	}
+}
+
 // endless is a history without an end.
 type endless struct{ begun bool }
 

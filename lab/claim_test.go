@@ -41,7 +41,7 @@ func TestOneRunHasADirectory(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, ran)
-		checked, err := lab.Check(dir, nil)
+		checked, err := lab.Check(t.Context(), dir, nil)
 		require.NoError(t, err)
 		assert.Empty(t, checked.Differs)
 		left, err := filepath.Glob(filepath.Join(dir, "run.json?*"))
