@@ -21,9 +21,21 @@ const (
 // needs, times in order and in bounds, and returns of operations that were called.
 type validator struct {
 	at      time.Duration
-	pending map[operationOf]Event
-	clients map[string]bool
-	locks   map[string]bool
+	pending map[operationOf]pendingCall
+	clients names
+	locks   names
+}
+
+// pendingCall is what a return must agree with.
+type pendingCall struct {
+	op   Op
+	lock string
+}
+
+// names are those that have been met. Most events name the same as the one before.
+type names struct {
+	known map[string]bool
+	last  string
 }
 
 // operationOf names an operation under way.
@@ -33,7 +45,7 @@ type operationOf struct {
 }
 
 func newValidator() *validator {
-	return &validator{pending: map[operationOf]Event{}, clients: map[string]bool{}, locks: map[string]bool{}}
+	return &validator{pending: map[operationOf]pendingCall{}, clients: names{known: map[string]bool{}}, locks: names{known: map[string]bool{}}}
 }
 
 // check says why an event cannot come next.
@@ -90,20 +102,24 @@ func (v *validator) common(e *Event) error {
 	if e.Valid < 0 { // how large it is depends on the client
 		return fmt.Errorf(`"valid" is %d ns; it may not be negative`, e.Valid)
 	}
-	if err := admit(v.clients, e.Client, "clients"); err != nil {
+	if err := v.clients.admit(e.Client, "clients"); err != nil {
 		return err
 	}
-	return admit(v.locks, e.Lock, "locks")
+	return v.locks.admit(e.Lock, "locks")
 }
 
-func admit(known map[string]bool, name, what string) error {
-	if known[name] {
+func (n *names) admit(name, what string) error {
+	if name == n.last {
 		return nil
 	}
-	if len(known) == maxParties {
+	n.last = name
+	if n.known[name] {
+		return nil
+	}
+	if len(n.known) == maxParties {
 		return fmt.Errorf("more than %d %s", maxParties, what)
 	}
-	known[name] = true
+	n.known[name] = true
 	return nil
 }
 
@@ -118,7 +134,7 @@ func (v *validator) call(e *Event) error {
 	if len(v.pending) == maxPending {
 		return fmt.Errorf("more than %d operations are under way", maxPending)
 	}
-	v.pending[key] = *e
+	v.pending[key] = pendingCall{e.Op, e.Lock}
 	return nil
 }
 
@@ -128,8 +144,8 @@ func (v *validator) back(e *Event) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%s returns from operation %d, which is not under way", e.Client, e.ID)
-	case called.Op != e.Op || called.Lock != e.Lock:
-		return fmt.Errorf("%s returns from %v of %s, but operation %d is %v of %s", e.Client, e.Op, e.Lock, e.ID, called.Op, called.Lock)
+	case called.op != e.Op || called.lock != e.Lock:
+		return fmt.Errorf("%s returns from %v of %s, but operation %d is %v of %s", e.Client, e.Op, e.Lock, e.ID, called.op, called.lock)
 	case e.Outcome == OutcomeNone:
 		return fmt.Errorf("%s returns from operation %d without an outcome", e.Client, e.ID)
 	}
@@ -167,6 +183,8 @@ func (d *Detail) inBounds() error {
 	switch {
 	case d.Servers < 0 || d.Servers > maxServers:
 		return fmt.Errorf(`"servers" is %d; it may be 0 to %d`, d.Servers, maxServers)
+	case d.Need < 0 || d.Need > max(d.Servers, 1):
+		return fmt.Errorf(`"need" is %d; it may be 0 to %d`, d.Need, max(d.Servers, 1))
 	case d.Line < 0 || d.Line > maxScript:
 		return fmt.Errorf(`"line" is %d; it may be 0 to %d`, d.Line, maxScript)
 	case d.Fault != nil:

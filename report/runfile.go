@@ -45,6 +45,12 @@ func ReadRun(path string) (*checker.Run, error) {
 	if run.Version != RunVersion {
 		return nil, fmt.Errorf("%s: version %d of %s; this lab reads version %d", path, run.Version, RunFile, RunVersion)
 	}
+	for _, cell := range run.Cells {
+		if cell.Dir != "" && !filepath.IsLocal(cell.Dir) {
+			return nil, fmt.Errorf("%s: the results of %s/%s would lie in %q, outside the run; restore the file, or run again",
+				path, cell.Lock, cell.Scenario, cell.Dir)
+		}
+	}
 	run.Dir = filepath.Dir(path)
 	return &run, nil
 }

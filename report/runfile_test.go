@@ -48,6 +48,10 @@ func TestReadRunSaysWhatIsWrong(t *testing.T) {
 	_, err = ReadRun(dir)
 	assert.EqualError(t, err, path+": version 2 of run.json; this lab reads version 1")
 
+	require.NoError(t, os.WriteFile(path, []byte(`{"version":1,"cells":[{"lock":"l","scenario":"s","dir":"s/../../l.1"}]}`), 0o600))
+	_, err = ReadRun(dir)
+	assert.EqualError(t, err, path+`: the results of l/s would lie in "s/../../l.1", outside the run; restore the file, or run again`)
+
 	require.NoError(t, os.WriteFile(path, []byte(`hello`), 0o600))
 	_, err = ReadRun(dir)
 	assert.ErrorContains(t, err, path+": not the run.json of a run: invalid character")
