@@ -73,3 +73,16 @@ func withoutBug(t *testing.T, lock, bugs, without string) impls.Spec {
 	}
 	return spec
 }
+
+// TestWhatNoRunShows: the page says of some bugs that no run shows them. Where a scenario has their name, its verdict must agree.
+func TestWhatNoRunShows(t *testing.T) {
+	const scenario, lock = "spent-retries", "watchdog-published/spent-retries"
+	_, text, _ := strings.Cut(pageText(t, "../../docs/troubles.md"), "## What no run shows")
+	assert.Contains(t, text, "With `"+lock+"` the scenario of that name is n/a.")
+	r := readReviewed(t)
+	assert.Equal(t, checker.NotApplicable, r.verdict(scenario, lock).Kind)
+	for _, row := range troubles() {
+		_, bugs, _ := strings.Cut(row.lock, "/")
+		assert.NotContains(t, strings.Split(bugs, "+"), scenario, "%s: there is a run that shows it; say so", row.what)
+	}
+}
