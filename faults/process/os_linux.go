@@ -52,13 +52,15 @@ func eachLiving(pgids []int, f func(pid int, s stat)) error {
 // members lists the processes of a group that are no zombies.
 func members(pgid int) ([]member, error) {
 	group := map[int]stat{}
-	stoppedChild := map[int]bool{} // by parent
-	err := eachLiving([]int{pgid}, func(pid int, s stat) {
-		group[pid] = s
-		stoppedChild[s.parent] = stoppedChild[s.parent] || s.stopped()
-	})
+	err := eachLiving([]int{pgid}, func(pid int, s stat) { group[pid] = s })
 	if err != nil {
 		return nil, err
+	}
+	stoppedChild := map[int]bool{} // by parent, whose memory it has
+	for _, s := range group {
+		if parent, ok := group[s.parent]; ok && s.stopped() && s.stack == parent.stack {
+			stoppedChild[s.parent] = true
+		}
 	}
 	found := make([]member, 0, len(group))
 	for pid := range group {
@@ -116,7 +118,8 @@ func hasFile(pid int, name string) bool {
 }
 
 // allStopped reads the state of each thread, because a process counts as stopped as soon as its first thread is. A thread that has called
-// vfork sleeps uninterruptibly until its child calls exec; it counts as stopped while that child is.
+// vfork sleeps uninterruptibly until its child calls exec; it counts as stopped while that child is. A thread that reads from a disk sleeps so,
+// too, but no child has its stack.
 func allStopped(pid int, stoppedChild bool) bool {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := numbers(dir)
@@ -157,11 +160,15 @@ type stat struct {
 	state  byte
 	parent int
 	pgid   int
+	stack  string // the address of its bottom; exec gives a process another one
 }
 
 func (s stat) stopped() bool         { return s.state == 'T' || s.state == 't' }
 func (s stat) uninterruptible() bool { return s.state == 'D' }
 func (s stat) dead() bool            { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+
+// stackField is the place of startstack behind the name: see proc_pid_stat(5).
+const stackField = 25
 
 func readStat(path string) (stat, error) {
 	line, err := os.ReadFile(path)
@@ -183,5 +190,9 @@ func parseStat(line []byte) (stat, error) {
 	if err := errors.Join(parentErr, groupErr); err != nil {
 		return stat{}, fmt.Errorf("%.80q is no process status: %w", line, err)
 	}
-	return stat{state: fields[0][0], parent: parent, pgid: pgid}, nil
+	out := stat{state: fields[0][0], parent: parent, pgid: pgid}
+	if len(fields) > stackField {
+		out.stack = string(fields[stackField])
+	}
+	return out, nil
 }

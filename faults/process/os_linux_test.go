@@ -12,8 +12,12 @@ func TestParseStat(t *testing.T) {
 		want stat
 		err  bool
 	}{
-		"plain":         {line: "12 (sh) S 1 12 12 0", want: stat{state: 'S', parent: 1, pgid: 12}},
-		"strange name":  {line: "12 (a) R 1 (b) T 1 99 12 0", want: stat{state: 'T', parent: 1, pgid: 99}},
+		"plain":        {line: "12 (sh) S 1 12 12 0", want: stat{state: 'S', parent: 1, pgid: 12}},
+		"strange name": {line: "12 (a) R 1 (b) T 1 99 12 0", want: stat{state: 'T', parent: 1, pgid: 99}},
+		"stack": {
+			line: "12 (sh) S 1 12 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 7340",
+			want: stat{state: 'S', parent: 1, pgid: 12, stack: "27"},
+		},
 		"empty":         {err: true},
 		"cut":           {line: "12 (sh) S 1", err: true},
 		"no name":       {line: "12 sh S 1 12", err: true},
