@@ -27,8 +27,15 @@ type ShrinkPlan struct {
 	Anomalies []checker.Anomaly // one of these is to be shown
 	Lease     time.Duration     // of the script
 	Setting
-	Parallel int          // how many scripts are played at a time in the live world
-	Say      func(string) // is told how it goes on; nil: nobody is
+	Parallel int               // how many scripts are played at a time in the live world
+	Attempt  func(ShrinkState) // is told how far shrinking has come, by one goroutine; nil: nobody is
+}
+
+// ShrinkState is how far shrinking has come.
+type ShrinkState struct {
+	Candidate string // what is tried now
+	Rejected  string // why a candidate was given up just now; mostly empty
+	Played    int    // scripts so far
 }
 
 // Shrunk is what came of shrinking.
@@ -37,7 +44,12 @@ type Shrunk struct {
 	// Smallest: the script is not the history's own schedule, which could not be forced, but the smallest that shows the same anomaly of
 	// the same lock, as the explorer finds it.
 	Smallest bool
-	Tried    []string // what was tried in vain
+	Anomaly  checker.Anomaly // of the history; the script shows one of the same name
+	From     int             // steps of the script before it was made smaller
+	Played   int             // scripts that were played on the way
+	InModel  int             // the last plays of the script in the model, each of which showed the anomaly
+	OnServer int             // the same on a server; 0 if only the model was asked
+	Tried    []string        // what was tried in vain
 }
 
 // notForced is what the script of a smallest schedule says of itself.
@@ -61,12 +73,14 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 		defer func() { err = errors.Join(err, world.Close()) }()
 		s.live = &Runner{World: world}
 	}
-	out := &Shrunk{}
-	if out.Script, err = s.fromHistory(ctx); out.Script == nil && err == nil {
-		out.Script, err = s.smallest(ctx)
-		out.Smallest = out.Script != nil
+	out, err := s.fromHistory(ctx)
+	if out == nil && err == nil {
+		out, err = s.smallest(ctx)
 	}
-	out.Tried = s.tried
+	if out == nil {
+		out = &Shrunk{}
+	}
+	out.Tried, out.Played = s.tried, s.played
 	return out, err
 }
 
@@ -77,17 +91,26 @@ type shrinker struct {
 	live     *Runner // nil: the model's word is enough
 	contract storm.Contract
 	played   int
+	trying   string
 	tried    []string
 }
 
-func (s *shrinker) say(format string, args ...any) {
-	if s.Say != nil {
-		s.Say(fmt.Sprintf(format, args...))
+// try names the candidate that is tried next.
+func (s *shrinker) try(format string, args ...any) {
+	s.trying = fmt.Sprintf(format, args...)
+	s.tell("")
+}
+
+func (s *shrinker) tell(rejected string) {
+	if s.Attempt != nil {
+		s.Attempt(ShrinkState{Candidate: s.trying, Rejected: rejected, Played: s.played})
 	}
 }
 
 func (s *shrinker) inVain(a checker.Anomaly, format string, args ...any) {
-	s.tried = append(s.tried, fmt.Sprintf("%s at %.3fs: %s", a.Name, a.At.Seconds(), fmt.Sprintf(format, args...)))
+	why := fmt.Sprintf("%s at %.3fs: %s", a.Name, a.At.Seconds(), fmt.Sprintf(format, args...))
+	s.tried = append(s.tried, why)
+	s.tell(why)
 }
 
 // candidate is a script that is to show an anomaly.
@@ -97,15 +120,15 @@ type candidate struct {
 }
 
 // fromHistory finds a script that forces what the history has, and makes it as small as it can; nil if none shows an anomaly.
-func (s *shrinker) fromHistory(ctx context.Context) (*scenarios.Script, error) {
+func (s *shrinker) fromHistory(ctx context.Context) (*Shrunk, error) {
 	byHandles := map[bool][]reproduce.Reading{}
 	for _, how := range reproduce.Readings(*s.Subject.Spec, s.Events) {
 		byHandles[how.Handles] = append(byHandles[how.Handles], how)
 	}
 	for _, handles := range []bool{false, true} { // what handles share makes stories longer
 		for _, c := range s.candidates(byHandles[handles]) {
-			if script, err := s.shrink(ctx, c); script != nil || err != nil {
-				return script, err
+			if shrunk, err := s.shrink(ctx, c); shrunk != nil || err != nil {
+				return shrunk, err
 			}
 		}
 	}
@@ -160,8 +183,8 @@ func (s *shrinker) candidate(a checker.Anomaly, how reproduce.Reading) (candidat
 
 // shrink plays a script in the model, leaves out what it does not need, and plays what is left on a server; nil if it does not show its
 // anomaly.
-func (s *shrinker) shrink(ctx context.Context, c candidate) (*scenarios.Script, error) {
-	s.say("%s in %d steps?", c.anomaly.Name, len(c.script.Steps))
+func (s *shrinker) shrink(ctx context.Context, c candidate) (*Shrunk, error) {
+	s.try("%s at %.3fs, a script of %s", c.anomaly.Name, c.anomaly.At.Seconds(), steps(len(c.script.Steps)))
 	ok, err := s.valid(ctx, s.model, c, 1)
 	if !ok || err != nil {
 		return nil, err
@@ -177,20 +200,35 @@ func (s *shrinker) shrink(ctx context.Context, c candidate) (*scenarios.Script, 
 	if err != nil {
 		return nil, err
 	}
-	s.say("%s in %d steps of %d clients", c.anomaly.Name, len(small.Steps), len(small.Clients))
 	for _, script := range []*scenarios.Script{small, c.script} {
-		if s.live == nil {
-			return script, nil
-		}
-		if ok, err := s.valid(ctx, s.live, candidate{script, c.anomaly}, sure); ok || err != nil {
-			return script, err
+		if shrunk, err := s.shown(ctx, candidate{script, c.anomaly}); shrunk != nil || err != nil {
+			if shrunk != nil {
+				shrunk.From = len(c.script.Steps)
+			}
+			return shrunk, err
 		}
 	}
 	return nil, nil
 }
 
+// shown is what comes of a candidate if each of its plays shows the anomaly, in the model and on a server; nil if not.
+func (s *shrinker) shown(ctx context.Context, c candidate) (*Shrunk, error) {
+	out := &Shrunk{Script: c.script, Anomaly: c.anomaly, From: len(c.script.Steps), InModel: sure}
+	if ok, err := s.valid(ctx, s.model, c, sure); !ok || err != nil {
+		return nil, err
+	}
+	if s.live == nil {
+		return out, nil
+	}
+	if ok, err := s.valid(ctx, s.live, c, sure); !ok || err != nil {
+		return nil, err
+	}
+	out.OnServer = sure
+	return out, nil
+}
+
 // smallest is the script of the smallest schedule that shows one of the anomalies; nil if the explorer finds none.
-func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
+func (s *shrinker) smallest(ctx context.Context) (*Shrunk, error) {
 	tried := map[checker.Name]bool{}
 	for _, a := range s.Anomalies {
 		tried[a.Name] = true
@@ -203,7 +241,7 @@ func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
 		}
 		tried[a.Name] = true
 		began := time.Now()
-		s.say("%s by the smallest schedule?", a.Name)
+		s.try("%s by the smallest schedule of the explorer", a.Name)
 		for _, budget := range budgets() {
 			if time.Since(began) > each {
 				s.inVain(a, "no smallest schedule was found in %v", each.Round(time.Second))
@@ -217,32 +255,27 @@ func (s *shrinker) smallest(ctx context.Context) (*scenarios.Script, error) {
 			if t == nil {
 				continue
 			}
-			if script, err := s.validated(ctx, a, t); script != nil || err != nil {
-				return script, err
+			if shrunk, err := s.validated(ctx, a, t); shrunk != nil || err != nil {
+				return shrunk, err
 			}
 		}
 	}
 	return nil, context.Cause(ctx)
 }
 
-// validated is the script of a counterexample if it shows the anomaly in the model, and on a server.
-func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Trace) (*scenarios.Script, error) {
+// validated is the script of a counterexample if it shows the anomaly in the model, and on a server; nil if not.
+func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Trace) (*Shrunk, error) {
 	script, err := reproduce.Script(*s.Subject.Spec, t)
 	if err != nil {
 		s.inVain(a, "no script can force its smallest schedule (%s)", firstLine(err))
 		return nil, nil
 	}
 	script.Name, script.About = "race", append([]string{notForced}, script.About...)
-	c := candidate{script, a}
-	if ok, err := s.valid(ctx, s.model, c, 1); !ok || err != nil {
-		return nil, err
+	shrunk, err := s.shown(ctx, candidate{script, a})
+	if shrunk != nil {
+		shrunk.Smallest = true
 	}
-	if s.live != nil {
-		if ok, err := s.valid(ctx, s.live, c, sure); !ok || err != nil {
-			return nil, err
-		}
-	}
-	return script, nil
+	return shrunk, err
 }
 
 // budgets are tried in this order: no fault, one kind after the other, then what befalls clients and messages together. Faults of a
@@ -294,15 +327,22 @@ func (s *shrinker) valid(ctx context.Context, where *Runner, c candidate, times 
 	}
 	for _, v := range verdicts {
 		if !same(v, c.anomaly) {
-			world := "the model"
+			world := "in the model"
 			if where == s.live {
-				world = "a server"
+				world = "on a server"
 			}
-			s.inVain(c.anomaly, "a script of %d steps came to %s in %s", len(c.script.Steps), v, world)
+			s.inVain(c.anomaly, "a script of %s came to %s %s", steps(len(c.script.Steps)), v, world)
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
 }
 
 func firstLine(err error) string {
@@ -322,7 +362,7 @@ func consequence(a checker.Anomaly) int {
 // tries is how often a script is played on a host that stalls before it counts as one that shows nothing.
 const tries = 3
 
-// sure is how often a script must show the anomaly on a server, one time after the other, to count.
+// sure is how often a script must show the anomaly in the model and on a server, each time, to count.
 const sure = 3
 
 // same says whether a verdict has the anomaly: of the same name, and the lock's own doing if it was that.
@@ -346,6 +386,7 @@ func (s *shrinker) play(ctx context.Context, where *Runner, scripts []*scenarios
 			cases[n] = Case{Subject: s.Subject, Script: scripts[i], Round: s.played}
 		}
 		stalled, err := s.judge(ctx, where, cases, verdicts, again)
+		s.tell("")
 		if err != nil {
 			return nil, err
 		}

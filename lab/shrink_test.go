@@ -111,12 +111,22 @@ func TestSmallestSchedule(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, shrunk.Script, "%v", shrunk.Tried)
 	require.True(t, shrunk.Smallest)
+	require.Equal(t, checker.WrongfulDelete, shrunk.Anomaly.Name)
+	require.Equal(t, 3, shrunk.InModel)
+	require.Zero(t, shrunk.OnServer, "only the model was asked")
 	require.Contains(t, string(scenarios.Format(shrunk.Script)), "# The storm's own schedule could not be forced;")
 	require.Len(t, shrunk.Tried, 1)
 
+	var rejected []string
+	plan.Attempt = func(s lab.ShrinkState) {
+		if s.Rejected != "" {
+			rejected = append(rejected, s.Rejected)
+		}
+	}
 	plan.Anomalies[0].Name = checker.FenceRegression // which no schedule of this lock shows
 	shrunk, err = lab.Shrink(t.Context(), plan)
 	require.NoError(t, err)
 	require.Nil(t, shrunk.Script)
 	require.NotEmpty(t, shrunk.Tried)
+	require.Equal(t, shrunk.Tried, rejected)
 }

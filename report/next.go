@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,24 @@ import (
 
 // command is a command line to copy, and a word for what it does.
 type command struct{ word, line string }
+
+// Next is the block of commands that ends a screen. Each is given as a word for what it does, then its arguments.
+func Next(prefix string, commands ...[]string) string {
+	out := make([]command, len(commands))
+	for i, args := range commands {
+		out[i] = command{args[0], prefix + " " + shellLine(args[1:])}
+	}
+	return "Next\n" + listed(out)
+}
+
+// listed are commands, one on a line.
+func listed(commands []command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  %-8s %s\n", c.word, c.line)
+	}
+	return b.String()
+}
 
 // nextCommands are the commands that a person may want after a run.
 func nextCommands(prefix string, run *checker.Run, m matrix) []command {

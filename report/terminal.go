@@ -305,8 +305,5 @@ func (t *Terminal) next(b *strings.Builder, run *checker.Run, m matrix) {
 	if len(commands) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", t.paint.bold("Next"))
-	for _, c := range commands {
-		fmt.Fprintf(b, "  %-8s %s\n", c.word, c.line)
-	}
+	fmt.Fprintf(b, "\n%s\n%s", t.paint.bold("Next"), listed(commands))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
@@ -29,6 +27,7 @@ type shrinkFlags struct {
 	world    string
 	parallel int
 	lease    time.Duration
+	verbose  bool
 }
 
 func newShrink() *cobra.Command {
@@ -40,7 +39,8 @@ func newShrink() *cobra.Command {
 in which the commands of its clients reached the server. The script must show the
 same anomaly in the model; there, steps, breakpoints and clients that it does not
 need are left out. What is left must show it on a server, too, and is printed: a
-scenario for lab run.
+scenario for lab run. The script goes to stdout; what it shows, how often, and
+the next commands go to stderr.
 
 DIR is a run, or the directory of one of its cells. If the storm's order cannot
 be forced, the script is the smallest schedule with the same anomaly of the same
@@ -60,8 +60,10 @@ what it tried, with exit code 2.`,
 	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded or redis-server")
 	cmd.Flags().DurationVar(&flags.lease, "lease", time.Second, "`TIME` of the lease in the script")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
+	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	completeFlag(cmd, "anomaly", completeAnomalies)
 	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "world", cobra.FixedCompletions([]string{lab.Live, lab.Sim}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -112,22 +114,19 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	if len(found) == 0 {
 		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, cmp.Or(f.anomaly+" nowhere", cell.Verdict.String()))
 	}
+	screen := newShrinkScreen(cmd, f, args, cell)
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
-		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server, Alone: true}, Parallel: f.parallel,
-		Say: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "shrink: %s\n", report.Clean(text)) },
+		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server, Alone: true},
+		Parallel: f.parallel, Attempt: screen.attempt,
 	})
-	if err != nil {
+	screen.stop()
+	switch {
+	case context.Cause(cmd.Context()) != nil:
+		return screen.interrupted()
+	case err != nil:
 		return err
-	}
-	if shrunk.Script == nil {
-		for _, tried := range shrunk.Tried {
-			fmt.Fprintf(cmd.ErrOrStderr(), "lab: tried %s\n", report.Clean(tried))
-		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "lab: no script shows the anomaly again; lab explain shows it as it was")
-		return &outcome{codeUnknown}
-	}
-	if shrunk.Smallest {
-		fmt.Fprintln(cmd.ErrOrStderr(), "shrink: the storm's own schedule could not be forced; this is the smallest schedule that shows the same anomaly")
+	case shrunk.Script == nil:
+		return screen.nothing(shrunk)
 	}
 	text := scenarios.Format(shrunk.Script)
 	if f.out != "" {
@@ -135,8 +134,11 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 			return usagef("--out: %v", plainly(err))
 		}
 	}
-	_, err = cmd.OutOrStdout().Write(text)
-	return err
+	if _, err := cmd.OutOrStdout().Write(text); err != nil {
+		return err
+	}
+	screen.result(shrunk)
+	return nil
 }
 
 // readCell reads the cell that the user named, by its run or by its own directory.
