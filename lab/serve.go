@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/impls"
@@ -16,10 +17,11 @@ import (
 const (
 	asGuard  = "locklab-guard"
 	asWorker = "locklab-worker"
+	asHost   = "locklab-host"
 )
 
 // Serve makes this program able to be the processes of a run in the live world, which are started from its own binary: clients that know
-// these locks, and the guard that cleans up after a run that was killed. Call it first in main, or in TestMain. If the program was
+// these locks, hosts of embedded servers, and the guard that cleans up after a run that was killed. Call it first in main, or in TestMain. If the program was
 // started as such a process, Serve does not return.
 func Serve(locks ...impls.Spec) {
 	if len(os.Args) < 2 {
@@ -31,6 +33,8 @@ func Serve(locks ...impls.Spec) {
 		err = live.GuardMain(os.Stdin, os.Stdout)
 	case asWorker:
 		err = worker.Main(context.Background(), locks)
+	case asHost:
+		err = live.HostMain(os.Stdin, os.Stdout)
 	default:
 		return
 	}
@@ -45,7 +49,7 @@ var errNotServed = errors.New("this process was started as a part of a run, but 
 
 // self is the command that runs this program as a process of a run. Without Serve, a test binary runs no test in its place.
 func self(as string) ([]string, error) {
-	if len(os.Args) > 1 && (os.Args[1] == asGuard || os.Args[1] == asWorker) {
+	if len(os.Args) > 1 && slices.Contains([]string{asGuard, asWorker, asHost}, os.Args[1]) {
 		return nil, errNotServed
 	}
 	path, err := os.Executable()

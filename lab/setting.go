@@ -73,8 +73,12 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, err := self(asHost)
+	if err != nil {
+		return nil, err
+	}
 	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
 		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {

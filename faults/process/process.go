@@ -131,6 +131,19 @@ func (p *Process) reapProcess(err error) {
 	}
 }
 
+// LimitMemory bounds, in bytes, what the process may allocate from now on. Where the operating system cannot, nothing is bounded.
+func (p *Process) LimitMemory(bytes uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return nil
+	}
+	if err := limitMemory(p.pid, bytes); err != nil {
+		return fmt.Errorf("limit the memory of process %d: %w", p.pid, err)
+	}
+	return nil
+}
+
 // PID is the ID of the process and of its group.
 func (p *Process) PID() int { return p.pid }
 

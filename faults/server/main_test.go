@@ -24,6 +24,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if os.Getenv(role) == "host" {
+		if err := HostMain(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -75,6 +81,7 @@ func startRedis(t *testing.T) Server {
 // onBoth runs the test on either server.
 func onBoth(t *testing.T, test func(t *testing.T, s Server)) {
 	t.Run("embedded", func(t *testing.T) { test(t, startEmbedded(t)) })
+	t.Run("hosted", func(t *testing.T) { test(t, startHosted(t, 0)) })
 	t.Run("redis-server", func(t *testing.T) { test(t, startRedis(t)) })
 }
 

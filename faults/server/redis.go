@@ -44,6 +44,8 @@ func FindRedis() (path, version string, err error) {
 type Options struct {
 	// Log is the path of the file to append the log to; empty: one that ends with the server.
 	Log string
+	// Memory bounds, in bytes, what the process may allocate, where the operating system can; zero: nothing does.
+	Memory uint64
 }
 
 // Redis is a redis-server process that the lab has started. Its methods may be called by several goroutines at once.
@@ -54,10 +56,13 @@ type Redis struct {
 	log     string
 	addr    string
 	version string
+	memory  uint64
+	died    chan struct{}
 
 	mu      sync.Mutex
 	process *process.Process
 	closed  bool
+	ending  bool // the lab ends the process
 }
 
 // StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without automatic persistence, and
@@ -83,7 +88,7 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 }
 
 func newRedis(guard *process.Guard, path, dir string, options Options) *Redis {
-	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log}
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, memory: options.Memory, died: make(chan struct{})}
 	if r.log == "" {
 		r.log = filepath.Join(dir, "log") // it says why a server has ended
 	}
@@ -112,13 +117,38 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.awaitReady(ctx, p); err != nil {
+	if err = r.awaitReady(ctx, p); err == nil && r.memory > 0 {
+		err = p.LimitMemory(r.memory)
+	}
+	if err != nil {
 		_ = p.Kill(context.WithoutCancel(ctx))
 		last := lastLines(r.log, logged)
 		return strings.Contains(last, "Address already in use"), fmt.Errorf("%w%s", err, last)
 	}
-	r.process = p
+	r.process, r.ending = p, false
+	go r.watch(p)
 	return false, nil
+}
+
+// watch notices that the process ends against the lab's will.
+func (r *Redis) watch(p *process.Process) {
+	<-p.Done()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process == p && !r.ending {
+		r.ending = true
+		close(r.died)
+	}
+}
+
+// Died is closed when the process has ended, other than by a restart.
+func (r *Redis) Died() <-chan struct{} { return r.died }
+
+// End says how the process ended.
+func (r *Redis) End() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State()
 }
 
 // awaitReady asks until the process itself answers: another process may listen at its address.
@@ -202,6 +232,7 @@ func (r *Redis) restart(ctx context.Context, between func() error) error {
 	if r.closed {
 		return fmt.Errorf("restart %s: it is closed", binary)
 	}
+	r.ending = true
 	if err := r.process.Kill(ctx); err != nil {
 		return fmt.Errorf("restart %s: %w", binary, err)
 	}
@@ -221,7 +252,7 @@ func (r *Redis) Close() error {
 	if r.closed {
 		return nil
 	}
-	r.closed = true
+	r.closed, r.ending = true, true
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(r.process.Kill(ctx), r.guard.RemoveDir(r.dir))

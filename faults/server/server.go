@@ -39,6 +39,14 @@ type Saver interface {
 	RestartSaved(ctx context.Context) error
 }
 
+// Mortal is a server in a process that may end against the lab's will.
+type Mortal interface {
+	// Died is closed when the process has ended, other than by a restart.
+	Died() <-chan struct{}
+	// End says how it ended, once Died is closed.
+	End() string
+}
+
 // Servers listen below the ephemeral ports, so that a restarted server finds its port free.
 const (
 	portFirst = 10000

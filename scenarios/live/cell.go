@@ -33,10 +33,14 @@ type cell struct {
 	before  server.Identity // of the server at an address
 	storm   *stormRunner    // runs instead of the script's steps; nil: none
 	store   *store
+	own     *isolation // nil: the cell shares servers
+	mortals []mortality
+	taps    []*tap.Tap
 	peers   map[string]*peer // by client
 
-	resourceTap *tap.Tap
-	spoil       context.CancelCauseFunc // ends the script: the record can no longer be trusted
+	resourceTap  *tap.Tap
+	partResource func() error            // nil: the resource is not the cell's own
+	spoil        context.CancelCauseFunc // ends the script: the record can no longer be trusted
 }
 
 // Play runs a script with a subject, and writes the history to dir below the world's directory. It returns when no process, link or tap of
@@ -104,6 +108,9 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if failed == nil {
 		failed = c.ReadData(ctx)
 	}
+	if err := c.misconduct(); err != nil {
+		failed = err
+	}
 	end := endOf(ctx, failed)
 	if why := c.serverChanged(); why != nil {
 		end = play.EndOf(why)
@@ -119,7 +126,8 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 
 func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients []string, dir string) *cell {
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
-	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix)
+	c.own = w.isolate(subject)
+	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.Clients {
@@ -198,6 +206,9 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	if err := c.meetServer(ctx); err != nil {
 		return err
 	}
+	if err := c.startResource(ctx); err != nil {
+		return err
+	}
 	if err := c.Lay(ctx); err != nil {
 		return err
 	}
@@ -239,6 +250,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	if err != nil {
 		return nil, err
 	}
+	c.taps = append(c.taps, t)
 	go func() {
 		select {
 		case <-t.Done():
@@ -320,7 +332,10 @@ func (c *cell) close() error {
 	if c.resourceTap != nil {
 		errs = append(errs, c.resourceTap.Close())
 	}
-	errs = append(errs, c.store.clear(), c.stopServers())
+	if c.own == nil {
+		errs = append(errs, c.store.clear())
+	}
+	errs = append(errs, c.stopServers(), c.own.close())
 	c.keys.delete()
 	return errors.Join(errs...)
 }

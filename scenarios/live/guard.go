@@ -54,3 +54,8 @@ func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
 	}
 	return found, nil
 }
+
+// HostMain is the main function of the command in Config.Host. It returns when its input has ended.
+func HostMain(stdin io.ReadCloser, stdout io.WriteCloser) error {
+	return server.HostMain(stdin, stdout)
+}

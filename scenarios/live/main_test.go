@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 	switch what, how, _ := strings.Cut(os.Getenv(role), " "); what {
 	case "guard":
 		exitWith(live.GuardMain(os.Stdin, os.Stdout))
+	case "host":
+		exitWith(live.HostMain(os.Stdin, os.Stdout))
 	case "worker":
 		if dir := os.Getenv(pids); dir != "" {
 			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
@@ -97,6 +99,8 @@ func oddClient(quirks string) error {
 		switch how := hows[req.Do]; {
 		case how == "":
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+		case attacks[how] != "":
+			err = attack(servers[0], attacks[how])
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
 		case how == "babble":
@@ -140,7 +144,7 @@ func send(addr, command string) {
 // wait for the end of the test.
 func openWorld(t *testing.T, change func(*live.Config)) (_ lab.Runner, close func() error) {
 	t.Helper()
-	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Server: live.Embedded, CellTimeout: time.Minute}
+	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: live.Embedded, CellTimeout: time.Minute}
 	if change != nil {
 		change(&cfg)
 	}

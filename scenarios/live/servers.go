@@ -112,13 +112,51 @@ func (s *lockServer) Save(ctx context.Context) error {
 	return s.tap.Exclusively(ctx, func() error { return saver.Save(ctx) })
 }
 
+// startResource has the resource at hand: that of the world, or one of the cell's own.
+func (c *cell) startResource(ctx context.Context) error {
+	if c.own == nil {
+		if c.world.resource != nil {
+			c.mind(ctx, history.Resource, c.world.resource.Server)
+		}
+		return nil
+	}
+	if err := c.own.open(); err != nil {
+		return err
+	}
+	s, part, err := c.startOwn(ctx, filepath.Join(c.dir, serverLog(history.Resource)))
+	if err != nil {
+		return err
+	}
+	c.store.addr, c.partResource = s.Addr(), part
+	c.mind(ctx, history.Resource, s)
+	return nil
+}
+
+// startOwn starts a server that only this cell uses. part ends it; embedded ones end with their process.
+func (c *cell) startOwn(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+	s, err := c.own.start(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.own.host != nil {
+		return s.Server, func() error { return nil }, nil
+	}
+	return s.Server, s.Close, nil
+}
+
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
 	servers := make([]*lockServer, len(names))
 	errs := atOnce(len(names), func(i int) (err error) {
 		s := &lockServer{name: names[i], keys: c.keys}
-		if s.Server, s.part, err = c.world.startServer(ctx, filepath.Join(c.dir, serverLog(s.name))); err == nil {
+		log := filepath.Join(c.dir, serverLog(s.name))
+		if c.own != nil {
+			s.Server, s.part, err = c.startOwn(ctx, log)
+		} else {
+			s.Server, s.part, err = c.world.startServer(ctx, log)
+		}
+		if err == nil {
 			servers[i] = s
 		}
 		return err
@@ -129,6 +167,7 @@ func (c *cell) startServers(ctx context.Context) error {
 	}
 	for _, s := range c.servers {
 		var err error
+		c.mind(ctx, s.name, s.Server)
 		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
 			return err
 		}
@@ -152,6 +191,9 @@ func (c *cell) stopServers() error {
 			errs = append(errs, s.tap.Close())
 		}
 		errs = append(errs, s.part())
+	}
+	if c.partResource != nil {
+		errs = append(errs, c.partResource())
 	}
 	return errors.Join(errs...)
 }

@@ -40,6 +40,7 @@ type Config struct {
 	Dir           string        // for the results; empty: a directory that Close removes
 	Guard         []string      // the command that runs GuardMain
 	Worker        []string      // the command of the lab's own client process, which knows the run's locks
+	Host          []string      // the command that runs server.HostMain
 	Server        string        // Embedded, RedisServer, or host:port
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
@@ -56,7 +57,8 @@ type World struct {
 	cfg      Config
 	guard    *process.Guard
 	network  *network.Network
-	resource *spare // nil at an address, which holds data and locks
+	host     *server.Host // of the embedded servers of the lab's own clients; else nil
+	resource *spare       // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
 	prefix   string  // of every key of this run at an address
@@ -107,8 +109,13 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
+	if w.cfg.Server == Embedded {
+		if w.host, err = server.StartHost(w.guard, cfg.Host, 0); err != nil {
+			return nil, err
+		}
+	}
 	if w.startsServers() {
-		w.resource, err = w.ownServer(ctx)
+		w.resource, err = w.ownServer(ctx, w.host, 0)
 		return w, err
 	}
 	return w, w.approach(ctx)
@@ -143,6 +150,9 @@ func (w *World) Close() error {
 		errs = append(errs, w.resource.Close())
 	}
 	errs = append(errs, w.spares.close())
+	if w.host != nil {
+		errs = append(errs, w.host.Close())
+	}
 	if w.ledger != nil {
 		errs = append(errs, w.ledger.close())
 	}
@@ -179,7 +189,7 @@ func (w *World) startServer(ctx context.Context, log string) (_ server.Server, p
 	}
 	s := w.spares.take()
 	if s == nil {
-		if s, err = w.ownServer(ctx); err != nil {
+		if s, err = w.ownServer(ctx, w.host, 0); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -199,10 +209,10 @@ func (w *World) newPrefix() string {
 
 func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
 
-// ownServer starts one of the lab's own servers.
-func (w *World) ownServer(ctx context.Context) (*spare, error) {
+// ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server within a bound of memory, in bytes.
+func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64) (*spare, error) {
 	if w.cfg.Server == Embedded {
-		s, err := server.StartEmbedded()
+		s, err := host.Start(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -212,17 +222,21 @@ func (w *World) ownServer(ctx context.Context) (*spare, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log})
+	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
 	return &spare{s, log}, nil
 }
 
-// newStore is the store of a cell's data: a server that all cells share, with a prefix for the cell's keys.
-func (w *World) newStore(prefix string) *store {
-	if w.remote != nil {
+// newStore is the store of a cell's data: a server that all cells of the lab's own clients share, with a prefix for the cell's keys. A
+// cell with servers of its own sets the address when it starts them.
+func (w *World) newStore(prefix string, own bool) *store {
+	switch {
+	case w.remote != nil:
 		return &store{addr: w.remote.Addr(), prefix: prefix, keys: w.newKeys(prefix)}
+	case own:
+		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}
 	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }

@@ -99,7 +99,7 @@ func TestOpenFails(t *testing.T) {
 			if name == "no redis-server" {
 				t.Setenv("PATH", "")
 			}
-			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Server: live.Embedded, CellTimeout: time.Minute}
+			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: live.Embedded, CellTimeout: time.Minute}
 			test.change(&cfg)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func startHost(t *testing.T, memory uint64) *Host {
+	t.Helper()
+	h, err := StartHost(startGuard(t), []string{"/usr/bin/env", role + "=host", "GORACE=atexit_sleep_ms=0", os.Args[0]}, memory)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h
+}
+
+func startHosted(t *testing.T, memory uint64) *Hosted {
+	t.Helper()
+	s, err := startHost(t, memory).Start(bounded(t))
+	require.NoError(t, err)
+	return s
+}
+
+// TestAPanicEndsTheHostOnly: miniredis panics at a request without a command.
+func TestAPanicEndsTheHostOnly(t *testing.T) {
+	s := startHosted(t, 0)
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("*0\r\n"))
+	require.NoError(t, err)
+	select {
+	case <-s.Died():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the host goes on")
+	}
+	require.Contains(t, s.End(), "exit status 2: panic: runtime error: ")
+	require.ErrorContains(t, s.RestartEmpty(bounded(t)), "its process has ended: exit status 2")
+}
+
+// TestEndlessScriptsInAHost: what cannot be interrupted can be killed.
+func TestEndlessScriptsInAHost(t *testing.T) {
+	h := startHost(t, 0)
+	s, err := h.Start(bounded(t))
+	require.NoError(t, err)
+	_, err = dial(t, s).Write([]byte("*3\r\n$4\r\nEVAL\r\n$17\r\nwhile true do end\r\n$1\r\n0\r\n"))
+	require.NoError(t, err)
+	require.NoError(t, h.Close())
+	<-s.Died()
+}
