@@ -191,3 +191,14 @@ func TestADoubtedShareDoesNotCountUntilItIsSeen(t *testing.T) {
 	j.send(1, 1, history.EffectNone)
 	assert.True(t, j.firstHas(), "it is as it was")
 }
+
+func TestTwoAcquiresMakeNoMajority(t *testing.T) {
+	t.Parallel()
+	j := taken(0)
+	j.calledAnother(0)
+	j.send(1, 0, history.EffectCreated)
+	assert.False(t, j.firstHas())
+	assert.Zero(t, j.s.owner.client)
+	j.send(2, 0, history.EffectCreated)
+	assert.True(t, j.firstHas())
+}
