@@ -39,11 +39,13 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	began, done, total := time.Now(), 0, len(locks)
+	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
 	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Done: func(l points.Line) {
-		if done++; !f.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "progress: %d/%d locks, %s, %v\n", done, total, l.Lock, time.Since(began).Round(time.Second))
-		}
+		done++
+		took := time.Since(began)
+		meter.Show(took, fmt.Sprintf("%d/%d locks explored, %v elapsed; %s", done, total, took.Round(time.Second), l.Lock))
 	}})
+	meter.Clear()
 	if context.Cause(cmd.Context()) != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %d of %d locks were explored\n", done, total)
 		return &outcome{codeUnknown} // the signal's code comes before it
