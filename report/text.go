@@ -59,26 +59,30 @@ func pad(s string, n int) string {
 
 func blanks(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// wrap breaks s at blanks into lines of at most n runes; a longer word is cut into pieces. It returns at least one line.
+// Wrap breaks s at blanks into lines of at most n runes; a longer word has a line of its own. It returns at least one line.
+func Wrap(s string, n int) []string { return fill(strings.Fields(s), n) }
+
+// wrap is Wrap for where nothing may stick out: it cuts a longer word into pieces.
 func wrap(s string, n int) []string {
-	lines := []string{""}
+	var words []string
 	for _, word := range strings.Fields(s) {
-		for _, piece := range pieces(word, n) {
-			lines = appendWord(lines, piece, n)
-		}
+		words = append(words, pieces(word, n)...)
 	}
-	return lines
+	return fill(words, n)
 }
 
-func appendWord(lines []string, word string, n int) []string {
-	last := &lines[len(lines)-1]
-	switch {
-	case *last == "":
-		*last = word
-	case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= n:
-		*last += " " + word
-	default:
-		return append(lines, word)
+func fill(words []string, n int) []string {
+	lines := []string{""}
+	for _, word := range words {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= n:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
 	}
 	return lines
 }

@@ -28,7 +28,7 @@ func newDoctor() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
 			defer cancel()
-			return examine(ctx, cmd.OutOrStdout(), terminalWidth(cmd))
+			return examine(ctx, cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()))
 		},
 	}
 }

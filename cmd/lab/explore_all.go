@@ -62,7 +62,7 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 			Lines []map[string]string `json:"lines"`
 		}{byHead(rows)})
 	} else {
-		err = report.Points(cmd.OutOrStdout(), rows, terminalWidth(cmd))
+		err = report.Points(cmd.OutOrStdout(), rows, terminalWidth(cmd.OutOrStdout()))
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ knows, or of the sources: the articles and threads that they come from.`,
 			if asJSON {
 				return l.writeJSON(cmd.OutOrStdout())
 			}
-			return l.write(cmd.OutOrStdout(), terminalWidth(cmd))
+			return l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with all that is known of each entry")

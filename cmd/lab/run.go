@@ -178,7 +178,7 @@ func flagSet() *pflag.FlagSet {
 func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	width := terminalWidth(cmd.Root()) // cobra collects the text of cmd itself in a buffer
+	width := terminalWidth(cmd.Root().OutOrStdout()) // cobra collects the text of cmd itself in a buffer
 	for _, group := range groups {
 		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(width))
 	}

@@ -30,7 +30,7 @@ is the bug, its sources, and what is expected of it in each scenario.`,
 		},
 		ValidArgsFunction: completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.OutOrStdout(), terminalWidth(cmd), args[0])
+			return show(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()), args[0])
 		},
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	screen.stop()
 	switch {
 	case context.Cause(cmd.Context()) != nil:
-		return screen.interrupted()
+		return errors.Join(screen.interrupted(), err)
 	case err != nil:
 		return err
 	case shrunk.Script == nil:

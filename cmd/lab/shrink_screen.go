@@ -99,15 +99,16 @@ func (s *shrinkScreen) result(shrunk *lab.Shrunk) {
 	if shrunk.OnServer > 0 {
 		shown += fmt.Sprintf(", on %s %d of %d", s.flags.server, shrunk.OnServer, shrunk.OnServer)
 	}
-	fmt.Fprintln(s.err)
-	s.line("shown    %s", shown)
+	order := fmt.Sprintf("the storm's own, forced; %d of %d steps are needed", len(shrunk.Script.Steps), shrunk.From)
 	if shrunk.Smallest {
-		s.line("order    the smallest schedule that the explorer finds; the storm's own could not be forced")
-	} else {
-		s.line("order    the storm's own, forced; %d of %d steps are needed", len(shrunk.Script.Steps), shrunk.From)
+		order = "the smallest schedule that the explorer finds; the storm's own could not be forced"
 	}
-	s.line("found    %s", a.Why)
-	s.line("effort   %d scripts played in %v", shrunk.Played, time.Since(s.began).Round(100*time.Millisecond))
+	fmt.Fprintln(s.err)
+	rows := [][]string{
+		{"shown", shown}, {"order", order}, {"found", report.Clean(a.Why)},
+		{"effort", fmt.Sprintf("%d scripts played in %v", shrunk.Played, time.Since(s.began).Round(100*time.Millisecond))},
+	}
+	writeTable(s.err, terminalWidth(s.err), "", rows)
 	script, next := s.flags.out, [][]string{}
 	if script == "" {
 		script = "race.lab"

@@ -36,10 +36,10 @@ Next
 			})
 			return nil
 		}, `
-shown    double-holder, in the model 3 of 3 times, on redis-server 3 of 3
-order    the smallest schedule that the explorer finds; the storm's own could not be forced
-found    C1 acquired the lock.
-effort   9 scripts played in TIME
+shown   double-holder, in the model 3 of 3 times, on redis-server 3 of 3
+order   the smallest schedule that the explorer finds; the storm's own could not be forced
+found   C1 acquired the lock.
+effort  9 scripts played in TIME
 ` + commands, codeExpected},
 		{"nothing", func(s *shrinkScreen) error {
 			return s.nothing(&lab.Shrunk{Played: 9, Tried: []string{"a", "b", "c", "d", "e"}})

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/locklab/locklab/report"
 )
 
 // tableGap is how many blanks stand between two columns.
@@ -55,18 +57,5 @@ func wrapWords(text string, room int) []string {
 	if room < leastColumn {
 		return []string{text}
 	}
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= room:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
+	return report.Wrap(text, room)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"strconv"
 
@@ -18,16 +19,16 @@ func terminalOptions(cmd *cobra.Command) report.TerminalOptions {
 		opts = report.DetectTerminal(stdout, stderr, os.Getenv)
 	}
 	opts.Prefix = invocation()
-	opts.Width = terminalWidth(cmd)
+	opts.Width = terminalWidth(cmd.OutOrStdout())
 	return opts
 }
 
-// terminalWidth is the number of columns that the user's COLUMNS names, or else the terminal has; 0 if there is no terminal.
-func terminalWidth(cmd *cobra.Command) int {
+// terminalWidth is the number of columns that the user's COLUMNS names, or else the terminal of w has; 0 if there is no terminal.
+func terminalWidth(w io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
-	if file, ok := cmd.OutOrStdout().(*os.File); ok {
+	if file, ok := w.(*os.File); ok {
 		return columnsOf(file)
 	}
 	return 0
