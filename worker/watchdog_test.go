@@ -12,17 +12,22 @@ import (
 
 const lease = 300 * time.Millisecond
 
+// patientLease leaves a busy machine more than a second for a renewal.
+const patientLease = 2 * time.Second
+
 func TestWatchdogRenews(t *testing.T) {
+	t.Parallel()
 	eachServer(t, func(t *testing.T, addr string) {
-		c := opened(t, addr, "watchdog", lease)
+		t.Parallel()
+		c := opened(t, addr, "watchdog", patientLease)
 		answer := c.ask(protocol.Request{Do: protocol.Acquire, Handle: "h"})
 		require.Equal(t, protocol.OK, answer.Outcome)
 		require.NotNil(t, answer.ValidMS)
-		assert.LessOrEqual(t, *answer.ValidMS, protocol.MS(lease))
-		for range 5 { // well over the lease
+		assert.LessOrEqual(t, *answer.ValidMS, protocol.MS(patientLease))
+		for range 4 { // over the lease
 			notice := c.notice()
 			require.Equal(t, "h", notice.Valid, "%+v", notice)
-			assert.LessOrEqual(t, *notice.ValidMS, protocol.MS(lease))
+			assert.LessOrEqual(t, *notice.ValidMS, protocol.MS(patientLease))
 		}
 		assert.Equal(t, int64(1), direct(t, addr).Exists(t.Context(), "lock").Val())
 		assert.Equal(t, protocol.OK, c.do(protocol.Release))
@@ -31,9 +36,11 @@ func TestWatchdogRenews(t *testing.T) {
 }
 
 func TestWatchdogNeverRenewsAnothersLock(t *testing.T) {
+	t.Parallel()
 	eachServer(t, func(t *testing.T, addr string) {
+		t.Parallel()
 		rdb := direct(t, addr)
-		c := opened(t, addr, "watchdog", lease)
+		c := opened(t, addr, "watchdog", patientLease)
 		require.Equal(t, protocol.OK, c.do(protocol.Acquire))
 		require.NoError(t, rdb.Set(t.Context(), "lock", "another's", long).Err())
 		notice := c.lost()
@@ -45,19 +52,18 @@ func TestWatchdogNeverRenewsAnothersLock(t *testing.T) {
 }
 
 func TestWatchdogCutOffTellsItsLossInTime(t *testing.T) {
+	t.Parallel()
 	addr := startMini(t)
 	gate := newGate(t, addr)
-	c := opened(t, gate.addr, "watchdog", lease)
+	c := opened(t, gate.addr, "watchdog", patientLease)
 	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
-	valid := time.Duration(0)
-	for range 2 {
-		valid = protocol.Duration(*c.notice().ValidMS)
-	}
-	since := time.Now()
+	require.Equal(t, "h", c.notice().Valid)
+	since := time.Now() // before the next notice is sent
+	valid := protocol.Duration(*c.notice().ValidMS)
 	gate.requests.set(true)
 	notice := c.lost()
 	assert.Contains(t, notice.Why, "no renewal was confirmed")
-	assert.GreaterOrEqual(t, time.Since(since), valid-20*time.Millisecond, "not before its time")
+	assert.GreaterOrEqual(t, time.Since(since), valid, "not before its time")
 }
 
 func TestWatchdogSurvivesABrokenConnection(t *testing.T) {

@@ -2,6 +2,7 @@ package network
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,15 @@ func asleep() string {
 		}
 	}
 	return ""
+}
+
+// awaitAtMost waits until no more goroutines than that are in a function.
+func awaitAtMost(t *testing.T, most int, function string) {
+	t.Helper()
+	stacks := make([]byte, 8<<20)
+	require.Eventually(t, func() bool {
+		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(function)) <= most
+	}, 20*time.Second, 5*time.Millisecond, "more than %d goroutines stay in %s", most, function)
 }
 
 func bounded(t *testing.T) context.Context {

@@ -4,6 +4,8 @@ package tap
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -81,17 +83,32 @@ func TestManyConnections(t *testing.T) {
 	assert.Equal(t, "PONG", b.dial("C2").do("PING"))
 }
 
-// TestEndlessCommand: a server that one command keeps busy is not waited for until the cell's end.
+// TestEndlessCommand: a server that one command keeps busy is not waited for until the cell's end. The test makes the watchdog look only
+// when the script runs.
 func TestEndlessCommand(t *testing.T) {
-	b := setUp(t, startRedis(t), func(c *Config) { c.Patience = 60 * time.Millisecond })
+	log := filepath.Join(t.TempDir(), "log")
+	b := setUp(t, startRedis(t, "--logfile", log), func(c *Config) { c.Patience = time.Hour })
 	c := b.dial("C1")
-	c.send("EVAL", "local t = redis.call('TIME') while true do end", "1", "lock")
-	await(t, "the error of the tap", b.Done())
-	assert.EqualError(t, b.Err(), "tap: redis did not answer C1's EVAL within 60ms")
+	c.send("EVAL", "redis.log(redis.LOG_WARNING, 'it begins') while true do end", "1", "lock")
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(log)
+		return err == nil && strings.Contains(string(text), "it begins")
+	}, bound, time.Millisecond)
+
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := b.State(ctx, "lock")
 	require.ErrorContains(t, err, "deadline", "who asks the busy server is not kept waiting")
+
+	looks := make(chan time.Time, checks+1)
+	b.begin(func() { b.look(looks) })
+	for range checks {
+		looks <- time.Now()
+	}
+	pending(t, "the error of the tap", b.Done())
+	looks <- time.Now() // the first one saw that the command is new
+	await(t, "the error of the tap", b.Done())
+	assert.EqualError(t, b.Err(), "tap: redis did not answer C1's EVAL within 1h0m0s")
 	require.NoError(t, b.Close())
 }
 

@@ -208,7 +208,7 @@ func startMini(t testing.TB) string {
 	return server.Addr()
 }
 
-func startRedis(t testing.TB) string {
+func startRedis(t testing.TB, options ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -221,7 +221,7 @@ func startRedis(t testing.TB) string {
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)
 	var log bytes.Buffer
-	server := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	server := exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, options...)...)
 	server.Stdout, server.Stderr = &log, &log
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {

@@ -33,7 +33,6 @@ type session struct {
 	flying  bool // flight is at the server
 	ended   bool // the server will answer no more
 	flight  flight
-	sent    string  // the name of the command that was sent last
 	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
 
@@ -178,7 +177,7 @@ func (s *session) send(f *flight, raw []byte) bool {
 		return false
 	}
 	if f.turn {
-		s.tap.watchdog.begin(s)
+		s.tap.watchdog.begin(s.client, f.Name)
 	}
 	s.prepare(f)
 	if !s.takeOff(f) {
@@ -203,7 +202,6 @@ func (s *session) takeOff(f *flight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flying = !s.ended && !f.silent
-	s.sent = f.Name
 	return !s.ended
 }
 

@@ -12,43 +12,44 @@ const checks = 10
 // watchdog notices a command that keeps the server busy, such as an endless script. The holder of the turn begins and ends.
 type watchdog struct {
 	turns  atomic.Int64
-	holder atomic.Pointer[session] // whose command has the turn; nil: nobody's
+	holder atomic.Pointer[command] // which has the turn; nil: none
 }
 
-func (w *watchdog) begin(s *session) {
+// command is one that is on its way to the server, or there.
+type command struct{ client, name string }
+
+func (w *watchdog) begin(client, name string) {
 	w.turns.Add(1)
-	w.holder.Store(s)
+	w.holder.Store(&command{client, name})
 }
 
 func (w *watchdog) end() { w.holder.Store(nil) }
 
-// watch fails the tap when one command has the turn for longer than its patience.
+// watch looks as often as makes up the tap's patience.
 func (t *Tap) watch() {
 	tick := time.NewTicker(max(t.cfg.Patience/checks, time.Millisecond))
 	defer tick.Stop()
+	t.look(tick.C)
+}
+
+// look fails the tap when one command has the turn for too many looks.
+func (t *Tap) look(now <-chan time.Time) {
 	var last int64
 	same := 0
 	for {
 		select {
-		case <-tick.C:
+		case <-now:
 		case <-t.ctx.Done():
 			return
 		}
-		s, turn := t.watchdog.holder.Load(), t.watchdog.turns.Load()
-		if s == nil || turn != last {
+		c, turn := t.watchdog.holder.Load(), t.watchdog.turns.Load()
+		if c == nil || turn != last {
 			last, same = turn, 0
 			continue
 		}
 		if same++; same >= checks {
-			t.fail(fmt.Errorf("tap: %s did not answer %s's %s within %v", t.cfg.Server, s.client, s.lastSent(), t.cfg.Patience))
+			t.fail(fmt.Errorf("tap: %s did not answer %s's %s within %v", t.cfg.Server, c.client, c.name, t.cfg.Patience))
 			return
 		}
 	}
-}
-
-// lastSent is the name of the command that was sent last.
-func (s *session) lastSent() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent
 }
