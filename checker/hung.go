@@ -22,6 +22,7 @@ type boundedOperation struct {
 	acquire bool
 	first   string // what an acquire sent first, and with each further try again
 	late    int    // how often it did when twice its time was over
+	last    int    // index of the latest of these commands; it may concern several keys
 	excused bool   // a fault may have held it up
 }
 
@@ -48,8 +49,8 @@ func (p *boundedOperation) sends(f *timeline.Fact) {
 	if p.first == "" {
 		p.first = what
 	}
-	if what == p.first && f.Event.At >= f.Op.CalledAt+2*f.Op.Bound {
-		p.late++
+	if what == p.first && p.last != f.Index && f.Event.At >= f.Op.CalledAt+2*f.Op.Bound {
+		p.late, p.last = p.late+1, f.Index
 	}
 }
 

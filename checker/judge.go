@@ -115,18 +115,12 @@ func decide(anomalies []Anomaly, second opinion) Verdict {
 	return Verdict{Kind: Safe}
 }
 
-// judgedTwice says whether there is a model of what an anomaly means.
-func judgedTwice(name Name) bool {
-	return name == DoubleHolder || name == LostUpdate || name == FenceRegression || name == Unfair || slices.Contains(ownerNames[:], name) ||
-		slices.Contains(serviceNames[:], name)
-}
-
 // disagreement says where the judges differ, or "" where they do not.
 func disagreement(anomalies []Anomaly, second opinion) string {
 	first := make(map[finding]bool)
 	for _, a := range anomalies {
 		what := finding{a.Name, a.Lock}
-		if judgedTwice(a.Name) && !slices.Contains(second.unjudged, what) {
+		if !slices.Contains(second.unjudged, what) {
 			first[what] = true
 		}
 	}

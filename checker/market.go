@@ -17,12 +17,12 @@ import (
 // each item must be in one place.
 type market struct {
 	begin   *history.Work
-	written map[string]writing // by key, or item
+	written map[string][]writing // by key, or item
 	trades  map[int64]*trading
 	charges []lostTrade // for which the victim's acknowledgement is awaited
 }
 
-// writing is the last write of something.
+// writing is a write of something.
 type writing struct {
 	trade  int64
 	client int
@@ -51,7 +51,7 @@ type lostTrade struct {
 }
 
 func newMarket(begin *history.Work) *market {
-	return &market{begin: begin, written: make(map[string]writing), trades: make(map[int64]*trading)}
+	return &market{begin: begin, written: make(map[string][]writing), trades: make(map[int64]*trading)}
 }
 
 func (m *market) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
@@ -139,21 +139,30 @@ func (m *market) write(t *trading, f *timeline.Fact, v *timeline.Cursor, command
 		}
 		now := writing{f.Op.ID, f.Client, f.Index, f.Event.At, value}
 		before := m.written[thing]
-		m.written[thing] = now
-		if before.event <= seen.event || seen.event == 0 || before.trade == now.trade {
-			continue
+		m.written[thing] = append(before, now)
+		if seen.event != 0 {
+			found = append(found, m.replaced(thing, before, seen, now, f, v)...)
 		}
-		lost := lostTrade{before.trade, Anomaly{
-			Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), At: f.Event.At, Why: lostWords(thing, seen, before, now, v),
-			Clients: []string{v.Clients.Name(now.client), v.Clients.Name(before.client)}, Events: inOrder(seen.event, before.event, f.Index),
+	}
+	return found
+}
+
+// replaced charges a write with those that its trade had not seen, up to the latest one that was acknowledged.
+func (m *market) replaced(thing string, before []writing, seen sight, now writing, f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	for _, b := range slices.Backward(before) {
+		if b.event <= seen.event || b.trade == now.trade {
+			break
+		}
+		lost := lostTrade{b.trade, Anomaly{
+			Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), At: f.Event.At, Why: lostWords(thing, seen, b, now, v),
+			Clients: []string{v.Clients.Name(now.client), v.Clients.Name(b.client)}, Events: inOrder(seen.event, b.event, f.Index),
 		}}
-		if victim := m.trades[before.trade]; victim != nil && victim.acked {
-			found = append(found, lost.anomaly)
-			continue
+		if victim := m.trades[b.trade]; victim != nil && victim.acked {
+			return []Anomaly{lost.anomaly}
 		}
 		m.charges = append(m.charges, lost)
 	}
-	return found
+	return nil
 }
 
 func lostWords(thing string, seen sight, before, now writing, v *timeline.Cursor) string {

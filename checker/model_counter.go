@@ -21,10 +21,10 @@ type counterHistory struct {
 	name    string
 	updates []updateSpan
 	sequence
-	other   bool       // the data is no sequence
-	began   bool       // somebody said what the work is
-	opened  int        // how many updates there were by then
-	ledgers [][]string // as found
+	market  *marketHistory // where the data is no sequence
+	began   bool           // somebody said what the work is
+	opened  int            // how many updates there were by then
+	ledgers [][]string     // as found
 }
 
 // counterHistories reads the updates of each counter, in the order in which they appear. Like the mutex's histories, it is read
@@ -36,7 +36,7 @@ func counterHistories(events []history.Event) []*counterHistory {
 		case e.Kind == history.KindExit:
 			r.pending = slices.DeleteFunc(r.pending, func(p pendingWork) bool { return p.client == e.Client })
 		case e.Kind == history.KindCommand:
-			r.command(e)
+			r.command(i, e)
 		case e.Lock != "":
 			r.event(i, e)
 		}
@@ -72,12 +72,17 @@ func (r *counterReader) of(name string) *counterHistory {
 	return c
 }
 
-func (r *counterReader) command(e *history.Event) {
+func (r *counterReader) command(i int, e *history.Event) {
 	c := e.Command()
 	if c == nil || e.Client == "" || c.Server != history.Resource {
 		return
 	}
 	r.wired = true
+	for _, one := range r.order {
+		if one.market != nil && e.ID != 0 {
+			one.market.command(i, e, c)
+		}
+	}
 	for n := range r.pending {
 		if p := &r.pending[n]; e.ID != 0 && p.is(e) {
 			r.of(p.lock).note(&p.wire, c)
@@ -95,11 +100,17 @@ func (r *counterReader) event(i int, e *history.Event) {
 		r.of(e.Lock).final(i, e.Detail)
 	case e.Client == "":
 	case e.Kind == history.KindCall && e.Op == history.OpWork:
+		if m := r.of(e.Lock).market; m != nil {
+			m.call(e)
+		}
 		if !slices.ContainsFunc(r.pending, isThis) {
 			r.pending = append(r.pending, pendingWork{id: e.ID, client: e.Client, lock: e.Lock, event: i})
 		}
 	case e.Kind == history.KindReturn:
 		p := takeWaiting(&r.pending, isThis)
+		if m := r.of(e.Lock).market; m != nil {
+			m.back(e)
+		}
 		if p.lock == e.Lock && e.Outcome == history.OK {
 			c := r.of(e.Lock)
 			read, known := c.read(&p.wire, e, r.wired)
@@ -110,6 +121,9 @@ func (r *counterReader) event(i int, e *history.Event) {
 
 func (c *counterHistory) final(i int, d *history.Detail) {
 	c.updates = appendToMany(c.updates, updateSpan{call: at(i), done: at(i), value: c.turned(d.Value), final: true})
+	if c.market != nil && d.Work != nil {
+		c.market.ends = append(c.market.ends, d.Work)
+	}
 	if c.work == history.Ledger {
 		c.ledgers = append(c.ledgers, d.Work.Find("entries"))
 	}
@@ -121,8 +135,10 @@ func (c *counterHistory) open(w *history.Work) {
 		return
 	}
 	var ok bool
-	c.sequence, ok = sequenceOf(w)
-	c.began, c.other, c.opened = true, !ok, len(c.updates)
+	if c.sequence, ok = sequenceOf(w); !ok {
+		c.market = newMarketHistory(w)
+	}
+	c.began, c.opened = true, len(c.updates)
 }
 
 // counterState is what is known of a counter that only grows.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
 )
@@ -64,6 +65,11 @@ var edits = map[string]func(*history.Event){
 	"a majority takes a server more":       details(func(d *history.Detail) { d.Servers += 2 * min(d.Servers, 1) }),
 	"a majority is enough for every lock":  details(func(d *history.Detail) { d.Need = 0 }),
 	"every lock needs all its servers":     details(func(d *history.Detail) { d.Need = d.Servers }),
+	"no fault happens":                     func(e *history.Event) { faultsAre(e, "") },
+	"every fault is the server's":          func(e *history.Event) { faultsAre(e, string(faults.Restart)) },
+	"a trade reads nothing":                resource(func(c *history.Command) { c.Args = unlessReads(c.Args) }),
+	"money comes from nowhere":             endsWith("money of ", func([]string) []string { return []string{"1000"} }),
+	"no item is anybody's":                 endsWith("items of ", func([]string) []string { return nil }),
 	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
 	"no lock promises order":               details(func(d *history.Detail) { d.Fair = false }),
 	"every clock runs right":               runsRight,
@@ -155,6 +161,42 @@ func outcomes(from, to history.Outcome) func(*history.Event) {
 	}
 }
 
+// faultsAre has faults be of another kind, or be none.
+func faultsAre(e *history.Event, kind string) {
+	f := e.Fault()
+	switch {
+	case f == nil:
+	case kind == "":
+		e.Kind, e.Detail = history.KindStep, nil
+	default:
+		f.Name = kind
+	}
+}
+
+func unlessReads(args []string) []string {
+	if len(args) > 0 && timeline.ReadsOnly(args[0]) {
+		return nil
+	}
+	return args
+}
+
+// endsWith changes what is found in the end.
+func endsWith(prefix string, change func([]string) []string) func(*history.Event) {
+	return func(e *history.Event) {
+		if e.Kind != history.KindFinal || e.Detail == nil || e.Detail.Work == nil {
+			return
+		}
+		work := *e.Detail.Work
+		work.Data = slices.Clone(work.Data)
+		for n, d := range work.Data {
+			if strings.HasPrefix(d.Name, prefix) {
+				work.Data[n].Values = change(d.Values)
+			}
+		}
+		e.Detail.Work = &work
+	}
+}
+
 // runsRight has clocks that are set run at the right rate.
 func runsRight(e *history.Event) {
 	if f := e.Fault(); f != nil {
@@ -191,13 +233,10 @@ func unless(not bool, text string) string {
 func mutations() []mutation {
 	var all []mutation
 	for _, d := range Definitions() {
-		twice := judgedTwice(d.Name)
-		all = append(all, mutation{name: "sees no " + string(d.Name), blind: d.Name, must: twice})
-		if twice {
+		for _, second := range []bool{false, true} {
 			all = append(all,
-				mutation{name: "sees no " + string(d.Name), blind: d.Name, second: true, must: true},
-				mutation{name: "sees " + string(d.Name) + " everywhere", accuse: d.Name, must: true},
-				mutation{name: "sees " + string(d.Name) + " everywhere", accuse: d.Name, second: true, must: true})
+				mutation{name: "sees no " + string(d.Name), blind: d.Name, second: second, must: true},
+				mutation{name: "sees " + string(d.Name) + " everywhere", accuse: d.Name, second: second, must: true})
 		}
 	}
 	for name, edit := range edits {

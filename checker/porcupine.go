@@ -30,10 +30,13 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	for _, lock := range owners {
 		o.owners(lock, j)
 	}
+	for _, lock := range hungHistories(events) {
+		o.add(finding{HungOperation, lock.name}, j.windows(slices.Values(lock.waits)))
+	}
 	for _, counter := range counterHistories(events) {
 		what := finding{LostUpdate, counter.name}
-		if counter.other {
-			o.unjudged = append(o.unjudged, what)
+		if counter.market != nil {
+			o.add(what, j.windows(counter.market.windows()))
 			continue
 		}
 		o.add(what, j.windows(counterWindows(counter.updates)))
