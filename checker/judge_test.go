@@ -22,10 +22,7 @@ func TestDecide(t *testing.T) {
 		"both see it":        {double, opinion{illegal: what}, Verdict{Kind: Broken, Anomalies: double}},
 		"out of time":        {nil, opinion{timedOut: what}, Verdict{Kind: Undecided, Reason: "porcupine ran out of time looking for double-holder of k"}},
 		"seen before it ran": {double, opinion{timedOut: what}, Verdict{Kind: Broken, Anomalies: double}},
-		"no second judge for it": {
-			[]Anomaly{{Name: HungOperation, Lock: "k"}}, opinion{},
-			Verdict{Kind: Broken, Anomalies: []Anomaly{{Name: HungOperation, Lock: "k"}}},
-		},
+		"judged once":        {double, opinion{unjudged: what}, Verdict{Kind: Broken, Anomalies: double}},
 		"only porcupine sees it": {nil, opinion{illegal: what}, Verdict{
 			Kind: Undecided, CheckerFault: true,
 			Reason: "the judges disagree on double-holder: porcupine finds the history of k illegal, the double-holder monitor saw nothing",
