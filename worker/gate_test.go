@@ -70,7 +70,7 @@ type valve struct {
 	mu   sync.Mutex
 	cond sync.Cond
 	shut bool
-	kept int // bytes that wait, or waited when their connection was cut
+	kept int // bytes that wait
 }
 
 func (v *valve) set(shut bool) {
@@ -99,10 +99,11 @@ func (v *valve) pump(to io.WriteCloser, from io.ReadCloser) {
 			return
 		}
 		v.mu.Lock()
+		v.kept += n
 		for v.shut {
-			v.kept += n
 			v.cond.Wait()
 		}
+		v.kept -= n
 		v.mu.Unlock()
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
