@@ -67,7 +67,9 @@ func TestReconnectEndsWhatWaitsOnABrokenLink(t *testing.T) {
 // The published watchdog waits for its replies for ever.
 func TestIdleOnceTheReplyIsTakenIn(t *testing.T) {
 	gate := newGate(t, startMini(t))
-	c := opened(t, gate.addr, "watchdog-published", 300*time.Millisecond)
+	c := ownProcess(t) // where reset can count goroutines
+	c.begin(gate.addr)
+	c.open("watchdog-published", 300*time.Millisecond)
 	idle := protocol.Request{Do: protocol.Idle, Handle: "h"}
 	assert.Equal(t, protocol.OK, c.ask(idle).Outcome, "nothing runs yet")
 	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
