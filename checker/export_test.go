@@ -38,5 +38,11 @@ func HoldersBySecondJudge(events []history.Event) [][]Holder {
 	return all
 }
 
+// mutexHistories reads the holds of each lock, in the order in which the locks appear.
+func mutexHistories(events []history.Event) []*mutexHistory {
+	locks, _ := lockHistories(events, false)
+	return locks
+}
+
 // ReadStory reads a history of testdata.
 var ReadStory = readStory

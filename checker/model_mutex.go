@@ -75,13 +75,8 @@ type mutexReader struct {
 	owners *ownerReader       // reads along; nil: there is no command
 }
 
-// mutexHistories reads the holds of each lock, in the order in which the locks appear.
-func mutexHistories(events []history.Event) []*mutexHistory {
-	locks, _ := lockHistories(events, false)
-	return locks
-}
-
-// lockHistories reads the holds of each lock, and whose it was by the commands that reached it; all of that, or what may be wrong.
+// lockHistories reads the holds of each lock, in the order in which the locks appear, and whose it was by the commands that reached it;
+// all of that, or what may be wrong.
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
-// staleWrite: the resource accepted a write from a client whose turn was over. It goes by order alone: whose grant of the lock
+// staleWrite: the resource accepted a write from a client that no longer held the lock. Order alone decides: whose grant of the lock
 // was the latest, and whether that client has released it since.
 //
 // A client whose acquire ended unknown may have the lock. Whether it has is known by the commands that reached the lock; without state

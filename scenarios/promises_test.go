@@ -12,7 +12,7 @@ import (
 )
 
 // TestMatrixKeepsPromises holds the reviewed matrix against the locks' cards: what a sound lock promises, no scenario may be
-// expected to refute; and without faults nobody is accused of anything.
+// expected to refute; and without faults there is no anomaly.
 func TestMatrixKeepsPromises(t *testing.T) {
 	refutes := map[impls.Promise]checker.Name{
 		impls.ReleaseByOwner: checker.WrongfulDelete,

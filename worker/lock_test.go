@@ -59,7 +59,7 @@ func TestLeaseEnds(t *testing.T) {
 				addr := start(t)
 				t.Parallel()
 				lease := 100 * time.Millisecond
-				if spec.Servers > 1 { // such a lock waits for each server for a tenth of the lease only; a busy machine may stand still for longer
+				if spec.Servers > 1 { // such a lock waits for each server for a tenth of the lease only; a busy host may stall for longer
 					lease = 5 * time.Second
 				}
 				one, two := opened(t, addr, spec.Name, lease), opened(t, addr, spec.Name, lease)

@@ -65,7 +65,7 @@ func skipWithout(t *testing.T, what, reason string) {
 	t.Skip(reason)
 }
 
-// eachServer runs the test on the embedded server and on a real one. Time stands still in neither.
+// eachServer runs the test on the embedded server and on a real one. Time passes in both.
 func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
 	t.Run("miniredis", func(t *testing.T) { test(t, startMini(t)) })
 	t.Run("redis-server", func(t *testing.T) { test(t, startRedis(t)) })

@@ -106,7 +106,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what, flags, shown := flagSet(), flagSet(), flagSet()
 	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
-	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock wants, up to 3)")
+	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock's card names, up to 3)")
 	what.BoolVar(&f.releaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
 	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")

@@ -24,7 +24,7 @@ const (
 	maxFields     = 20
 )
 
-func TestTheHouseStands(t *testing.T) {
+func TestRulesAreKept(t *testing.T) {
 	files := sources(t, filepath.Join("..", ".."))
 	require.NotEmpty(t, files)
 	for _, f := range files {
@@ -89,8 +89,8 @@ func parse(t *testing.T, name, text string) source {
 	return source{path: name, dir: path.Dir(name), file: file, lines: strings.Count(text, "\n")}
 }
 
-// TestEveryRuleBites breaks each rule once, so that a rule which never speaks is noticed.
-func TestEveryRuleBites(t *testing.T) {
+// TestEveryRuleIsEnforced breaks each rule once, so that a rule which reports nothing is noticed.
+func TestEveryRuleIsEnforced(t *testing.T) {
 	tests := map[string]struct {
 		path, text string
 		want       string // empty: nothing to complain about
@@ -102,7 +102,7 @@ func TestEveryRuleBites(t *testing.T) {
 		"one world":              {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/play"`, ""},
 		"the other world":        {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/sim"`, "must not import scenarios/sim"},
 		"renderer":               {"scenarios/live/a.go", `import "github.com/locklab/locklab/report"`, "must not import report"},
-		"homeless":               {"misc/a.go", ``, "has no rule"},
+		"without a rule":         {"misc/a.go", ``, "has no rule"},
 		"library at home":        {"checker/a.go", `import "github.com/anishathalye/porcupine"`, ""},
 		"library elsewhere":      {"report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
 		"library by prefix":      {"checker/a.go", `import "github.com/anishathalye/porcupinesque"`, "must not import"},

@@ -1,4 +1,4 @@
-// Package archtest holds the house in shape: which package may import which, and who may look at a clock. It has tests
+// Package archtest checks the rules of the code: which package may import which, and which may read a clock. It has tests
 // only. ARCHITECTURE.md draws the same arrows and gives the reasons.
 package archtest
 

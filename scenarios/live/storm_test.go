@@ -42,7 +42,7 @@ func countEvents(events []history.Event, match func(history.Event) bool) (n int)
 	return n
 }
 
-// TestStorm: every kind of fault strikes, clients that crash come back, all is healed, and everybody gets the lock once more. A
+// TestStorm: every kind of fault strikes, clients that crash come back, then all faults end and every client acquires once more. A
 // sound lock keeps its promises.
 func TestStorm(t *testing.T) {
 	s := openStage(t, nil)

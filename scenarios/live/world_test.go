@@ -109,9 +109,8 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestWithoutQuestions asserts that nobody is accused of more when the server is asked no questions, and that what only the
-// server's answers can prove is then not said.
-func TestWithoutQuestions(t *testing.T) {
+// TestWithoutStateProbes asserts that without state probes no further anomaly is reported, and none that only probes can prove.
+func TestWithoutStateProbes(t *testing.T) {
 	asked := openStage(t, nil)
 	unasked := openStage(t, func(cfg *live.Config) { cfg.NoStateProbes = true })
 	tests := []struct {

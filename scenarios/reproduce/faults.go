@@ -226,7 +226,7 @@ func (w *writer) timesOut(d *operation, i int) bool {
 	return slices.ContainsFunc(w.moments[i:], func(b *moment) bool { return b.kind == trace.Expire && b.operation == d })
 }
 
-// tooLate says whether the client stands still until it will have waited too long for what is served at the ith moment.
+// tooLate says whether the client stays paused until it will have waited too long for what is served at the ith moment.
 func (w *writer) tooLate(i int) bool {
 	for _, b := range w.moments[i+1:] {
 		if b.operation == w.moments[i].operation {
@@ -302,7 +302,7 @@ func (w *writer) arriveBeside(who int) {
 }
 
 // outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have
-// reached them, and they must not act upon it. So they stand still.
+// reached them, and they must not act upon it. So they are paused.
 func (w *writer) outlast(i int) {
 	server := w.moments[i].server
 	for who := range w.trace.Clients {

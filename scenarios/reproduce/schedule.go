@@ -124,7 +124,7 @@ func (t *schedule) process(who int) int {
 	})
 }
 
-// resumes says whether an event is that a client goes on which stood still: its next step says as much.
+// resumes says whether an event is that a paused client is resumed: its next step says as much.
 func resumes(e history.Event) bool {
 	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover
 }

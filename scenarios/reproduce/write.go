@@ -73,7 +73,7 @@ func about(t *trace.Trace) []string {
 type opened struct {
 	operation *operation
 	stop      bool // it is held up
-	unread    bool // its reply has come, to a process that stands still
+	unread    bool // its reply has come, to a paused process
 }
 
 type writer struct {
@@ -278,7 +278,7 @@ func (w *writer) goOn(who int) {
 	w.step(who, scenarios.Step{Verb: verb})
 }
 
-// resume lets a client go on that stands still.
+// resume resumes a client that is paused.
 func (w *writer) resume(who int) {
 	if host := w.process(who); w.paused[host] {
 		w.step(who, scenarios.Step{Verb: scenarios.VerbResume})

@@ -27,7 +27,7 @@ type Config struct {
 	Lock    impls.Spec
 	Clients int
 	Rounds  int // acquire, work, release: how often each client does all three
-	Servers int // 0: as many as the lock wants
+	Servers int // 0: as many as the lock's card names
 	// Reenter is how often each holder acquires its lock again before it works. It releases as often.
 	Reenter int
 	// ReleaseAgain: after a release of unknown outcome a client may release once more, at any time until it acquires again.

@@ -47,7 +47,7 @@ func TestFailOver(t *testing.T) {
 		{twice, checker.DoubleHolder, 1, 0},
 		{twice, checker.DoubleHolder, 2, 2},
 		{twice, checker.DoubleHolder, 3, 2},
-		// Who finds an older lock of its own in the place of its own has lost that, and is told so rightly.
+		// A client that finds an older lock of its own in the place of its latest has lost the latest: the notice is right.
 		{lock(t, "setpx-lua"), checker.Unreleasable, 3, 0},
 		{lock(t, "setpx-lua"), checker.FalseAlarm, 3, 0},
 		{lock(t, "setpx-getdel"), checker.FalseAlarm, 3, 0},

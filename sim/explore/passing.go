@@ -117,7 +117,7 @@ func (x *explorer) sleeps(s *state) bool {
 	return false
 }
 
-// mayHoldLong says whether a client is in a hold while a background task runs. Without one, a long hold is no different from a pause.
+// mayHoldLong says whether a client holds the lock while a background task runs. Without one, a long hold is no different from a pause.
 func (x *explorer) mayHoldLong(c *client) bool {
 	n := &x.automaton.nodes[c.node]
 	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0

@@ -199,8 +199,8 @@ type Write struct {
 	Passed bool // another client has had a turn since the work was called that the write is part of
 }
 
-// Stale says whether a write is of a client whose turn is over. A copy of what the client wrote in its turn is not, if nobody else has had one
-// since: nothing has happened.
+// Stale says whether a write is of a client that no longer holds the lock. A copy of what the client wrote in its turn is not, if no other
+// client has had one since: nothing has happened.
 func (t Turn) Stale(w Write) bool {
 	if t.Client == 0 || t.Client == w.Client {
 		return t.Client != 0 && t.Released && !(w.Same && !w.Passed)
