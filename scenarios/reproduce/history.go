@@ -10,7 +10,6 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/trace"
 	"github.com/locklab/locklab/timeline"
 )
@@ -159,7 +158,7 @@ func (r *historyReader) operation(h happening) {
 				r.own(n, h.part.Client, true)
 			}
 		}
-		base.Answer = process.Answer{Outcome: h.part.Outcome}
+		base.Answer = history.Answer{Outcome: h.part.Outcome}
 		if h.part.Outcome == history.Unknown || r.unheard(h.part) {
 			r.lose(h)
 		}

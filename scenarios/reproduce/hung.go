@@ -7,7 +7,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/trace"
 	"github.com/locklab/locklab/timeline"
 )
@@ -128,5 +127,5 @@ func (r *historyReader) asks(o *timeline.OperationSpan) {
 
 // gives writes that an operation ends.
 func (r *historyReader) gives(o *timeline.OperationSpan) {
-	r.step(trace.Step{Kind: trace.Return, Client: r.client(o.Client), Op: o.Op, ID: o.ID, Answer: process.Answer{Outcome: o.Outcome}}, int(o.To))
+	r.step(trace.Step{Kind: trace.Return, Client: r.client(o.Client), Op: o.Op, ID: o.ID, Answer: history.Answer{Outcome: o.Outcome}}, int(o.To))
 }

@@ -27,9 +27,9 @@ func (p *peer) Call(asked *play.Operation) error {
 	op := &operation{Operation: asked}
 	h.inFlight = op
 	p.hand(func() {
-		op.task = p.proc.Call(h.Name, op.Op, func(ctx process.Context, lock impls.Lock) process.Answer {
+		op.task = p.proc.Call(h.Name, op.Op, func(ctx process.Context, lock impls.Lock) history.Answer {
 			op.answer = h.carryOut(ctx, lock, op)
-			return process.Answer{Outcome: op.answer.Outcome}
+			return history.Answer{Outcome: op.answer.Outcome}
 		})
 	})
 	return nil

@@ -12,7 +12,7 @@ import (
 type watcher interface {
 	// called and returned are the two ends of a client's operation.
 	called(client int, op history.Op)
-	returned(client int, op history.Op, a process.Answer)
+	returned(client int, op history.Op, a history.Answer)
 	// notice is a loss or a renewal that a lock reports.
 	notice(client int, n process.Notice)
 	// sent is a request that a server has executed, with what was under its key before and after.

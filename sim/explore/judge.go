@@ -6,7 +6,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
@@ -146,7 +145,7 @@ func (j *judge) endHold(n int) {
 }
 
 // returned takes in what an operation came to.
-func (j *judge) returned(n int, op history.Op, a process.Answer) {
+func (j *judge) returned(n int, op history.Op, a history.Answer) {
 	switch op {
 	case history.OpAcquire:
 		j.acquired(n, a)
@@ -158,7 +157,7 @@ func (j *judge) returned(n int, op history.Op, a process.Answer) {
 	j.s.clients[n].since = 0
 }
 
-func (j *judge) acquired(n int, a process.Answer) {
+func (j *judge) acquired(n int, a history.Answer) {
 	c, ok := &j.s.clients[n], a.Outcome == history.OK
 	j.returnsInQueue(n, a.Outcome)
 	j.settleOwner(n, ok)
@@ -191,7 +190,7 @@ func (j *judge) refused(n int, outcome history.Outcome) {
 	c.phase, c.entered = waiting, 0
 }
 
-func (j *judge) granted(n int, a process.Answer) {
+func (j *judge) granted(n int, a history.Answer) {
 	c := &j.s.clients[n]
 	j.coverage |= wasHeld
 	c.phase = holding
@@ -278,7 +277,7 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	}
 }
 
-func (j *judge) worked(n int, a process.Answer) {
+func (j *judge) worked(n int, a history.Answer) {
 	c := &j.s.clients[n]
 	c.phase = worked
 	if a.Outcome == history.OK {
@@ -292,7 +291,7 @@ func (j *judge) worked(n int, a process.Answer) {
 	c.before, c.passed = 0, false
 }
 
-func (j *judge) released(n int, a process.Answer) {
+func (j *judge) released(n int, a history.Answer) {
 	c := &j.s.clients[n]
 	if a.Outcome == history.OK && int(j.s.turn) == n+1 && !c.has(inner) {
 		j.s.over = true

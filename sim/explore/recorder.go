@@ -226,7 +226,7 @@ func (r *recorder) resumes(s *state, m move) {
 
 // gaveUp ends the release that a client's user has given up.
 func (r *recorder) gaveUp(i int) {
-	r.returned(i, history.OpRelease, process.Answer{Outcome: history.Unknown})
+	r.returned(i, history.OpRelease, history.Answer{Outcome: history.Unknown})
 }
 
 // fault records a fault. A history does not have a long hold: it is no more than time that passes.
@@ -276,7 +276,7 @@ func (r *recorder) called(i int, op history.Op) {
 	r.note(trace.Step{Kind: trace.Call, Client: i, Op: op, ID: r.ids, Fresh: i == r.trying && r.trying > 0})
 }
 
-func (r *recorder) returned(i int, op history.Op, a process.Answer) {
+func (r *recorder) returned(i int, op history.Op, a history.Answer) {
 	for n := range r.inFlight {
 		if f := &r.inFlight[n]; f.client == i && !f.ended {
 			f.ended, f.ok, f.early = true, a.Outcome == history.OK, r.x.judge.acquirers(i)
@@ -293,10 +293,7 @@ func (r *recorder) returned(i int, op history.Op, a process.Answer) {
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
-	detail := history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&hungOperation != 0)}
-	if a.Err != nil {
-		detail.Error = a.Err.Error()
-	}
+	detail := history.Detail{Error: a.Error, Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&hungOperation != 0)}
 	e.Detail = &detail
 	r.event(e)
 	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
@@ -391,7 +388,7 @@ func (r *recorder) trial(s state) error {
 	}
 	r.closed = true
 	if r.open[r.trying] != 0 {
-		r.returned(r.trying, history.OpAcquire, process.Answer{Outcome: history.No})
+		r.returned(r.trying, history.OpAcquire, history.Answer{Outcome: history.No})
 	}
 	r.complete(&s, from)
 	r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: value}})

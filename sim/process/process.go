@@ -86,19 +86,7 @@ func (p *Process) Lock(handle string) impls.Lock { return p.handles[handle].lock
 func (p *Process) Env(handle string) impls.Env { return p.handles[handle] }
 
 // Operation is what an operation does, from its beginning to its end. What it returns comes out as a Notice.
-type Operation func(ctx Context, lock impls.Lock) Answer
-
-// Answer is what an operation came to.
-type Answer struct {
-	Outcome history.Outcome
-	// Valid is for how long the lock declares its hold to be good; Limited: it declares that at all.
-	Valid   time.Duration
-	Limited bool
-	Fence   int64
-	Err     error
-	// Read and Wrote are what work found and left.
-	Read, Wrote int64
-}
+type Operation func(ctx Context, lock impls.Lock) history.Answer
 
 // Call begins an operation on a lock, and runs it as far as it comes. It returns the number of the task that carries it out.
 func (p *Process) Call(handle string, op history.Op, run Operation) int {

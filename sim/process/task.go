@@ -59,7 +59,7 @@ type Notice struct {
 	Kind   NoticeKind
 	Handle string
 	Op     history.Op
-	Answer Answer
+	Answer history.Answer
 	Why    string        // of Lost
 	Valid  time.Duration // of Renewed
 	// Of Hangup:

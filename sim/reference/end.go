@@ -3,7 +3,6 @@ package reference
 import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
@@ -68,7 +67,7 @@ func (s *search) stuck(w *world) (bool, error) {
 		switch {
 		case !there && w.now >= end:
 			if s.recorder != nil {
-				s.recorder.closes(fresh, history.OpAcquire, process.Answer{Outcome: history.No})
+				s.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			}
 			return true, nil
 		case !there:

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,32 +189,16 @@ func operation(op history.Op, resource impls.Server) process.Operation {
 	case history.OpAcquire:
 		return acquire
 	case history.OpWork:
-		return func(ctx process.Context, lock impls.Lock) process.Answer {
-			r := work.Task{Resource: resource, Key: counterKey}.Under(lock).Do(ctx.Ctx(), history.Counter)
-			a := process.Answer{Outcome: r.Outcome, Read: r.Read, Wrote: r.Wrote}
-			if r.Error != "" {
-				a.Err = errors.New(r.Error)
-			}
-			return a
+		return func(ctx process.Context, lock impls.Lock) history.Answer {
+			return work.Task{Resource: resource, Key: counterKey}.Under(lock).Do(ctx.Ctx(), history.Counter)
 		}
 	}
-	return func(ctx process.Context, lock impls.Lock) process.Answer {
-		done, err := lock.Release(ctx.Ctx())
-		return process.Answer{Outcome: impls.Outcome(done, err), Err: err}
+	return func(ctx process.Context, lock impls.Lock) history.Answer {
+		return impls.Settled(lock.Release(ctx.Ctx()))
 	}
 }
 
-func acquire(ctx process.Context, lock impls.Lock) process.Answer {
-	done, err := lock.TryAcquire(ctx.Ctx())
-	a := process.Answer{Outcome: impls.Outcome(done, err), Err: err}
-	if a.Outcome != history.OK {
-		return a
-	}
-	if l, ok := lock.(impls.Limited); ok {
-		a.Limited, a.Valid = true, l.Valid()
-	}
-	if f, ok := lock.(impls.Fencer); ok {
-		a.Fence = f.Fence()
-	}
-	return a
+func acquire(ctx process.Context, lock impls.Lock) history.Answer {
+	held, err := lock.TryAcquire(ctx.Ctx())
+	return impls.Granted(lock, held, err)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
 
@@ -137,7 +136,7 @@ func (m *monitor) holds(w *world, i, until int, limited bool) {
 	}
 }
 
-func (m *monitor) returned(w *world, i int, op history.Op, a process.Answer) {
+func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 	c, l, ok := &w.clients[i], &m.clients[i], a.Outcome == history.OK
 	switch op {
 	case history.OpAcquire:
@@ -181,7 +180,7 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 	*l = looks{}
 }
 
-func (m *monitor) grant(w *world, i int, a process.Answer) {
+func (m *monitor) grant(w *world, i int, a history.Answer) {
 	c := &w.clients[i]
 	c.on = false
 	if !a.Limited || a.Valid > 0 {

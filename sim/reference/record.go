@@ -53,7 +53,7 @@ func (s *search) record(at place, trial bool) ([]history.Event, error) {
 	if w.monitor.hung {
 		for i := range w.clients {
 			if c := &w.clients[i]; c.late(w) {
-				r.returned(i, c.ops, history.OpRelease, process.Answer{Outcome: history.Unknown})
+				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
 			}
 		}
 	}
@@ -156,22 +156,19 @@ func (r *recorder) called(i, op int, kind history.Op) {
 	r.event(e)
 }
 
-func (r *recorder) returned(i, op int, kind history.Op, a process.Answer) {
+func (r *recorder) returned(i, op int, kind history.Op, a history.Answer) {
 	if r == nil || i == r.trial && a.Outcome != history.OK {
 		return
 	}
 	r.closes(i, kind, a)
 }
 
-func (r *recorder) closes(i int, kind history.Op, a process.Answer) {
+func (r *recorder) closes(i int, kind history.Op, a history.Answer) {
 	e := history.Event{Kind: history.KindReturn, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
-	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (kind == history.OpAcquire || kind == history.OpRelease && a.Err == nil)}
-	if a.Err != nil {
-		e.Detail.Error = a.Err.Error()
-	}
+	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (kind == history.OpAcquire || kind == history.OpRelease && a.Error == ""), Error: a.Error}
 	r.event(e)
 	r.open[i], r.ops[i] = 0, history.OpNone
 }

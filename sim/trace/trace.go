@@ -15,7 +15,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/process"
 )
 
 // Trace is one path through a lock's states, step by step.
@@ -70,7 +69,7 @@ type Step struct {
 	Server  int            // from 0; negative: the resource
 	Op      history.Op     // of a call, a return and a request
 	ID      int64          // of the operation
-	Answer  process.Answer // of a return
+	Answer  history.Answer // of a return
 	Retries bool           // a return is only that of a try: the operation goes on
 	Passed  time.Duration  // of time; of a Skew or ClockJump, by how much the clock is wrong; of a call that waits, for how long it tries (zero: for long)
 	Clock   bool           // of time: it passes until a client's next step becomes another one
