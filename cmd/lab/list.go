@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,14 +16,16 @@ import (
 )
 
 func newList() *cobra.Command {
-	kinds := []string{"locks", "scenarios", "workloads", "anomalies", "sources"}
+	kinds := []string{"locks", "scenarios", "workloads", "anomalies", "words", "sources"}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list locks|scenarios|workloads|anomalies|sources",
-		Short: "List locks, scenarios, workloads, anomalies or sources",
+		Use:   "list locks|scenarios|workloads|anomalies|words|sources",
+		Short: "List locks, scenarios, workloads, anomalies, words of scripts or sources",
 		Long: `List prints a table of the locks, scenarios, workloads or anomalies that the lab
-knows, or of the sources: the articles and threads that they come from.`,
+knows; of the words of the script language, each with a scenario that uses it;
+or of the sources: the articles and threads that all this comes from.`,
 		Example: `  lab list locks
+  lab list words
   lab list sources --json`,
 		ValidArgs: kinds,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -67,6 +71,8 @@ func listOf(kind string, kinds []string) (list, error) {
 			l.rows = append(l.rows, []string{string(d.Name), d.Meaning})
 		}
 		return l, nil
+	case "words":
+		return listWords()
 	case "sources":
 		return listSources(), nil
 	}
@@ -101,6 +107,26 @@ func listWorkloads() list {
 		l.rows = append(l.rows, []string{string(work.Name), idea})
 	}
 	return l
+}
+
+// listWords names for each word of the language the first built-in scenario that uses it.
+func listWords() (list, error) {
+	scripts, err := scenarios.Builtin()
+	used := map[[2]string]string{}
+	for _, script := range slices.Backward(scripts) {
+		for form, words := range script.Uses() {
+			for _, word := range words {
+				used[[2]string{form, word}] = script.Name
+			}
+		}
+	}
+	l := list{heads: []string{"form", "word", "scenario"}, notes: []string{"a scenario: " + invocation() + " show NAME"}}
+	for _, form := range scenarios.Grammar() {
+		for _, word := range form.Words {
+			l.rows = append(l.rows, []string{form.Name, word, cmp.Or(used[[2]string{form.Name, word}], "-")})
+		}
+	}
+	return l, err
 }
 
 func listSources() list {
