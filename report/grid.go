@@ -143,7 +143,7 @@ func (g grid) words(c checker.Cell) string {
 	case statusOf(c) == statusFailed || statusOf(c) == statusUnknown:
 		return "" // the mark says it
 	case c.Verdict.Kind != checker.Broken:
-		return string(c.Verdict.Kind)
+		return clean(string(c.Verdict.Kind))
 	}
 	var words []string
 	for _, name := range c.Verdict.Names() {

@@ -1,8 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
 )
@@ -22,12 +27,39 @@ const JSONVersion = 1
 // FAILED. "counts" are the numbers of cells: cells, safe, broken, not_applicable, unknown, failed, surprises. "differing" names
 // the cells whose rounds came to different verdicts. Durations end in _ns.
 func NewJSON(w io.Writer) Sink {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(printable{w})
 	encoder.SetEscapeHTML(false)
 	return jsonSink{encoder}
 }
 
 type jsonSink struct{ encoder *json.Encoder }
+
+// printable writes JSON so that what terminals take for orders, or for a change of direction, is there as an escape. encoding/json escapes
+// only what is below a blank.
+type printable struct{ w io.Writer }
+
+func (p printable) Write(text []byte) (int, error) {
+	odd := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+	if bytes.IndexFunc(text, odd) < 0 {
+		return p.w.Write(text)
+	}
+	var out []byte
+	for _, r := range string(text) {
+		switch {
+		case !odd(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	if _, err := p.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
 
 type jsonEvent struct {
 	Version   int           `json:"v"`

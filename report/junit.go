@@ -137,7 +137,7 @@ func reasonsOf(c checker.Cell) string {
 			fmt.Fprintf(&b, "and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
 			break
 		}
-		fmt.Fprintf(&b, "%s at %s: %s\n", a.Name, inSeconds(a.At), clean(reason(a)))
+		fmt.Fprintf(&b, "%s at %s: %s\n", clean(string(a.Name)), inSeconds(a.At), clean(reason(a)))
 	}
 	return b.String()
 }

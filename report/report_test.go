@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -297,50 +299,51 @@ func count(b bool) int {
 	return 0
 }
 
-// hostile puts text into every field that a client or a script can reach.
-func hostile(text string) (*checker.Run, []history.Event) {
+// hostile puts text behind every string of a run and of a history, whoever can reach it: both may be files of strangers. fields are those that
+// keep their value, so that what depends on it is shown.
+func hostile(text string, fields ...string) (*checker.Run, []history.Event) {
 	events, _ := pastLease()
-	for i := range events {
-		if events[i].Client == "C2" {
-			events[i].Client += text
-		}
-		if d := events[i].Detail; d != nil {
-			d.Text, d.Why, d.Error = text, text, text
-			if d.Command != nil {
-				d.Command.Reply = text
-				d.Command.Args = append(d.Command.Args, text)
-				d.Command.Changes = append(d.Command.Changes, history.Change{Key: text, After: history.State{Type: "string", Value: text}})
-			}
-			if d.Fault != nil {
-				d.Fault.What = text
-			}
-		}
-	}
 	run := sampleRun()
-	run.Server, run.Lab, run.Dir, run.ID = text, text, text, text
-	run.Command = append(run.Command, text)
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		c.Lock += text
-		c.Scenario += text
-		c.Dir = text
-		c.Verdict.Reason = text
-		if c.Failure != "" {
-			c.Failure = text
-		}
-		for j := range c.Verdict.Anomalies {
-			c.Verdict.Anomalies[j].Why = text
-		}
-	}
+	suffix(reflect.ValueOf(run), text, fields)
+	suffix(reflect.ValueOf(events), text, fields)
 	return run, events
 }
 
+func suffix(v reflect.Value, text string, but []string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(v.String() + text)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			suffix(v.Elem(), text, but)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			suffix(v.Index(i), text, but)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && !slices.Contains(but, field.Name) {
+				suffix(v.Field(i), text, but)
+			}
+		}
+	}
+}
+
 func TestHostileText(t *testing.T) {
-	const text = "\x1b[2J\r\n\u202e</text><script>alert(1)</script>\"'&|`*\x00\xff]]>"
-	run, events := hostile(text)
+	const text = "\x1b[2J\r\n\u202e\u009b2J\x7f</text><script>alert(1)</script>\"'&|`*\x00\xff]]>"
+	t.Run("everywhere", func(t *testing.T) { rendersClean(t, text) })
+	t.Run("but for what is known by name", func(t *testing.T) { rendersClean(t, text, "Kind", "Name", "Phase", "Type", "By", "World") })
+}
+
+// rendersClean has each renderer show text, and looks for what should not come through.
+func rendersClean(t *testing.T, text string, but ...string) {
+	run, events := hostile(text, but...)
 	get := func(checker.Cell) ([]history.Event, error) { return events, nil }
 	for name, render := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Verbose: true}), run) },
+		"plain":    func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{}), run) },
+		"json":     func(w io.Writer) error { return feed(NewJSON(w), run) },
 		"explain":  func(w io.Writer) error { return Explain(w, run.Cells[5], events, ExplainOptions{}) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
 		"html":     func(w io.Writer) error { return HTML(w, run, readBy(get)) },
@@ -351,7 +354,7 @@ func TestHostileText(t *testing.T) {
 			out := b.String()
 			require.True(t, utf8.ValidString(out))
 			bad := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
-			require.Negative(t, bad, "control characters pass")
+			require.Negative(t, bad, "control characters pass: %q", out[max(0, bad-60):max(0, min(len(out), bad+20))])
 			if name == "html" || name == "junit" {
 				require.NotContains(t, out, "<script>alert")
 				require.NotContains(t, out, "</text><script")

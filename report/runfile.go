@@ -35,6 +35,16 @@ func ReadRun(path string) (*checker.Run, error) {
 	if err != nil {
 		return nil, plainPathError(path, err)
 	}
+	run, err := parseRun(path, data)
+	if err != nil {
+		return nil, err
+	}
+	run.Dir = filepath.Dir(path)
+	return run, nil
+}
+
+// parseRun reads the text of the file at path, which errors name.
+func parseRun(path string, data []byte) (*checker.Run, error) {
 	var run checker.Run
 	if err := json.Unmarshal(data, &run); err != nil {
 		if filepath.Base(path) != RunFile {
@@ -51,7 +61,6 @@ func ReadRun(path string) (*checker.Run, error) {
 				path, cell.Lock, cell.Scenario, cell.Dir)
 		}
 	}
-	run.Dir = filepath.Dir(path)
 	return &run, nil
 }
 

@@ -38,7 +38,7 @@ func shortWord(name checker.Name) string {
 			return s.word
 		}
 	}
-	return string(name)
+	return clean(string(name))
 }
 
 // letter is the letter for an anomaly; the first of its name if it has none.
@@ -48,5 +48,5 @@ func letter(name checker.Name) string {
 			return s.letter
 		}
 	}
-	return strings.ToUpper(clip(string(name), 1))
+	return strings.ToUpper(clip(clean(string(name)), 1))
 }

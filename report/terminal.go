@@ -278,7 +278,7 @@ func (t *Terminal) rounds(b *strings.Builder, groups []group) {
 			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), t.names), tally(g))
+		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), t.names), clean(tally(g)))
 	}
 	b.WriteString("\n")
 }

@@ -1,127 +1,369 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"context"
+	"errors"
 	"flag"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios"
 )
 
 var (
-	mutants    = flag.Int("mutants", 60, "how many damaged histories and run files are read by TestMutants")
+	mutants    = flag.Int("mutants", 500, "how many damaged histories are read by TestMutants; of other kinds a part")
 	mutantSeed = flag.Uint64("mutant-seed", 1, "the first seed of TestMutants")
 )
 
-// TestMutants damages a saved run and reads it by the subcommands that do. None panics, none takes long, and each ends with an exit code
-// that is documented for it.
+// Bounds of a mutant, far beyond what one takes on a busy host. The files have at most 100 kB.
+const (
+	longestMutant = time.Minute
+	mostAllocated = 1 << 30 // bytes, garbage included
+)
+
+// TestMutants damages files of each kind and reads them by the subcommands that do. None panics, none takes long or much memory, and each
+// ends with an exit code that is documented for it.
+//
+//	go test ./cmd/lab -run TestMutants/histories -mutants 100000 -mutant-seed 5000
 func TestMutants(t *testing.T) {
-	var codes [256]int
-	source := filepath.Join("testdata", "runs", "storm")
-	var files []string
-	require.NoError(t, filepath.WalkDir(source, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			files = append(files, path)
-		}
-		return err
-	}))
-	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(source)))
-	for n := range *mutants {
-		seed := *mutantSeed + uint64(n)
-		random := rand.New(rand.NewPCG(seed, 0))
-		file := files[random.IntN(len(files))]
-		whole, err := os.ReadFile(file)
-		require.NoError(t, err)
-		rel, err := filepath.Rel(source, file)
-		require.NoError(t, err)
-		damaged := filepath.Join(dir, rel)
-		require.NoError(t, os.WriteFile(damaged, mutate(random, whole), 0o600))
-		command := []string{"check", "explain"}[random.IntN(2)]
-		codes[judgeMutant(t, seed, command, dir)]++
-		require.NoError(t, os.WriteFile(damaged, whole, 0o600))
-	}
-	for code, n := range codes {
-		if n > 0 {
-			t.Logf("exit code %d: %d mutants", code, n)
-		}
+	for _, kind := range []struct {
+		name string
+		make func(*testing.T) damage
+		part int // of -mutants is one in so many: some readers take long
+	}{
+		{"histories", damagedHistories, 1},
+		{"run-files", damagedRunFiles, 2},
+		{"packs", damagedPacks, 3},
+		{"scripts", damagedScripts, 5},
+		{"expectations", damagedExpectations, 10},
+		{"shrink", damagedForShrink, 50},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			damage, total := kind.make(t), &tally{codes: map[int]int{}}
+			for n := range max(1, *mutants/kind.part) {
+				total.read(t, *mutantSeed+uint64(n), damage)
+			}
+			t.Logf("exit codes %v; the slowest took %v (seed %d), the greediest %d kB (seed %d)",
+				total.codes, total.longest.Round(time.Millisecond), total.slowest, total.most>>10, total.greediest)
+		})
 	}
 }
 
-// longestMutant is far longer than a mutant takes on a busy host.
-const longestMutant = 2 * time.Minute
+// damage writes a damaged file, and returns the arguments of the lab that reads it, and how long that may take at most: zero, as long as it
+// takes.
+type damage func(t *testing.T, m mutator) (args []string, limit time.Duration)
 
-func judgeMutant(t *testing.T, seed uint64, command, dir string) int {
-	t.Helper()
-	began := time.Now()
+// tally is what came of the mutants.
+type tally struct {
+	codes              map[int]int
+	longest            time.Duration
+	most               uint64
+	slowest, greediest uint64 // seeds
+}
+
+func (s *tally) read(t *testing.T, seed uint64, damage damage) {
+	args, limit := damage(t, newMutator(seed))
 	defer func() {
 		if r := recover(); r != nil {
-			t.Fatalf("seed %d: %s: panic: %v", seed, command, r)
+			t.Fatalf("seed %d: lab %v: panic: %v\n%s", seed, args, r, debug.Stack())
 		}
 	}()
+	ctx := t.Context()
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
 	var out, stderr bytes.Buffer
-	code := run(t.Context(), []string{command, dir}, strings.NewReader(""), &out, &stderr)
-	require.Less(t, time.Since(began), longestMutant, "seed %d: %s", seed, command)
-	require.Contains(t, []int{codeExpected, codeSurprise, codeUnknown, codeFailed, codeNothing, codeUsage}, code, "seed %d: %s", seed, command)
+	began, before := time.Now(), allocated()
+	code := run(ctx, args, strings.NewReader(""), &out, &stderr)
+	took, bytes := time.Since(began), allocated()-before
+	if took > s.longest {
+		s.longest, s.slowest = took, seed
+	}
+	if bytes > s.most {
+		s.most, s.greediest = bytes, seed
+	}
+	require.Less(t, took, longestMutant, "seed %d: lab %v", seed, args)
+	require.Less(t, bytes, uint64(mostAllocated), "seed %d: lab %v", seed, args)
+	require.Contains(t, []int{codeExpected, codeSurprise, codeUnknown, codeFailed, codeNothing, codeUsage}, code, "seed %d: lab %v", seed, args)
 	if code == codeUsage {
-		require.NotEmpty(t, stderr.String(), "seed %d: %s", seed, command)
+		require.NotEmpty(t, stderr.String(), "seed %d: lab %v", seed, args)
 	}
-	return code
+	require.NotContains(t, stderr.String(), "panic", "seed %d: lab %v", seed, args)
+	s.codes[code]++
 }
 
-// mutate damages a text as disks, editors and people do.
-func mutate(random *rand.Rand, whole []byte) []byte {
-	text := bytes.Clone(whole)
-	for range 1 + random.IntN(3) {
-		if len(text) == 0 {
-			return text
+// allocated is how much memory this process has allocated so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// smallRun is a saved run of one cell.
+type smallRun struct {
+	dir, cell            string
+	runFile, history     []byte
+	runFileAt, historyAt string
+}
+
+// smallRuns writes a run of one cell for each of the saved cells that say much. Of storms it keeps the beginning and the end.
+func smallRuns(t *testing.T) []smallRun {
+	t.Helper()
+	var all []smallRun
+	for _, source := range []string{"suite", "storm"} {
+		saved, err := lab.ReadRun(filepath.Join("testdata", "runs", source))
+		require.NoError(t, err)
+		for _, cell := range saved.Cells {
+			text, err := os.ReadFile(lab.HistoryPath(saved, cell))
+			require.NoError(t, err)
+			lines := bytes.SplitAfter(text, []byte("\n"))
+			if len(lines) < 40 {
+				continue
+			}
+			if cell.Storm != nil {
+				last := len(lines) - 6 // faults, the data at the end, and the end
+				lines = slices.Concat(lines[:200], lines[last:])
+			}
+			one := *saved
+			one.Cells, one.Dir = []checker.Cell{cell}, t.TempDir()
+			r := smallRun{dir: one.Dir, cell: cell.Lock + "/" + cell.Scenario, history: bytes.Join(lines, nil), historyAt: lab.HistoryPath(&one, cell)}
+			require.NoError(t, os.MkdirAll(filepath.Dir(r.historyAt), 0o755))
+			require.NoError(t, os.WriteFile(r.historyAt, r.history, 0o600))
+			require.NoError(t, report.WriteRun(r.dir, &one))
+			r.runFileAt = filepath.Join(r.dir, report.RunFile)
+			r.runFile, err = os.ReadFile(r.runFileAt)
+			require.NoError(t, err)
+			all = append(all, r)
 		}
-		at := random.IntN(len(text))
-		switch random.IntN(6) {
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// put writes a damaged file where a whole one is or was.
+func put(t *testing.T, path string, text []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+}
+
+// reads is one of the subcommands that read a run.
+func (r smallRun) reads(m mutator) []string {
+	return pick(m, [][]string{{"check", r.dir}, {"check", "-v", r.dir}, {"check", "--json", r.dir}, {"explain", r.dir}, {"explain", r.dir, r.cell}})
+}
+
+func damagedHistories(t *testing.T) damage {
+	runs := smallRuns(t)
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		r := pick(m, runs)
+		text := m.history(r.history)
+		switch m.IntN(6) {
 		case 0:
-			text[at] ^= 1 << random.IntN(8)
-		case 1:
-			text = text[:at]
-		case 2:
-			lines := bytes.SplitAfter(text, []byte("\n"))
-			a, b := random.IntN(len(lines)), random.IntN(len(lines))
-			lines[a], lines[b] = lines[b], lines[a]
-			text = bytes.Join(lines, nil)
-		case 3:
-			lines := bytes.SplitAfter(text, []byte("\n"))
-			lines[random.IntN(len(lines))] = nil
-			text = bytes.Join(lines, nil)
-		case 4:
-			text = replaceNumber(random, text, at)
-		case 5:
-			text = renameField(text, at)
+			text = m.bytes(r.history)
+		case 1: // as it is: mostly it is refused
+		default:
+			text = admitted(t, text)
+		}
+		put(t, r.historyAt, text)
+		return r.reads(m), 0
+	}
+}
+
+// admitted is a history without the lines for which it is refused, so that it comes to those who judge and show it.
+func admitted(t *testing.T, text []byte) []byte {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for {
+		_, err := history.Read(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), "history")
+		if err == nil {
+			return bytes.Join(lines, nil)
+		}
+		lines = without(lines, err)
+	}
+}
+
+// without leaves out the line that an error names.
+func without(lines [][]byte, err error) [][]byte {
+	parts := strings.SplitN(err.Error(), ":", 3)
+	n, wrong := strconv.Atoi(parts[1])
+	if wrong != nil || n < 1 || n > len(lines) {
+		return nil
+	}
+	return slices.Delete(lines, n-1, n)
+}
+
+// accepted is a script without the lines that are refused one by one.
+func accepted(text []byte) []byte {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for range lines {
+		_, err := scenarios.Parse("script", bytes.Join(lines, nil))
+		var wrong scenarios.Errors
+		if !errors.As(err, &wrong) || len(lines) < 3 {
+			break
+		}
+		switch what := wrong[0].Error(); {
+		case strings.Contains(what, "no lease is given"):
+			lines = slices.Insert(lines, 0, []byte("lease 2s\n"))
+		case strings.Contains(what, "no clients are given"):
+			lines = slices.Insert(lines, 0, []byte("clients C1 C1.b C2 C3\n"))
+		default:
+			lines = without(lines, wrong[0])
 		}
 	}
-	return text
+	return bytes.Join(lines, nil)
 }
 
-// replaceNumber puts an extreme number in place of the next one.
-func replaceNumber(random *rand.Rand, text []byte, at int) []byte {
-	from := at + max(0, bytes.IndexAny(text[at:], "0123456789"))
-	to := from
-	for to < len(text) && text[to] >= '0' && text[to] <= '9' {
-		to++
+// damagedForShrink are damaged histories of locks that were caught. Shrinking is cut short: it may well take minutes.
+func damagedForShrink(t *testing.T) damage {
+	runs := slices.DeleteFunc(smallRuns(t), func(r smallRun) bool { return !bytes.Contains(r.runFile, []byte(`"anomalies"`)) })
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		r := pick(m, runs)
+		put(t, r.historyAt, admitted(t, m.history(r.history)))
+		return []string{"shrink", r.dir, "--world", "sim"}, 60 * time.Millisecond
 	}
-	all := []int64{0, -1, 1, 1 << 31, 1 << 62, -1 << 63, 1<<63 - 1, 1_000_000_000}
-	return bytes.Join([][]byte{text[:from], strconv.AppendInt(nil, all[random.IntN(len(all))], 10), text[to:]}, nil)
 }
 
-// renameField makes the next field one that is not known, so that it is missing.
-func renameField(text []byte, at int) []byte {
-	i := bytes.Index(text[at:], []byte(`":`))
-	if i > 0 {
-		text[at+i-1] = '_'
+func damagedRunFiles(t *testing.T) damage {
+	runs := smallRuns(t)
+	out := filepath.Join(t.TempDir(), "out")
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		r := pick(m, runs)
+		damaged := m.json
+		if m.IntN(4) == 0 {
+			damaged = m.bytes
+		}
+		put(t, r.runFileAt, damaged(r.runFile))
+		switch n := m.IntN(200); {
+		case n < 20:
+			require.NoError(t, os.RemoveAll(out))
+			return []string{"run", "--world", "sim", "take-turns", "--lock", "setpx-lua", "--out", out, "--baseline", r.dir}, 0
+		case n == 20:
+			return []string{"shrink", r.dir, "--world", "sim"}, 60 * time.Millisecond
+		}
+		return r.reads(m), 0
 	}
-	return text
+}
+
+// damagedPacks are packs of which bytes, or the histories within, are damaged.
+func damagedPacks(t *testing.T) damage {
+	runs := smallRuns(t)
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		r := pick(m, runs)
+		_ = os.Remove(r.historyAt) // else it is read instead
+		rel, err := filepath.Rel(r.dir, r.historyAt)
+		require.NoError(t, err)
+		entry, text := filepath.ToSlash(rel), r.history
+		switch m.IntN(4) {
+		case 0:
+			text = m.history(text)
+		case 1:
+			entry = string(m.bytes([]byte(entry)))
+		}
+		packed := zipped(t, m, entry, text)
+		if m.IntN(3) > 0 {
+			packed = m.zip(packed)
+		}
+		put(t, filepath.Join(r.dir, lab.PackFile), packed)
+		return r.reads(m), 0
+	}
+}
+
+// zipped is a pack of one entry, which may be there twice, beside another one.
+func zipped(t *testing.T, m mutator, entry string, text []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, name := range []string{"plan.txt", entry, entry}[:2+m.IntN(2)] {
+		to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: pick(m, []uint16{zip.Deflate, zip.Store})})
+		require.NoError(t, err)
+		if !strings.HasSuffix(name, "/") { // a directory has no content
+			_, err = to.Write(text)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+// zip damages a pack, mostly what it says of itself, which is at its end.
+func (m mutator) zip(packed []byte) []byte {
+	const directory = 220 // bytes, more or less
+	if from := len(packed) - directory; from > 0 && m.IntN(2) == 0 {
+		return slices.Concat(packed[:from], m.bytes(packed[from:]))
+	}
+	return m.bytes(packed)
+}
+
+func damagedScripts(t *testing.T) damage {
+	builtin, err := scenarios.Builtin()
+	require.NoError(t, err)
+	var texts [][]byte
+	var vocabulary []string
+	for _, script := range builtin {
+		text, ok := scenarios.Source(script.Name)
+		require.True(t, ok)
+		texts = append(texts, []byte(text))
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "#") {
+				vocabulary = append(vocabulary, strings.Fields(line)...)
+			}
+		}
+	}
+	locks := append(lockNames(), slices.Repeat([]string{"setpx-lua", "watchdog", "redisson", "redlock"}, 10)...) // to which most scripts apply
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "damaged.lab"), filepath.Join(dir, "out")
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		text := pick(m, texts)
+		switch m.IntN(8) {
+		case 0:
+			text = m.bytes(text)
+		case 1: // as it is: mostly it is refused
+			text = m.words(text, vocabulary)
+		default:
+			text = accepted(m.words(text, vocabulary))
+		}
+		put(t, path, text)
+		require.NoError(t, os.RemoveAll(out))
+		return []string{"run", path, "--world", "sim", "--lock", pick(m, locks), "--out", out}, 0
+	}
+}
+
+// damagedExpectations are read before it is found that a part of the cells is empty.
+func damagedExpectations(t *testing.T) damage {
+	whole, err := os.ReadFile(filepath.Join("..", "..", matrixPath()))
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll(filepath.Dir(matrixPath()), 0o755))
+	var vocabulary []string
+	for _, d := range checker.Definitions() {
+		vocabulary = append(vocabulary, string(d.Name), string(d.Name)+",")
+	}
+	vocabulary = append(slices.Concat(vocabulary, lockNames()), "safe", "n/a:", "unknown", "#", "setpx-del/no-token")
+	return func(t *testing.T, m mutator) ([]string, time.Duration) {
+		from := m.IntN(len(lines) - 40)
+		text := bytes.Join(lines[from:from+40], nil)
+		if m.IntN(4) == 0 {
+			text = m.bytes(text)
+		} else {
+			text = m.words(text, vocabulary)
+		}
+		put(t, matrixPath(), text)
+		return []string{"run", "pause-past-lease", "--lock", "setpx-lua", "--update", "--shard", "2/2"}, 0
+	}
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/reproduce"
+	"github.com/locklab/locklab/sim/trace"
 )
 
 const (
@@ -468,4 +470,26 @@ func TestAnsweredWithoutAServer(t *testing.T) {
 	last := s.returns("C2", history.OK, nil)
 	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{held, last}}
 	require.Equal(t, "C1  acquire\n    wait until expired\nC2  acquire\n", forcedBy(t, s, "redlock-endless", a, reproduce.Reading{}))
+}
+
+// TestIncoherentTraces: what a damaged history leaves of a schedule may lack what a step belongs to.
+func TestIncoherentTraces(t *testing.T) {
+	lock, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	call := history.Event{Kind: history.KindCall, Client: "C1", Lock: "k", Op: history.OpAcquire, ID: 1}
+	for what, incoherent := range map[string]trace.Trace{
+		"a return of no operation":      {Steps: []trace.Step{{Kind: trace.Return}}},
+		"a try again of no operation":   {Steps: []trace.Step{{Kind: trace.Return, Retries: true}}},
+		"a return without its event":    {Events: []history.Event{call}, Steps: []trace.Step{{Kind: trace.Call, ID: 1}, {Kind: trace.Return, ID: 1}}},
+		"a request without its event":   {Steps: []trace.Step{{Kind: trace.Serve}}},
+		"a reply to no operation":       {Steps: []trace.Step{{Kind: trace.Reply}}},
+		"a time-out of no operation":    {Steps: []trace.Step{{Kind: trace.Expire}}},
+		"a lost reply to no operation":  {Steps: []trace.Step{{Kind: trace.Fault, Fault: faults.ReplyLost}}},
+		"a late request of nobody":      {Steps: []trace.Step{{Kind: trace.Fault, Fault: faults.LateRequest}}},
+		"a time-out, then a late reply": {Steps: []trace.Step{{Kind: trace.Expire, Request: [][]string{{"GET", "k"}}}, {Kind: trace.Reply}}},
+	} {
+		incoherent.Clients, incoherent.Servers, incoherent.Lease = 1, 1, lease
+		_, err := reproduce.Script(lock, &incoherent)
+		require.Error(t, err, what)
+	}
 }

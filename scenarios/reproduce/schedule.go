@@ -9,6 +9,8 @@
 package reproduce
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +66,8 @@ type schedule struct {
 	epilogue []history.Event
 }
 
-func newSchedule(t *trace.Trace) *schedule {
+// newSchedule reads a trace. One that a damaged history has left may lack what a step belongs to, which is an error.
+func newSchedule(t *trace.Trace) (*schedule, error) {
 	var rest []history.Event
 	out := &schedule{trace: t}
 	for _, e := range t.Events {
@@ -82,8 +85,10 @@ func newSchedule(t *trace.Trace) *schedule {
 	}
 	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, learned: t.Learned, uncounted: map[int]bool{}}
 	for i := range t.Steps {
-		b := r.read(&t.Steps[i])
+		b, err := r.read(&t.Steps[i])
 		switch {
+		case err != nil:
+			return nil, fmt.Errorf("step %d of the schedule: %w", i+1, err)
 		case b == nil:
 		case len(out.trial) > 0 || isTrial(b):
 			out.trial = append(out.trial, b)
@@ -96,7 +101,7 @@ func newSchedule(t *trace.Trace) *schedule {
 	for who, d := range r.open {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
 	}
-	return out
+	return out, nil
 }
 
 // markUnread notes which steps of clocks come between a command and its client's reading of the reply.
@@ -204,8 +209,13 @@ func (r *reader) take(kinds ...history.Kind) []history.Event {
 	return taken
 }
 
+var (
+	errNoOperation = errors.New("its client has no operation under way")
+	errNoEvent     = errors.New("its event comes elsewhere in the history")
+)
+
 // read makes a moment of a step; nil: it has no place of its own.
-func (r *reader) read(step *trace.Step) *moment {
+func (r *reader) read(step *trace.Step) (*moment, error) {
 	b := &moment{kind: step.Kind, step: step, who: step.Client, server: nowhere}
 	switch step.Kind {
 	case trace.Call:
@@ -213,43 +223,72 @@ func (r *reader) read(step *trace.Step) *moment {
 		b.operation = &operation{op: step.Op, beside: step.Waits, bound: step.Passed}
 		r.operations[step.ID], r.open[step.Client] = b.operation, b.operation
 	case trace.Return:
-		if step.Retries {
-			r.open[step.Client].waits = true
-			return nil
-		}
-		b.events = r.take(history.KindReturn)
-		b.operation = r.open[step.Client]
-		b.operation.returned, b.operation.outcome = true, step.Answer.Outcome
-		b.operation.learned = slices.Contains(r.learned, step.ID)
-		b.operation.hung = step.Op == history.OpRelease && !b.operation.faulted && b.events[0].Detail != nil && b.events[0].Detail.GaveUp
-		delete(r.open, step.Client)
+		return r.returned(b)
 	case trace.Serve, trace.Arrive:
-		b.events = r.take(history.KindCommand)
-		b.server, b.changes = step.Server, changes(b.events[0].Detail.Command)
-		if !counts(step) {
-			r.uncount(b)
-			return nil
-		}
-		r.served(b)
+		return r.request(b)
 	case trace.Reply:
 		if step.Beside || r.uncounted[step.Client] {
 			r.uncounted[step.Client] = r.uncounted[step.Client] && step.Beside
-			return nil
+			return nil, nil
 		}
-		b.operation = r.open[step.Client]
-		b.request = len(b.operation.requests) - 1
+		return b, r.lastRequest(b)
 	case trace.Fault:
-		r.fault(b)
+		return b, r.fault(b)
 	case trace.Time:
 		b.who = nobody
 	case trace.Notice:
 		b.events = r.take(history.KindLost, history.KindValid)
 	case trace.Expire:
-		r.timedOut(b)
+		return b, r.timedOut(b)
 	default:
-		return nil
+		return nil, nil
 	}
-	return b
+	return b, nil
+}
+
+// lastRequest notes that a moment is about the latest request of the operation under way.
+func (r *reader) lastRequest(b *moment) error {
+	b.operation = r.open[b.step.Client]
+	if b.operation == nil {
+		return errNoOperation
+	}
+	b.request = len(b.operation.requests) - 1
+	return nil
+}
+
+// returned notes the end of an operation, or that it goes on.
+func (r *reader) returned(b *moment) (*moment, error) {
+	d, step := r.open[b.step.Client], b.step
+	if d == nil {
+		return nil, errNoOperation
+	}
+	if step.Retries {
+		d.waits = true
+		return nil, nil
+	}
+	if b.events = r.take(history.KindReturn); len(b.events) == 0 {
+		return nil, errNoEvent
+	}
+	b.operation = d
+	d.returned, d.outcome = true, step.Answer.Outcome
+	d.learned = slices.Contains(r.learned, step.ID)
+	d.hung = step.Op == history.OpRelease && !d.faulted && b.events[0].Detail != nil && b.events[0].Detail.GaveUp
+	delete(r.open, step.Client)
+	return b, nil
+}
+
+// request notes a request that has reached a server.
+func (r *reader) request(b *moment) (*moment, error) {
+	if b.events = r.take(history.KindCommand); len(b.events) == 0 {
+		return nil, errNoEvent
+	}
+	b.server, b.changes = b.step.Server, changes(b.events[0].Detail.Command)
+	if !counts(b.step) {
+		r.uncount(b)
+		return nil, nil
+	}
+	r.served(b)
+	return b, nil
 }
 
 // uncount notes a request that breakpoints do not count.
@@ -272,19 +311,18 @@ func (r *reader) served(b *moment) {
 }
 
 // timedOut notes what an operation has stopped waiting for.
-func (r *reader) timedOut(b *moment) {
+func (r *reader) timedOut(b *moment) error {
 	b.server = nowhere
 	if b.step.Beside || r.uncounted[b.step.Client] {
-		return
+		return nil
 	}
-	b.operation = r.open[b.step.Client]
-	if b.step.Request != nil {
-		b.operation.requests = append(b.operation.requests, b.step)
+	if d := r.open[b.step.Client]; d != nil && b.step.Request != nil {
+		d.requests = append(d.requests, b.step)
 	}
-	b.request = len(b.operation.requests) - 1
+	return r.lastRequest(b)
 }
 
-func (r *reader) fault(b *moment) {
+func (r *reader) fault(b *moment) error {
 	b.events = r.take(history.KindFault)
 	who := b.step.Client
 	switch b.step.Fault {
@@ -292,19 +330,23 @@ func (r *reader) fault(b *moment) {
 		b.events = slices.Concat(b.events, r.take(history.KindExit))
 		delete(r.open, who)
 	case faults.ReplyLost, faults.LateRequest, faults.Duplicate:
+		d := r.open[who]
 		if b.step.Beside {
-			return
+			return nil
 		}
-		b.operation = r.open[who]
-		b.operation.faulted = true
-		b.operation.lost = b.operation.lost || b.step.Waits && b.step.Fault != faults.Duplicate
+		if d == nil {
+			return errNoOperation
+		}
+		d.faulted = true
+		d.lost = d.lost || b.step.Waits && b.step.Fault != faults.Duplicate
 		if b.step.Fault == faults.LateRequest {
-			b.operation.requests = append(b.operation.requests, b.step)
+			d.requests = append(d.requests, b.step)
 		}
-		b.request = len(b.operation.requests) - 1
+		return r.lastRequest(b)
 	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
+	return nil
 }
 
 // The keys of the model that breakpoints count: the lock's, and that of the data.

@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build !fuzz && (linux || darwin)
 
 package reproduce_test
 

@@ -17,7 +17,10 @@ import (
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
 func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
-	order := newSchedule(t)
+	order, err := newSchedule(t)
+	if err != nil {
+		return nil, err
+	}
 	order.prune()
 	order.arrange()
 	w := &writer{
