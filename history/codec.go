@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -17,8 +18,8 @@ import (
 // maxLine bounds a line of a history file, in bytes. The lab writes much shorter lines.
 const maxLine = 8 << 20
 
-// eventLine is the least length of a line in practice, from which roomFor guesses the number of events.
-const eventLine = 80
+// sampledEvents is how many events are read before the room for the others is guessed.
+const sampledEvents = 1024
 
 // Header is the first line of a history file: which run and cell it belongs to.
 type Header struct {
@@ -124,7 +125,7 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 	if err != nil {
 		return fail(err)
 	}
-	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, roomFor(size))}
+	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, sampledEvents)}
 	dec := decoder{names: make(map[string]string)}
 	for {
 		if len(file.Events)%eventsPerLook == 0 && ctx.Err() != nil {
@@ -136,6 +137,9 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 		}
 		if err != nil {
 			return fail(err)
+		}
+		if n := len(file.Events); n == cap(file.Events) {
+			file.Events = slices.Grow(file.Events, roomFor(n, lines.size, size))
 		}
 		file.Events = append(file.Events, Event{})
 		last := &file.Events[len(file.Events)-1]
@@ -154,11 +158,12 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 	}
 }
 
-// roomFor guesses how many events a file of size bytes holds, so that the slice seldom grows. The guess is bounded: a size is
-// no proof of events.
-func roomFor(size int64) int64 {
+// roomFor guesses how many events a file of size bytes still holds of which n took so many bytes, so that the slice seldom grows and has
+// little more room than it needs. The guess is bounded: a size is no proof of events.
+func roomFor(n int, read, size int64) int {
 	const most = 256 << 20 / int64(unsafe.Sizeof(Event{}))
-	return min(size/eventLine, most)
+	rest := max(0, size-read) * int64(n) / max(1, read)
+	return int(min(rest+rest/32+1, most))
 }
 
 func parseHeader(line []byte) (Header, error) {

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// maxNames bounds the strings that a decoder interns.
-const maxNames = 1 << 16
+// maxNames bounds the strings that a decoder interns at a time: tokens and values of counters come in any number, but each for a while only.
+const maxNames = 1 << 15
 
 // decoder turns lines into events. It is written by hand because encoding/json takes four times as long as the checker.
 type decoder struct {
 	cursor
 	names map[string]string
+	older map[string]string // the names that were full before
 }
 
 var errNoKind = errors.New(`no "kind"`)
@@ -235,8 +236,10 @@ func (d *decoder) datum() (v Datum) {
 	return v
 }
 
-// list takes an array of at most maxList elements.
-func list[T any](d *decoder, element func() T) (all []T) {
+// list takes an array of at most maxList elements. It keeps no room for more: a history has millions of lists.
+func list[T any](d *decoder, element func() T) []T {
+	var few [8]T
+	all := few[:0]
 	d.array(func() {
 		if len(all) == maxList {
 			d.fail("a list of more than %d elements", maxList)
@@ -244,7 +247,10 @@ func list[T any](d *decoder, element func() T) (all []T) {
 		}
 		all = append(all, element())
 	})
-	return all
+	if len(all) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, len(all)), all...)
 }
 
 // named takes a name that the schema defines.
@@ -280,9 +286,13 @@ func (d *decoder) name() string {
 	if s, ok := d.names[string(word)]; ok {
 		return s
 	}
-	s := string(word)
-	if len(d.names) < maxNames {
-		d.names[s] = s
+	s, ok := d.older[string(word)]
+	if !ok {
+		s = string(word)
 	}
+	if len(d.names) == maxNames {
+		d.names, d.older = make(map[string]string, maxNames), d.names
+	}
+	d.names[s] = s
 	return s
 }

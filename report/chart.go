@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,8 @@ type chart struct {
 	faults           []span // lane: client
 	keys             []span // lane: server; a key's life under one value
 	moments          []moment
-	notes            []string // by event: what a command did to the keys
+	notes            []string     // by event: what a command did to the keys
+	lapsed           map[int]bool // events between which and the one before is a moment
 }
 
 // span is something that lasts, in its lane.
@@ -42,7 +44,7 @@ type moment struct {
 
 func newChart(events []history.Event) *chart {
 	all := timeline.Of(events)
-	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: make([]string, len(events))}
+	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: make([]string, len(events)), lapsed: map[int]bool{}}
 	for _, h := range all.Holds {
 		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds", Key: h.Lock})
 		if h.End == timeline.Lapsed && h.To != float64(int(h.To)) {
@@ -71,6 +73,11 @@ func newChart(events []history.Event) *chart {
 		}
 	}
 	slices.SortStableFunc(t.moments, func(x, y moment) int { return cmp.Compare(x.At, y.At) })
+	for _, m := range t.moments {
+		if after := int(math.Ceil(m.Pos)); m.Pos < float64(after) {
+			t.lapsed[after] = true
+		}
+	}
 	return t
 }
 

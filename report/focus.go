@@ -59,7 +59,7 @@ func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
 
 // repeats says whether an event is a try as the one before it, and had no effect either.
 func (t *chart) repeats(i int) bool {
-	if i == 0 || slices.ContainsFunc(t.moments, func(m moment) bool { return m.Pos > float64(i-1) && m.Pos < float64(i) }) {
+	if i == 0 || t.lapsed[i] {
 		return false
 	}
 	before, e := t.events[i-1], t.events[i]

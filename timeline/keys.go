@@ -13,7 +13,8 @@ func (b *builder) command(i int, e *history.Event) {
 	if c == nil {
 		return
 	}
-	for _, change := range c.Changes {
+	for n := range c.Changes {
+		change := &c.Changes[n]
 		on := keyOn{c.Server, change.Key}
 		if k := b.keys[on]; k != nil && (!change.Before.Exists() || change.Before.Value != k.Value) {
 			b.endKey(on, i) // as the server says now

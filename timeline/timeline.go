@@ -75,7 +75,7 @@ type KeySpan struct {
 type Touch struct {
 	Event       int
 	Server, Key string
-	Change      history.Change
+	Change      *history.Change // of the event
 	Effect      history.Effect
 	Owner       string // of a lock: the client whose it was before
 }
