@@ -114,6 +114,7 @@ func order() []string {
 		"queued-client-killed",
 		"queued-client-clock-ahead",
 		"redis-restarts-empty",
+		"replica-lags-past-renewals",
 		"majority-with-two-down",
 		"minority-hangs",
 		"even-split",

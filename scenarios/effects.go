@@ -14,6 +14,8 @@ func (s Step) Waits() bool {
 	switch s.Verb {
 	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
 		return true
+	case VerbRestartSaved:
+		return s.Span != Span{}
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })
 	}

@@ -85,6 +85,10 @@ func (s Step) says() string {
 		add("%s", s.Span)
 	case VerbDelay, VerbOperator, VerbWaitFor:
 		add("%s", s.Span)
+	case VerbRestartSaved:
+		if s.Span != (Span{}) {
+			add("%s ago", s.Span)
+		}
 	case VerbCutOff:
 		if s.Direction != faults.Both {
 			add("%s", s.Direction)

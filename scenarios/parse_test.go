@@ -75,6 +75,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"\tserver clock jumps 2 leases": {Verb: VerbServerJump, Span: Span{Leases: 2}},
 		"\tserver clock jumps back 3s":  {Verb: VerbServerJump, Span: Span{Fixed: -3 * time.Second}},
 		"server restarts empty":         {Verb: VerbRestart},
+		"server saves":                  {Verb: VerbSave},
 		"operator limits lock to 20s":   {Verb: VerbOperator, Span: Span{Fixed: 20 * time.Second}},
 	} {
 		t.Run(text, func(t *testing.T) {

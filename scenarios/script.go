@@ -59,7 +59,7 @@ func (s *Script) Slower(times int) *Script {
 // Waits is how long the script waits by 'wait for'. That comes on top of what a cell may take.
 func (s *Script) Waits() (sum time.Duration) {
 	for _, step := range s.Steps {
-		if step.Verb == VerbWaitFor {
+		if step.Verb == VerbWaitFor || step.Verb == VerbRestartSaved {
 			sum += step.Span.Of(s.Lease)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Script) Longest() (sum time.Duration) {
 	for _, step := range s.Steps {
 		sum += step.Within.Of(s.Lease)
 		switch step.Verb {
-		case VerbWaitFor:
+		case VerbWaitFor, VerbRestartSaved:
 			sum += step.Span.Of(s.Lease)
 		case VerbWaitExpired:
 			sum += s.Lease
@@ -118,7 +118,7 @@ type Step struct {
 	Within      Span                // acquire: how long to retry; release: when to cancel; others: unused
 	Async       bool                // "in background": the step ends when the request has been sent, or released
 	Breakpoints []faults.Breakpoint // in the order in which the operation must reach them
-	// Span is the argument of clock, delay and server clock jumps.
+	// Span is the argument of clock, delay and server clock jumps, and how old a copy is at least with which a server restarts.
 	Span Span
 	// Rate is the argument of clock rate.
 	Rate float64
@@ -161,7 +161,7 @@ const (
 	VerbServerJump                   // server clock jumps [back] D, S2 clock jumps [back] D
 	VerbOperator                     // operator limits lock to D: an operator sets its expiry by hand
 	VerbSave                         // server saves, S2 saves: it keeps a copy of its data
-	VerbRestartSaved                 // server restarts as saved, S2 restarts as saved: writes after the copy are lost
+	VerbRestartSaved                 // server restarts as saved [D ago], S2 restarts as saved: writes after the copy are lost
 	VerbRestart                      // server restarts empty, S2 restarts empty
 )
 

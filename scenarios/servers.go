@@ -118,11 +118,13 @@ func (p *parser) serverVerb(step *Step, r *reader) error {
 	if !ok {
 		return unknownWord("fault of a server", strings.Join(r.words, " "), spellings(serverPhrases()))
 	}
-	step.Verb = found.verb
-	if step.Verb != VerbServerJump {
-		return nil
+	switch step.Verb = found.verb; step.Verb {
+	case VerbServerJump:
+		return step.jump(r)
+	case VerbRestartSaved:
+		return step.age(r)
 	}
-	return step.jump(r)
+	return nil
 }
 
 // towards is the word before the servers of a link fault, or ""; ok is false for other verbs.

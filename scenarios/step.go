@@ -102,6 +102,8 @@ func (s *Step) labVerb(r *reader) error {
 	switch s.Verb {
 	case VerbServerJump:
 		return s.jump(r)
+	case VerbRestartSaved:
+		return s.age(r)
 	case VerbOperator, VerbWaitFor:
 		s.Span, err = takeSpan(r)
 	}
@@ -114,6 +116,17 @@ func (s *Step) jump(r *reader) (err error) {
 	s.Span, err = takeSpan(r)
 	if back {
 		s.Span = s.Span.negative()
+	}
+	return err
+}
+
+// age reads how old the copy is at least with which a server restarts.
+func (s *Step) age(r *reader) (err error) {
+	if r.done() {
+		return nil
+	}
+	if s.Span, err = takeSpan(r); err == nil && !r.accept("ago") {
+		err = errors.New("write how old the copy is as in 'restarts as saved 1 lease ago'")
 	}
 	return err
 }

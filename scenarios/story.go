@@ -74,6 +74,8 @@ func checkSpans(step Step, lease time.Duration) error {
 		return fmt.Errorf("an operation may take at most %s", span(maxWithin))
 	case step.Verb == VerbDelay && step.Span.Of(lease) > maxDelay:
 		return fmt.Errorf("a delay may be at most %s", span(maxDelay))
+	case step.Verb == VerbRestartSaved && step.Span.Of(lease) > maxWithin:
+		return fmt.Errorf("a copy may be at most %s old", span(maxWithin))
 	case step.Span.Of(lease).Abs() > maxJump:
 		return fmt.Errorf("a clock may be moved by at most %s", span(maxJump))
 	}

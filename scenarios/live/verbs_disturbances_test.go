@@ -278,6 +278,15 @@ func faultVerbs() map[string]verbTest {
 			C1 release => no`,
 			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: inject", "redis restart: effective", "C2 acquire: ok"}},
 
+		"server restarts as saved a while ago": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			server saves
+			C1 acquire => ok
+			server restarts as saved 300ms ago
+			C2 acquire => ok`,
+			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: ok"}},
+
 		"a reply to a process that stands still": {"setpx-getdel", `
 			lease 60s
 			clients C1 C2

@@ -35,14 +35,15 @@ type Cell struct {
 	laid            *history.Work // the initial data; nil for a counter
 	handles         map[string]*Handle
 	ids             atomic.Int64
-	busy            time.Duration // spent in steps that do not wait
+	busy            time.Duration            // spent in steps that do not wait
+	saved           map[string]time.Duration // by server: when it kept a copy of its data
 	over            atomic.Bool
 }
 
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
-		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
+		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle), saved: make(map[string]time.Duration),
 		data: Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data

@@ -92,7 +92,7 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.Operator, By: c.span(), Key: c.LockKey})
 	}),
 	scenarios.VerbRestart:      done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.Restart) }),
-	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.FailOver) }),
+	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.failOver(ctx, c.step.Servers, c.span()) }),
 	scenarios.VerbSave:         done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
 }
 
