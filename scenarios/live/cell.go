@@ -59,6 +59,15 @@ func (w *World) Storm(ctx context.Context, subject play.Subject, s Storm, dir st
 	return w.record(context.WithoutCancel(ctx), subject, s.Script, clients, dir, runner)
 }
 
+// readBack reads the history that was written at path.
+func readBack(path string) ([]history.Event, error) {
+	file, err := history.ReadFile(context.Background(), path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the history of the storm: %w", err)
+	}
+	return file.Events, nil
+}
+
 func (w *World) record(ctx context.Context, subject play.Subject, script *scenarios.Script, clients []string, dir string, runner *stormRunner) (out play.Played, err error) {
 	full := filepath.Join(w.cfg.Dir, dir)
 	if err := os.MkdirAll(full, 0o755); err != nil {
@@ -87,6 +96,9 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 			w.passTurn()
 		}
 		return out, err
+	}
+	if runner != nil {
+		rec.Spill(func() ([]history.Event, error) { return readBack(file.Name()) })
 	}
 	c.Record = rec
 	if lacks != "" {

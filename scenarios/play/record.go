@@ -24,8 +24,11 @@ type Recorder struct {
 	file   io.Closer
 	out    *history.Writer // nil: the history is in memory only
 	events []history.Event
-	err    error // the first write that failed
+	last   time.Duration // of the latest event
+	err    error         // the first write that failed
 	closed bool
+	// readBack reads the events from the file; nil: they are kept in memory.
+	readBack func() ([]history.Event, error)
 }
 
 // NewRecorder begins a history in memory. since reads the clock of the run.
@@ -40,6 +43,10 @@ func NewFileRecorder(file io.WriteCloser, header history.Header, since func() ti
 	return &Recorder{since: since, file: file, out: out}, nil
 }
 
+// Spill has the recorder keep no event in memory: Close returns those that readBack reads from the file. A storm has too many, and its
+// script asks for none. It is called before the first event.
+func (r *Recorder) Spill(readBack func() ([]history.Event, error)) { r.readBack = readBack }
+
 // Add records e. An event without a time gets the present one. Times never decrease.
 func (r *Recorder) Add(e history.Event) {
 	r.mu.Lock()
@@ -50,10 +57,11 @@ func (r *Recorder) Add(e history.Event) {
 	if e.At == 0 {
 		e.At = r.since()
 	}
-	if n := len(r.events); n > 0 {
-		e.At = max(e.At, r.events[n-1].At)
+	e.At = max(e.At, r.last)
+	r.last = e.At
+	if r.readBack == nil {
+		r.events = append(r.events, e)
 	}
-	r.events = append(r.events, e)
 	if r.out == nil {
 		return
 	}
@@ -142,5 +150,8 @@ func (r *Recorder) Close() ([]history.Event, error) {
 	if err := r.file.Close(); err != nil && r.err == nil {
 		r.err = err
 	}
-	return r.events, r.err
+	if r.readBack == nil || r.err != nil {
+		return r.events, r.err
+	}
+	return r.readBack()
 }

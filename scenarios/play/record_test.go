@@ -1,6 +1,10 @@
 package play
 
 import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,5 +46,43 @@ func TestSlowCommandsSpoilACell(t *testing.T) {
 			}
 			require.ErrorContains(t, err, tc.why)
 		})
+	}
+}
+
+// TestSpilledEventsAreNotKept: what a long storm records is garbage as soon as it is written.
+func TestSpilledEventsAreNotKept(t *testing.T) {
+	const many = 200
+	for _, spills := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), HistoryFile)
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		record, err := NewFileRecorder(file, history.Header{}, func() time.Duration { return time.Second })
+		require.NoError(t, err)
+		if spills {
+			record.Spill(func() ([]history.Event, error) {
+				read, err := history.ReadFile(t.Context(), path)
+				if err != nil {
+					return nil, err
+				}
+				return read.Events, nil
+			})
+		}
+		var kept atomic.Int64
+		kept.Add(many)
+		for n := range many {
+			detail := &history.Detail{Line: n, Text: "a step"}
+			runtime.AddCleanup(detail, func(struct{}) { kept.Add(-1) }, struct{}{})
+			record.Add(history.Event{Kind: history.KindStep, Detail: detail})
+		}
+		if spills {
+			require.Eventually(t, func() bool { runtime.GC(); return kept.Load() < many/10 }, 20*time.Second, time.Millisecond)
+		} else {
+			runtime.GC()
+			require.EqualValues(t, many, kept.Load())
+		}
+		events, err := record.Close()
+		require.NoError(t, err)
+		require.Len(t, events, many)
+		require.Equal(t, history.Event{Kind: history.KindStep, At: time.Second, Detail: &history.Detail{Line: 7, Text: "a step"}}, events[7])
 	}
 }
