@@ -2,6 +2,8 @@ package lab
 
 import (
 	"archive/zip"
+	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"errors"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/locklab/locklab/checker"
@@ -36,6 +39,7 @@ type Histories struct {
 	mu     sync.Mutex
 	pack   *zip.ReadCloser // nil: not opened, or there is none
 	opened bool
+	group  group // the one that was read last: cells are read in their order
 }
 
 // HistoriesOf are the histories of a run. Whoever has read them calls Close.
@@ -77,7 +81,7 @@ func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *histor
 	entry := path.Join(filepath.ToSlash(cell.Dir), play.HistoryFile)
 	packed, err := h.pack.Open(entry)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
+		return h.grouped(ctx, cell)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
@@ -126,9 +130,10 @@ type packer struct {
 	runID  string
 	packed bool
 
-	mu   sync.Mutex
-	file *os.File // nil: nothing has been packed yet
-	zip  *zip.Writer
+	mu    sync.Mutex
+	file  *os.File // nil: nothing has been packed yet
+	zip   *zip.Writer
+	group bytes.Buffer // histories of the scenario that is being packed
 }
 
 func newPacker(run *checker.Run) *packer {
@@ -173,15 +178,21 @@ func (p *packer) save(cell checker.Cell, header history.Header, events []history
 // run's, go with them.
 func (p *packer) pack(cells []checker.Cell) error {
 	var packed []string
-	for _, cell := range cells {
+	cells = slices.Clone(cells)
+	slices.SortStableFunc(cells, func(a, b checker.Cell) int { return cmp.Compare(groupOf(a), groupOf(b)) })
+	for i, cell := range cells {
 		dir := filepath.Join(p.dir, cell.Dir)
-		if _, err := os.Stat(dir); err != nil || !p.packs(cell) {
-			continue
+		if _, err := os.Stat(dir); err == nil && p.packs(cell) {
+			if err := filepath.WalkDir(dir, p.add); err != nil {
+				return err
+			}
+			packed = append(packed, dir)
 		}
-		if err := filepath.WalkDir(dir, p.add); err != nil {
-			return err
+		if i+1 == len(cells) || groupOf(cells[i+1]) != groupOf(cell) {
+			if err := p.closeGroup(groupOf(cell)); err != nil {
+				return err
+			}
 		}
-		packed = append(packed, dir)
 	}
 	if err := p.close(); err != nil {
 		return err
@@ -205,9 +216,11 @@ func (p *packer) add(name string, d fs.DirEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	to, err := p.entry(filepath.ToSlash(inPack))
-	if err != nil {
-		return err
+	var to io.Writer = &p.group
+	if d.Name() != play.HistoryFile {
+		if to, err = p.entry(filepath.ToSlash(inPack)); err != nil {
+			return err
+		}
 	}
 	from, err := os.Open(name)
 	if err != nil {

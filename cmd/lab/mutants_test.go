@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
@@ -268,6 +269,10 @@ func damagedPacks(t *testing.T) damage {
 		rel, err := filepath.Rel(r.dir, r.historyAt)
 		require.NoError(t, err)
 		entry, text := filepath.ToSlash(rel), r.history
+		if m.IntN(2) == 0 { // with the histories of other cells
+			entry = path.Join(path.Dir(path.Dir(entry)), "histories.jsonl")
+			text = slices.Concat(pick(m, runs).history, text)
+		}
 		switch m.IntN(4) {
 		case 0:
 			text = m.history(text)
