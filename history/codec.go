@@ -73,6 +73,9 @@ func ReadFile(ctx context.Context, path string) (*File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNotRegular
 	}
+	if err == nil && info.Size() > maxFile {
+		err = errTooLarge
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, plain(err))
 	}
@@ -83,6 +86,8 @@ func ReadFile(ctx context.Context, path string) (*File, error) {
 	defer f.Close()
 	return read(ctx, f, path, info.Size(), newValidator().check)
 }
+
+var errTooLarge = fmt.Errorf("the history is longer than %d bytes; the lab reads no longer ones", maxFile)
 
 var errNotRegular = errors.New("not a regular file; name a history that the lab has written")
 
@@ -200,7 +205,7 @@ func (l *lineReader) next() (line []byte, whole bool, err error) {
 			return nil, false, err
 		}
 		if l.size += int64(len(line)); l.size > maxFile {
-			return nil, false, fmt.Errorf("the history is longer than %d bytes; the lab reads no longer ones", maxFile)
+			return nil, false, errTooLarge
 		}
 		whole := err == nil
 		line = bytes.TrimSpace(line)

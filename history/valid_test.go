@@ -3,6 +3,8 @@ package history
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,4 +81,33 @@ func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
 	assert.EqualError(t, err, dir+": not a regular file; name a history that the lab has written")
 	_, err = ReadFile(t.Context(), filepath.Join(dir, "none"))
 	assert.EqualError(t, err, filepath.Join(dir, "none")+": no such file or directory")
+}
+
+// TestTooLargeFile: a file that is too large is refused before any of it is read; this one takes no room on the disk.
+func TestTooLargeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(headerLine), 0o600))
+	require.NoError(t, os.Truncate(path, maxFile+1))
+	_, err := ReadFile(t.Context(), path)
+	require.EqualError(t, err, path+": the history is longer than 1073741824 bytes; the lab reads no longer ones")
+	require.NoError(t, os.Truncate(path, maxFile)) // zeroes: not a line, but not too large either
+	_, err = ReadFile(t.Context(), path)
+	require.ErrorContains(t, err, path+":2: line is longer than 8388608 bytes")
+}
+
+// TestMostParties: so many clients take part in a history, and no more.
+func TestMostParties(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(headerLine)
+	open := func(n int) {
+		fmt.Fprintf(&text, `{"at":%d,"kind":"open","client":"C%d","lock":"lock","detail":{"lease":1}}`+"\n", n, n)
+	}
+	for n := range maxParties {
+		open(n)
+	}
+	_, err := Read(t.Context(), strings.NewReader(text.String()), "h")
+	require.NoError(t, err)
+	open(maxParties)
+	_, err = Read(t.Context(), strings.NewReader(text.String()), "h")
+	require.ErrorContains(t, err, "h:1026: more than 1024 clients")
 }
