@@ -1,0 +1,56 @@
+package readme
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// TestWhatTheRunsSay plays each row in the model. The page has the command, and what the run says of the row's anomalies.
+func TestWhatTheRunsSay(t *testing.T) {
+	r := readReviewed(t)
+	var cases []lab.Case
+	cells := map[[2]string]checker.Cell{}
+	for _, row := range troubles() {
+		key := [2]string{row.scenario, row.lock}
+		if _, twice := cells[key]; twice {
+			continue
+		}
+		cells[key] = checker.Cell{}
+		script, ok := scenarios.Find(r.scripts, row.scenario)
+		require.True(t, ok, row.scenario)
+		spec, ok := impls.Find(row.lock)
+		require.True(t, ok, row.lock)
+		cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{play.SubjectOf(spec)}, 1, lab.Expect(r.matrix))...)
+	}
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{World: lab.Sim}, Parallel: 2, Seed: 1, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "run")},
+	}})
+	require.NoError(t, err)
+	for _, c := range run.Cells {
+		cells[[2]string{c.Scenario, c.Lock}] = c
+	}
+	var b strings.Builder
+	b.WriteString("| from | trouble | the run | says |\n| --- | --- | --- | --- |\n")
+	for _, row := range troubles() {
+		var said []string
+		for _, name := range row.names() {
+			found := cells[[2]string{row.scenario, row.lock}].Verdict.Anomalies
+			n := slices.IndexFunc(found, func(a checker.Anomaly) bool { return a.Name == name })
+			require.GreaterOrEqual(t, n, 0, "%q: the run of %s in %s shows no %s", row.what, row.lock, row.scenario, name)
+			said = append(said, fmt.Sprintf("%s: %s", name, cell(found[n].Why)))
+		}
+		fmt.Fprintf(&b, "| %s | %s | `lab run %s --lock %s --world sim -v` | %s |\n", row.article, cell(row.what), row.scenario, row.lock, strings.Join(said, " "))
+	}
+	holdPart(t, "../../docs/troubles.md", fromRuns, b.String())
+}
