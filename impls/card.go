@@ -85,6 +85,9 @@ func (s Spec) CanRenew() bool { return is[Renewer](s) }
 // CanCheck says whether the lock is a Checker.
 func (s Spec) CanCheck() bool { return is[Checker](s) }
 
+// Queues says whether clients that wait for the lock queue up: a place in a queue can outlast its client.
+func (s Spec) Queues() bool { return is[Patient](s) }
+
 func is[T any](s Spec) bool {
 	_, ok := s.New(nil, Options{}).(T)
 	return ok

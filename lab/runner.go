@@ -94,7 +94,7 @@ func (r Runner) play(ctx context.Context, cs Case, dir string) (play.Played, err
 	}
 	return world.Storm(ctx, cs.Subject, live.Storm{
 		Plan: cs.Storm, Script: cs.Script, Progress: cs.GoesOn,
-		Queues: slices.Contains(storm.ContractIn(cs.Expected).Promises, impls.Fairness),
+		Queues: slices.Contains(storm.ContractIn(cs.Expected).Promises, impls.Fairness) || cs.Subject.Spec != nil && cs.Subject.Spec.Queues(),
 	}, dir)
 }
 

@@ -35,7 +35,7 @@ const (
 type Storm struct {
 	Plan   *storm.Plan
 	Script *scenarios.Script // its clients, lease and workload; it has no steps
-	Queues bool              // the lock grants in the order of asking
+	Queues bool              // clients that wait for the lock queue up
 	// Progress, if set, is called every second.
 	Progress func(lasted time.Duration, operations int64)
 }
