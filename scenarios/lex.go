@@ -53,7 +53,9 @@ func isText(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
 	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) // what would show other words than there are
+	})
 }
 
 // withoutComment removes a comment: a # at the start or after a blank, and all that follows. So "go-redis#2985" stays whole.

@@ -220,3 +220,14 @@ func TestFormerNames(t *testing.T) {
 	expected, _ := matrix.Lookup("take-turns", "setpx-lua-published")
 	require.Equal(t, "hung-operation", expected.Verdict.String())
 }
+
+// TestTextThatShowsOtherWords: lab show prints scripts, and errors quote them.
+func TestTextThatShowsOtherWords(t *testing.T) {
+	for _, odd := range []string{"\x1b[2J", "\u009b2J", "\x00", "\u202e", "\u2066", "\xff"} {
+		src := "# a title\nlease 1s\nclients C1\nC1 acquire # " + odd + "\n"
+		_, err := Parse("odd.lab", []byte(src))
+		require.ErrorContains(t, err, "odd.lab:4: this is no text", "%q", odd)
+		_, err = ParseExpected("odd.txt", []byte("take-turns  setpx-lua  n/a: "+odd+"\n"))
+		require.ErrorContains(t, err, "odd.txt:1: this is no text", "%q", odd)
+	}
+}

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -9,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 )
@@ -45,11 +49,30 @@ surprise, or else the first.`,
 				return err
 			}
 			opts := terminalOptions(cmd)
-			return report.Explain(cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
+			return explainUntil(cmd.Context(), cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
 		},
 	}
 	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
 	return cmd
+}
+
+// explainUntil explains a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
+func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []history.Event, opts report.ExplainOptions) error {
+	var out bytes.Buffer
+	done := make(chan error, 1)
+	go func() { done <- report.Explain(&out, cell, events, opts) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil {
+		_, err = out.WriteTo(w)
+	}
+	return err
 }
 
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.

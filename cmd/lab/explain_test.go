@@ -1,13 +1,32 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/report"
 )
+
+// Ctrl-C while a long history is written as text: nothing is printed, and nobody waits for the rest.
+func TestExplainIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	events := make([]history.Event, 50_000)
+	for i := range events {
+		events[i] = history.Event{Kind: history.KindStep, Detail: &history.Detail{Line: 1, Text: "a step"}}
+	}
+	signal := &interrupted{os.Interrupt}
+	cancel(signal)
+	var out bytes.Buffer
+	require.ErrorIs(t, explainUntil(ctx, &out, checker.Cell{}, events, report.ExplainOptions{}), signal)
+	require.Empty(t, out.String())
+}
 
 // Of several rounds, the one that was a surprise is what the user wants to see.
 func TestExplainedRound(t *testing.T) {
