@@ -21,6 +21,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
@@ -56,7 +57,11 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			damage, total := kind.make(t), &tally{codes: map[int]int{}}
-			for n := range max(1, *mutants/kind.part) {
+			all := *mutants / kind.part
+			if racing.Enabled {
+				all /= 5
+			}
+			for n := range max(1, all) {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}
 			t.Logf("exit codes %v; the slowest took %v (seed %d), the greediest %d kB (seed %d)",
@@ -235,7 +240,7 @@ func damagedForShrink(t *testing.T) damage {
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
 		r := pick(m, runs)
 		put(t, r.historyAt, admitted(t, m.history(r.history)))
-		return []string{"shrink", r.dir, "--world", "sim"}, 60 * time.Millisecond
+		return []string{"shrink", r.dir, "--world", "sim"}, 150 * time.Millisecond
 	}
 }
 
@@ -254,7 +259,7 @@ func damagedRunFiles(t *testing.T) damage {
 			require.NoError(t, os.RemoveAll(out))
 			return []string{"run", "--world", "sim", "take-turns", "--lock", "setpx-lua", "--out", out, "--baseline", r.dir}, 0
 		case n == 20:
-			return []string{"shrink", r.dir, "--world", "sim"}, 60 * time.Millisecond
+			return []string{"shrink", r.dir, "--world", "sim"}, 150 * time.Millisecond
 		}
 		return r.reads(m), 0
 	}
