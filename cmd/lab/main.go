@@ -24,24 +24,29 @@ import (
 
 func main() {
 	lab.Serve(impls.All()...)
-	ctx, stop := interruptible()
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(contained(os.Args[1:], func(signals <-chan os.Signal) int {
+		ctx, stop := interruptible(signals)
+		defer stop()
+		return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	}))
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM ends. A second one ends the process at once; the guard
-// then cleans up.
-func interruptible() (context.Context, func()) {
+// then cleans up. A nil channel stands for the signals of this process.
+func interruptible(signals <-chan os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	stop := func() {}
+	if signals == nil {
+		own := make(chan os.Signal, 2)
+		signal.Notify(own, os.Interrupt, syscall.SIGTERM)
+		signals, stop = own, func() { signal.Stop(own) }
+	}
 	go func() {
 		first := <-signals
 		cancel(&interrupted{first})
 		os.Exit((&interrupted{<-signals}).code())
 	}()
-	return ctx, func() { signal.Stop(signals) }
+	return ctx, stop
 }
 
 // run is the whole command: it returns the exit code.

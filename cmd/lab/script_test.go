@@ -25,7 +25,7 @@ import (
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
 // from the name by which it was started itself.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lab": main, "stub": stub, "oddlab": oddLab})
+	testscript.Main(m, map[string]func(){"lab": main, "stub": stub, "oddlab": oddLab, "crashing": crashing})
 }
 
 func TestScripts(t *testing.T) {

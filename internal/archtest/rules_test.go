@@ -78,6 +78,7 @@ func rules() map[string]rule {
 				"impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"sim/explore", "sim/points", "sim/trace", "scenarios/reproduce",
+				"internal/supervise",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
