@@ -35,14 +35,23 @@ func (e *env) Now() time.Time { return e.clock.now() }
 
 func (e *env) Monotonic() time.Duration { return e.clock.monotonic() }
 
+// leastLate is by how much a sleep must be late for the lab to be told. It is below a quarter of every scenario's lease.
+const leastLate = 25 * time.Millisecond
+
+// Sleep tells the lab if it was late: a renewal that comes too late because the host stalled is not the lock's fault.
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(e.clock.real(d))
+	d = e.clock.real(d)
+	began := time.Now()
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	defer resting(ctx)()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
+		if late := time.Since(began) - d; late > leastLate {
+			e.say(protocol.Message{LateMS: protocol.MS(late)})
+		}
 		return ctx.Err()
 	}
 }

@@ -66,3 +66,16 @@ func TestProcessEndsWithItsInput(t *testing.T) {
 		require.Fail(t, "the process does not end")
 	}
 }
+
+// A process that did not run when a sleep was over tells the lab, which cannot know otherwise that a renewal came too late for that.
+func TestProcessSaysThatItWasLate(t *testing.T) {
+	c := ownProcess(t)
+	c.begin(startMini(t))
+	c.open("watchdog", lease)
+	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
+	require.NoError(t, c.process.Signal(syscall.SIGSTOP))
+	time.Sleep(lease) // the watchdog sleeps for a part of that
+	require.NoError(t, c.process.Signal(syscall.SIGCONT))
+	for c.notice().LateMS == 0 {
+	}
+}

@@ -84,6 +84,7 @@ func rules() map[string]rule {
 		},
 
 		"internal":               {},
+		"internal/supervise":     {},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
 	}
 }

@@ -2,15 +2,19 @@ package live
 
 import (
 	"context"
+	"errors"
+	"net"
 	"time"
 
 	"github.com/locklab/locklab/scenarios/play"
 )
 
-// askTime bounds how long a server at an address may take to say who it is; one that is being restarted needs a moment.
-const askTime = 3 * time.Second
-
-const askPause = 50 * time.Millisecond
+// How long a server at an address may take to say who it is.
+const (
+	askTime  = 3 * time.Second  // while nobody listens there: one that is being restarted needs a moment
+	askMost  = 20 * time.Second // while it does not answer, because the host or the server is busy
+	askPause = 50 * time.Millisecond
+)
 
 // meetServer notes which server is at the address, if the cell uses one.
 func (c *cell) meetServer(ctx context.Context) (err error) {
@@ -26,10 +30,11 @@ func (c *cell) serverChanged() error {
 	if c.before.RunID == "" && c.before.Role == "" {
 		return nil // no address, or the server does not tell
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	ctx, cancel := context.WithTimeout(context.Background(), askMost)
 	defer cancel()
+	began := time.Now()
 	now, err := c.world.remote.Identity(ctx)
-	for err != nil && sleep(ctx, askPause) == nil {
+	for err != nil && (time.Since(began) < askTime || isTimeout(err)) && sleep(ctx, askPause) == nil {
 		now, err = c.world.remote.Identity(ctx)
 	}
 	if err != nil {
@@ -39,4 +44,9 @@ func (c *cell) serverChanged() error {
 		return play.Undecided("the server at %s has %s", c.world.remote.Addr(), how)
 	}
 	return nil
+}
+
+func isTimeout(err error) bool {
+	var slow net.Error
+	return errors.As(err, &slow) && slow.Timeout()
 }

@@ -73,7 +73,8 @@ func as(what string) []string {
 
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
 // never answers it; "slow VERB" answers late; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
-// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it.
+// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "late
+// VERB" says that a sleep of it ended late by a third of the lease.
 func oddClient(quirks string) error {
 	hows := make(map[string]string)
 	command := ""
@@ -85,6 +86,7 @@ func oddClient(quirks string) error {
 		hows[verb] = how
 	}
 	var servers []string
+	var lease float64 // in milliseconds
 	stdin, requests := io.Pipe()
 	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.All())) }()
 	lines := bufio.NewScanner(os.Stdin)
@@ -96,6 +98,7 @@ func oddClient(quirks string) error {
 		if req.Do == protocol.Init {
 			servers = req.Servers
 		}
+		lease = max(lease, req.LeaseMS) // that of open
 		switch how := hows[req.Do]; {
 		case how == "":
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
@@ -113,6 +116,11 @@ func oddClient(quirks string) error {
 		case how == "send":
 			send(servers[0], command)
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+		case how == "late":
+			_, err = fmt.Printf("{\"late_ms\":%f}\n", lease/3)
+			if err == nil {
+				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+			}
 		case how == "slow":
 			time.Sleep(300 * time.Millisecond)
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())

@@ -30,8 +30,9 @@ type peer struct {
 	hello   protocol.Hello
 	paused  bool
 
-	mu    sync.Mutex
-	asked map[int64]*play.Operation // operations sent, by number
+	mu      sync.Mutex
+	asked   map[int64]*play.Operation // operations sent, by number
+	resumed time.Time                 // when the lab last continued the process
 
 	moments chan storm.Moment // to a storm that waits for this client
 
@@ -217,6 +218,8 @@ func (p *peer) heard(msg protocol.Message) {
 		if h := p.named(msg.Valid); h != nil {
 			h.NoticeValidity(protocol.Duration(*msg.ValidMS))
 		}
+	case msg.LateMS > 0:
+		p.wasLate(time.Now(), protocol.Duration(msg.LateMS))
 	case msg.ID != 0:
 		p.mu.Lock()
 		op := p.asked[msg.ID]
@@ -225,6 +228,17 @@ func (p *peer) heard(msg protocol.Message) {
 		if op != nil { // else it answers init, open and the like
 			op.Return(msg.Answer())
 		}
+	}
+}
+
+// wasLate takes in that the client's sleep has ended late just now. What was the lab's own pause is no stall.
+func (p *peer) wasLate(now time.Time, late time.Duration) {
+	due := now.Add(-late)
+	p.mu.Lock()
+	paused := p.resumed.After(due)
+	p.mu.Unlock()
+	if !paused {
+		p.cell.late.add(stall{due, now})
 	}
 }
 
@@ -363,6 +377,9 @@ func (p *peer) Pause(ctx context.Context) error {
 }
 
 func (p *peer) Resume(ctx context.Context) error {
+	p.mu.Lock()
+	p.resumed = time.Now() // before it runs, and can say that it was late
+	p.mu.Unlock()
 	err := p.proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err

@@ -10,12 +10,16 @@ import (
 type pulse struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
-
-	mu     sync.Mutex
-	stalls []stall
+	stalls
 }
 
-// stall is an interval in which the host did not run the lab.
+// stalls are host stalls in the order in which they ended. It is safe for concurrent use.
+type stalls struct {
+	mu  sync.Mutex
+	all []stall
+}
+
+// stall is an interval in which the host did not run the lab, or one of its clients.
 type stall struct{ from, to time.Time }
 
 func (s stall) length() time.Duration { return s.to.Sub(s.from) }
@@ -45,27 +49,31 @@ func (p *pulse) run(ctx context.Context) {
 		}
 		now := time.Now()
 		if now.Sub(last) > shortStall {
-			p.mu.Lock()
-			p.stalls = append(p.stalls, stall{last, now})
-			p.mu.Unlock()
+			p.add(stall{last, now})
 		}
 		last = now
 	}
 }
 
+func (l *stalls) add(s stall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, s)
+}
+
 // longest is the longest stall that began after from.
-func (p *pulse) longest(from time.Time) (longest time.Duration) {
-	for _, s := range p.stallsSince(from, 0) {
+func (l *stalls) longest(from time.Time) (longest time.Duration) {
+	for _, s := range l.since(from, 0) {
 		longest = max(longest, s.length())
 	}
 	return longest
 }
 
-// stallsSince are the stalls that began after from and were longer than least.
-func (p *pulse) stallsSince(from time.Time, least time.Duration) (found []stall) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.stalls {
+// since are the stalls that began after from and were longer than least.
+func (l *stalls) since(from time.Time, least time.Duration) (found []stall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.all {
 		if !s.from.Before(from) && s.length() > least {
 			found = append(found, s)
 		}

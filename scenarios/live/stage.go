@@ -17,6 +17,7 @@ type stage struct {
 	breakpoints tap.Breakpoints // of all lock servers
 	resource    *tap.Tap
 	changed     chan struct{} // receives after an event that the script may wait for
+	late        stalls        // of the clients, by their own account
 }
 
 func newStage(w *World) *stage {
@@ -54,7 +55,8 @@ func (s *stage) Until(ctx context.Context, d time.Duration, done func() bool) (b
 }
 
 func (s *stage) LongestStall(from time.Duration) time.Duration {
-	return s.world.pulse.longest(s.base.Add(from))
+	began := s.base.Add(from)
+	return max(s.world.pulse.longest(began), s.late.longest(began))
 }
 
 func (s *stage) Servers() []play.Server {

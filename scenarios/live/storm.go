@@ -163,7 +163,8 @@ func (t *stormRunner) calm(ctx context.Context) error {
 
 // noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
-	for _, s := range t.cell.world.pulse.stallsSince(t.cell.base.Add(t.began), shortStall) {
+	began := t.cell.base.Add(t.began)
+	for _, s := range append(t.cell.world.pulse.since(began, shortStall), t.cell.late.since(began, shortStall)...) {
 		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
 			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
 			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},

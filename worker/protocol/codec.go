@@ -60,6 +60,9 @@ func (m Message) check() error {
 			return err
 		}
 	}
+	if err := within("late_ms", m.LateMS, 0, MaxMS); err != nil {
+		return err
+	}
 	switch {
 	case m.ID < 0:
 		return fmt.Errorf("id is %d, and ids count from 1", m.ID)
@@ -67,16 +70,18 @@ func (m Message) check() error {
 		return m.checkReply()
 	case m.Lost != "" && m.Valid != "":
 		return errors.New("a notice names either lost or valid")
+	case m.LateMS > 0 && (m.Lost != "" || m.Valid != ""):
+		return errors.New("a notice of lateness names no lock")
 	case m.Valid != "" && m.ValidMS == nil:
 		return errors.New("a notice of validity has no valid_ms")
-	case m.Lost == "" && m.Valid == "":
-		return errors.New("neither a reply (id) nor a notice (lost, valid)")
+	case m.Lost == "" && m.Valid == "" && m.LateMS == 0:
+		return errors.New("neither a reply (id) nor a notice (lost, valid, late_ms)")
 	}
 	return nil
 }
 
 func (m Message) checkReply() error {
-	if m.Lost != "" || m.Valid != "" {
+	if m.Lost != "" || m.Valid != "" || m.LateMS > 0 {
 		return errors.New("a notice has no id")
 	}
 	switch m.Outcome {

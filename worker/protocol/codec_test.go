@@ -20,6 +20,7 @@ func TestDecodeMessage(t *testing.T) {
 		{`{"id":1,"unsupported":true}`, ""},
 		{`{"lost":"h","why":"expired"}`, ""},
 		{`{"valid":"h","valid_ms":100}`, ""},
+		{`{"late_ms":712.5}`, ""},
 
 		{``, "not a JSON object"},
 		{`null`, "not a JSON object"},
@@ -37,6 +38,10 @@ func TestDecodeMessage(t *testing.T) {
 		{`{"valid":"h"}`, "has no valid_ms"},
 		{`{"valid":"h","valid_ms":-1}`, "valid_ms is -1"},
 		{`{"valid":"h","valid_ms":1e300}`, "valid_ms is 1e+300"},
+		{`{"late_ms":0}`, "neither a reply (id) nor a notice"},
+		{`{"late_ms":-1}`, "late_ms is -1"},
+		{`{"late_ms":5,"lost":"h"}`, "names no lock"},
+		{`{"id":1,"outcome":"ok","late_ms":5}`, "a notice has no id"},
 	}
 	for _, test := range tests {
 		_, err := protocol.DecodeMessage([]byte(test.line))
@@ -85,7 +90,7 @@ func TestDurationsSurvive(t *testing.T) {
 // What a decoder accepts, it accepts again as it would be written.
 func FuzzDecodeMessage(f *testing.F) {
 	for _, line := range []string{
-		`{"id":1,"outcome":"ok","hello":{"version":1,"name":"x","verbs":["renew"]}}`, `{"lost":"h"}`, `{"valid":"h","valid_ms":3.25}`,
+		`{"id":1,"outcome":"ok","hello":{"version":1,"name":"x","verbs":["renew"]}}`, `{"lost":"h"}`, `{"valid":"h","valid_ms":3.25}`, `{"late_ms":40}`,
 		`{"id":9,"outcome":"unknown","read":1,"wrote":2}`, `null`, `{`, "",
 	} {
 		f.Add([]byte(line))

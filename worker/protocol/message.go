@@ -108,6 +108,8 @@ type Message struct {
 	Lost  string `json:"lost,omitempty"`  // handle of a lock that is no longer held
 	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is valid for ValidMS from now
 	Why   string `json:"why,omitempty"`   // with Lost
+	// LateMS says by how much a sleep of the client ended later than it should have: its host stalled, or the client was paused meanwhile.
+	LateMS float64 `json:"late_ms,omitempty"`
 }
 
 // Hello is how a client introduces itself.
