@@ -214,8 +214,8 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	if !ok {
 		return plan, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
-	if f.out != "" && !strings.HasSuffix(f.out, ".lab") {
-		return plan, usagef("--out: a script's name ends in .lab, %q does not", f.out)
+	if err := checkScriptOut(f.out); err != nil {
+		return plan, err
 	}
 	if f.update {
 		return plan, usagef("--update is for --all")

@@ -69,6 +69,9 @@ func (f *outFlags) sink(screen report.Sink) (report.Sink, error) {
 	if f.junit == "" {
 		return screen, nil
 	}
+	if err := checkOut("--junit", f.junit); err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(f.junit, os.O_CREATE|os.O_WRONLY, 0o644) // an old report stays until there is a new one
 	if err != nil {
 		return nil, usagef("--junit: %v", plainly(err))

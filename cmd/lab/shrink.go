@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,10 +91,8 @@ func (f *shrinkFlags) check() error {
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
 	case f.lease < minStormLease || f.lease > maxStormLease:
 		return usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
-	case f.out != "" && !strings.HasSuffix(f.out, ".lab"):
-		return usagef("--out: a script's name ends in .lab, %q does not", f.out)
 	}
-	return nil
+	return checkScriptOut(f.out)
 }
 
 // run carries lab shrink out.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,22 @@ func unknown(kind, name string, names []string, help string) error {
 }
 
 func see(command string) string { return fmt.Sprintf("see %q", command) }
+
+// checkScriptOut says why no script can be written to a path, if one is given.
+func checkScriptOut(path string) error {
+	if path != "" && !strings.HasSuffix(path, ".lab") {
+		return usagef("--out: a script's name ends in .lab, %q does not", path)
+	}
+	return checkOut("--out", path)
+}
+
+// checkOut refuses a path at which there is something else than a regular file: to open a pipe may take for ever.
+func checkOut(flag, path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return usagef("%s: %s: not a regular file", flag, path)
+	}
+	return nil
+}
 
 // noArgs is for commands that take none.
 func noArgs(cmd *cobra.Command, args []string) error {
