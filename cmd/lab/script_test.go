@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/locklab/locklab/faults/server"
@@ -41,6 +44,7 @@ func TestScripts(t *testing.T) {
 			"replace": replace,
 			"append":  appendTo,
 			"serve":   serve,
+			"keys":    keys,
 		},
 	})
 }
@@ -179,12 +183,22 @@ func appendTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, file.Close()))
 }
 
-// serve starts a server, or chooses an address at which nobody listens, and puts it into a variable: serve redis|http|nobody NAME
+// serve starts a server, or chooses an address at which nobody listens, and puts it into a variable: serve redis|keeper|http|nobody NAME.
+// A keeper is a Redis that lets nobody UNLINK a key.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	switch args[0] {
-	case "redis":
+	case "redis", "keeper":
 		redis := miniredis.NewMiniRedis()
 		ts.Check(redis.Start())
+		if args[0] == "keeper" {
+			redis.Server().SetPreHook(func(peer *miniserver.Peer, command string, _ ...string) bool {
+				refuses := strings.EqualFold(command, "UNLINK")
+				if refuses {
+					peer.WriteError("NOPERM this user has no permissions to run the 'unlink' command")
+				}
+				return refuses
+			})
+		}
 		ts.Defer(redis.Close)
 		ts.Check(redis.Set("somebody", "else"))
 		ts.Setenv(args[1], redis.Addr())
@@ -199,5 +213,17 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv(args[1], listener.Addr().String())
 	default:
 		ts.Fatalf("serve %s: unknown", args[0])
+	}
+}
+
+// keys checks which keys a Redis has: keys ADDR [KEY]...
+func keys(ts *testscript.TestScript, neg bool, args []string) {
+	client := goredis.NewClient(&goredis.Options{Addr: args[0], Protocol: 2})
+	defer client.Close()
+	found, err := client.Keys(context.Background(), "*").Result()
+	ts.Check(err)
+	slices.Sort(found)
+	if neg == slices.Equal(found, args[1:]) {
+		ts.Fatalf("the keys are %q", found)
 	}
 }

@@ -36,6 +36,9 @@ func stub() {
 			endless("x")
 		case misconduct == req.Do+"-notices":
 			endless(`{"lost":"lock"}` + "\n")
+		case misconduct == "sends" && req.Do == protocol.Acquire:
+			send(server, os.Args[2:])
+			answer(req, misconduct)
 		case misconduct == req.Do+"-absurd":
 			sendAbsurd(server)
 		case misconduct == "knows-nothing" && req.Do != protocol.Init && req.Do != protocol.Exit:
@@ -74,6 +77,20 @@ func endless(text string) {
 			os.Exit(1)
 		}
 	}
+}
+
+// send sends a command to a server, and waits for the answer or the end of the connection.
+func send(addr string, command []string) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "*%d\r\n", len(command))
+	for _, word := range command {
+		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
+	}
+	_, _ = bufio.NewReader(conn).ReadString('\n')
 }
 
 // sendAbsurd announces to a server more than any memory holds, and waits until the connection ends.

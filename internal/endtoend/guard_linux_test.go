@@ -1,8 +1,6 @@
 package endtoend
 
 import (
-	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -14,14 +12,7 @@ import (
 func TestDeadGuardIsAFailure(t *testing.T) {
 	lab := start(t, "run", "pause-past-lease", "--lock", "setpx-del,setpx-lua", "--count", "20", "--json")
 	lab.awaitCells(t, 1)
-	for _, process := range processes(t, lab.mark) {
-		if strings.Contains(process, "locklab-guard") {
-			var pid int
-			_, err := fmt.Sscan(process, &pid)
-			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		}
-	}
+	require.NoError(t, syscall.Kill(lab.process(t, "locklab-guard"), syscall.SIGKILL))
 	assert.Equal(t, 3, lab.exitCode(t, patience), lab.said(t))
 	assert.Contains(t, read(t, lab.err), "the guard process has ended: signal: killed")
 	assert.Empty(t, processes(t, lab.mark))

@@ -30,6 +30,19 @@ func processes(t *testing.T, mark string) []string {
 	return found
 }
 
+// process is the lab's process with a word in its command line.
+func (l *lab) process(t *testing.T, word string) (pid int) {
+	t.Helper()
+	for _, process := range processes(t, l.mark) {
+		if strings.Contains(process, word) {
+			_, err := fmt.Sscan(process, &pid)
+			require.NoError(t, err)
+		}
+	}
+	require.NotZero(t, pid, "no process %s", word)
+	return pid
+}
+
 // listeners are the listening sockets that the processes with the mark have, by the system's number for each.
 func listeners(t *testing.T, mark string) map[string]bool {
 	t.Helper()

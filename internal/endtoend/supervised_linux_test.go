@@ -29,14 +29,7 @@ func TestKilledByItsSystem(t *testing.T) {
 // working is the process that does the lab's work, beside the one that a shell knows.
 func (l *lab) working(t *testing.T) (pid int) {
 	t.Helper()
-	for _, process := range processes(t, l.mark) {
-		if strings.Contains(process, "locklab-supervised") {
-			_, err := fmt.Sscan(process, &pid)
-			require.NoError(t, err)
-		}
-	}
-	require.NotZero(t, pid)
-	return pid
+	return l.process(t, "locklab-supervised")
 }
 
 // TestOneCtrlC: a Ctrl-C reaches two processes, and is one request to end. What was known is saved.
