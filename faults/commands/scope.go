@@ -25,9 +25,9 @@ var clientWords = []string{
 	"SETNAME", "GETNAME", "SETINFO", "ID", "INFO", "REPLY", "NO-EVICT", "NO-TOUCH", "CACHING", "TRACKING", "TRACKINGINFO", "GETREDIR",
 }
 
-// Outside says why a command may touch more than somebody's own keys and channels, or "" if it cannot. Commands that the table does not
+// outside says why a command may touch more than somebody's own keys and channels, or "" if it cannot. Commands that the table does not
 // have are outside. What a script does with keys that it does not declare is seen only where its text names them.
-func (table Table) Outside(args [][]byte, own func(name []byte) bool) string {
+func (table Table) outside(args [][]byte, own func(name []byte) bool) string {
 	t := table.Find(args)
 	switch t.reach {
 	case reachConnection:

@@ -40,10 +40,10 @@ func TestWhatIsOutside(t *testing.T) {
 		script("redis.call('publish', 'theirs', 1)", "1", "mine:a"),
 	}
 	for _, command := range within {
-		assert.Empty(t, table.Outside(byteArgs(command), own), command)
+		assert.Empty(t, table.Refusal(byteArgs(command), own), command)
 	}
 	for _, command := range outside {
-		assert.NotEmpty(t, table.Outside(byteArgs(command), own), command)
+		assert.NotEmpty(t, table.Refusal(byteArgs(command), own), command)
 	}
 }
 

@@ -131,14 +131,14 @@ func TestCommandsBeyondAClientsOwnAreRefused(t *testing.T) {
 	onServers(t, func(t *testing.T, addr string) {
 		table := commands.NewTable()
 		own := func(name []byte) bool { return string(name) == "lock" }
-		b := setUp(t, addr, func(c *Config) { c.Refuse = func(args [][]byte) string { return table.Outside(args, own) } })
+		b := setUp(t, addr, func(c *Config) { c.Refuse = func(args [][]byte) string { return table.Refusal(args, own) } })
 		direct, other := dialRaw(t, addr), b.dial("C2")
 		require.Equal(t, "OK", direct.do("SET", "theirs", "x"))
 		require.Equal(t, "OK", other.do("SET", "lock", "a"))
 		c := b.dial("C1")
 		require.Equal(t, "OK", c.do("MULTI"))
 		require.Equal(t, "QUEUED", c.do("DEL", "lock"))
-		assert.Contains(t, c.do("FLUSHALL"), "-ERR the lab refuses FLUSHALL: it can touch more than the keys that it names")
+		assert.Contains(t, c.do("FLUSHALL"), "-ERR the lab refuses FLUSHALL: it removes keys that are not the client's")
 		await(t, "an error of the tap", b.Done())
 		assert.ErrorContains(t, b.Err(), "client C1 sent FLUSHALL to redis, which the lab refuses: ")
 		assert.Equal(t, "a", other.do("GET", "lock"), "others go on, and nothing of the transaction has happened")

@@ -17,7 +17,10 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 )
 
-func bewares(c *Config) { c.Refuse = commands.Refusal }
+func bewares(c *Config) {
+	table := commands.NewTable()
+	c.Refuse = func(args [][]byte) string { return table.Refusal(args, nil) }
+}
 
 // TestEmptyRequests: a server ignores a request without a command, and miniredis panics at it. No server gets to see one.
 func TestEmptyRequests(t *testing.T) {

@@ -74,7 +74,7 @@ func TestMonitorAtAnAddress(t *testing.T) {
 // populate gives the server so many keys of others.
 func (n *neighbours) populate(t *testing.T, count int) {
 	t.Helper()
-	const batch = 100_000
+	const batch = 10_000
 	for from := 0; from < count; from += batch {
 		require.NoError(t, n.redis.Eval(t.Context(), `for i = ARGV[1], ARGV[2] do redis.call('SET', 'theirs:' .. i, 'x') end return 1`, nil,
 			from, min(from+batch, count)-1).Err())

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/faults/server"
@@ -250,7 +249,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	cfg := tap.Config{
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
-		Refuse:      commands.Refusal,
+		Refuse:      func(args [][]byte) string { return c.world.commands.Refusal(args, nil) },
 		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument},
 		StateProbes: !c.world.cfg.NoStateProbes,
 		Since:       c.Now,

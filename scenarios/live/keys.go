@@ -41,8 +41,8 @@ type ledger struct {
 	left map[string]bool // false: has been deleted once, when its cell ended
 }
 
-func newLedger(guard *process.Guard, addr, prefix string, anything bool) *ledger {
-	return &ledger{guard: guard, addr: addr, prefix: prefix, anything: anything, table: commands.NewTable(), left: map[string]bool{}}
+func newLedger(guard *process.Guard, addr, prefix string, anything bool, table commands.Table) *ledger {
+	return &ledger{guard: guard, addr: addr, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
 }
 
 // note remembers a key that is about to be written.
@@ -192,7 +192,7 @@ func (k *keys) delete() {
 // refuse says why a command must not reach the server, or "". It remembers the keys that the command may write.
 func (k *keys) refuse(args [][]byte) string {
 	if !k.ledger.anything {
-		if why := k.ledger.table.Outside(args, k.own); why != "" {
+		if why := k.ledger.table.Refusal(args, k.own); why != "" {
 			return why + ", and the server is not the lab's (--allow-any-command)"
 		}
 	}

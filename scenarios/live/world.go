@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
@@ -62,6 +63,7 @@ type World struct {
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
 	prefix   string  // of every key of this run at an address
+	commands commands.Table
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
 	// running cells.
@@ -73,7 +75,7 @@ type World struct {
 
 // Open starts what the cells share. After an error nothing is left running.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
-	w := &World{cfg: cfg, starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	w := &World{cfg: cfg, commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
 	w.pulse = startPulse()
 	defer func() {
 		if err != nil {
@@ -126,7 +128,7 @@ func (w *World) approach(ctx context.Context) (err error) {
 	if w.remote, err = server.At(ctx, w.cfg.Server); err != nil {
 		return err
 	}
-	w.ledger = newLedger(w.guard, w.remote.Addr(), w.prefix, w.cfg.AnyCommand)
+	w.ledger = newLedger(w.guard, w.remote.Addr(), w.prefix, w.cfg.AnyCommand, w.commands)
 	trial := w.prefix + "trial"
 	if err = w.ledger.note(trial); err != nil {
 		return err
