@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -110,7 +109,11 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	found := f.choose(cell.Verdict)
 	if len(found) == 0 {
-		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, cmp.Or(f.anomaly+" nowhere", cell.Verdict.String()))
+		shows := cell.Verdict.String()
+		if f.anomaly != "" {
+			shows = f.anomaly + " nowhere"
+		}
+		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, shows)
 	}
 	screen := newShrinkScreen(cmd, f, args, cell)
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
