@@ -91,8 +91,13 @@ type results struct {
 	made []string // directories that were not there before, the innermost first
 }
 
-// open makes the directory, and claims it for this run: of several that want it at the same time, one gets it.
+// open makes the directory, and claims it for this run.
 func (r Results) open(run *checker.Run) (*results, error) {
+	return r.claim(func(dir string) error { return report.CreateRun(dir, run) })
+}
+
+// claim makes the directory and has create claim it: of several that want it at the same time, one gets it.
+func (r Results) claim(create func(dir string) error) (*results, error) {
 	if r.Dir == "" {
 		return &results{}, nil
 	}
@@ -109,7 +114,7 @@ func (r Results) open(run *checker.Run) (*results, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, &DirError{r.Dir, err}
 	}
-	err := report.CreateRun(r.Dir, run)
+	err := create(r.Dir)
 	if errors.Is(err, fs.ErrExist) {
 		err = errInUse
 	}
@@ -120,13 +125,13 @@ func (r Results) open(run *checker.Run) (*results, error) {
 }
 
 // discard removes what a run that never began has left: its own directory with all that is in it, and those above it that were
-// made for it, unless somebody else uses them by now.
-func (r *results) discard() error {
+// made for it, unless somebody else uses them by now. In a directory that was there before, only the file with which it was claimed is removed.
+func (r *results) discard(claimed string) error {
 	if r.Dir == "" {
 		return nil
 	}
 	if len(r.made) == 0 {
-		return os.Remove(filepath.Join(r.Dir, report.RunFile))
+		return os.Remove(filepath.Join(r.Dir, claimed))
 	}
 	err := os.RemoveAll(r.Dir)
 	for _, dir := range r.made[1:] {
@@ -162,7 +167,10 @@ var idPattern = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{4}$`)
 const atWork = 24 * time.Hour
 
 // prune removes the oldest of the runs beside this one.
-func (r *results) prune() error {
+func (r *results) prune() error { return r.pruneLike(idPattern, underWay) }
+
+// pruneLike removes the oldest directories beside this one whose names match, unless they are busy.
+func (r *results) pruneLike(names *regexp.Regexp, busy func(dir string) bool) error {
 	if r.Dir == "" || r.Most <= 0 {
 		return nil
 	}
@@ -173,14 +181,14 @@ func (r *results) prune() error {
 	}
 	var others []string // the oldest first, as their names begin with the time
 	for _, entry := range entries {
-		if entry.IsDir() && entry.Name() != filepath.Base(r.Dir) && idPattern.MatchString(entry.Name()) {
+		if entry.IsDir() && entry.Name() != filepath.Base(r.Dir) && names.MatchString(entry.Name()) {
 			others = append(others, entry.Name())
 		}
 	}
 	slices.Sort(others)
 	var errs []error
 	for _, name := range others[:max(0, len(others)-r.Most+1)] {
-		if dir := filepath.Join(beside, name); !underWay(dir) {
+		if dir := filepath.Join(beside, name); !busy(dir) {
 			errs = append(errs, os.RemoveAll(dir))
 		}
 	}

@@ -65,7 +65,7 @@ func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
 	}
 	world, err := plan.open(ctx, plan.Results.Dir)
 	if err != nil {
-		return run, errors.Join(err, results.discard())
+		return run, errors.Join(err, results.discard(report.RunFile))
 	}
 	err = plan.carryOut(ctx, run, results, world)
 	return run, errors.Join(err, world.Close())

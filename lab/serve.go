@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/worker"
@@ -18,10 +19,11 @@ const (
 	asGuard  = "locklab-guard"
 	asWorker = "locklab-worker"
 	asHost   = "locklab-host"
+	asBench  = "locklab-bench"
 )
 
 // Serve makes this program able to be the processes of a run in the live world, which are started from its own binary: clients that know
-// these locks, hosts of embedded servers, and the guard that cleans up after a run that was killed. Call it first in main, or in TestMain. If the program was
+// these locks, those of a measurement too, hosts of embedded servers, and the guard that cleans up after a run that was killed. Call it first in main, or in TestMain. If the program was
 // started as such a process, Serve does not return.
 func Serve(locks ...impls.Spec) {
 	if len(os.Args) < 2 {
@@ -33,6 +35,8 @@ func Serve(locks ...impls.Spec) {
 		err = live.GuardMain(os.Stdin, os.Stdout)
 	case asWorker:
 		err = worker.Main(context.Background(), locks)
+	case asBench:
+		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, locks)
 	case asHost:
 		err = live.HostMain(os.Stdin, os.Stdout)
 	default:
@@ -49,7 +53,7 @@ var errNotServed = errors.New("this process was started as a part of a run, but 
 
 // self is the command that runs this program as a process of a run. Without Serve, a test binary runs no test in its place.
 func self(as string) ([]string, error) {
-	if len(os.Args) > 1 && slices.Contains([]string{asGuard, asWorker, asHost}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{asGuard, asWorker, asHost, asBench}, os.Args[1]) {
 		return nil, errNotServed
 	}
 	path, err := os.Executable()

@@ -97,8 +97,12 @@ func WriteRun(dir string, run *checker.Run) error {
 // putRun writes run.json beside its place and moves it there.
 func putRun(dir string, run *checker.Run, move func(from, to string) error) error {
 	run.Version = RunVersion
-	path := filepath.Join(dir, RunFile)
-	data, err := json.MarshalIndent(run, "", "") // a value a line, without indentation, which was two fifths of the file
+	return putJSON(filepath.Join(dir, RunFile), run, move)
+}
+
+// putJSON writes a value beside its place and moves it there.
+func putJSON(path string, value any, move func(from, to string) error) error {
+	data, err := json.MarshalIndent(value, "", "") // a value a line, without indentation, which was two fifths of a run's file
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

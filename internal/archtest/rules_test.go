@@ -65,17 +65,21 @@ func rules() map[string]rule {
 		}},
 		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
 		"scenarios/reproduce": {own: []string{"history", "faults", "timeline", "impls", "checker", "scenarios", "sim", "sim/trace"}, pure: true},
+		// What a measurement found, for those who show it.
+		"bench":         {pure: true, scripted: true},
+		"bench/measure": {own: []string{"bench", "history", "impls", "faults/process", "faults/server", "worker", "worker/work"}},
+
 		"lab": {own: []string{
-			"history", "impls", "checker", "report", "worker",
+			"bench", "bench/measure", "history", "impls", "checker", "report", "worker",
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points", "sim/trace",
 		}},
-		"report": {own: []string{"history", "faults", "timeline", "checker", "sim/trace"}},
+		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"impls", "checker", "faults", "faults/server", "faults/network",
+				"bench", "bench/measure", "impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"sim/explore", "sim/points", "sim/trace", "scenarios/reproduce",
 				"internal/supervise",

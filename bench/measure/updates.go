@@ -1,0 +1,250 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/bench"
+	"github.com/locklab/locklab/impls"
+)
+
+// UpdatesPlan says how to measure lost updates. The record's fields of the same names explain these.
+type UpdatesPlan struct {
+	Locks   []impls.Spec
+	Clients int
+	Lease   time.Duration
+	For     time.Duration
+	Every   time.Duration
+	Pause   time.Duration
+	Think   time.Duration
+	Rest    time.Duration
+	Wait    string
+	Seeds   []int64
+	Absent  []bench.Absent
+}
+
+// Updates has clients append to shared sets while one of them is paused now and then. All locks are measured at the same time, each with sets of
+// its own: a client process has a part in each, so the same pauses strike all. If ctx ends, record gets the figures until then.
+func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Updates) error {
+	*record = bench.Updates{
+		Clients: plan.Clients, Lease: plan.Lease, For: plan.For, Every: plan.Every, Pause: plan.Pause, Think: plan.Think, Rest: plan.Rest,
+		Wait: plan.Wait, Seeds: plan.Seeds, Absent: plan.Absent,
+	}
+	what := fmt.Sprintf("%d locks, %d seeds, %d clients each", len(plan.Locks), len(plan.Seeds), plan.Clients)
+	return p.carryOut(ctx, []step{{what, plan.For, func(ctx context.Context) (err error) {
+		if record.Rows, err = p.updates(ctx, plan); err != nil {
+			return err
+		}
+		return context.Cause(ctx)
+	}}})
+}
+
+// updates runs all seeds at once.
+func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.UpdatesRow, err error) {
+	servers := 1
+	for _, spec := range plan.Locks {
+		servers = max(servers, spec.Servers)
+	}
+	addrs, err := p.addrs(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]*group, len(plan.Seeds))
+	for i, seed := range plan.Seeds {
+		groups[i] = &group{plan: plan, seed: seed, sets: p.sets(plan.Locks, addrs)}
+	}
+	defer func() {
+		for _, g := range groups {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	for _, g := range groups {
+		if err := g.start(ctx, p, addrs[0]); err != nil {
+			return nil, err
+		}
+	}
+	errs := together(len(groups), func(i int) error { return groups[i].run(ctx) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p.counted(ctx, plan.Locks, addrs[0], groups)
+}
+
+// set is a shared set under a lock. Clients get it as JSON.
+type set struct {
+	Lock    string   `json:"lock"`
+	Servers []string `json:"servers"`
+	Key     string   `json:"key"`
+	Guarded bool     `json:"guarded"`
+}
+
+// sets are those of one seed: for each lock one without and one with the fence.
+func (p *Place) sets(specs []impls.Spec, addrs []string) []set {
+	var all []set
+	for _, spec := range specs {
+		for _, guarded := range []bool{false, true} {
+			all = append(all, set{spec.Name, addrs[:max(1, spec.Servers)], p.newKey("set"), guarded})
+		}
+	}
+	return all
+}
+
+// group are the clients of one seed.
+type group struct {
+	plan    UpdatesPlan
+	seed    int64
+	sets    []set
+	members []*member
+	pauses  int
+	results []clientResult
+}
+
+// start starts the client processes, and waits until all are connected.
+func (g *group) start(ctx context.Context, p *Place, store string) error {
+	for i := range g.plan.Clients {
+		m, err := startMember(p.guard, p.cfg.Client)
+		if err != nil {
+			return err
+		}
+		g.members = append(g.members, m)
+		job := clientJob{
+			Client: i + 1, Seed: g.seed, Store: store, Sets: g.sets, Wait: g.plan.Wait,
+			Lease: g.plan.Lease, Think: g.plan.Think, Rest: g.plan.Rest,
+		}
+		if err := m.send(job); err != nil {
+			return err
+		}
+	}
+	for _, m := range g.members {
+		if err := m.hear(ctx, &struct{}{}); err != nil {
+			return fmt.Errorf("a client did not connect: %w", err)
+		}
+	}
+	return nil
+}
+
+// run lets the clients update, pauses one of them now and then, and gathers what they did. After an interruption that is what they did by then.
+func (g *group) run(ctx context.Context) error {
+	for _, m := range g.members {
+		if err := m.send(struct{}{}); err != nil {
+			return err
+		}
+	}
+	err := g.pause(ctx)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	// Every wait of a client is bounded by its lease and the others' pauses, so this ends even if ctx has.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), memberPatience)
+	defer cancel()
+	for _, m := range g.members {
+		m.stop()
+	}
+	for _, m := range g.members {
+		var result clientResult
+		if err := m.hear(ending, &result); err != nil {
+			return fmt.Errorf("a client did not tell what it did: %w", err)
+		}
+		g.results = append(g.results, result)
+	}
+	return nil
+}
+
+// pause stops a client at random every now and then, by the seed.
+func (g *group) pause(ctx context.Context) error {
+	random := rand.New(rand.NewPCG(uint64(g.seed), 0))
+	began := time.Now()
+	for at := g.plan.Every; at+g.plan.Pause <= g.plan.For; at += g.plan.Every {
+		if err := sleepUntil(ctx, began.Add(at)); err != nil {
+			return err
+		}
+		victim := g.members[random.IntN(len(g.members))].process
+		if err := victim.Pause(ctx); err != nil {
+			return err
+		}
+		g.pauses++
+		slept := sleepUntil(ctx, began.Add(at+g.plan.Pause))
+		if err := victim.Resume(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		if slept != nil {
+			return slept
+		}
+	}
+	return sleepUntil(ctx, began.Add(g.plan.For))
+}
+
+func sleepUntil(ctx context.Context, moment time.Time) error {
+	timer := time.NewTimer(time.Until(moment))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (g *group) close() error {
+	var errs []error
+	for _, m := range g.members {
+		errs = append(errs, m.close())
+	}
+	return errors.Join(errs...)
+}
+
+// counted compares what clients were acknowledged with what is in the sets.
+func (p *Place) counted(ctx context.Context, specs []impls.Spec, store string, groups []*group) (_ []bench.UpdatesRow, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), memberPatience)
+	defer cancel()
+	clients, err := dial(ctx, 1, []string{store})
+	defer func() { err = errors.Join(err, hangUp(clients)) }()
+	if err != nil {
+		return nil, err
+	}
+	var rows []bench.UpdatesRow
+	for i, spec := range specs {
+		_, fencer := spec.New(nil, impls.Options{}).(impls.Fencer)
+		row := bench.UpdatesRow{Lock: spec.Name, OwnFence: fencer}
+		for _, g := range groups {
+			for guarded := range 2 {
+				count, err := g.count(ctx, clients[0].Server(), 2*i+guarded)
+				if err != nil {
+					return nil, err
+				}
+				if guarded == 1 {
+					row.Guarded = append(row.Guarded, count)
+				} else {
+					row.Unguarded = append(row.Unguarded, count)
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// count is what became of the updates of a set.
+func (g *group) count(ctx context.Context, store impls.Server, at int) (bench.UpdatesCount, error) {
+	members, err := membersOf(store.Do(ctx, "GET", g.sets[at].Key))
+	if err != nil {
+		return bench.UpdatesCount{}, err
+	}
+	there := map[string]bool{}
+	for _, m := range members {
+		there[m] = true
+	}
+	count := bench.UpdatesCount{Seed: g.seed, Pauses: g.pauses}
+	for _, result := range g.results {
+		did := result.Sets[at]
+		count.Acked += len(did.Acked)
+		count.Refused += did.Refused
+		count.Failed += did.Failed
+		count.Lost += len(slices.DeleteFunc(slices.Clone(did.Acked), func(m string) bool { return there[m] }))
+	}
+	return count, nil
+}

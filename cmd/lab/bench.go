@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/locklab/locklab/bench"
+	"github.com/locklab/locklab/bench/measure"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+)
+
+func newBench() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what locks and ways to wait cost, beside the articles' figures",
+		Long: `Bench measures. Clients connect straight to servers that the lab starts: no
+proxy, no tap and no state probes, so that only the lock and the server are
+timed. Compare figures of one run only: machines, and hours, differ.
+
+Results go to runs/bench-<time>-<id>: bench.json, and bench.html with the plots.
+Ctrl-C shows and saves what is known by then.`,
+		Example: `  lab bench market
+  lab bench waiting --requests 500 --at-once 100
+  lab bench locks --lock setpx-lua,redlock
+  lab bench updates --seeds 1,2,3`,
+		Args: noSubcommand,
+		RunE: showHelp,
+	}
+	cmd.AddCommand(newBenchMarket(), newBenchWaiting(), newBenchLocks(), newBenchUpdates())
+	return cmd
+}
+
+// benchFlags are the flags of every measurement.
+type benchFlags struct {
+	server      string
+	out         string
+	keep        int
+	json, quiet bool
+}
+
+func (f *benchFlags) groups(what *pflag.FlagSet) []flagGroup {
+	where, shown := flagSet(), flagSet()
+	where.StringVar(&f.server, "server", "", "measure on `SERVER`: redis-server or embedded (default: redis-server where the machine has it)")
+	shown.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/bench-<time>-<id>)")
+	shown.IntVar(&f.keep, "keep", 20, "keep the `N` newest measurements in runs and remove the others; 0 keeps all")
+	shown.BoolVar(&f.json, "json", false, "write the figures as JSON instead of tables")
+	shown.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return []flagGroup{{"What to measure", what}, {"Where", where}, {"What to report", shown}}
+}
+
+// command makes a measurement's command. plan reads its own flags; the caller's locks may all be n/a.
+func (f *benchFlags) command(cmd *cobra.Command, what *pflag.FlagSet, plan func() (lab.BenchPlan, error)) *cobra.Command {
+	cmd.Args = noArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		p, err := plan()
+		if err != nil {
+			return err
+		}
+		if err := f.check(cmd); err != nil {
+			return err
+		}
+		return f.measure(cmd, p)
+	}
+	useGroups(cmd, f.groups(what))
+	completeFlag(cmd, "server", cobra.FixedCompletions([]string{measure.Embedded, measure.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	if what.Lookup("lock") != nil {
+		completeFlag(cmd, "lock", completeLocks)
+	}
+	if what.Lookup("wait") != nil {
+		completeFlag(cmd, "wait", completeWaiting)
+	}
+	return cmd
+}
+
+func (f *benchFlags) check(cmd *cobra.Command) error {
+	names := []string{measure.Embedded, measure.RedisServer}
+	if cmd.Flags().Changed("server") && !slices.Contains(names, f.server) {
+		return unknown("server", f.server, names, "--server takes "+enumerate(names, "or")+": a measurement floods a server, so it has its own")
+	}
+	if f.keep < 0 {
+		return usagef("--keep must be at least 0, not %d", f.keep)
+	}
+	return nil
+}
+
+// measure carries a measurement out, and shows what is known of it.
+func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
+	plan.Server, plan.Command = f.server, os.Args[1:]
+	plan.Results = lab.Results{Dir: f.out}
+	if f.out == "" {
+		plan.Results = lab.Results{Dir: filepath.Join("runs", lab.NewBenchID()), Most: f.keep}
+	}
+	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
+	plan.Tell = func(p measure.Progress) { meter.Show(p.Took, benchProgress(p)) }
+	record, err := lab.Bench(cmd.Context(), plan)
+	meter.Clear()
+	if record.Empty() {
+		if err == nil {
+			err = &nothingError{"nothing was measured"}
+		}
+		return err
+	}
+	if f.json {
+		err = errors.Join(err, writeJSON(cmd.OutOrStdout(), record))
+	} else {
+		err = errors.Join(err, report.Bench(cmd.OutOrStdout(), record, plan.Results.Dir, terminalOptions(cmd)))
+	}
+	if err != nil {
+		return err
+	}
+	return exitWith(int(lab.OutcomeOfBench(record)))
+}
+
+func benchProgress(p measure.Progress) string {
+	return fmt.Sprintf("%d/%d %s; %v elapsed, about %v left", p.Step, p.Steps, p.What, p.Took.Round(time.Second), p.Left.Round(time.Second))
+}
+
+// bound says that a flag's value is out of bounds.
+func bound[N int | time.Duration](flag string, value, least, most N) error {
+	if value < least || value > most {
+		return usagef("--%s must be from %v to %v, not %v", flag, least, most, value)
+	}
+	return nil
+}
+
+// benchLocks are the named locks, and those among them whose servers the lab does not have. Without names they are usual and all of those.
+func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absent, _ error) {
+	planned := bench.Planned()
+	if len(names) == 0 {
+		names, absent = usual, planned
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(planned, func(a bench.Absent) bool { return a.Lock == name })
+		if at >= 0 {
+			absent = append(absent, planned[at])
+			continue
+		}
+		spec, found := impls.Find(name)
+		if !found {
+			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
+		}
+		locks = append(locks, spec)
+	}
+	if len(locks) == 0 {
+		return nil, nil, &nothingError{"nothing to measure: " + absent[0].Lock + " is n/a, because " + absent[0].Why}
+	}
+	return locks, absent, nil
+}
+
+// checkWait finds a way to wait that does not exist, or that one of the locks does not have.
+func checkWait(wait string, locks ...impls.Spec) error {
+	if err := waiting.Check(wait); err != nil {
+		return usagef("--wait: %v", err)
+	}
+	for _, spec := range locks {
+		if why := measure.CannotWait(spec, wait); why != "" {
+			return usagef("--wait %s and --lock %s do not go together: %s", wait, spec.Name, why)
+		}
+	}
+	return nil
+}
+
+// checkServed finds a lock without a server: each client would have one of its own.
+func checkServed(locks ...impls.Spec) error {
+	for _, spec := range locks {
+		if spec.Needs == impls.NoServer {
+			return usagef("--lock %s: it has no server, so clients here do not share it", spec.Name)
+		}
+	}
+	return nil
+}
