@@ -23,8 +23,8 @@ func TestCommandsInDocs(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			seen++
-			cmd, _, err := newRoot().Find([]string{m[1]})
-			if !assert.NoError(t, err, "%s: %s", page, m[0]) || !assert.Equal(t, m[1], cmd.Name(), "%s: %s", page, m[0]) {
+			cmd, _, err := newRoot().Find(append([]string{m[1]}, strings.Fields(m[2])...))
+			if !assert.NoError(t, err, "%s: %s", page, m[0]) || !assert.Contains(t, cmd.CommandPath()+" ", " "+m[1]+" ", "%s: %s", page, m[0]) {
 				continue
 			}
 			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
