@@ -22,7 +22,8 @@ func axisOf(p plot) axis {
 		a.least = 0
 		return a
 	}
-	a.least = math.Pow(10, math.Floor(math.Log10(a.least)))
+	const longest = 1e12 // an axis of more powers of ten tells nothing
+	a.least = math.Pow(10, math.Floor(math.Log10(max(a.least, a.most/longest))))
 	a.most = math.Pow(10, math.Ceil(math.Log10(a.most)))
 	if a.most <= a.least {
 		a.most = 10 * a.least

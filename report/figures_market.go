@@ -80,7 +80,7 @@ func marketNotes(m *bench.Market, crowd bench.Crowd) []string {
 		}
 	}
 	if crowd == (bench.Crowd{Sellers: 1, Buyers: 5}) {
-		notes = append(notes, "1/5: not in the article; a seller under the lock waits for its turn among buyers, so fewer items are listed")
+		notes = append(notes, "1/5: not in the article; where buyers abort one another, one of them has bought, so WATCH is less far behind")
 	}
 	return notes
 }
