@@ -10,9 +10,6 @@ import (
 	"github.com/locklab/locklab/report"
 )
 
-// issues is where a fault of the lab is reported.
-const issues = "https://github.com/locklab/locklab/issues"
-
 // contained carries work out in a child of this process, so that a crash of it ends with an exit code of the lab's, and returns the exit code.
 // work gets the signals that are to interrupt it, or nil for those of its process.
 func contained(args []string, work func(signals <-chan os.Signal) int) int {
@@ -47,8 +44,8 @@ func codeOf(end supervise.End, stderr io.Writer) int {
 		if path, err := keepTrace(end.Trace); err == nil {
 			kept += " and in " + path
 		}
-		fmt.Fprintf(stderr, "\nlab: the lab has crashed, which says nothing about a lock: %s\nlab: the trace is %s; please report it: %s\n",
-			report.Clean(end.Reason()), kept, issues)
+		fmt.Fprintf(stderr, "\nlab: the lab has crashed, which says nothing about a lock: %s\nlab: the trace is %s; please send it with your report\n",
+			report.Clean(end.Reason()), kept)
 		return codeFailed
 	case end.Quit():
 		return codeSignal + int(syscall.SIGQUIT)
