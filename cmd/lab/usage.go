@@ -38,9 +38,9 @@ func checkScriptOut(path string) error {
 	return checkOut("--out", path)
 }
 
-// checkOut refuses a path at which there is something else than a regular file: to open a pipe may take for ever.
+// checkOut refuses a path at which there is a pipe or a device: to open it may take for ever. The error about a directory comes when it is opened.
 func checkOut(flag, path string) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return usagef("%s: %s: not a regular file", flag, path)
 	}
 	return nil
