@@ -43,6 +43,7 @@ type File struct {
 type Writer struct {
 	w    io.Writer
 	line []byte
+	size int64
 }
 
 // NewWriter writes the header, whose Version it sets, and returns a writer for the events.
@@ -62,9 +63,13 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 // the end of one line. Bytes that are not UTF-8 are written as the text \xNN.
 func (w *Writer) Write(e Event) error {
 	w.line = append(appendEvent(w.line[:0], &e), '\n')
-	_, err := w.w.Write(w.line)
+	n, err := w.w.Write(w.line)
+	w.size += int64(n)
 	return err
 }
+
+// Size is how many bytes of events have been written.
+func (w *Writer) Size() int64 { return w.size }
 
 // ReadFile reads the history at path, which must be a regular file: others may have no end. Errors are "path: what" or "path:line: what".
 // When ctx ends, the error is its cause.

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// stub is a client that behaves in one way badly, which its argument names, and well up to then.
+// stub is a client that behaves in one way badly, which its argument names, and well up to then. What clients do that mean harm is in
+// internal/hostile.
 func stub() {
 	misconduct := os.Args[1]
 	if misconduct == "dies" {
@@ -30,17 +29,9 @@ func stub() {
 		case misconduct == "is-silent":
 		case misconduct == req.Do+"-dies":
 			os.Exit(0)
-		case misconduct == req.Do+"-nonsense":
-			fmt.Println("Hello, world!")
-		case misconduct == req.Do+"-endless":
-			endless("x")
-		case misconduct == req.Do+"-notices":
-			endless(`{"lost":"lock"}` + "\n")
 		case misconduct == "sends" && req.Do == protocol.Acquire:
 			send(server, os.Args[2:])
 			answer(req, misconduct)
-		case misconduct == req.Do+"-absurd":
-			sendAbsurd(server)
 		case misconduct == "knows-nothing" && req.Do != protocol.Init && req.Do != protocol.Exit:
 			fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
 		default:
@@ -69,16 +60,6 @@ func answer(req protocol.Request, misconduct string) {
 	}
 }
 
-// endless writes until nobody reads any more.
-func endless(text string) {
-	chunk := strings.Repeat(text, 1000)
-	for {
-		if _, err := io.WriteString(os.Stdout, chunk); err != nil {
-			os.Exit(1)
-		}
-	}
-}
-
 // send sends a command to a server, and waits for the answer or the end of the connection.
 func send(addr string, command []string) {
 	conn, err := net.Dial("tcp", addr)
@@ -91,15 +72,4 @@ func send(addr string, command []string) {
 		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
 	}
 	_, _ = bufio.NewReader(conn).ReadString('\n')
-}
-
-// sendAbsurd announces to a server more than any memory holds, and waits until the connection ends.
-func sendAbsurd(addr string) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		panic(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, "*3\r\n$3\r\nSET\r\n$99999999999999\r\n")
-	_, _ = io.Copy(io.Discard, conn)
 }

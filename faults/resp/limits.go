@@ -13,6 +13,8 @@ type Limits struct {
 	Depth    int // levels of nesting; default 64
 	Line     int // bytes of a line: a simple string, an error, an inline command; default 1 MiB
 	Message  int // bytes of a whole message; default 1 GiB
+	// Held bounds the buffers of all Readers that share it; nil: nothing does.
+	Held *Budget
 }
 
 func (l Limits) withDefaults() Limits {

@@ -76,8 +76,14 @@ func (r *Reader) begin() {
 	}
 	r.from, r.end = 0, 0
 	if cap(r.buf) > keepBuffer {
-		r.buf = nil
+		r.Close()
 	}
+}
+
+// Close releases the buffer. A Reader that is used again gets a new one.
+func (r *Reader) Close() {
+	r.limits.Held.Give(len(r.buf))
+	r.buf, r.from, r.end, r.pos = nil, 0, 0, 0
 }
 
 // raw is the part of the current message that has been read.
@@ -106,7 +112,9 @@ func (r *Reader) fill() error {
 		return &LimitError{What: "message", Limit: r.limits.Message}
 	}
 	if r.end == len(r.buf) {
-		r.makeRoom()
+		if err := r.makeRoom(); err != nil {
+			return err
+		}
 	}
 	for range noProgress {
 		n, err := r.src.Read(r.buf[r.end:])
@@ -121,13 +129,18 @@ func (r *Reader) fill() error {
 	return io.ErrNoProgress
 }
 
-func (r *Reader) makeRoom() {
+func (r *Reader) makeRoom() error {
 	target := r.buf
 	if r.end-r.from > len(r.buf)/2 || len(r.buf) == 0 {
-		target = make([]byte, max(firstBuffer, 2*len(r.buf)))
+		size := max(firstBuffer, 2*len(r.buf))
+		if !r.limits.Held.Take(size - len(r.buf)) {
+			return r.limits.Held.Exceeded()
+		}
+		target = make([]byte, size)
 	}
 	copy(target, r.buf[r.from:r.end])
 	r.buf, r.end, r.from = target, r.end-r.from, 0
+	return nil
 }
 
 // line reads a line that ends in CRLF and returns it without the CRLF.

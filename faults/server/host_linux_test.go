@@ -1,11 +1,14 @@
 package server
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/internal/racing"
 )
 
@@ -25,4 +28,25 @@ func TestMemoryOfAHostIsBounded(t *testing.T) {
 		says = "failed to allocate" // the race detector is asked first
 	}
 	require.Contains(t, s.End(), says)
+}
+
+// TestRedisOutOfMemoryEnds: the report about it would need memory, too, and be written without end.
+func TestRedisOutOfMemoryEnds(t *testing.T) {
+	needRedis(t)
+	log := filepath.Join(t.TempDir(), "redis.log")
+	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: log, Memory: 128 << 20})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	const script = "local long = string.rep('x', 1000000) for i = 1, 1000 do redis.call('SET', 'key' .. i, long) end"
+	_, err = dial(t, s).Write(resp.AppendCommand(nil, "EVAL", script, "0"))
+	require.NoError(t, err)
+	select {
+	case <-s.Died():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server goes on")
+	}
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "Out Of Memory")
+	require.Less(t, len(text), 64<<10)
 }

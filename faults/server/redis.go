@@ -118,7 +118,7 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 		return false, err
 	}
 	if err = r.awaitReady(ctx, p); err == nil && r.memory > 0 {
-		err = p.LimitMemory(r.memory)
+		err = r.limit(ctx, p)
 	}
 	if err != nil {
 		_ = p.Kill(context.WithoutCancel(ctx))
@@ -128,6 +128,14 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	r.process, r.ending = p, false
 	go r.watch(p)
 	return false, nil
+}
+
+// limit bounds the memory of the process. One that gets no more would write a report without end: the report needs memory, too.
+func (r *Redis) limit(ctx context.Context, p *process.Process) error {
+	_ = patiently(ctx, r.addr, func(client *redis.Client) error { // versions before 6.2 do not know it
+		return client.ConfigSet(ctx, "crash-log-enabled", "no").Err()
+	})
+	return p.LimitMemory(r.memory)
 }
 
 // watch notices that the process ends against the lab's will.

@@ -46,7 +46,8 @@ func (s *session) sendCopy(armed *Armed, f *flight) {
 	}
 	defer up.Close()
 	defer context.AfterFunc(s.tap.ctx, func() { up.Close() })()
-	s.up, s.out, s.back = up, newOutbox(up, 0), resp.NewReader(up, s.tap.cfg.Limits)
+	s.up, s.out, s.back = up, newOutbox(up, 0, nil, nil), resp.NewReader(up, s.tap.cfg.Limits)
+	defer s.back.Close()
 	if _, err := s.exchange(resp.AppendCommand(nil, "SELECT", strconv.Itoa(f.db))); err != nil || !s.tap.takeTurn() {
 		return
 	}

@@ -230,6 +230,14 @@ func (d *dialect) note(family string, notice resp.Value) {
 	d.subs[family][name.Text] = true
 }
 
+// subscriptions is the number of channels and patterns.
+func (d *dialect) subscriptions() (n int) {
+	for _, names := range d.subs {
+		n += len(names)
+	}
+	return n
+}
+
 // confirms counts a confirmation of the command in flight.
 func confirms(f *flight, what string) role {
 	if f == nil || f.Name != what || f.queued {

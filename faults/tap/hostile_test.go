@@ -4,6 +4,7 @@ package tap
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,51 @@ func TestManyConnections(t *testing.T) {
 	await(t, "the error of the tap", b.Done())
 	assert.EqualError(t, b.Err(), "tap: client C1 has more than 256 connections to redis")
 	assert.Equal(t, "PONG", b.dial("C2").do("PING"))
+}
+
+// TestSubscriptionsAreBounded: the tap remembers the name of each.
+func TestSubscriptionsAreBounded(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		b := setUp(t, addr)
+		c := b.dial("C1")
+		go c.Write([]byte(strings.Repeat("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\nx\r\n", 2*maxSubscriptions)))
+		for range 2 * maxSubscriptions {
+			_, err := c.replies.ReadReply()
+			require.NoError(t, err, "the same pattern again and again is one")
+		}
+		var all []string
+		for i := range maxSubscriptions {
+			all = append(all, fmt.Sprint(i))
+		}
+		go c.Write(resp.AppendCommand(nil, append([]string{"SUBSCRIBE"}, all...)...))
+		await(t, "the error of the tap", b.Done())
+		assert.EqualError(t, b.Err(), "tap: client C1 has more than 1000 subscriptions on one connection to redis")
+		assert.Equal(t, "PONG", b.dial("C2").do("PING"))
+	})
+}
+
+// TestWhatClientsHoldIsBounded: unfinished requests and unread replies of all connections together. What is done with, counts no more.
+func TestWhatClientsHoldIsBounded(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		held := resp.NewBudget(24 << 20)
+		b := setUp(t, addr, func(c *Config) { c.Limits.Held = held })
+		long := strings.Repeat("x", 6<<20)
+		c := b.dial("C1")
+		for range 5 {
+			require.Equal(t, "OK", c.do("SET", "long", long))
+			require.Equal(t, long, c.do("GET", "long"))
+		}
+		c.Close()
+		require.NoError(t, b.Err())
+
+		for range 4 {
+			unread := b.dial("C2")
+			unread.send("GET", "long")
+			_, _ = unread.Conn.Read(make([]byte, 1))
+		}
+		await(t, "the error of the tap", b.Done())
+		assert.EqualError(t, b.Err(), "tap: reply of redis to client C2: bytes of unfinished messages and unread replies: more than 25165824")
+	})
 }
 
 // TestEndlessCommand: a server that one command keeps busy is not waited for until the cell's end. The test makes the watchdog look only

@@ -8,15 +8,23 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/locklab/locklab/faults/resp"
 )
 
 // flushTime bounds how long a client that has closed its side may take to read what is left.
 const flushTime = time.Second
 
-// outbox queues bytes for one client, so that a client that does not read delays no other.
+// keepBatch is the size beyond which a written batch is not used again as a queue.
+const keepBatch = 1 << 20
+
+// outbox queues bytes for one client, so that a client that does not read delays no other. If the budget is exceeded, it breaks the connection
+// and calls exceeded, which must not call it back.
 type outbox struct {
-	conn  net.Conn
-	limit int
+	conn     net.Conn
+	limit    int
+	budget   *resp.Budget
+	exceeded func()
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -31,8 +39,8 @@ type outbox struct {
 	dead    bool // conn is broken
 }
 
-func newOutbox(conn net.Conn, limit int) *outbox {
-	o := &outbox{conn: conn, limit: limit}
+func newOutbox(conn net.Conn, limit int, budget *resp.Budget, exceeded func()) *outbox {
+	o := &outbox{conn: conn, limit: limit, budget: budget, exceeded: exceeded}
 	o.changed.L = &o.mu
 	return o
 }
@@ -47,6 +55,7 @@ func (o *outbox) run() {
 			return
 		}
 		_, err := o.conn.Write(batch)
+		o.budget.Give(len(batch))
 		o.written(nil, err)
 	}
 }
@@ -62,7 +71,7 @@ func (o *outbox) next(empty []byte) []byte {
 		return nil
 	}
 	batch := o.waiting
-	if cap(empty) > o.limit {
+	if cap(empty) > keepBatch {
 		empty = nil
 	}
 	o.waiting = empty
@@ -79,9 +88,11 @@ func (o *outbox) written(rest []byte, err error) {
 	o.writing, o.direct = false, false
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded) && len(rest) > 0:
-		o.waiting = slices.Concat(rest, o.waiting)
+		if o.take(len(rest)) {
+			o.waiting = slices.Concat(rest, o.waiting)
+		}
 	case err != nil:
-		o.dead, o.waiting = true, nil
+		o.die()
 	}
 	if len(o.waiting) > 0 || o.closing || o.dead {
 		o.changed.Broadcast()
@@ -142,8 +153,26 @@ func (o *outbox) add(b []byte) {
 	if o.muted || o.dead {
 		return
 	}
-	o.waiting = append(o.waiting, b...)
+	if o.take(len(b)) {
+		o.waiting = append(o.waiting, b...)
+	}
 	o.changed.Broadcast()
+}
+
+// take says whether n bytes may be queued; if not, the connection is broken.
+func (o *outbox) take(n int) bool {
+	if o.budget.Take(n) {
+		return true
+	}
+	o.die()
+	o.exceeded()
+	return false
+}
+
+// die drops the queue, and what will be queued.
+func (o *outbox) die() {
+	o.budget.Give(len(o.waiting))
+	o.dead, o.waiting = true, nil
 }
 
 // waitForRoom waits until the client has read enough, or is gone.
@@ -200,7 +229,7 @@ func (o *outbox) finish() {
 func (o *outbox) kill() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.dead, o.waiting = true, nil
+	o.die()
 	o.changed.Broadcast()
 }
 

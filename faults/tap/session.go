@@ -46,9 +46,12 @@ func (t *Tap) serve(client string, down net.Conn) {
 	}
 	s := &session{
 		tap: t, client: client, number: t.conns.Add(1), down: down, up: up,
-		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits),
-		out: newOutbox(down, t.cfg.Queue), idle: make(chan struct{}, 1),
+		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
 	}
+	held := t.cfg.Limits.Held
+	s.out = newOutbox(down, t.cfg.Queue, held, func() { s.complain("reply", held.Exceeded()) })
+	defer s.in.Close()
+	defer s.back.Close()
 	s.idle <- struct{}{}
 	defer context.AfterFunc(t.ctx, s.abort)()
 	var both sync.WaitGroup
@@ -275,6 +278,10 @@ func (s *session) roleOf(reply resp.Reply) role {
 	role := s.dialect.hear(inFlight, reply, s.tap.cfg.Limits)
 	if role == roleAnswer {
 		s.flying = false
+	}
+	if s.dialect.subscriptions() > maxSubscriptions {
+		s.tap.fail(fmt.Errorf("tap: client %s has more than %d subscriptions on one connection to %s", s.client, maxSubscriptions, s.tap.cfg.Server))
+		s.up.Close()
 	}
 	return role
 }

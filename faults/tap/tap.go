@@ -29,6 +29,9 @@ import (
 // maxConnections bounds the connections of one client at a time: each takes descriptors of the lab, which all cells share.
 const maxConnections = 256
 
+// maxSubscriptions bounds the channels and patterns of one connection, whose names the tap remembers.
+const maxSubscriptions = 1000
+
 // CanaryPrefix begins the message of a PING that serves as a canary.
 const CanaryPrefix = "lab-canary-"
 
@@ -127,7 +130,9 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
-	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: cfg.Limits, links: map[int]*link{}}
+	own := cfg.Limits
+	own.Held = nil // what clients hold must not keep the lab from asking
+	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, links: map[int]*link{}}
 	if err := t.prober.check(ctx); err != nil {
 		t.stop()
 		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)

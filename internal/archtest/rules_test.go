@@ -88,6 +88,7 @@ func rules() map[string]rule {
 		},
 
 		"internal":               {},
+		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
 		"internal/supervise":     {},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/hostile"
 )
 
 // role makes the test binary another program: see TestMain.
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 		exitWith(process.GuardMain(os.Stdin, os.Stdout, nil))
 	case "toxiproxy":
 		exitWith(serveToxiproxy())
+	case "hostile":
+		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	}
 	code, err := withLab(m.Run)
 	if err != nil {

@@ -29,6 +29,7 @@ const (
 	fromSources   = "scenarios/sources.go"
 	fromChecker   = "checker/verdict.go"
 	fromCatalogue = "faults/catalogue.go"
+	fromAttacks   = "internal/hostile/hostile.go"
 )
 
 // holdPart holds the part of a page that is generated from a reviewed file against what it should be, or rewrites it.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/faults/network"
@@ -35,6 +36,8 @@ type cell struct {
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality
 	taps    []*tap.Tap
+	held    *resp.Budget     // of all taps
+	full    atomic.Bool      // the history has no room for more commands
 	peers   map[string]*peer // by client
 
 	resourceTap  *tap.Tap
@@ -112,20 +115,16 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 		failed = c.play(ctx)
 	}
 	c.End()
+	ours := labFailure(ctx, failed)
 	c.stopClients()
 	if failed == nil {
 		failed = c.earlyEnd()
 	}
 	if failed == nil {
 		failed = c.ReadData(ctx)
+		ours = labFailure(ctx, failed)
 	}
-	if err := c.misconduct(); err != nil {
-		failed = err
-	}
-	end := endOf(ctx, failed)
-	if why := c.serverChanged(); why != nil {
-		end = play.EndOf(why)
-	}
+	end, failed := c.ending(ctx, failed, ours)
 	rec.Add(end)
 	out.Events, err = rec.Close()
 	out.Lacks = c.Lacks
@@ -137,6 +136,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 
 func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients []string, dir string) *cell {
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
+	c.held = resp.NewBudget(maxHeld)
 	c.own = w.isolate(subject)
 	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
@@ -197,8 +197,11 @@ func (c *cell) applicable() error {
 	return nil
 }
 
-// seen records a tap's event, unless the script has ended.
+// seen records a tap's event, unless the script has ended or the history is full.
 func (c *cell) seen(e history.Event) {
+	if c.isFull(e) {
+		return
+	}
 	c.Witness(e)
 	if c.storm != nil && !c.Over() && c.takes(e) {
 		c.peers[history.ProcessOf(e.Client)].notice(storm.Taker)
@@ -238,8 +241,12 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 	return c.startClients(ctx)
 }
 
-// maxArgument bounds one string that a client or a server sends, in bytes. Locks send less than a thousandth of it.
-const maxArgument = 16 << 20
+// Bounds on what clients and servers send, in bytes. Locks send less than a thousandth of each.
+const (
+	maxArgument = 16 << 20 // one string
+	maxHeld     = 64 << 20 // unfinished messages and unread replies of all connections of a cell
+	maxQueue    = 8 << 20  // unread replies of one connection, beyond which it is not served
+)
 
 func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *keys, resource bool) (*tap.Tap, error) {
 	breakpoints := &c.breakpoints
@@ -250,7 +257,8 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
 		Refuse:      func(args [][]byte) string { return c.world.commands.Refusal(args, nil) },
-		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument},
+		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument, Held: c.held},
+		Queue:       maxQueue,
 		StateProbes: !c.world.cfg.NoStateProbes,
 		Since:       c.Now,
 		Record:      c.seen,

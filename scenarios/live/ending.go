@@ -9,6 +9,44 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 )
 
+// serverError is an error of a server of the cell, which a client may have caused.
+type serverError struct{ error }
+
+func (e *serverError) Unwrap() error { return e.error }
+
+// atServer marks an error of a server; nil stays nil.
+func atServer(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &serverError{err}
+}
+
+// labFailure is err if it is certainly a failure of the lab: no ending, not what came of the end of ctx, and not of a server.
+func labFailure(ctx context.Context, err error) error {
+	var early *play.Ending
+	var theirs *serverError
+	if err == nil || errors.As(err, &early) || errors.As(err, &theirs) || ctx.Err() != nil || outOfTime(ctx) {
+		return nil
+	}
+	return err
+}
+
+// ending is the last event of the history, and the error behind it. A failure of the lab (ours) comes first, then what happened to a server at
+// an address, then what a client did, and last how the script ended (failed).
+func (c *cell) ending(ctx context.Context, failed, ours error) (history.Event, error) {
+	if ours != nil {
+		return play.EndOf(ours), ours
+	}
+	if why := c.serverChanged(); why != nil {
+		return play.EndOf(why), why
+	}
+	if why := c.misconduct(failed != nil && ctx.Err() == nil); why != nil {
+		failed = why
+	}
+	return endOf(ctx, failed), failed
+}
+
 // endOf turns the error that ended a script, if any, into the last event of its history. What ended its context comes first.
 func endOf(ctx context.Context, err error) history.Event {
 	var early *play.Ending

@@ -3,6 +3,10 @@ package live
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
 
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
@@ -66,7 +70,7 @@ func (c *cell) mind(ctx context.Context, name string, s server.Server) {
 	if !ok {
 		return
 	}
-	c.mortals = append(c.mortals, mortality{name, mortal})
+	c.mortals = append(c.mortals, mortality{name, s.Addr(), mortal})
 	go func() {
 		select {
 		case <-mortal.Died():
@@ -78,8 +82,39 @@ func (c *cell) mind(ctx context.Context, name string, s server.Server) {
 
 // mortality is a server that may end.
 type mortality struct {
-	name string
+	name, addr string
 	server.Mortal
+}
+
+// deathTime is how long a process that ends its connections may take to end.
+const deathTime = time.Second
+
+// dead says whether the server has ended, or is about to.
+func (m mortality) dead() bool {
+	if !closed(m.Died()) && m.answers() {
+		return false
+	}
+	select {
+	case <-m.Died():
+		return true
+	case <-time.After(deathTime):
+		return false
+	}
+}
+
+// answers says whether the server says anything, or is busy. A process that ends may take a connection to the last.
+func (m mortality) answers() bool {
+	conn, err := net.DialTimeout("tcp", m.addr, deathTime)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(deathTime))
+	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+		return false
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // death is how a cell ends whose server has ended: that is the client's doing if nobody else uses the server, and else a failure.
@@ -91,10 +126,11 @@ func (c *cell) death(name string, s server.Mortal) error {
 	return &play.Ending{Text: text, Why: "the server " + name + " has ended: " + s.End()}
 }
 
-// misconduct is what a client did to a tap or a server, which may have come true only when the script was over.
-func (c *cell) misconduct() error {
+// misconduct is what a client did to a tap or a server, which may have come true only when the script was over. failed: the script has failed by
+// itself, perhaps because a server is about to end.
+func (c *cell) misconduct(failed bool) error {
 	for _, m := range c.mortals {
-		if closed(m.Died()) {
+		if closed(m.Died()) || failed && m.dead() {
 			return c.death(m.name, m.Mortal)
 		}
 	}
@@ -103,5 +139,44 @@ func (c *cell) misconduct() error {
 			return play.Undecided("%v", err)
 		}
 	}
+	if c.full.Load() {
+		return c.overflow()
+	}
 	return nil
+}
+
+// The size that a history may reach by commands, in bytes: it is also kept in memory, and judged there.
+const (
+	maxHistory      = 32 << 20
+	maxStormHistory = 1 << 30
+)
+
+// isFull counts a command, and ends the cell if its history has become too large to take it.
+func (c *cell) isFull(e history.Event) bool {
+	if e.Kind != history.KindCommand {
+		return false
+	}
+	c.peers[history.ProcessOf(e.Client)].commands.Add(1)
+	most := int64(maxHistory)
+	if c.storm != nil {
+		most = maxStormHistory
+	}
+	if c.Record.Size() < most {
+		return false
+	}
+	if !c.full.Swap(true) {
+		c.spoil(c.overflow())
+	}
+	return true
+}
+
+// overflow is how a cell with a full history ends.
+func (c *cell) overflow() error {
+	busiest := c.peers[c.Clients[0].Name]
+	for _, p := range c.peers {
+		if p.commands.Load() > busiest.commands.Load() {
+			busiest = p
+		}
+	}
+	return play.Undecided("the history is full (%d MiB): client %s sent %d commands", c.Record.Size()>>20, busiest.client.Name, busiest.commands.Load())
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
@@ -49,6 +50,8 @@ func TestMain(m *testing.M) {
 			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
 		}
 		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
+	case "hostile":
+		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	case "odd":
 		exitWith(oddClient(how))
 	}
@@ -102,8 +105,6 @@ func oddClient(quirks string) error {
 		switch how := hows[req.Do]; {
 		case how == "":
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
-		case attacks[how] != "":
-			err = attack(servers[0], attacks[how])
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
 		case how == "babble":

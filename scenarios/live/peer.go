@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -33,6 +34,8 @@ type peer struct {
 	mu      sync.Mutex
 	asked   map[int64]*play.Operation // operations sent, by number
 	resumed time.Time                 // when the lab last continued the process
+
+	commands atomic.Int64 // recorded, on all links
 
 	moments chan storm.Moment // to a storm that waits for this client
 
@@ -188,22 +191,24 @@ func unsupported(client, verb string) error {
 func (p *peer) gone() error {
 	how := p.conn.Err()
 	if how == nil || errors.Is(how, protocol.ErrGone) {
-		how = errors.New("client exited before replying: " + p.fate())
+		how = p.fate()
 	}
 	return play.Undecided("%s: %v%s", p.client.Name, how, p.stderr)
 }
 
 // fate is how the process ended. Its output ends a little earlier, and its standard error a little later.
-func (p *peer) fate() string {
+func (p *peer) fate() error {
 	patience := time.After(exitTime)
-	for _, end := range []<-chan struct{}{p.proc.Done(), p.stderr.done} {
-		select {
-		case <-end:
-		case <-patience:
-			return p.proc.State()
-		}
+	select {
+	case <-p.proc.Done():
+	case <-patience:
+		return errors.New("client has closed its standard output, and is " + p.proc.State())
 	}
-	return p.proc.State()
+	select {
+	case <-p.stderr.done:
+	case <-patience:
+	}
+	return errors.New("client exited before replying: " + p.proc.State())
 }
 
 // heard records the messages of a process in their order, before the script's goroutine acts on them.

@@ -28,7 +28,8 @@ func (s *lockServer) Name() string { return s.name }
 
 // State reads a key on the server.
 func (s *lockServer) State(ctx context.Context, key string) (history.State, error) {
-	return s.tap.State(ctx, key)
+	state, err := s.tap.State(ctx, key)
+	return state, atServer(err)
 }
 
 // Cause causes a fault of the server while no command is in flight there.
@@ -41,7 +42,7 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 		evidence, err = cause(ctx)
 		return err
 	})
-	return evidence, err
+	return evidence, atServer(err)
 }
 
 // effect returns the function that causes a fault of the server. If the server cannot have it, the script is n/a.
@@ -109,7 +110,7 @@ func (s *lockServer) Save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.tap.Exclusively(ctx, func() error { return saver.Save(ctx) })
+	return atServer(s.tap.Exclusively(ctx, func() error { return saver.Save(ctx) }))
 }
 
 // startResource has the resource at hand: that of the world, or one of the cell's own.

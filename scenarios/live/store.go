@@ -31,7 +31,8 @@ func (s *store) Do(ctx context.Context, commands [][]any) error {
 }
 
 func (s *store) Values(ctx context.Context, key string) ([]string, error) {
-	return s.tap.Values(ctx, key)
+	values, err := s.tap.Values(ctx, key)
+	return values, atServer(err)
 }
 
 // clear deletes the data. The embedded server scans all of its keys at each command, so leftover keys would slow later cells.

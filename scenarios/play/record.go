@@ -70,6 +70,16 @@ func (r *Recorder) Add(e history.Event) {
 	}
 }
 
+// Size is how many bytes of the file the events have taken so far.
+func (r *Recorder) Size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.out == nil {
+		return 0
+	}
+	return r.out.Size()
+}
+
 // LastTouch is when a command last created, replaced or prolonged key.
 func (r *Recorder) LastTouch(key string) (at time.Duration, ok bool) {
 	r.mu.Lock()

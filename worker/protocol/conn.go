@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // MaxUnasked is how many bytes of notices a client may write between two requests.
@@ -16,6 +17,9 @@ const MaxUnasked = 1 << 20
 
 // maxQueued is how many requests may wait for a client that does not read them.
 const maxQueued = 256
+
+// lastWords is how long a client that has closed its standard input may still write.
+const lastWords = 2 * time.Second
 
 // ErrGone is the error of a connection whose client exited or closed its output.
 var ErrGone = errors.New("client has gone")
@@ -139,11 +143,23 @@ func (c *Conn) write() {
 		case <-c.quit:
 			return
 		case line := <-c.out:
-			// A client that has closed its input may still write; the end of its output ends the connection.
 			if _, err := c.w.Write(line); err != nil {
+				c.inputClosed()
 				return
 			}
 		}
+	}
+}
+
+// inputClosed ends the connection to a client that does not read any more. One that has ended, or is about to, may still have written: that
+// counts, and the end of its output is the reason.
+func (c *Conn) inputClosed() {
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case <-c.quit:
+	case <-timer.C:
+		c.end(errors.New("client has closed its standard input"))
 	}
 }
 

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type peer struct {
 	t        *testing.T
 	conn     *protocol.Conn
+	stdin    io.Closer
 	requests *bufio.Reader
 	stdout   *io.PipeWriter
 	heard    chan protocol.Message // what on was given
@@ -32,7 +33,7 @@ func connect(t *testing.T) *peer {
 	t.Helper()
 	stdin, requests := io.Pipe()
 	answers, stdout := io.Pipe()
-	p := &peer{t: t, requests: bufio.NewReader(stdin), stdout: stdout, heard: make(chan protocol.Message, 1000)}
+	p := &peer{t: t, stdin: stdin, requests: bufio.NewReader(stdin), stdout: stdout, heard: make(chan protocol.Message, 1000)}
 	p.conn = protocol.NewConn(requests, answers, func(m protocol.Message) { p.heard <- m })
 	t.Cleanup(func() {
 		_ = p.conn.Close()
@@ -133,6 +134,20 @@ func TestAnsweredTwice(t *testing.T) {
 	_, ok := p.wait(answer)
 	assert.True(t, ok)
 	assert.ErrorContains(t, p.ended(), "had its answer")
+}
+
+// TestClosedInput: a client that closes its standard input is heard for a while, and then at an end.
+func TestClosedInput(t *testing.T) {
+	p := connect(t)
+	require.NoError(t, p.stdin.Close())
+	answer := p.send(1, protocol.Release)
+	p.write(`{"id":1,"outcome":"ok"}` + "\n")
+	_, ok := p.wait(answer)
+	assert.True(t, ok)
+	pending := p.send(2, protocol.Release)
+	assert.EqualError(t, p.ended(), "client has closed its standard input")
+	_, ok = p.wait(pending)
+	assert.False(t, ok)
 }
 
 func TestRequestsRestartTheCountOfNotices(t *testing.T) {

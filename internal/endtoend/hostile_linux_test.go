@@ -1,0 +1,215 @@
+package endtoend
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/report"
+)
+
+// turn is a script in which one client, which is called as an attack, uses the lock once.
+const turn = `# %[2]s.
+lease    60s
+clients  %[1]s
+
+%[1]s  acquire => ok
+%[1]s  work => ok
+%[1]s  release => ok
+`
+
+// sound are scenarios in which no client is hostile. What is expected of setpx-lua there is in the reviewed table.
+func sound() []string {
+	return []string{"take-turns", "pause-past-lease", "redis-restarts-empty", "acquire-reply-lost", "late-acquire"}
+}
+
+// maxLabMemory is more than the lab itself has, in bytes, beside all attacks at once.
+const maxLabMemory = 1500 << 20
+
+// startHostile runs scenarios and attacks with a hostile client.
+func startHostile(t *testing.T, server string, attacks []hostile.Attack, more ...string) *lab {
+	t.Helper()
+	if server == "redis-server" {
+		needRedis(t)
+	}
+	dir := t.TempDir()
+	args := append([]string{"run", "--json", "--server", server, "--lock", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
+	for _, attack := range attacks {
+		file := attack.Name + ".lab"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), fmt.Appendf(nil, turn, attack.Name, attack.Does), 0o600))
+		args = append(args, file)
+	}
+	return startIn(t, dir, args...)
+}
+
+// TestHostileClients: each attack costs the cell of its client, and nothing else.
+func TestHostileClients(t *testing.T) {
+	for _, server := range []string{"embedded", "redis-server"} {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			lab := startHostile(t, server, hostile.All(), sound()...)
+			memory := lab.mostMemory()
+			assert.Equal(t, 2, lab.exitCode(t, 3*patience), lab.said(t))
+			lab.nothingLeft(t, time.Second)
+			lab.noneWithoutMark(t)
+			assert.Less(t, <-memory, maxLabMemory)
+			assert.Empty(t, read(t, lab.err))
+			for _, cell := range resultsOf(t, lab).Cells {
+				attack, _ := hostile.Find(cell.Scenario)
+				judged(t, cell, attack.Verdict)
+			}
+		})
+	}
+}
+
+// judged asserts that a cell has the verdict, or the expected one if there is none.
+func judged(t *testing.T, cell checker.Cell, verdict string) {
+	t.Helper()
+	assert.Empty(t, cell.Failure, cell.Scenario)
+	if verdict != "" {
+		assert.Regexp(t, verdict, cell.Verdict.String(), cell.Scenario)
+		return
+	}
+	assert.False(t, cell.Surprise(), "%s: expected %s, got %s", cell.Scenario, cell.Expected.Verdict, cell.Verdict)
+	assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
+}
+
+func resultsOf(t *testing.T, lab *lab) *checker.Run {
+	t.Helper()
+	dir, ok := lab.results(t)
+	require.True(t, ok, lab.said(t))
+	run, err := report.ReadRun(dir)
+	require.NoError(t, err)
+	return run
+}
+
+// TestEndlessScriptsEnd: a script that keeps its server busy for ever holds up neither --timeout nor a signal. That it does keep the server
+// busy is seen.
+func TestEndlessScriptsEnd(t *testing.T) {
+	tests := map[string]struct {
+		args    []string
+		signals []syscall.Signal
+		codes   []int
+	}{
+		"timeout":     {args: []string{"--timeout", "5s"}, codes: []int{2}},
+		"SIGTERM":     {signals: []syscall.Signal{syscall.SIGTERM}, codes: []int{143}},
+		"two signals": {signals: []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, codes: []int{130, 143}},
+	}
+	endless, ok := hostile.Find("endless-script")
+	require.True(t, ok)
+	for name, test := range tests {
+		for _, server := range []string{"embedded", "redis-server"} {
+			t.Run(name+" "+server, func(t *testing.T) {
+				t.Parallel()
+				lab := startHostile(t, server, []hostile.Attack{endless}, test.args...)
+				lab.awaitBusyServer(t)
+				for _, signal := range test.signals {
+					lab.signal(t, signal)
+				}
+				assert.Contains(t, test.codes, lab.exitCode(t, patience), lab.said(t))
+				lab.nothingLeft(t, time.Second)
+				lab.noneWithoutMark(t)
+				if test.signals == nil {
+					judged(t, resultsOf(t, lab).Cells[0], `^unknown: endless-script did not answer work: the cell took longer than 5s$`)
+				}
+			})
+		}
+	}
+}
+
+// awaitBusyServer waits until a server of the lab has worked for longer than any server does for one client.
+func (l *lab) awaitBusyServer(t *testing.T) {
+	t.Helper()
+	const busy = 200 * time.Millisecond
+	first := map[string]time.Duration{} // by process
+	eventually(t, patience, func() error {
+		for _, pid := range l.servers(t) {
+			used := processorTime(pid)
+			if _, seen := first[pid]; !seen {
+				first[pid] = used
+			}
+			if used-first[pid] > busy {
+				return nil
+			}
+		}
+		return errors.New("no server is busy: " + l.said(t))
+	})
+}
+
+// servers are the processes of redis-servers and of embedded servers. A redis-server writes over its environment, and with it the mark.
+func (l *lab) servers(t *testing.T) (pids []string) {
+	t.Helper()
+	for _, process := range processes(t, l.mark) {
+		if pid, command, _ := strings.Cut(process, " "); strings.Contains(command, "locklab-host") {
+			pids = append(pids, pid)
+		}
+	}
+	return append(pids, workingIn(t, l.tmp)...)
+}
+
+// noneWithoutMark asserts that no process is left that hides the mark.
+func (l *lab) noneWithoutMark(t *testing.T) {
+	t.Helper()
+	assert.Empty(t, workingIn(t, l.dir))
+	assert.Empty(t, workingIn(t, l.tmp))
+}
+
+// processorTime is how long a process has computed.
+func processorTime(pid string) time.Duration {
+	const tick = 10 * time.Millisecond // of Linux, wherever Go runs
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return 0
+	}
+	_, behind, _ := bytes.Cut(stat, []byte(") "))
+	fields := strings.Fields(string(behind))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * tick
+}
+
+// mostMemory is the most memory that the lab itself has had when it has ended, in bytes.
+func (l *lab) mostMemory() <-chan int {
+	most := make(chan int, 1)
+	go func() {
+		kilobytes := 0
+		for {
+			select {
+			case <-l.ended:
+				most <- kilobytes << 10
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.cmd.Process.Pid))
+			if _, line, found := strings.Cut(string(status), "VmHWM:"); found {
+				_, _ = fmt.Sscan(line, &kilobytes)
+			}
+		}
+	}()
+	return most
+}
+
+// workingIn lists the processes that work in a directory.
+func workingIn(t *testing.T, dir string) (pids []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	require.NoError(t, err)
+	for _, link := range links {
+		if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
+			pids = append(pids, filepath.Base(filepath.Dir(link)))
+		}
+	}
+	return pids
+}

@@ -1,0 +1,73 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// attacked is a tap whose client has sent a command that the lab refuses.
+func attacked(t *testing.T) *tap.Tap {
+	t.Helper()
+	s, err := server.StartEmbedded()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	table := commands.NewTable()
+	seen, err := tap.New(t.Context(), tap.Config{Server: "redis", Upstream: s.Addr(), Refuse: func(args [][]byte) string { return table.Refusal(args, nil) }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, seen.Close()) })
+	addr, err := seen.Listen("C1")
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("FLUSHALL\r\n"))
+	require.NoError(t, err)
+	<-seen.Done()
+	return seen
+}
+
+// TestFailuresOfTheLabComeFirst: what a client did explains an error of its server and an error that ends with the cell, and nothing else.
+func TestFailuresOfTheLabComeFirst(t *testing.T) {
+	misbehaves := []*tap.Tap{attacked(t)}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken := errors.New("the proxy refuses")
+	const client = "tap: client C1 sent FLUSHALL to redis, which the lab refuses: it removes keys that are not the client's"
+	tests := map[string]struct {
+		ctx        context.Context
+		err        error
+		taps       []*tap.Tap
+		text, says string
+	}{
+		"nothing":                       {t.Context(), nil, nil, history.EndedComplete, ""},
+		"a client":                      {t.Context(), nil, misbehaves, history.EndedUnknown, client},
+		"the lab":                       {t.Context(), broken, nil, history.EndedFailed, "the proxy refuses"},
+		"the lab and a client":          {t.Context(), broken, misbehaves, history.EndedFailed, "the proxy refuses"},
+		"the script and a client":       {t.Context(), play.PremiseMissed("no"), misbehaves, history.EndedUnknown, client},
+		"the client's server":           {t.Context(), fmt.Errorf("reading: %w", atServer(broken)), misbehaves, history.EndedUnknown, client},
+		"a server":                      {t.Context(), atServer(broken), nil, history.EndedFailed, "the proxy refuses"},
+		"the end of the cell, a client": {over, broken, misbehaves, history.EndedUnknown, client},
+		"the end of the cell":           {over, broken, nil, history.EndedUnknown, "context canceled"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &cell{taps: test.taps}
+			end, err := c.ending(test.ctx, test.err, labFailure(test.ctx, test.err))
+			assert.Equal(t, test.text, end.Detail.Text)
+			assert.Equal(t, test.says, end.Detail.Why)
+			assert.Equal(t, test.text == history.EndedComplete, err == nil)
+		})
+	}
+}
