@@ -71,3 +71,12 @@ func TestFailuresOfTheLabComeFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestAnIdleServerAnswers: who takes a living server for a dying one waits for its end in vain.
+func TestAnIdleServerAnswers(t *testing.T) {
+	s, err := server.StartEmbedded()
+	require.NoError(t, err)
+	assert.True(t, mortality{addr: s.Addr()}.answers())
+	require.NoError(t, s.Close())
+	assert.False(t, mortality{addr: s.Addr()}.answers())
+}

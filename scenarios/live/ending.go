@@ -41,7 +41,7 @@ func (c *cell) ending(ctx context.Context, failed, ours error) (history.Event, e
 	if why := c.serverChanged(); why != nil {
 		return play.EndOf(why), why
 	}
-	if why := c.misconduct(failed != nil && ctx.Err() == nil); why != nil {
+	if why := c.misconduct(ctx, failed != nil && ctx.Err() == nil); why != nil {
 		failed = why
 	}
 	return endOf(ctx, failed), failed

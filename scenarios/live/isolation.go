@@ -90,13 +90,15 @@ type mortality struct {
 const deathTime = time.Second
 
 // dead says whether the server has ended, or is about to.
-func (m mortality) dead() bool {
+func (m mortality) dead(ctx context.Context) bool {
 	if !closed(m.Died()) && m.answers() {
 		return false
 	}
 	select {
 	case <-m.Died():
 		return true
+	case <-ctx.Done():
+		return false
 	case <-time.After(deathTime):
 		return false
 	}
@@ -110,7 +112,7 @@ func (m mortality) answers() bool {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(deathTime))
-	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "*1\r\n$4\r\nPING\r\n"); err != nil {
 		return false
 	}
 	_, err = conn.Read(make([]byte, 1))
@@ -128,9 +130,9 @@ func (c *cell) death(name string, s server.Mortal) error {
 
 // misconduct is what a client did to a tap or a server, which may have come true only when the script was over. failed: the script has failed by
 // itself, perhaps because a server is about to end.
-func (c *cell) misconduct(failed bool) error {
+func (c *cell) misconduct(ctx context.Context, failed bool) error {
 	for _, m := range c.mortals {
-		if closed(m.Died()) || failed && m.dead() {
+		if closed(m.Died()) || failed && m.dead(ctx) {
 			return c.death(m.name, m.Mortal)
 		}
 	}
