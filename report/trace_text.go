@@ -32,6 +32,11 @@ func StepText(t *trace.Trace, s trace.Step) string {
 		return s.Op.String() + " " + answerText(s)
 	case trace.Expire:
 		return "its time-out is over"
+	case trace.Break:
+		if s.Request == nil {
+			return "its connection has broken: no reply"
+		}
+		return "its connection has broken: " + requestText(t, s.Request) + " is lost"
 	case trace.Time:
 		return spanText(s.Passed) + " pass"
 	case trace.Notice:

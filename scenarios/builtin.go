@@ -115,6 +115,7 @@ func order() []string {
 		"queued-client-clock-ahead",
 		"redis-restarts-empty",
 		"replica-lags-past-renewals",
+		"restart-amid-release",
 		"majority-with-two-down",
 		"minority-hangs",
 		"even-split",

@@ -138,7 +138,7 @@ func assumed(r *explore.Result) []string {
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, and are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"a server's clock jumps, or is set back, by 2 leases at once",
-		"a restart or a fail-over loses no request or reply on its way (see docs/breaking-points.md): losing one takes a fault of its own",
+		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",

@@ -139,7 +139,7 @@ func (s *session) pass(request resp.Request) bool {
 	f := &s.flight
 	s.describe(f, request)
 	for _, armed := range f.breakpoints {
-		if armed.point.Action == faults.ActHoldRequest && !s.hold(armed) {
+		if armed.point.Action == faults.ActHoldRequest && !s.hold(armed, nil) {
 			return false
 		}
 	}
@@ -161,10 +161,14 @@ func (s *session) passAll(first []byte) {
 	io.Copy(s.up, s.in.Rest())
 }
 
-// hold notes that a breakpoint is reached and waits for its release; it returns false if the tap has been closed.
-func (s *session) hold(armed *Armed) bool {
+// hold notes that a breakpoint is reached and waits for its release; it returns false if the tap has been closed. What is held is lost if broken is
+// closed first; nil: it is not.
+func (s *session) hold(armed *Armed, broken <-chan struct{}) bool {
 	armed.reach()
 	select {
+	case <-broken:
+		s.abort()
+		return true
 	case <-armed.released:
 		return true
 	case <-armed.dropped:
@@ -334,7 +338,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		f.reach(faults.ActDropReply)
 	}
 	for _, armed := range f.breakpoints {
-		if armed.point.Action == faults.ActHoldReply && !s.hold(armed) {
+		if armed.point.Action == faults.ActHoldReply && !s.hold(armed, s.tap.untilBroken()) {
 			return false
 		}
 	}

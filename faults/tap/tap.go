@@ -93,6 +93,7 @@ type Tap struct {
 	canaries  map[string]chan struct{}
 	trouble   error
 	troubled  chan struct{}
+	broken    chan struct{} // see Break
 }
 
 // errClosed is the error of a closed tap.
@@ -127,6 +128,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		listeners:   map[string]net.Listener{},
 		canaries:    map[string]chan struct{}{},
 		troubled:    make(chan struct{}),
+		broken:      make(chan struct{}),
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
@@ -241,6 +243,22 @@ func (t *Tap) Exclusively(ctx context.Context, fn func() error) error {
 		return errClosed
 	}
 	return fn()
+}
+
+// Break has clients lose the replies that are held, because the server has broken all connections. A session that holds a reply does not listen to the
+// server meanwhile, so it would not notice by itself.
+func (t *Tap) Break() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.broken)
+	t.broken = make(chan struct{})
+}
+
+// untilBroken is closed by the next Break.
+func (t *Tap) untilBroken() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.broken
 }
 
 // takeTurn waits for the turn; it returns false if the tap has been closed.

@@ -263,6 +263,21 @@ func TestExclusively(t *testing.T) {
 	assert.Equal(t, "OK", c.next())
 }
 
+// TestBreak: a reply that is held when the server breaks its connections never comes, and the client learns at once that its connection is gone.
+func TestBreak(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c, other := b.dial("C1"), b.dial("C2")
+	armed := b.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{Match: faults.Match{Kind: faults.MatchAny}, Action: faults.ActHoldReply}})
+	c.send("GET", "lock")
+	await(t, "the reply is held", armed.Reached())
+	b.Break()
+	n, err := c.Read(make([]byte, 1))
+	assert.Zero(t, n)
+	assert.ErrorIs(t, err, io.EOF)
+	armed.Release()
+	assert.Equal(t, "nil", other.do("GET", "lock"), "what is not held goes on")
+}
+
 func TestCanary(t *testing.T) {
 	b := setUp(t, startMini(t))
 	c := b.dial("C1")

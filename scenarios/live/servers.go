@@ -42,6 +42,9 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 		evidence, err = cause(ctx)
 		return err
 	})
+	if err == nil && (f.Kind == faults.Restart || f.Kind == faults.FailOver) {
+		s.tap.Break()
+	}
 	return evidence, atServer(err)
 }
 

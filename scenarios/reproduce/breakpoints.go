@@ -25,7 +25,7 @@ func (w *writer) breakpoints(d *operation) []faults.Breakpoint {
 			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
 		}
 		held = nil
-		if interrupted(w.moments, i) && (!strikes(b, faults.ReplyLost, faults.LateRequest) || w.goesOn(b)) {
+		if interrupted(w.moments, i) && (!unanswered(b) || w.goesOn(b)) {
 			held, since = b, i
 		}
 	}
@@ -52,7 +52,7 @@ func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
 		return []faults.Breakpoint{w.lostReply(b)}
 	case b.kind == trace.Expire && d.lost: // it is held already
 		return nil
-	case b.kind == trace.Expire:
+	case b.kind == trace.Expire, b.kind == trace.Break:
 		return at(w.missed(b), d.requests[b.request], d.requests[:b.request])
 	case held == nil:
 		return nil
@@ -65,6 +65,11 @@ func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
 		return at(faults.ActHoldReply, d.requests[last], d.requests[:last])
 	}
 	return nil
+}
+
+// unanswered says whether a client goes on at a moment without the reply that it has waited for, other than by its own time-out.
+func unanswered(b *moment) bool {
+	return b.kind == trace.Break || strikes(b, faults.ReplyLost, faults.LateRequest)
 }
 
 // counted says whether breakpoints count the request that a loss is about.

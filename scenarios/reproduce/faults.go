@@ -68,6 +68,7 @@ func (w *writer) strikeServer(i int, b *moment) {
 	case faults.Restart:
 		delete(w.touched, b.server)
 		w.outlast(i)
+		w.beforeBreak(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
 	case faults.FailOver:
 		delete(w.touched, b.server)
@@ -75,6 +76,7 @@ func (w *writer) strikeServer(i int, b *moment) {
 			w.touched[b.server] = lease
 		}
 		w.outlast(i)
+		w.beforeBreak(i)
 		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
 	}
 }
@@ -254,6 +256,42 @@ func (w *writer) timeOut(i int, b *moment) error {
 	return nil
 }
 
+// breakOff lets a client go on whose connection has broken. One whose operation does not go on has given it up before.
+func (w *writer) breakOff(i int, b *moment) error {
+	switch {
+	case b.operation == nil:
+		return fmt.Errorf("what runs beside the operations loses its connection")
+	case !w.counted(b):
+		return fmt.Errorf("what is lost with a connection is a request that breakpoints do not count")
+	case !w.goesOn(b):
+		return nil
+	}
+	w.resume(b.who)
+	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+	w.came(b.who, i+1)
+	return nil
+}
+
+// beforeBreak prepares clients for the restart of a server at the ith moment, which breaks their connections: an operation that does not go on is
+// given up, and a client whose next step comes later stands still until then.
+func (w *writer) beforeBreak(i int) {
+	for k, b := range w.moments[i+1:] {
+		if b.kind != trace.Break || b.server != w.moments[i].server || b.operation == nil {
+			continue
+		}
+		t, host := w.open[b.who], w.process(b.who)
+		switch {
+		case t == nil || t.operation != b.operation || !t.stop:
+		case !w.goesOn(b):
+			w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
+			t.stop = false
+		case k > 0 && !w.paused[host]:
+			w.paused[host] = true
+			w.step(b.who, scenarios.Step{Verb: scenarios.VerbPause})
+		}
+	}
+}
+
 // goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
 // also when it is given up.
 func (w *writer) goesOn(b *moment) bool {
@@ -322,6 +360,9 @@ func (w *writer) outlast(i int) {
 // betweenTwo says whether at the ith moment an operation is between two requests to a server.
 func (w *writer) betweenTwo(d *operation, i, server int) bool {
 	for _, b := range w.moments[i+1:] {
+		if b.operation == d && b.kind == trace.Break {
+			return false
+		}
 		if b.operation == d && b.kind == trace.Serve {
 			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
 		}

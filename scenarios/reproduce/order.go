@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/trace"
 )
@@ -146,7 +147,8 @@ func (t *schedule) needs(pinned pins) map[*moment][]*moment {
 	for i, b := range t.moments {
 		for _, a := range t.moments[:i] {
 			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
-			if t.process(a.who) == t.process(b.who) || sameServer || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
+			broken := a.breaks != nil && a.breaks.server == b.server && strikes(b, faults.Restart, faults.FailOver)
+			if t.process(a.who) == t.process(b.who) || sameServer || broken || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
 				needs[b] = append(needs[b], a)
 			}
 		}

@@ -30,6 +30,7 @@ type moment struct {
 	server    int        // where it takes effect
 	changes   bool       // what is there
 	unread    bool       // a step of its client's clock: the client has not read the latest reply
+	breaks    *moment    // its operation waits for a server next, and learns at this moment that the connection has broken
 	events    []history.Event
 }
 
@@ -97,6 +98,7 @@ func newSchedule(t *trace.Trace) (*schedule, error) {
 		}
 	}
 	markUnread(out.moments)
+	markBroken(out.moments)
 	out.moments = withSaves(withoutReplies(out.moments))
 	for who, d := range r.open {
 		d.ending = who < len(t.Ending) && t.Ending[who] && !out.goesOnBeside(who, d)
@@ -114,6 +116,20 @@ func markUnread(moments []*moment) {
 		case !b.step.Beside && b.who != nobody:
 			unread[b.who] = b.kind == trace.Serve || unread[b.who] && b.kind == trace.Fault
 		}
+	}
+}
+
+// markBroken notes since when an operation has waited that learns in the end that its connection has broken.
+func markBroken(moments []*moment) {
+	last := map[*operation]*moment{}
+	for _, b := range moments {
+		if b.operation == nil {
+			continue
+		}
+		if before := last[b.operation]; b.kind == trace.Break && before != nil {
+			before.breaks = b
+		}
+		last[b.operation] = b
 	}
 }
 
@@ -240,6 +256,13 @@ func (r *reader) read(step *trace.Step) (*moment, error) {
 		b.events = r.take(history.KindLost, history.KindValid)
 	case trace.Expire:
 		return b, r.timedOut(b)
+	case trace.Break:
+		if err := r.timedOut(b); err != nil {
+			return nil, err
+		}
+		if b.server = step.Server; b.operation != nil {
+			b.operation.faulted = true
+		}
 	default:
 		return nil, nil
 	}

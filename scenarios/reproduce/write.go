@@ -126,6 +126,8 @@ func (w *writer) moment(i int, b *moment) error {
 		return w.arrive(b)
 	case trace.Expire:
 		return w.timeOut(i, b)
+	case trace.Break:
+		return w.breakOff(i, b)
 	case save:
 		w.save(b)
 		return nil
@@ -224,7 +226,7 @@ func (w *writer) came(who, i int) {
 func (w *writer) stops(d *operation, i int) bool {
 	for k := i; k < len(w.moments); k++ {
 		b := w.moments[k]
-		if b.operation == d && (interrupted(w.moments, k) || b.kind == trace.Expire || strikes(b, faults.ReplyLost, faults.LateRequest)) {
+		if b.operation == d && (interrupted(w.moments, k) || b.kind == trace.Expire || unanswered(b)) {
 			return true
 		}
 	}

@@ -1,8 +1,6 @@
 package explore
 
 import (
-	"cmp"
-
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
@@ -68,7 +66,9 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveWake:
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
-		x.spendOnMessage(s, m, replyLost)
+		if !x.breaks(c, int(m.slot)) {
+			x.spendOnMessage(s, m, replyLost)
+		}
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
@@ -103,16 +103,6 @@ func (x *explorer) spendOnMessage(s *state, m move, f fault) {
 	x.judge.disturbForGood(c)
 }
 
-// depart puts the request of a client's task on its way.
-func (x *explorer) depart(c *client, slot uint8, how uint32) {
-	op := x.operationOf(c, int(slot))
-	if op == history.OpWork && c.passed {
-		how |= passedOn
-	}
-	c.travel[c.room()] = x.automaton.nodes[c.node].slots[slot].request | uint32(op)<<travelOp | how
-	c.sortTravel()
-}
-
 // execute has a server execute the request of a client's task. A client that was paused before had not sent it yet.
 func (x *explorer) execute(s *state, m move) {
 	c := &s.clients[m.client]
@@ -122,19 +112,8 @@ func (x *explorer) execute(s *state, m move) {
 		x.spendOnMessage(s, m, duplicate)
 		x.depart(c, m.slot, current)
 	}
+	c.mend(int(m.slot)) // it has sent it by a new connection
 	c.replies[m.slot] = x.serve(s, sending{client: int(m.client), op: op, passed: op == history.OpWork && c.passed, request: request})
-}
-
-// arrive has a server execute a request that nobody waits for.
-func (x *explorer) arrive(s *state, m move) {
-	c := &s.clients[m.client]
-	r, age, ago := c.travel[m.slot], c.ages[m.slot], c.agos[m.slot]
-	c.travel[m.slot], c.ages[m.slot], c.agos[m.slot] = 0, 0, 0
-	c.sortTravel()
-	x.serve(s, sending{
-		client: int(m.client), op: history.Op(r >> travelOp & 7), ended: r&current == 0, ok: r&succeeded != 0, age: age, ago: ago,
-		early: uint8(r >> travelEarly & 31), passed: r&passedOn != 0, unheard: true, request: r & travelAll,
-	})
 }
 
 // operationOf is the operation that a task of a client is part of; none for a background task.
@@ -151,32 +130,6 @@ func (x *explorer) operationOf(c *client, slot int) history.Op {
 		return history.OpRelease
 	}
 	return history.OpNone
-}
-
-// settleTravel notes of what is on its way how its operation has ended, and how long ago its latest command was.
-func (c *client) settleTravel(ok bool, early uint8, age ms) {
-	for k, r := range c.travel {
-		if r&current == 0 {
-			continue
-		}
-		r = r&^current | uint32(early)<<travelEarly
-		if ok {
-			r |= succeeded
-		}
-		c.travel[k], c.ages[k] = r, age
-	}
-	c.sortTravel()
-}
-
-// sortTravel keeps places in order, so that it makes no difference which of two departed first. It says whether they were not.
-func (c *client) sortTravel() (swapped bool) {
-	if cmp.Or(cmp.Compare(c.travel[0], c.travel[1]), cmp.Compare(c.ages[0], c.ages[1]), cmp.Compare(c.agos[0], c.agos[1])) >= 0 {
-		return false
-	}
-	c.travel[0], c.travel[1] = c.travel[1], c.travel[0]
-	c.ages[0], c.ages[1] = c.ages[1], c.ages[0]
-	c.agos[0], c.agos[1] = c.agos[1], c.agos[0]
-	return true
 }
 
 // usedTokens are those that a client, a server or a message still has.
@@ -235,6 +188,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 			x.depart(c, uint8(k), current|surely)
 		}
 		c.replies[k] = 0
+		c.mend(k)
 	}
 	from := x.automaton.calledAt(c.node, in)
 	c.moveTo(t, &x.automaton.nodes[t.to])
@@ -252,7 +206,7 @@ func (c *client) resetFinished(i int) {
 	last := *c
 	*c = freshClient(i)
 	c.phase, c.round, c.skew, c.steps = finished, last.round, last.skew, last.steps
-	c.flights, c.queued = last.flights, last.queued
+	c.flights, c.queued = last.flights.alone(), last.queued
 	c.flags, c.claims = last.flags&challenge, last.claims
 }
 
@@ -263,8 +217,12 @@ func (c *client) moveTo(t transition, to *node) {
 		switch {
 		case to.slots[k].kind == 0:
 			c.due[k] = never
+			c.mend(k)
 		case t.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
 			c.due[k] = to.slots[k].due
+			c.mend(k)
+		case t.fresh&(1<<k) != 0:
+			c.mend(k)
 		}
 	}
 }
@@ -292,6 +250,8 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 		x.judge.lost(i)
 	case process.Renewed:
 		x.judge.renewed(i, n.Valid)
+	case process.Hangup:
+		s.clients[i].hungUp(n.Server)
 	}
 	if x.watcher != nil {
 		x.watcher.notice(i, n)
@@ -314,7 +274,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	if done.next != before {
 		x.allowRetries(s)
 		if x.failsOver() {
-			s.replicas[server] = x.replicas.wrote(s.replicas[server], before)
+			s.replicas[server] = x.replicas.wrote(s.replicas[server], before, done.next)
 		}
 	}
 	if done.named {
@@ -414,6 +374,7 @@ func (x *explorer) pass(s *state, m move) {
 
 func (x *explorer) serverFault(s *state, m move) {
 	i := m.client
+	before := s.servers[i]
 	switch m.kind {
 	case moveJump:
 		f, by := clockJump, 2*x.lease
@@ -429,6 +390,9 @@ func (x *explorer) serverFault(s *state, m move) {
 		s.spent[failOver]++
 		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
 	}
+	if m.kind != moveJump {
+		x.breakConnections(s, i, before)
+	}
 	x.judge.doubt(i)
 	for i := range x.clients {
 		x.judge.disturb(&s.clients[i])
@@ -441,7 +405,7 @@ func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
-	flights, challenged := c.flights, c.flags&challenge // the value that it has put in another's place is still there
+	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged
 	c.passed = false

@@ -209,5 +209,5 @@ func (x *explorer) maybeHeld(s *state) bool {
 	}
 	o := &s.owner
 	return x.config.Lock.Leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
-		(o.standing == ownership.Pending || o.standing == ownership.Dubious)
+		(o.standing == ownership.Pending || o.standing == ownership.Dubious || o.leaving)
 }

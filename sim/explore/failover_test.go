@@ -81,7 +81,7 @@ func TestALagByTimeIsOneByNumber(t *testing.T) {
 		set := servers.texts.addRequest(request{commands: [][]string{{"SET", fmt.Sprint("key", i), "value", "PX", "1000"}}})
 		before = append(before, servers.promote(state))
 		next := servers.serve(state, set, 0).next
-		state, replica = next, replicas.wrote(replica, state)
+		state, replica = next, replicas.wrote(replica, state, next)
 		state, replica = servers.tick(state, apart), replicas.tick(replica, apart)
 		for k := range before {
 			before[k] = servers.tick(before[k], apart)

@@ -133,6 +133,9 @@ func (j *judge) calledRelease(n int) {
 		return
 	}
 	j.endHold(n)
+	if j.leaseless && int(j.s.owner.client) == n+1 {
+		j.s.owner.leaving = true
+	}
 }
 
 // endHold ends a client's hold.
@@ -140,7 +143,7 @@ func (j *judge) endHold(n int) {
 	j.s.clients[n].clear(on)
 	j.s.clients[n].ends, j.s.clients[n].count = never, 0
 	if int(j.s.owner.client) == n+1 {
-		j.s.owner.over = true
+		j.s.owner.over, j.s.owner.leaving = true, false
 	}
 }
 
@@ -298,6 +301,9 @@ func (j *judge) released(n int, a history.Answer) {
 	}
 	o := &j.s.owner
 	o.over = o.over && o.client != 0
+	if int(o.client) == n+1 && a.Outcome != history.Unknown {
+		o.leaving = false
+	}
 	j.judgeRelease(n, a.Outcome)
 	j.countRelease(n, a.Outcome)
 	if c.has(inner) && a.Outcome == history.No {

@@ -16,10 +16,10 @@ const (
 	moveTake                    // the reply reaches the client
 	moveExpire                  // the time-out of a wait is over
 	moveWake                    // a sleep is over
-	moveArrive                  // a request that nobody waits for arrives; slot is its place
+	moveArrive                  // a request that nobody waits for arrives; slot is its place, with dropped if it never will
 	movePass                    // time passes; d, and which clients are paused or busy meanwhile
 	moveCrash                   // from here on, faults
-	moveLose                    // the reply is lost
+	moveLose                    // the reply is lost; no fault where a connection has broken
 	moveLate                    // the request is given up, and is on its way
 	moveTwice                   // the server executes a request, and a copy is on its way
 	moveAhead                   // a clock becomes wrong; slot is stepping if the wall clock steps
@@ -143,32 +143,47 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 		case n.slots[k].kind != process.Request:
 		case c.has(deaf) && k == 0:
 			m.kind = moveLose
-			if c.replies[k] == 0 {
+			if c.replies[k] == 0 && !x.isBroken(c, n.slots[k]) {
 				m.kind = moveLate
 			}
 			list = append(list, m)
-		case c.due[k] <= 0:
-			m.kind = moveExpire
-			list = append(list, m)
-			if c.replies[k] == 0 {
-				m.kind = moveServe
-				list = append(list, m)
-			}
-		case c.replies[k] == 0:
-			m.kind = moveServe
-			list = append(list, m)
 		default:
-			m.kind = moveTake
-			list = append(list, m)
+			list = x.waitMoves(list, c, m)
 		}
 	}
 	return arrivals(list, c, i)
 }
 
+// waitMoves are those of a task that waits for a reply. m has its client and its slot.
+func (x *explorer) waitMoves(list []move, c *client, m move) []move {
+	add := func(kind moveKind) {
+		m.kind = kind
+		list = append(list, m)
+	}
+	over, answered, broken := c.due[m.slot] <= 0, c.replies[m.slot] != 0, x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot])
+	if over {
+		add(moveExpire)
+	}
+	switch {
+	case !answered && !broken:
+		add(moveServe)
+	case answered && !over:
+		add(moveTake)
+	}
+	if x.breaks(c, int(m.slot)) {
+		add(moveLose)
+	}
+	return list
+}
+
 func arrivals(list []move, c *client, i int) []move {
 	for k, r := range c.travel {
-		if r != 0 {
-			list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})
+		if r == 0 {
+			continue
+		}
+		list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})
+		if c.isTorn(tornTravel + k) {
+			list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k) | dropped})
 		}
 	}
 	return list
@@ -233,8 +248,11 @@ func (c *client) fresh(n *node) bool {
 // messageFaults are those of a request or its reply.
 func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 	c := &s.clients[m.client]
-	if c.replies[m.slot] != 0 {
-		if x.canSpend(s, replyLost) {
+	switch {
+	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]):
+		return list
+	case c.replies[m.slot] != 0:
+		if x.canSpend(s, replyLost) && !c.isTorn(int(m.slot)) {
 			m.kind = moveLose
 			list = append(list, m)
 		}
@@ -266,7 +284,7 @@ func (x *explorer) serverFaults(list []move, s *state, i int) []move {
 			list = append(list, move{kind: moveJump, client: uint8(i), slot: backwards})
 		}
 	}
-	if x.canSpend(s, restart) && s.servers[i] != 0 {
+	if x.canSpend(s, restart) && (s.servers[i] != 0 || x.mayTear(s, i)) {
 		m.kind = moveRestart
 		list = append(list, m)
 	}

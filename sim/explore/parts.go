@@ -18,7 +18,7 @@ type parts struct {
 // known is what is known of a client's part.
 type known struct {
 	shape   uint64     // see explorer.shape; 0: not known yet
-	private [2]private // where time may pass before it, and where it cannot
+	private [4]private // where time may pass before it, and where it cannot; from 2 on, where connections can still break
 }
 
 func newParts(orders int) parts {

@@ -59,8 +59,8 @@ func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
 		if clients&(1<<i) == 0 || n.tasks == 0 || n.idle || n.slots[0].kind != process.Request || c.due[0] != never {
 			continue
 		}
-		if _, background := x.ready(s, i); background {
-			continue
+		if _, background := x.ready(s, i); background || x.breaks(c, 0) {
+			continue // that a connection has broken is noticed at once
 		}
 		if c.replies[0] != 0 || c.room() >= 0 {
 			may |= 1 << i

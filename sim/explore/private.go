@@ -9,7 +9,7 @@ import (
 // A private step is one that no other client can notice and no fault can prevent. It takes a reply after which the lock reports nothing to
 // its user, gives nothing up, reads no clock and begins no wait that time could end; so it changes the client's own part and nothing else.
 // Its order with the steps of others makes no difference, so it comes first, and by itself (partial-order reduction). No other task of the
-// client may come before it: they share a memory.
+// client may come before it: they share a memory. A reply of a server whose connections can still break may be lost instead, so to take it is not private.
 //
 // A client that cannot be paused any more, and whose clock cannot step, makes its step before time passes. Such a step may also read the
 // clock, begin a wait, or be the end of a sleep.
@@ -34,10 +34,14 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	if awake {
 		which = 1
 	}
+	tears := x.canTear(s)
+	if tears {
+		which += 2
+	}
 	for i := range x.clients {
 		p := &x.parts.of(f[i]).private[which]
 		if !p.asked || p.reads && p.shown != x.reading(s, i) {
-			found, err := x.findPrivate(s, i, awake)
+			found, err := x.findPrivate(s, i, awake, tears)
 			if err != nil {
 				return move{}, form{}, false, err
 			}
@@ -57,8 +61,9 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	return move{}, form{}, false, nil
 }
 
-// findPrivate finds the private step of a client. Awake: it cannot be paused any more, and its clock cannot step.
-func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err error) {
+// findPrivate finds the private step of a client. Awake: it cannot be paused any more, and its clock cannot step. Tears: its connections can
+// still break.
+func (x *explorer) findPrivate(s *state, i int, awake, tears bool) (p private, err error) {
 	p.asked, p.shown = true, x.reading(s, i)
 	c := &s.clients[i]
 	if c.phase == crashed || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
@@ -67,7 +72,7 @@ func (x *explorer) findPrivate(s *state, i int, awake bool) (p private, err erro
 	n := &x.automaton.nodes[c.node]
 	for k := range n.tasks {
 		in, may := c.privateInput(n, k, awake)
-		if !may {
+		if !may || c.isTorn(k) || tears && in.kind == inputReply && n.slots[k].server != process.Resource {
 			continue
 		}
 		t, err := x.automaton.step(c.node, in, p.shown, func() uint16 { return x.usedTokens(s).of(i) })

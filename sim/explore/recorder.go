@@ -135,6 +135,10 @@ func (r *recorder) before(s *state, m move) {
 		r.fault(trace.Step{Fault: faults.Crash, Client: i, Server: -1})
 		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(i), Detail: &history.Detail{Why: "killed"}})
 	case moveLose, moveLate:
+		if x.breaks(&s.clients[i], int(m.slot)) && m.kind == moveLose {
+			r.unanswered(s, m, trace.Break)
+			break
+		}
 		if m.kind == moveLate {
 			r.addFlight(s, m, false)
 		}
@@ -167,15 +171,25 @@ func (r *recorder) before(s *state, m move) {
 		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
 		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
 	case moveExpire:
-		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[m.slot].request]
-		expired := trace.Step{Kind: trace.Expire, Client: i, Beside: m.slot != 0, Server: int(q.server)}
-		if s.clients[i].replies[m.slot] == 0 {
-			expired.Request = q.commands
+		r.unanswered(s, m, trace.Expire)
+	case moveArrive:
+		if m.slot&dropped != 0 {
+			r.takeFlight(s.clients[i].travelling(m))
 		}
-		r.note(expired)
 	case moveWake:
 		r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: m.slot != 0})
 	}
+}
+
+// unanswered records that a task of a client goes on without a reply.
+func (r *recorder) unanswered(s *state, m move, kind trace.Kind) {
+	c := &s.clients[m.client]
+	q := r.x.texts.requests[r.x.automaton.nodes[c.node].slots[m.slot].request]
+	step := trace.Step{Kind: kind, Client: int(m.client), Beside: m.slot != 0, Server: int(q.server)}
+	if c.replies[m.slot] == 0 {
+		step.Request = q.commands
+	}
+	r.note(step)
 }
 
 // delays records the faults that it takes for time to pass.

@@ -33,11 +33,16 @@ func (r *replicas) number(v replica) uint32 {
 	return n
 }
 
-// wrote is what becomes of a replica when its server, which was in the state before, has made one more write.
-func (r *replicas) wrote(n, before uint32) uint32 {
+// wrote is what becomes of a replica when its server has come from one state to another by a command. What a connection watches is not
+// replicated, so to watch is no write.
+func (r *replicas) wrote(n, before, after uint32) uint32 {
+	lacks := r.servers.promote(before)
+	if lacks == r.servers.promote(after) {
+		return n
+	}
 	v := r.known[n]
 	copy(v[1:r.lag], v[:])
-	v[0] = r.servers.promote(before) + 1
+	v[0] = lacks + 1
 	return r.number(v)
 }
 

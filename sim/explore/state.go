@@ -70,6 +70,12 @@ type client struct {
 	queued  queued
 }
 
+// connections are those of a client that a restart has broken, and that it has not noticed; see breakConnections.
+type connections struct {
+	torn   uint8 // by which its tasks wait, and then those of the requests on their way
+	broken uint8 // connections of its own, by server
+}
+
 // wrongClocks is how a client's clocks are wrong.
 type wrongClocks struct {
 	skew  int8 // 1: both are ahead from the start; -1: behind
@@ -82,6 +88,7 @@ type flights struct {
 	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
 	passed bool               // another client has had a turn since its work was called, which is under way
+	connections
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.
@@ -109,6 +116,7 @@ type owner struct {
 	client   uint8 // plus 1; 0: there is none
 	standing ownership.Standing
 	over     bool  // it has called release, or was told that the lock was lost
+	leaving  bool  // that release has not definitely returned; only of a lock without a lease
 	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
 	ends     ms    // when the lease ends
 	ago      uint8 // how many acquires ago its client called the one by which it has it; only of a lock on several servers

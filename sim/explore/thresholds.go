@@ -109,11 +109,17 @@ func (x *explorer) nextInputs(list []input, s *state, i int) []input {
 	}
 	for k, sl := range n.slots[:n.tasks] {
 		in := input{inputReply, uint8(k), c.replies[k]}
+		if x.breaks(c, k) {
+			list = append(list, input{inputLost, uint8(k), 0})
+		}
 		switch {
 		case sl.kind == process.Sleep && c.due[k] <= 0:
 			in.kind = inputWake
 			list = append(list, in)
 		case sl.kind != process.Request:
+		case c.has(deaf) && k == 0:
+			list = append(list, input{inputLost, uint8(k), 0})
+			continue
 		case c.replies[k] != 0:
 			list = append(list, in)
 		default:

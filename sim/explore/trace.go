@@ -71,7 +71,7 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 			}
 		}
 		if twin.sortTravel() {
-			m.slot = 1 - m.slot
+			m.slot ^= 1
 		}
 		m.client = from[m.client]
 	default:

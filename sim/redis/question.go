@@ -62,3 +62,9 @@ func (s *Server) Connected() bool {
 	}
 	return false
 }
+
+// Watching says whether a connection is in the middle of something.
+func (s *Server) Watching(connection int) bool {
+	c := s.conns[connection]
+	return c != nil && !c.idle()
+}

@@ -12,15 +12,17 @@ import (
 type kind uint8
 
 const (
-	calls   kind = iota // the client calls its next operation
-	serves              // a server executes the request of a task
-	takes               // the reply reaches the client
-	expires             // a time-out is over
-	wakes               // a sleep is over
-	arrives             // a request arrives that nobody waits for; task is its place
-	passes              // time passes
-	strikes             // a fault
-	notices             // a client that has waited for what is lost waits no more
+	calls    kind = iota // the client calls its next operation
+	serves               // a server executes the request of a task
+	takes                // the reply reaches the client
+	expires              // a time-out is over
+	wakes                // a sleep is over
+	arrives              // a request arrives that nobody waits for; task is its place
+	passes               // time passes
+	strikes              // a fault
+	notices              // a client that has waited for what is lost waits no more
+	vanishes             // a request that nobody waits for is lost with its connection
+	breaks               // a client learns that the connection has broken by which it waits for a reply
 )
 
 // choice is one step of the whole.
@@ -85,6 +87,9 @@ func (s *search) ofClient(list []choice, w *world, i int) []choice {
 	c := &w.clients[i]
 	for k := range c.travel {
 		list = append(list, choice{kind: arrives, client: i, task: k})
+		if c.travel[k].torn {
+			list = append(list, choice{kind: vanishes, client: i, task: k})
+		}
 	}
 	if c.phase == crashed {
 		return list
@@ -106,7 +111,10 @@ func (s *search) ofClient(list []choice, w *world, i int) []choice {
 				list = append(list, o)
 			}
 		case process.Request:
-			if o.kind = serves; !answered {
+			if o.kind = serves; !answered && !c.isBroken(wait.Task) {
+				list = append(list, o)
+			}
+			if o.kind = breaks; slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task) {
 				list = append(list, o)
 			}
 			if o.kind = takes; answered && !over {
@@ -118,6 +126,12 @@ func (s *search) ofClient(list []choice, w *world, i int) []choice {
 		}
 	}
 	return list
+}
+
+// isBroken says whether the request of a task has to go by a connection that has broken.
+func (c *client) isBroken(task int) bool {
+	wait := c.at.wait(task)
+	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server)
 }
 
 // may says whether the budget has one more fault of a kind.
@@ -175,12 +189,26 @@ func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task
 
 func (s *search) faultsAt(list []choice, w *world, i int) []choice {
 	for _, kind := range []faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver} {
-		there := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
-		if (there || kind == faults.FailOver && w.servers[i].behind != nil) && s.may(w, kind, 1) {
+		may := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
+		switch kind {
+		case faults.Restart:
+			may = may || w.busy(i)
+		case faults.FailOver:
+			may = w.servers[i].behind != nil
+		}
+		if may && s.may(w, kind, 1) {
 			list = append(list, choice{kind: strikes, client: i, fault: kind})
 		}
 	}
 	return list
+}
+
+// busy says whether something is on its way to or from a server.
+func (w *world) busy(i int) bool {
+	return slices.ContainsFunc(w.clients, func(c client) bool {
+		asks := func(wait process.Wait) bool { return wait.Kind == process.Request && wait.Server == i }
+		return c.phase != crashed && slices.ContainsFunc(c.at.waits, asks) || slices.ContainsFunc(c.travel, func(m message) bool { return m.server == i })
+	})
 }
 
 // ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that

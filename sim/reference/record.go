@@ -128,7 +128,7 @@ func (r *recorder) choice(w *world, o choice) {
 		if o.fault == faults.Crash {
 			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
 		}
-	case arrives:
+	case arrives, vanishes:
 	default:
 		if w.clients[o.client].paused {
 			r.fault(string(faults.Pause), name(o.client), history.PhaseRecover)

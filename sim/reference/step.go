@@ -25,11 +25,13 @@ func (s *search) make(w *world, o choice) error {
 		return s.strike(w, o)
 	case notices:
 		return s.notice(w, o)
-	case arrives:
+	case arrives, vanishes:
 		c := &w.clients[o.client]
 		m := c.travel[o.task]
 		c.travel = slices.Delete(c.travel, o.task, o.task+1)
-		s.serve(w, o.client, m, true)
+		if o.kind == arrives {
+			s.serve(w, o.client, m, true)
+		}
 		return nil
 	}
 	c := &w.clients[o.client]
@@ -45,13 +47,19 @@ func (s *search) make(w *world, o choice) error {
 		w.monitor.called(w, o.client, op)
 		s.recorder.called(o.client, c.ops, op)
 		return s.give(w, o.client, input{kind: call, op: op})
+	case breaks:
+		c.drop(o.task)
+		c.torn = without(c.torn, o.task)
+		return s.give(w, o.client, input{kind: lost, task: o.task})
 	case serves:
+		c.torn = without(c.torn, o.task) // it goes by a new connection
 		m := c.message(o.task)
 		replies := s.serve(w, o.client, m, false)
 		c.answers = append(c.answers, answer{o.task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
 		in := input{kind: reply, task: o.task, replies: c.answers[c.answer(o.task)].replies}
+		c.torn = without(c.torn, o.task)
 		c.drop(o.task)
 		return s.give(w, o.client, in)
 	case expires:
@@ -59,6 +67,7 @@ func (s *search) make(w *world, o choice) error {
 			c.depart(o.task, true)
 		}
 		c.drop(o.task)
+		c.torn = without(c.torn, o.task)
 		return s.give(w, o.client, input{kind: expired, task: o.task})
 	case wakes:
 		return s.give(w, o.client, input{kind: wake, task: o.task})
@@ -88,7 +97,7 @@ func (c *client) message(task int) message {
 // depart puts the request of a task on its way.
 func (c *client) depart(task int, soon bool) {
 	m := c.message(task)
-	m.soon = soon
+	m.soon, m.torn = soon, soon && slices.Contains(c.torn, task)
 	c.travel = append(c.travel, m)
 }
 
@@ -114,6 +123,7 @@ func (s *search) give(w *world, i int, in input) error {
 				c.depart(old.Task, true)
 			}
 			c.drop(old.Task)
+			c.torn = without(c.torn, old.Task)
 		}
 	}
 	c.at = after
@@ -184,6 +194,7 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 		}
 		w.monitor.holds(w, i, c.heard+ms(n.Valid-history.ExpiryMargin), true)
 	case process.Hangup:
+		c.broken = without(c.broken, n.Server)
 		used := slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == n.Conn && m.server == n.Server })
 		if !used {
 			w.change(n.Server).model.Close(connection(i, n.Conn))
@@ -238,8 +249,10 @@ func (s *search) serve(w *world, i int, m message, unheard bool) []redis.Reply {
 		w.monitor.wrote(w, i, m, replies[0])
 		return replies
 	}
-	if string(before.AppendState(nil)) != string(v.model.AppendState(nil)) && s.Budget[faults.FailOver] > 0 {
-		v.behind = before.Promoted()
+	if s.Budget[faults.FailOver] > 0 {
+		if behind := before.Promoted(); string(behind.AppendState(nil)) != string(v.model.Promoted().AppendState(nil)) {
+			v.behind = behind
+		}
 	}
 	if !unheard {
 		c.heard = w.now
@@ -319,7 +332,7 @@ func (s *search) strike(w *world, o choice) error {
 func (s *search) notice(w *world, o choice) error {
 	c := &w.clients[o.client]
 	c.stepped(o)
-	if c.deaf = false; c.answer(o.task) < 0 {
+	if c.deaf = false; c.answer(o.task) < 0 && !c.isBroken(o.task) {
 		c.depart(o.task, false)
 	}
 	c.drop(o.task)
@@ -327,6 +340,7 @@ func (s *search) notice(w *world, o choice) error {
 }
 
 func (s *search) strikeServer(w *world, o choice) {
+	before := w.servers[o.client].model
 	v := w.change(o.client)
 	switch o.fault {
 	case faults.ClockJump:
@@ -339,4 +353,35 @@ func (s *search) strikeServer(w *world, o choice) {
 	case faults.FailOver:
 		v.model, v.behind = v.behind, nil
 	}
+	if o.fault == faults.Restart || o.fault == faults.FailOver {
+		for i := range w.clients {
+			w.clients[i].disconnect(i, o.client, before)
+		}
+	}
+}
+
+// disconnect breaks a client's connections to a server. What was on its way there and back may be lost.
+func (c *client) disconnect(i, server int, before *redis.Server) {
+	watches := func(conn int) bool { return conn != 0 && before.Watching(connection(i, conn)) }
+	for conn := range len(c.at.waits) + 1 {
+		if watches(conn) && !slices.Contains(c.broken, server) {
+			c.broken = append(c.broken, server)
+		}
+	}
+	if c.phase != crashed {
+		for _, wait := range c.at.waits {
+			if wait.Kind == process.Request && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
+				c.torn = append(c.torn, wait.Task)
+			}
+		}
+	}
+	c.travel = slices.DeleteFunc(c.travel, func(m message) bool { return m.server == server && watches(m.conn) })
+	for k := range c.travel {
+		c.travel[k].torn = c.travel[k].torn || c.travel[k].soon && c.travel[k].server == server
+	}
+}
+
+// without is a list without a number.
+func without(list []int, n int) []int {
+	return slices.DeleteFunc(list, func(other int) bool { return other == n })
 }

@@ -68,13 +68,20 @@ type client struct {
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
-	delayed      bool // its operation, by a fault
-	passed       bool // another client has had a turn since its work was called
-	unsure       bool // its latest release came to unknown, so it may release once more
-	skew         int
-	on           bool // it was told that it has the lock, and not that it has not
-	ends         int  // when its hold ends by what the lock has declared
-	heard        int  // when the latest of its commands that it waited for was executed
+	connections
+	delayed bool // its operation, by a fault
+	passed  bool // another client has had a turn since its work was called
+	unsure  bool // its latest release came to unknown, so it may release once more
+	skew    int
+	on      bool // it was told that it has the lock, and not that it has not
+	ends    int  // when its hold ends by what the lock has declared
+	heard   int  // when the latest of its commands that it waited for was executed
+}
+
+// connections are those of a client that a restart has broken, and that it has not noticed.
+type connections struct {
+	torn   []int // the tasks that wait for a reply by one
+	broken []int // the servers to which one of its own has broken
 }
 
 // answer is the reply to a request of a task, on its way to the client.
@@ -96,6 +103,7 @@ type message struct {
 	again        bool       // it is a copy
 	passed       bool       // of work: another client has had a turn since that was called
 	soon         bool       // it arrives before time passes
+	torn         bool       // or is lost with its connection
 }
 
 func (c *client) answer(task int) int {
@@ -120,6 +128,7 @@ func (w *world) clone() *world {
 	for i := range twin.clients {
 		c := &twin.clients[i]
 		c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
+		c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
 	}
 	twin.servers, twin.struck = slices.Clone(w.servers), slices.Clone(w.struck)
 	twin.monitor = w.monitor.clone()
@@ -186,7 +195,7 @@ func (c *client) appendTo(b []byte) []byte {
 	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on)
+	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on, c.torn, c.broken)
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
@@ -197,7 +206,7 @@ func (c *client) appendTo(b []byte) []byte {
 		}
 	}
 	for _, m := range c.travel {
-		b = fmt.Appendf(b, "|m%d %d %q %d %d %t %t %t %t %t", m.conn, m.server, m.commands, m.op, m.id, m.ended, m.ok, m.again, m.passed, m.soon)
+		b = fmt.Appendf(b, "|m%d %d %q %d %d %t %t %t %t %t %t", m.conn, m.server, m.commands, m.op, m.id, m.ended, m.ok, m.again, m.passed, m.soon, m.torn)
 	}
 	return b
 }

@@ -57,6 +57,7 @@ const (
 	Wake   Kind = "wake"   // a client's sleep is over
 	Arrive Kind = "arrive" // a request arrives that nobody waits for
 	Time   Kind = "time"   // time passes
+	Break  Kind = "break"  // a client learns that the connection has broken by which it waits for a reply
 	Notice Kind = "notice" // a lock reports a loss or a renewal
 	Fault  Kind = "fault"  // a fault strikes
 )
@@ -77,7 +78,7 @@ type Step struct {
 	Waits   bool           // a call is that of an acquire that goes on trying beside all that follows; after a loss, the client waits until its time-out is over
 	Fault   faults.Kind    // of a fault
 	Lost    int            // of a fail-over: how many writes
-	Request [][]string     // of a time-out: what has not reached its server by then
+	Request [][]string     // of a time-out or a break: what has not reached its server by then
 	Reply   string
 	Beside  bool   // the request is a background task's
 	Late    bool   // nobody waits for its reply
