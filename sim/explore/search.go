@@ -72,9 +72,12 @@ func (x *explorer) expandLevel(ctx context.Context, faults, steps, spending int)
 	defer x.settle(steps + 1)
 	e := expansion{x: x, faults: faults, steps: steps, spending: spending}
 	return x.queues[faults-spending].at(steps).each(x.width, func(number uint32, f *form) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if x.visits++; x.visits%1024 == 0 {
 			x.settle(steps + 1)
-			if err := x.checkLimits(ctx, faults, steps); err != nil {
+			if err := x.checkLimits(faults, steps); err != nil {
 				return err
 			}
 		}
@@ -167,10 +170,7 @@ func (x *explorer) conclude(faults, steps int) (bool, error) {
 	return false, nil
 }
 
-func (x *explorer) checkLimits(ctx context.Context, faults, steps int) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (x *explorer) checkLimits(faults, steps int) error {
 	p := x.progress(faults, steps)
 	if x.config.Progress != nil {
 		x.config.Progress(p)

@@ -47,6 +47,9 @@ func (p Search) Find(ctx context.Context) ([]Line, error) {
 	for range max(p.Parallel, 1) {
 		group.Go(func() {
 			for i := range next {
+				if errs[i] = ctx.Err(); errs[i] != nil {
+					continue
+				}
 				if lines[i], errs[i] = p.line(ctx, p.Locks[i]); errs[i] == nil && p.Done != nil {
 					reporting.Lock()
 					p.Done(lines[i])
