@@ -102,6 +102,9 @@ func conclusion(r *explore.Result, verbose bool) string {
 	}
 	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps\n", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	fmt.Fprintf(&b, "  coverage   %s\n", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
+	if r.Unmerged != "" && (r.Found == nil || verbose) {
+		fmt.Fprintf(&b, "  merging    off, so the search is larger than it need be: %s\n", r.Unmerged)
+	}
 	if r.Found == nil || verbose {
 		b.WriteString(basis(r))
 	}

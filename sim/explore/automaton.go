@@ -147,6 +147,8 @@ type manner struct {
 	forgets bool // the same, and what its lock remembers is not compared
 	opaque  bool // no token is used again
 	long    bool // tokens are as long as those of real clients
+	// unmerged says why the lock's histories cannot be merged; see process.Opaque.
+	unmerged string
 }
 
 func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
@@ -273,6 +275,8 @@ func (a *automaton) place(n node, s *instance) uint32 {
 			n.tokens = mentioned(what)
 		}
 		a.remember(&n, string(memory))
+	} else if !ok && n.idle && a.unmerged == "" {
+		a.unmerged = s.process.Opaque()
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)

@@ -80,6 +80,8 @@ type Result struct {
 	Tired bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
+	// Unmerged says why the lock's local states are not merged, and how to write the lock so that they are; empty: they are.
+	Unmerged string
 	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.

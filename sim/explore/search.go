@@ -199,6 +199,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
+	x.result.Unmerged = x.automaton.unmerged
 	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
 	if x.beyond {
 		x.result.Horizon = duration(maxPass)

@@ -3,6 +3,7 @@ package process
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
 	"regexp"
@@ -33,6 +34,24 @@ func (p *Process) Memory() ([]byte, bool) {
 	return m.bytes, m.whole && !m.overlaps()
 }
 
+// Opaque names what keeps Memory from comparing what the locks remember, and says how to keep it instead; empty: nothing does, or a task lives.
+func (p *Process) Opaque() string {
+	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
+		return ""
+	}
+	m := memory{seen: map[reference]int{}, whole: true, follows: true}
+	for _, e := range p.order {
+		m.path = []string{strings.TrimPrefix(reflect.TypeOf(e.lock).String(), "*")}
+		m.value(reflect.ValueOf(e.lock))
+	}
+	m.path = []string{"what Shared keeps"}
+	m.value(reflect.ValueOf(p.shared))
+	if m.whole && m.overlaps() {
+		return "the lock keeps pointers to parts of one array or struct; keep an index instead"
+	}
+	return m.opaque
+}
+
 // memory walks through values.
 type memory struct {
 	bytes []byte
@@ -40,7 +59,36 @@ type memory struct {
 	parts []part
 	whole bool
 	real  bool // it has a time of the real clock: one with a monotonic reading, which no Env gives
+	// follows: it keeps the path to where it is, for what is opaque.
+	follows bool
+	path    []string
+	opaque  string
 }
+
+// hide notes that a value cannot be compared, and what to do instead.
+func (m *memory) hide(v reflect.Value, instead string) {
+	if m.whole && m.follows {
+		m.opaque = fmt.Sprintf("%s is a %s: %s", strings.Join(m.path, ""), v.Type(), instead)
+	}
+	m.whole = false
+}
+
+// within follows a part of what it is at.
+func (m *memory) within(part func() string, v reflect.Value) {
+	if !m.follows {
+		m.value(v)
+		return
+	}
+	m.path = append(m.path, part())
+	m.value(v)
+	m.path = m.path[:len(m.path)-1]
+}
+
+// What to do instead of keeping what cannot be compared.
+const (
+	insteadOfPlain    = "keep a number, a string, a struct or a pointer to one"
+	insteadOfFunction = "a function that may have captured variables; keep what it captures in fields, and make it a method or a function at the top level"
+)
 
 // reference is what a pointer, a slice or a map refers to. It is told apart by its type, too: a struct begins where its first field does.
 type reference struct {
@@ -122,10 +170,8 @@ func (m *memory) value(v reflect.Value) {
 // reference encodes what refers to something else.
 func (m *memory) reference(v reflect.Value) {
 	switch {
-	case v.Kind() == reflect.UnsafePointer:
-		m.whole = false
-	case v.Kind() == reflect.Complex64 || v.Kind() == reflect.Complex128:
-		m.whole = false
+	case v.Kind() == reflect.UnsafePointer, v.Kind() == reflect.Complex64, v.Kind() == reflect.Complex128:
+		m.hide(v, insteadOfPlain)
 	case v.IsNil():
 		m.number(0)
 	case v.Kind() == reflect.Pointer:
@@ -141,14 +187,14 @@ func (m *memory) reference(v reflect.Value) {
 	case v.Kind() == reflect.Func:
 		m.function(v)
 	default:
-		m.whole = false
+		m.hide(v, insteadOfPlain)
 	}
 }
 
 func (m *memory) elements(v reflect.Value) {
 	m.number(int64(v.Len()))
 	for i := range v.Len() {
-		m.value(v.Index(i))
+		m.within(func() string { return fmt.Sprintf("[%d]", i) }, v.Index(i))
 	}
 }
 
@@ -163,7 +209,9 @@ func (m *memory) slice(v reflect.Value) {
 // structure encodes a struct; of a time, all but the time zone; of what belongs to the model, which one it is.
 func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
-	m.whole = m.whole && !strings.HasPrefix(v.Type().Name(), "HashTrieMap[") // that of a sync.Map hashes by chance
+	if strings.HasPrefix(v.Type().Name(), "HashTrieMap[") {
+		m.hide(v, "a sync.Map hashes by chance; keep a map with a mutex")
+	}
 	switch v.Type() {
 	case timeType:
 		fields, m.real = 2, m.real || v.Field(0).Uint()>>63 != 0
@@ -176,7 +224,7 @@ func (m *memory) structure(v reflect.Value) {
 		return
 	}
 	for i := range fields {
-		m.value(v.Field(i))
+		m.within(func() string { return "." + v.Type().Field(i).Name }, v.Field(i))
 	}
 }
 
@@ -189,7 +237,9 @@ func (m *memory) function(v reflect.Value) {
 	if f := runtime.FuncForPC(v.Pointer()); f != nil {
 		name = f.Name()
 	}
-	m.whole = m.whole && name != "" && !captures.MatchString(name)
+	if name == "" || captures.MatchString(name) {
+		m.hide(v, insteadOfFunction)
+	}
 	m.text(name)
 }
 
@@ -220,13 +270,15 @@ func (m *memory) dictionary(v reflect.Value) {
 	for _, key := range v.MapKeys() {
 		written := memory{seen: map[reference]int{}, whole: true}
 		written.value(key)
-		m.whole = m.whole && written.whole && len(written.seen) == 0
+		if !written.whole || len(written.seen) > 0 {
+			m.hide(v, "its keys refer to something; keep keys that are numbers or strings")
+		}
 		entries = append(entries, entry{written.bytes, v.MapIndex(key)})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return slices.Compare(a.written, b.written) })
 	m.number(int64(len(entries)))
 	for _, e := range entries {
 		m.bytes = append(m.bytes, e.written...)
-		m.value(e.value)
+		m.within(func() string { return "[…]" }, e.value)
 	}
 }
