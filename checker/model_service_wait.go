@@ -160,7 +160,7 @@ func (r *ownerReader) alone(w *serviceWait) bool {
 
 // joinsQueue says whether a command has certainly asked for the lock: a script that was carried out, whose client knows the answer.
 func joinsQueue(c *history.Command) bool {
-	if len(c.Args) == 0 || c.ReplyDropped || strings.HasPrefix(c.Reply, "-") {
+	if len(c.Args) == 0 || c.ReplyDropped || c.Failed() {
 		return false
 	}
 	switch strings.ToUpper(c.Args[0]) {

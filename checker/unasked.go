@@ -43,5 +43,5 @@ func mattersUnasked(c *history.Command) bool {
 	case timeline.ReadsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
 		return false
 	}
-	return !strings.HasPrefix(c.Reply, "-") || timeline.RunsScript(c.Args[0])
+	return !c.Failed() || timeline.RunsScript(c.Args[0])
 }

@@ -210,3 +210,8 @@ type Fault struct {
 	Phase  Phase
 	What   string // details for people: "requests and replies", "+2s", how the effect was observed
 }
+
+// Failed says whether the server answered with an error. A negative number begins like one.
+func (c *Command) Failed() bool {
+	return len(c.Reply) > 1 && c.Reply[0] == '-' && (c.Reply[1] < '0' || c.Reply[1] > '9')
+}

@@ -17,7 +17,7 @@ func AcceptedWrite(c *history.Command) bool {
 
 // Answered says whether the server carried a command out: it neither refused it nor only queued it.
 func Answered(c *history.Command) bool {
-	return len(c.Args) > 0 && c.Reply != "" && c.Reply != "QUEUED" && !strings.HasPrefix(c.Reply, "-")
+	return len(c.Args) > 0 && c.Reply != "" && c.Reply != "QUEUED" && !c.Failed()
 }
 
 // ReadsOnly says whether a command, by its name, changes nothing.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +97,7 @@ func (r *Recorder) Reached(key string, op int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.events, func(e history.Event) bool {
-		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !strings.HasPrefix(e.Detail.Command.Reply, "-")
+		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !e.Detail.Command.Failed()
 	})
 }
 

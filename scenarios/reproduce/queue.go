@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
@@ -72,7 +71,7 @@ func (r *historyReader) diedWaiting(p *part) (asked, died int) {
 	}
 	for _, i := range p.Commands {
 		c := r.Events[i].Command()
-		if timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !strings.HasPrefix(c.Reply, "-") && !r.changing[i] && r.ofLock(i) {
+		if timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !c.Failed() && !r.changing[i] && r.ofLock(i) {
 			return i, died
 		}
 	}
