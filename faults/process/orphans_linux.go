@@ -99,6 +99,45 @@ func (o *orphanage) living(list func() (map[int]stat, error)) ([]int, error) {
 	return alive, nil
 }
 
+// descendants counts those of a process. g.mu is held.
+func (g *Guard) descendants(of int) (group, left int, err error) {
+	pids, err := numbers("/proc")
+	if err != nil {
+		return 0, 0, err
+	}
+	all := map[int]stat{}
+	for _, pid := range pids {
+		if s, err := readStat(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !s.dead() {
+			all[pid] = s
+		}
+	}
+	lab := map[int]bool{g.cmd.Process.Pid: true}
+	for p := range g.running {
+		lab[p.pid] = true
+	}
+	for pid, s := range all {
+		switch {
+		case pid == of:
+		case s.pgid == of:
+			group++
+		case lab[pid]:
+		case descends(all, pid, of), g.orphans != nil && s.parent == os.Getpid():
+			left++
+		}
+	}
+	return group, left, nil
+}
+
+// descends says whether a process has another among its ancestors.
+func descends(all map[int]stat, pid, of int) bool {
+	for range all { // a PID that is used again could make a circle
+		if pid = all[pid].parent; pid == of || pid == 0 {
+			break
+		}
+	}
+	return pid == of
+}
+
 // children lists the children of this process.
 func children() (map[int]stat, error) {
 	all, err := numbers("/proc")

@@ -1,7 +1,10 @@
 package process
 
 import (
+	"fmt"
+	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,4 +39,32 @@ func TestParseStat(t *testing.T) {
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("12 (sh) S 1 12 12 0"))
 	f.Fuzz(func(_ *testing.T, line []byte) { _, _ = parseStat(line) })
+}
+
+// TestDescendants: those in the group, and those that have left it, also after the one that started them has ended.
+func TestDescendants(t *testing.T) {
+	g := startGuard(t)
+	cmd := exec.Command("sh", "-c", `sleep 86400 & setsid sh -c 'sleep 86400 & echo $! $$; wait' & wait`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	p, err := g.Start(cmd)
+	require.NoError(t, err)
+	other := startChild(t, g)
+	var grandchild, child int
+	_, err = fmt.Fscan(out, &grandchild, &child)
+	require.NoError(t, err)
+
+	group, left, err := g.Descendants(p)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, []int{group, left})
+	_, left, err = g.Descendants(other.Process)
+	require.NoError(t, err)
+	require.Zero(t, left, "those of another process")
+
+	require.NoError(t, kill(grandchild))
+	require.NoError(t, kill(child))
+	require.Eventually(t, func() bool {
+		_, left, err := g.Descendants(p)
+		return err == nil && left == 0
+	}, patience, time.Millisecond)
 }

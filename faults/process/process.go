@@ -144,6 +144,15 @@ func (p *Process) LimitMemory(bytes uint64) error {
 	return nil
 }
 
+// Descendants counts the living processes besides p that p has started, directly or not: those in its group, and those that have left it. An
+// orphan that left its group may be anybody's and counts for every process. Where the operating system shows no parents, or the guard adopts no
+// orphans, only the group is counted.
+func (g *Guard) Descendants(p *Process) (group, left int, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.descendants(p.pid)
+}
+
 // PID is the ID of the process and of its group.
 func (p *Process) PID() int { return p.pid }
 

@@ -74,6 +74,24 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
+// TestAProcessWithDescendantsServesNoOtherCell: they keep its pipes, so that the lab would wait for a client that has closed its own.
+func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
+	t.Parallel()
+	var attacks []hostile.Attack
+	for _, name := range []string{"descendants", "closes-stdout", "late-child", "closes-stdin"} {
+		attack, ok := hostile.Find(name)
+		require.True(t, ok, name)
+		attacks = append(attacks, attack)
+	}
+	lab := startHostile(t, "embedded", attacks, "--parallel", "1", "--timeout", "10s")
+	assert.Equal(t, 2, lab.exitCode(t, patience), lab.said(t))
+	lab.nothingLeft(t, time.Second)
+	lab.noneWithoutMark(t)
+	for i, cell := range resultsOf(t, lab).Cells {
+		judged(t, cell, attacks[i].Verdict)
+	}
+}
+
 // judged asserts that a cell has the verdict, or the expected one if there is none.
 func judged(t *testing.T, cell checker.Cell, verdict string) {
 	t.Helper()

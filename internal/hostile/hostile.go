@@ -115,5 +115,7 @@ func onMachine() []Attack {
 		{Name: "stderr", Does: "8 MB on standard error", At: protocol.Work, Verdict: `^safe$`, strike: floodsStderr},
 		{Name: "descendants", Does: "processes that leave its group, keep its pipes and clear their environment", At: protocol.Init, Verdict: `^safe$`,
 			strike: leavesDescendants},
+		{Name: "late-child", Does: "a process in its group that keeps its pipes, in the midst of its work", At: protocol.Work, Verdict: `^safe$`,
+			strike: leavesDescendantInGroup},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 )
 
 // writes writes to standard output.
@@ -68,4 +69,11 @@ func closesStdin(s *scene) error {
 func floodsStderr(*scene) error {
 	repeat(os.Stderr, "0123456789abcde\n", 8<<20/16)
 	return nil
+}
+
+// leavesDescendantInGroup starts a process that sleeps for a day and keeps the pipes.
+func leavesDescendantInGroup(s *scene) error {
+	sleeper := exec.Command("sleep", "86400")
+	sleeper.Stdin, sleeper.Stdout, sleeper.Stderr = s.stdin, s.stdout, os.Stderr
+	return sleeper.Start()
 }

@@ -78,9 +78,12 @@ func (p *peer) start(ctx context.Context) error {
 	return p.introduce(ctx)
 }
 
+// foreign says whether the process runs a program that is not the lab's.
+func (p *peer) foreign() bool { return p.cell.subject.Argv != nil }
+
 // argv is the command that runs the process.
 func (p *peer) argv() []string {
-	if p.cell.subject.Argv != nil {
+	if p.foreign() {
 		return p.cell.subject.Argv
 	}
 	return p.cell.world.cfg.Worker
@@ -121,6 +124,9 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(hello.Error))
 	}
 	p.hello = *hello.Hello
+	if p.foreign() {
+		p.cell.world.pool.count(p.worker)
+	}
 	if len(p.client.Handles) > 1 && !p.hello.Separate {
 		return nil // the cell is n/a by its traits
 	}
@@ -273,7 +279,7 @@ func (p *peer) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
 	healthy := !p.paused && !p.doomed()
-	if healthy && canReset(p.hello) && p.reset(ctx) {
+	if healthy && canReset(p.hello) && p.reset(ctx) && (!p.foreign() || p.cell.world.pool.alone(p.worker)) {
 		close(p.parted)
 		p.watched.Wait()
 		p.ending = p.stderr.next()

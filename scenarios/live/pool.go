@@ -21,6 +21,7 @@ type worker struct {
 	proc   *process.Process
 	conn   *protocol.Conn
 	stderr *stderr
+	group  int                  // processes besides it that a foreign client had in its group when it first said hello; -1: not counted
 	user   atomic.Pointer[peer] // nil while it is in the pool
 }
 
@@ -67,7 +68,7 @@ func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
 		return nil, err
 	}
 	defer childOut.Close()
-	w := &worker{argv: key}
+	w := &worker{argv: key, group: -1}
 	w.user.Store(user)
 	stderr, childErr, err := keepStderr(func() string {
 		if user := w.user.Load(); user != nil {
@@ -120,6 +121,20 @@ func (p *pool) putBack(w *worker) bool {
 	w.user.Store(nil)
 	p.free[w.argv] = append(p.free[w.argv], w)
 	return true
+}
+
+// count counts what has come with the process of a foreign client, once: a shell around it, for example.
+func (p *pool) count(w *worker) {
+	if w.group < 0 {
+		w.group, _, _ = p.guard.Descendants(w.proc)
+	}
+}
+
+// alone says whether the process of a foreign client has nothing left that it started for a cell. Such a process would keep the pipes of the
+// client open, and the next cell's client would be taken for alive.
+func (p *pool) alone(w *worker) bool {
+	group, left, err := p.guard.Descendants(w.proc)
+	return err == nil && left == 0 && group <= w.group
 }
 
 // close ends the workers that are left.
