@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/bench"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/worker/work"
 )
 
 // MarketPlan says how to measure article 004's market.
@@ -220,7 +221,7 @@ func (t *trader) buy(ctx context.Context, item string, until, over time.Time) (e
 
 // choose is one of the first hundred items for sale; "" if there is none.
 func (t *trader) choose(ctx context.Context, read reader) (string, error) {
-	items, err := texts(read(ctx, "ZRANGE", t.market(), 0, 99))
+	items, err := work.Texts(read(ctx, "ZRANGE", t.market(), 0, 99))
 	if err != nil || len(items) == 0 {
 		return "", err
 	}

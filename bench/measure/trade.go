@@ -99,19 +99,3 @@ func integer(reply any, err error) (int64, error) {
 	}
 	return n, nil
 }
-
-// texts reads a reply that is a list.
-func texts(reply any, err error) ([]string, error) {
-	if err != nil {
-		return nil, err
-	}
-	list, ok := reply.([]any)
-	if !ok {
-		return nil, fmt.Errorf("the server answered with a %T where a list should be", reply)
-	}
-	out := make([]string, len(list))
-	for i, one := range list {
-		out[i] = fmt.Sprint(one)
-	}
-	return out, nil
-}

@@ -102,14 +102,14 @@ func (t Task) items(name string) string { return t.Key + ":items:" + name }
 
 // deal lists an item that the client has, or else buys the first that another client has listed.
 func (t Task) deal(ctx context.Context, read reader) (deal, error) {
-	own, err := texts(read(ctx, "SMEMBERS", t.items(t.Client)))
+	own, err := Texts(read(ctx, "SMEMBERS", t.items(t.Client)))
 	if err != nil {
 		return deal{}, err
 	}
 	if len(own) > 0 {
 		return t.list(slices.MinFunc(own, byNumber)), nil
 	}
-	listed, err := texts(read(ctx, "HGETALL", t.Key))
+	listed, err := Texts(read(ctx, "HGETALL", t.Key))
 	if err != nil {
 		return deal{}, err
 	}
@@ -172,8 +172,8 @@ func (t Task) offer(listed []string) (item, seller string, price int64) {
 // byNumber puts item-2 before item-10.
 func byNumber(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
 
-// texts reads a reply that is a list of strings.
-func texts(reply any, err error) ([]string, error) {
+// Texts reads a reply that is a list, with the error of its command.
+func Texts(reply any, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
