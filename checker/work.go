@@ -162,7 +162,7 @@ func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, w ownership.Write) []A
 	anomaly := Anomaly{
 		Name: StaleWrite, Lock: v.LockNames.Name(f.Lock), Clients: []string{writer}, At: f.Event.At, Events: inOrder(t.event, f.Index),
 	}
-	if t.client == f.Client && w.MayOwn || !(ownership.Turn{Client: t.client, Released: t.released != 0}).Stale(w) {
+	if t.client == f.Client && w.MayOwn || !(ownership.LatestGrant{Client: t.client, Released: t.released != 0}).Stale(w) {
 		return nil
 	}
 	if t.client == f.Client {

@@ -33,7 +33,7 @@ func TestReplayScreen(t *testing.T) {
 			out: "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
 			err: "lab: getset after crash, play 2 of 2: safe\n",
 		},
-		"a machine that stood still": {
+		"a host stall": {
 			plays: []checker.Cell{{Verdict: checker.Verdict{Kind: checker.Undecided, Reason: "the machine stalled"}}, {Verdict: shown}},
 			code:  codeUnknown,
 			out:   "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",

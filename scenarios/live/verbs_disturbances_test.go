@@ -287,7 +287,7 @@ func faultVerbs() map[string]verbTest {
 			C2 acquire => ok`,
 			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: ok"}},
 
-		"a reply to a process that stands still": {"setpx-getdel", `
+		"a reply to a paused process": {"setpx-getdel", `
 			lease 60s
 			clients C1 C2
 			C1 acquire => ok

@@ -61,7 +61,7 @@ func lateVerbs() map[string]verbTest {
 			"safe", []string{"C1 acquire", "C1 hold: effective", "C1 hold: effective", "C1 hold: recover", "C1 sends SET",
 				"C1 hold: recover", "C1 acquire: ok", "C2 acquire: no"}},
 
-		"times out while its client stands still": {"redlock", `
+		"times out while its client is paused": {"redlock", `
 			lease 20s
 			clients C1
 			servers 3

@@ -273,7 +273,7 @@ func (w *writer) breakOff(i int, b *moment) error {
 }
 
 // beforeBreak prepares clients for the restart of a server at the ith moment, which breaks their connections: an operation that does not go on is
-// given up, and a client whose next step comes later stands still until then.
+// given up, and a client whose next step comes later is paused until then.
 func (w *writer) beforeBreak(i int) {
 	for k, b := range w.moments[i+1:] {
 		if b.kind != trace.Break || b.server != w.moments[i].server || b.operation == nil {

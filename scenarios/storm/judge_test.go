@@ -141,7 +141,7 @@ func TestPromises(t *testing.T) {
 		{"nor does it after a pause", afterAPause, "watchdog", ""},
 		{"who renews its lease is not excused by its end", afterItsLease, "redisson", ""},
 		{"but by a pause", afterAPause, "redisson", "C1 was hindered for 910ms of its lease"},
-		{"and by a machine that stood still", afterAStall, "redisson", `C1 was hindered for 550ms of its lease \(the host stalled\)`},
+		{"and by a host stall", afterAStall, "redisson", `C1 was hindered for 550ms of its lease \(the host stalled\)`},
 		{"no lock survives a server that forgets", afterARestart, "watchdog", "the server's restart at 0.200s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -146,24 +146,24 @@ func (j *judge) mine(cmd command, acquires bool) owner {
 // against judges what a command did to the lock of another client.
 func (j *judge) against(cmd command, rule ownership.Command) {
 	if rule.EarlyGrant() {
-		j.accuse(earlyGrant, cmd.client, true)
+		j.flag(earlyGrant, cmd.client, true)
 	}
 	if !rule.Interference() {
 		return
 	}
 	switch cmd.effect {
 	case history.EffectReplaced:
-		j.accuse(overwrite, cmd.client, false)
+		j.flag(overwrite, cmd.client, false)
 	case history.EffectRemoved:
-		j.accuse(wrongfulDelete, cmd.client, false)
+		j.flag(wrongfulDelete, cmd.client, false)
 	case history.EffectProlonged:
-		j.accuse(wrongfulRenew, cmd.client, false)
+		j.flag(wrongfulRenew, cmd.client, false)
 	}
 }
 
-// accuse finds an anomaly, or keeps it as provisional while the acquires that it depends on are pending: the owner's, and that of the
+// flag finds an anomaly, or keeps it as provisional while the acquires that it depends on are pending: the owner's, and that of the
 // client whose command it is, if it counts only then.
-func (j *judge) accuse(what anomalies, by int, ifGranted bool) {
+func (j *judge) flag(what anomalies, by int, ifGranted bool) {
 	if what&j.only == 0 {
 		return
 	}

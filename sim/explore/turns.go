@@ -30,7 +30,7 @@ func (j *judge) grantTurn(n int) {
 func (j *judge) wrote(n int, same, passed bool) {
 	mayOwn := int(j.s.owner.client) == n+1 && j.s.owner.standing != ownership.Refused
 	write := ownership.Write{Client: n + 1, MayOwn: mayOwn, Same: same, Passed: passed}
-	if (ownership.Turn{Client: int(j.s.turn), Released: j.s.over}).Stale(write) {
+	if (ownership.LatestGrant{Client: int(j.s.turn), Released: j.s.over}).Stale(write) {
 		j.found |= staleWrite
 	}
 }

@@ -306,7 +306,7 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	own := o.client == i && !foreign
 	live := o.client >= 0 && o.live(w.now, w.clients[o.client].on)
 	if live && o.client != i {
-		m.accuse(i, effect, mine, foreign)
+		m.flag(i, effect, mine, foreign)
 	}
 	m.look(w, i, q, effect, change.Before.Exists(), own)
 	m.follow(effect, own, live && !foreign, foreign, mine, change)
@@ -329,8 +329,8 @@ func (m *monitor) look(w *world, i int, q message, effect history.Effect, there,
 	}
 }
 
-// accuse suspects what a command did to the live lock of another client.
-func (m *monitor) accuse(i int, effect history.Effect, mine claim, foreign bool) {
+// flag suspects what a command did to the live lock of another client.
+func (m *monitor) flag(i int, effect history.Effect, mine claim, foreign bool) {
 	on := []acquireOf{}
 	if m.owner.standing == pending {
 		on = append(on, acquireOf{m.owner.client, m.owner.op})

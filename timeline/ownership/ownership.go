@@ -185,8 +185,8 @@ func (r Release) FalseAlarm() bool {
 	return r.Outcome == history.No && (r.Removed || r.Rightful && !r.Changed)
 }
 
-// Turn is the latest grant of a lock.
-type Turn struct {
+// LatestGrant is the latest grant of a lock.
+type LatestGrant struct {
 	Client   int // 0: there was none
 	Released bool
 }
@@ -196,12 +196,12 @@ type Write struct {
 	Client int
 	MayOwn bool // its client may own the lock by now, without having been told
 	Same   bool // it wrote what was there
-	Passed bool // another client has had a turn since the work was called that the write is part of
+	Passed bool // another client has been granted the lock since the work was called that the write is part of
 }
 
-// Stale says whether a write is of a client that no longer holds the lock. A copy of what the client wrote in its turn is not, if no other
+// Stale says whether a write is of a client that no longer holds the lock. A copy of what the client wrote while it held the lock is not, if no other
 // client has had one since: nothing has happened.
-func (t Turn) Stale(w Write) bool {
+func (t LatestGrant) Stale(w Write) bool {
 	if t.Client == 0 || t.Client == w.Client {
 		return t.Client != 0 && t.Released && !(w.Same && !w.Passed)
 	}

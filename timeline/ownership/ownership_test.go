@@ -121,14 +121,14 @@ func TestRelease(t *testing.T) {
 
 func TestStaleWrite(t *testing.T) {
 	mine := Write{Client: 1}
-	assert.False(t, Turn{}.Stale(mine), "the lock was never granted")
-	assert.False(t, Turn{Client: 1}.Stale(mine))
-	assert.True(t, Turn{Client: 1, Released: true}.Stale(mine))
-	assert.True(t, Turn{Client: 2}.Stale(mine))
-	assert.True(t, Turn{Client: 2, Released: true}.Stale(mine))
-	assert.False(t, Turn{Client: 2}.Stale(Write{Client: 1, MayOwn: true}), "it may own the lock by now")
-	assert.True(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, MayOwn: true}))
-	assert.False(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true}), "a copy of what it wrote in its turn")
-	assert.True(t, Turn{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true, Passed: true}), "another has had a turn in between")
-	assert.True(t, Turn{Client: 2}.Stale(Write{Client: 1, Same: true}), "it is another's turn")
+	assert.False(t, LatestGrant{}.Stale(mine), "the lock was never granted")
+	assert.False(t, LatestGrant{Client: 1}.Stale(mine))
+	assert.True(t, LatestGrant{Client: 1, Released: true}.Stale(mine))
+	assert.True(t, LatestGrant{Client: 2}.Stale(mine))
+	assert.True(t, LatestGrant{Client: 2, Released: true}.Stale(mine))
+	assert.False(t, LatestGrant{Client: 2}.Stale(Write{Client: 1, MayOwn: true}), "it may own the lock by now")
+	assert.True(t, LatestGrant{Client: 1, Released: true}.Stale(Write{Client: 1, MayOwn: true}))
+	assert.False(t, LatestGrant{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true}), "a copy of what it wrote in its turn")
+	assert.True(t, LatestGrant{Client: 1, Released: true}.Stale(Write{Client: 1, Same: true, Passed: true}), "another has had a turn in between")
+	assert.True(t, LatestGrant{Client: 2}.Stale(Write{Client: 1, Same: true}), "it is another's turn")
 }
