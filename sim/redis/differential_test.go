@@ -216,8 +216,11 @@ func (b blunt) do(connection int, args []string) string {
 // inScript is what miniredis adds to an error of a script that a transaction has executed.
 var inScript = regexp.MustCompile(`ERR Error compiling script \(new function\): :1: (.*?) stack traceback: .*?\[G\]: \?`)
 
-func drawRightStep(t *rapid.T) step {
-	return rapid.Custom(drawStep).Filter(func(s step) bool { return !strange(s) }).Draw(t, "step")
+func drawRightStep(t *rapid.T) step { return drawRightStepOf(t, nil) }
+
+func drawRightStepOf(t *rapid.T, names []string) step {
+	draw := func(t *rapid.T) step { return drawStepOf(t, names) }
+	return rapid.Custom(draw).Filter(func(s step) bool { return !strange(s) }).Draw(t, "step")
 }
 
 // strange are the commands that miniredis answers otherwise than Redis does: many that are wrong, which it refuses earlier or later.
@@ -291,7 +294,10 @@ func difference(mine, theirs subject, steps []step) string {
 }
 
 // drawStep draws a command on a few keys, right or wrong, or some time.
-func drawStep(t *rapid.T) step {
+func drawStep(t *rapid.T) step { return drawStepOf(t, nil) }
+
+// drawStepOf draws only commands of these names; of any without names.
+func drawStepOf(t *rapid.T, names []string) step {
 	word := func(words ...string) string { return rapid.SampledFrom(words).Draw(t, "word") }
 	key := func() string { return word("k", "k2", "k3") }
 	value := func() string { return word("a", "b", "7", "-3", "") }
@@ -324,6 +330,9 @@ func drawStep(t *rapid.T) step {
 		{"EVAL", `redis.call("SET", KEYS[1], 1) return redis.call("LPOP", KEYS[1])`, "1", key()},
 		{"EVAL", `return redis.call("GET", KEYS[1]) == false`, "1", key()}, {"EVAL", `return #redis.call("LRANGE", KEYS[1], 0, -1)`, "1", key()},
 		{"EVALSHA", shaOf(`return 1`), "0"}, {"SCRIPT", "LOAD", `return 1`}, {"EVAL", `return 1`, "2", "k"}, {"SCRIPT", "FLUSH"},
+	}
+	if len(names) > 0 {
+		commands = slices.DeleteFunc(commands, func(args []string) bool { return !slices.Contains(names, args[0]) })
 	}
 	if rapid.IntRange(0, 7).Draw(t, "time") == 0 {
 		return step{advance: rapid.SampledFrom([]time.Duration{leap, 2 * leap, 3 * leap}).Draw(t, "advance")}

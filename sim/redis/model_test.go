@@ -8,40 +8,47 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWrongModelIsFound puts one wrong command at a time into the model. Each must show.
+// TestWrongModelIsFound puts one wrong command at a time into the model, and plays steps of it and of what can show it. Each must show.
 func TestWrongModelIsFound(t *testing.T) {
-	wrong := map[string]func(*Server, *conn, []string) Reply{
-		"SETNX": func(s *Server, _ *conn, args []string) Reply { // takes the key from whoever has it
+	wrong := map[string]struct {
+		run  func(*Server, *conn, []string) Reply
+		with []string // the commands that can show it
+	}{
+		"SETNX": {with: []string{"DEL"}, run: func(s *Server, _ *conn, args []string) Reply { // takes the key from whoever has it
 			s.put(args[1], args[2], never)
 			return integer(1)
-		},
-		"PEXPIRE": func(*Server, *conn, []string) Reply { return integer(1) },
-		"GETSET": func(s *Server, c *conn, args []string) Reply { // keeps the expiry
+		}},
+		"PEXPIRE": {with: []string{"SET", "PTTL"}, run: func(*Server, *conn, []string) Reply { return integer(1) }},
+		"GETSET": {with: []string{"SET", "PTTL"}, run: func(s *Server, c *conn, args []string) Reply { // keeps the expiry
 			old, e := get(s, c, args), s.find(args[1])
 			if e == nil || old.Kind == Error {
 				return getset(s, c, args)
 			}
 			e.text = args[2]
 			return old
-		},
-		"EXEC": func(s *Server, c *conn, args []string) Reply { // does not care who has changed what was watched
+		}},
+		"EXEC": {with: []string{"WATCH", "MULTI", "SET"}, run: func(s *Server, c *conn, args []string) Reply { // does not care who has changed what was watched
 			c.dirty = false
 			return execute(s, c, args)
-		},
-		"LREM": func(s *Server, c *conn, args []string) Reply {
+		}},
+		"LREM": {with: []string{"RPUSH", "LRANGE"}, run: func(s *Server, c *conn, args []string) Reply { // removes all of them
 			return lrem(s, c, []string{args[0], args[1], "0", args[3]})
-		},
+		}},
 	}
 	theirs := miniRedis(t)
-	for name, run := range wrong {
+	for name, w := range wrong {
 		t.Run(name, func(t *testing.T) {
-			mine := blunt{&spoiltModel{name: name, run: run}}
-			steps := rapid.SliceOfN(rapid.Custom(drawRightStep), 20, 40)
-			for seed := range 2000 {
-				if found := difference(mine, theirs, steps.Example(seed)); found != "" {
-					t.Log(found)
-					return
+			mine := blunt{&spoiltModel{name: name, run: w.run}}
+			draw := func(t *rapid.T) step { return drawRightStepOf(t, append(w.with, name)) }
+			steps := rapid.SliceOfN(rapid.Custom(draw), 20, 40)
+			for seed := range 200 {
+				found := difference(mine, theirs, steps.Example(seed))
+				if found == "" {
+					continue
 				}
+				t.Logf("seed %d: %s", seed, found)
+				require.Empty(t, difference(blunt{&model{}}, theirs, steps.Example(seed)), "the right model differs, too")
+				return
 			}
 			t.Error("nobody has noticed")
 		})
