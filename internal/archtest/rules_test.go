@@ -89,7 +89,7 @@ func rules() map[string]rule {
 
 		"internal":               {},
 		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
-		"internal/supervise":     {},
+		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
 	}
 }

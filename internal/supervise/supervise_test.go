@@ -219,6 +219,61 @@ func TestJobControl(t *testing.T) {
 	assert.Equal(t, "interrupt", r.line(t))
 }
 
+// A signal that stops the parent alone, which it cannot catch (SIGSTOP) or does not (SIGTSTP), stops the child as well; SIGCONT to the parent
+// alone continues both.
+func TestChildStopsWithItsParent(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGTSTP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			r := startWaiting(t)
+			for range 3 {
+				require.NoError(t, syscall.Kill(r.Process.Pid, sig))
+				eventually(t, func() bool { return stopped(r.child) })
+				require.NoError(t, syscall.Kill(r.Process.Pid, syscall.SIGCONT))
+				eventually(t, func() bool { return !stopped(r.child) })
+			}
+			require.NoError(t, syscall.Kill(r.Process.Pid, syscall.SIGINT))
+			assert.Equal(t, "interrupt", r.line(t))
+		})
+	}
+}
+
+// A parent that is continued while its child is about to stop does not leave it stopped.
+func TestStopsOfAMoment(t *testing.T) {
+	r := startWaiting(t)
+	for i := range 20 {
+		require.NoError(t, syscall.Kill(r.Process.Pid, syscall.SIGSTOP))
+		time.Sleep(time.Duration(i) * stopPeriod / 15) // any moment will do
+		require.NoError(t, syscall.Kill(r.Process.Pid, syscall.SIGCONT))
+	}
+	eventually(t, func() bool { return !stopped(r.child) })
+	require.NoError(t, syscall.Kill(r.Process.Pid, syscall.SIGINT))
+	assert.Equal(t, "interrupt", r.line(t))
+}
+
+// The child tells of its stop before it stops, so its parent may ask it to go on too early. It asks again.
+func TestContinueChild(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	require.NoError(t, cmd.Start())
+	stops, toParent, err := os.Pipe()
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); continueChild(stops, cmd.Process) }()
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	eventually(t, func() bool { return stopped(cmd.Process.Pid) })
+	_, err = toParent.Write([]byte{stopping})
+	require.NoError(t, err)
+	eventually(t, func() bool { return !stopped(cmd.Process.Pid) })
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	eventually(t, func() bool { return !stopped(cmd.Process.Pid) })
+	_, err = toParent.Write([]byte{continued})
+	require.NoError(t, err)
+	require.NoError(t, toParent.Close())
+	<-done
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.NoError(t, stops.Close())
+}
+
 func TestNoChild(t *testing.T) {
 	out, err := exec.Command(os.Args[0], asChild, "exits with 2").Output()
 	require.Error(t, err)

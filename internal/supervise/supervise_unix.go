@@ -18,6 +18,7 @@ import (
 const (
 	fdSignals = 3 // a byte for each signal that the parent was sent; it ends with the parent
 	fdTrace   = 4
+	fdStops   = 5 // what the child says about its stops
 )
 
 // passedOn are the signals that both processes catch.
@@ -30,7 +31,7 @@ func Child() (signals <-chan os.Signal, is bool, err error) {
 		return nil, false, nil
 	}
 	os.Args = append(os.Args[:1:1], os.Args[2:]...)
-	for _, fd := range []int{fdSignals, fdTrace} {
+	for _, fd := range []int{fdSignals, fdTrace, fdStops} {
 		if !isPipe(fd) {
 			return nil, true, fmt.Errorf("%s: this program starts itself so, and nobody else does", asChild)
 		}
@@ -49,6 +50,7 @@ func Child() (signals <-chan os.Signal, is bool, err error) {
 		}
 	}()
 	go follow(os.NewFile(fdSignals, "signals"), t)
+	go stopWithParent(os.Getppid(), os.NewFile(fdStops, "stops"))
 	return t.out, true, nil
 }
 
@@ -87,20 +89,26 @@ func Run() (End, error) {
 		return End{}, errors.Join(err, orders.Close())
 	}
 	defer trace.Close()
+	stops, toParent, err := os.Pipe()
+	if err != nil {
+		return End{}, errors.Join(err, orders.Close(), fromChild.Close())
+	}
+	defer stops.Close()
 	cmd := &exec.Cmd{
 		Path: path, Args: append([]string{os.Args[0], asChild}, os.Args[1:]...),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		ExtraFiles: []*os.File{orders, fromChild}, SysProcAttr: withParent(),
+		ExtraFiles: []*os.File{orders, fromChild, toParent}, SysProcAttr: withParent(),
 	}
 	caught := make(chan os.Signal, 16)
 	signal.Notify(caught, append(passedOn(), syscall.SIGQUIT)...)
 	err = cmd.Start()
-	_, _ = orders.Close(), fromChild.Close()
+	_, _, _ = orders.Close(), fromChild.Close(), toParent.Close()
 	if err != nil {
 		signal.Reset()
 		return End{}, err
 	}
 	go pass(caught, toChild, cmd.Process)
+	go continueChild(stops, cmd.Process)
 	written, _ := io.ReadAll(io.LimitReader(trace, mostTrace)) // until the child is gone
 	_, _ = io.Copy(io.Discard, trace)
 	_ = cmd.Wait() // what it came to is in ProcessState
