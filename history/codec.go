@@ -18,8 +18,14 @@ import (
 // maxLine bounds a line of a history file, in bytes. The lab writes much shorter lines.
 const maxLine = 8 << 20
 
-// sampledEvents is how many events are read before the room for the others is guessed.
-const sampledEvents = 1024
+// What is read at a time, and how many events are read before the room for the others is guessed; less of a small file.
+const (
+	readBytes     = 256 << 10
+	sampledEvents = 1024
+)
+
+// shortLine is the length of a short event's line.
+const shortLine = 100
 
 // Header is the first line of a history file: which run and cell it belongs to.
 type Header struct {
@@ -78,7 +84,7 @@ func ReadFile(ctx context.Context, path string) (*File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNotRegular
 	}
-	if err == nil && info.Size() > maxFile {
+	if err == nil && info.Size() > MaxFile {
 		err = errTooLarge
 	}
 	if err != nil {
@@ -92,7 +98,7 @@ func ReadFile(ctx context.Context, path string) (*File, error) {
 	return read(ctx, f, path, info.Size(), newValidator().check)
 }
 
-var errTooLarge = fmt.Errorf("the history is longer than %d bytes; the lab reads no longer ones", maxFile)
+var errTooLarge = fmt.Errorf("the history is longer than %d bytes; the lab reads no longer ones", MaxFile)
 
 var errNotRegular = errors.New("not a regular file; name a history that the lab has written")
 
@@ -116,7 +122,10 @@ const eventsPerLook = 4096
 
 // read reads a history of about size bytes; zero means that the size is not known. Each event must pass check.
 func read(ctx context.Context, r io.Reader, name string, size int64, check func(*Event) error) (*File, error) {
-	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10)}
+	if size == 0 {
+		size = readBytes / 4
+	}
+	lines := lineReader{r: bufio.NewReaderSize(r, int(min(size+1, readBytes)))}
 	fail := func(err error) (*File, error) {
 		return nil, fmt.Errorf("%s:%d: %w", name, lines.number, err)
 	}
@@ -135,7 +144,7 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 	if err != nil {
 		return fail(err)
 	}
-	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, sampledEvents)}
+	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, min(size/shortLine+1, sampledEvents))}
 	dec := decoder{names: make(map[string]string)}
 	for {
 		if len(file.Events)%eventsPerLook == 0 && ctx.Err() != nil {
@@ -209,7 +218,7 @@ func (l *lineReader) next() (line []byte, whole bool, err error) {
 		if err != nil && err != io.EOF {
 			return nil, false, err
 		}
-		if l.size += int64(len(line)); l.size > maxFile {
+		if l.size += int64(len(line)); l.size > MaxFile {
 			return nil, false, errTooLarge
 		}
 		whole := err == nil

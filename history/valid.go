@@ -5,14 +5,18 @@ import (
 	"time"
 )
 
+// What a history may have; one that has more is not read.
+const (
+	MaxFile    = 1 << 30 // bytes, unpacked
+	MaxParties = 1 << 14 // clients, or locks
+)
+
 // Bounds of what a history may say. They are far beyond what the lab writes; within them sums of times do not overflow, and nothing takes
 // more memory than the file's size explains.
 const (
 	maxTime    = 10 * 365 * 24 * time.Hour
 	maxServers = 1000
-	maxFile    = 1 << 30 // bytes of a history, unpacked
 	maxList    = 1 << 16 // elements of a list in one event
-	maxParties = 1 << 10 // clients, or locks
 	maxPending = 1 << 12 // operations under way at a time
 	maxScript  = 1 << 30 // lines
 )
@@ -116,8 +120,8 @@ func (n *names) admit(name, what string) error {
 	if n.known[name] {
 		return nil
 	}
-	if len(n.known) == maxParties {
-		return fmt.Errorf("more than %d %s", maxParties, what)
+	if len(n.known) == MaxParties {
+		return fmt.Errorf("more than %d %s", MaxParties, what)
 	}
 	n.known[name] = true
 	return nil

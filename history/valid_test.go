@@ -87,10 +87,10 @@ func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
 func TestTooLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(headerLine), 0o600))
-	require.NoError(t, os.Truncate(path, maxFile+1))
+	require.NoError(t, os.Truncate(path, MaxFile+1))
 	_, err := ReadFile(t.Context(), path)
 	require.EqualError(t, err, path+": the history is longer than 1073741824 bytes; the lab reads no longer ones")
-	require.NoError(t, os.Truncate(path, maxFile)) // zeroes: not a line, but not too large either
+	require.NoError(t, os.Truncate(path, MaxFile)) // zeroes: not a line, but not too large either
 	_, err = ReadFile(t.Context(), path)
 	require.ErrorContains(t, err, path+":2: line is longer than 8388608 bytes")
 }
@@ -102,12 +102,12 @@ func TestMostParties(t *testing.T) {
 	open := func(n int) {
 		fmt.Fprintf(&text, `{"at":%d,"kind":"open","client":"C%d","lock":"lock","detail":{"lease":1}}`+"\n", n, n)
 	}
-	for n := range maxParties {
+	for n := range MaxParties {
 		open(n)
 	}
 	_, err := Read(t.Context(), strings.NewReader(text.String()), "h")
 	require.NoError(t, err)
-	open(maxParties)
+	open(MaxParties)
 	_, err = Read(t.Context(), strings.NewReader(text.String()), "h")
-	require.ErrorContains(t, err, "h:1026: more than 1024 clients")
+	require.ErrorContains(t, err, "h:16386: more than 16384 clients")
 }

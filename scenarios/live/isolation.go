@@ -147,11 +147,23 @@ func (c *cell) misconduct(ctx context.Context, failed bool) error {
 	return nil
 }
 
-// The size that a history may reach by commands, in bytes: it is also kept in memory, and judged there.
+// The size that a history may reach by commands, in bytes: it is judged in memory. That of a storm leaves room for what is recorded until the
+// storm has ended, since a longer file would not be read back.
 const (
 	maxHistory      = 32 << 20
-	maxStormHistory = 1 << 30
+	maxStormHistory = history.MaxFile - 64<<20
 )
+
+// mostHistory is the size that the cell's history may reach by commands, in bytes.
+func (c *cell) mostHistory() int64 {
+	switch {
+	case c.world.cfg.MaxHistory > 0:
+		return c.world.cfg.MaxHistory
+	case c.storm != nil:
+		return maxStormHistory
+	}
+	return maxHistory
+}
 
 // isFull counts a command, and ends the cell if its history has become too large to take it.
 func (c *cell) isFull(e history.Event) bool {
@@ -159,11 +171,7 @@ func (c *cell) isFull(e history.Event) bool {
 		return false
 	}
 	c.peers[history.ProcessOf(e.Client)].commands.Add(1)
-	most := int64(maxHistory)
-	if c.storm != nil {
-		most = maxStormHistory
-	}
-	if c.Record.Size() < most {
+	if c.Record.Size() < c.mostHistory() {
 		return false
 	}
 	if !c.full.Swap(true) {

@@ -172,3 +172,18 @@ func TestAClientThatEndsByItself(t *testing.T) {
 	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
 	assert.Contains(t, cell.Verdict.Reason, "client exited before replying: exit status 1")
 }
+
+// TestAFullHistoryEndsAStorm: what it had recorded by then is read back, and the verdict says who filled it.
+func TestAFullHistoryEndsAStorm(t *testing.T) {
+	const bound = 64 << 10
+	s := openStage(t, func(c *live.Config) { c.MaxHistory = bound })
+	cell := s.Run(t.Context(), stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute, Work: time.Millisecond}))
+	require.Empty(t, cell.Failure)
+	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
+	assert.Regexp(t, `^the history is full \(0 MiB\): client C\d sent \d+ commands$`, cell.Verdict.Reason)
+	info, err := os.Stat(filepath.Join(s.dir, cell.Dir, play.HistoryFile))
+	require.NoError(t, err)
+	assert.Greater(t, info.Size(), int64(bound))
+	assert.Less(t, info.Size(), int64(2*bound), "no command is recorded any more")
+	assert.NotEmpty(t, s.history(t, cell))
+}

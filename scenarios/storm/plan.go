@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 )
 
 // Params are what a storm is a function of.
@@ -116,6 +117,12 @@ func nameOf(i, life int) string {
 	return fmt.Sprintf("C%d-%d", i+1, life+1)
 }
 
+// lives is how often a client may begin anew, its first time included: a history with more names than it may have is not read back.
+func (p *Plan) lives() int {
+	odd := (p.Clients + 1) / 2 // each has further locks
+	return max(1, history.MaxParties/max(1, p.Clients+odd*p.Handles))
+}
+
 // Of lists the strikes at a client or, with the empty name, at the server.
 func (p *Plan) Of(client string) []Strike {
 	var own []Strike
@@ -164,7 +171,7 @@ func (p *Plan) strikeClient(i int) {
 	if len(weighted) == 0 {
 		return
 	}
-	life := 0
+	life, last := 0, p.lives()-1
 	for at := d.between(p.Lease, 0.1, 1); ; {
 		s := p.draw(d, weighted[d.IntN(len(weighted))])
 		s.At, s.Client = at, nameOf(i, life)
@@ -175,9 +182,11 @@ func (p *Plan) strikeClient(i int) {
 		if at+took > p.For {
 			return
 		}
-		p.Strikes = append(p.Strikes, s)
+		if s.Kind != faults.Crash || life < last {
+			p.Strikes = append(p.Strikes, s)
+		}
 		if s.Kind == faults.Crash {
-			life++
+			life = min(life+1, last)
 		}
 		at += took + d.between(p.Lease, 0.2, 1.2)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -77,6 +78,26 @@ func TestPlanIsSound(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongStormsCanBeReadBack: clients that crash come back under new names, and of those a history may have only so many.
+func TestLongStormsCanBeReadBack(t *testing.T) {
+	for name, p := range map[string]storm.Params{
+		"the most": {Seed: 1, Clients: 16, Handles: 8, For: time.Hour, Lease: 200 * time.Millisecond, Faults: []faults.Kind{faults.Crash}},
+		"default":  {Seed: 1, Clients: 5, Handles: 2, For: time.Hour, Lease: time.Second, Faults: storm.Defaults()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := storm.New(p)
+			parties := 0
+			for i := range plan.Clients {
+				for _, client := range plan.Names(i) {
+					parties += 1 + len(plan.HandlesIn(client))
+				}
+			}
+			require.LessOrEqual(t, parties, history.MaxParties)
+			require.Greater(t, parties, 1000)
+		})
+	}
 }
 
 func TestAnotherSeedIsAnotherStorm(t *testing.T) {
