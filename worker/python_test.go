@@ -4,6 +4,7 @@ package worker_test
 
 import (
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -113,5 +114,24 @@ func TestPythonReconnects(t *testing.T) {
 		gate.cut()
 		require.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Reconnect}).Outcome)
 		assert.Equal(t, protocol.OK, c.do(protocol.Release))
+	}
+}
+
+// A client that its host did not run for a while says so. Here the test stops it.
+func TestPythonSaysThatItWasLate(t *testing.T) {
+	c := inPython(t, startMini(t))
+	const pause = 300 * time.Millisecond
+	require.NoError(t, c.process.Signal(syscall.SIGSTOP))
+	time.Sleep(pause) // what is measured
+	require.NoError(t, c.process.Signal(syscall.SIGCONT))
+	for {
+		select {
+		case notice := <-c.notices:
+			if protocol.Duration(notice.LateMS) > pause*9/10 { // a shorter one is the host's
+				return
+			}
+		case <-time.After(patience):
+			require.Fail(t, "no notice")
+		}
 	}
 }
