@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestMutants(t *testing.T) {
 		{"shrink", damagedForShrink, 50},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
-			damage, total := kind.make(t), &tally{codes: map[int]int{}}
+			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
 			all := *mutants / kind.part
 			if racing.Enabled {
 				all /= 5
@@ -77,6 +78,7 @@ type damage func(t *testing.T, m mutator) (args []string, limit time.Duration)
 // tally is what came of the mutants.
 type tally struct {
 	codes              map[int]int
+	clock              *runClock
 	longest            time.Duration
 	most               uint64
 	slowest, greediest uint64 // seeds
@@ -96,9 +98,9 @@ func (s *tally) read(t *testing.T, seed uint64, damage damage) {
 		defer cancel()
 	}
 	var out, stderr bytes.Buffer
-	began, before := time.Now(), allocated()
+	began, before := s.clock.now(), allocated()
 	code := run(ctx, args, strings.NewReader(""), &out, &stderr)
-	took, bytes := time.Since(began), allocated()-before
+	took, bytes := s.clock.now()-began, allocated()-before
 	if took > s.longest {
 		s.longest, s.slowest = took, seed
 	}
@@ -114,6 +116,30 @@ func (s *tally) read(t *testing.T, seed uint64, damage damage) {
 	require.NotContains(t, stderr.String(), "panic", "seed %d: lab %v", seed, args)
 	s.codes[code]++
 }
+
+// runClock runs while the host runs this process: a long run of mutants beside other work must not mistake a host stall for a hang. It is
+// coarse.
+type runClock struct{ ticks atomic.Int64 }
+
+const clockTick = 5 * time.Millisecond
+
+func startRunClock(t *testing.T) *runClock {
+	c, ticker, done := &runClock{}, time.NewTicker(clockTick), make(chan struct{})
+	t.Cleanup(func() { ticker.Stop(); close(done) })
+	go func() {
+		for {
+			select {
+			case <-ticker.C: // after a stall once, not once for each period
+				c.ticks.Add(1)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func (c *runClock) now() time.Duration { return time.Duration(c.ticks.Load()) * clockTick }
 
 // allocated is how much memory this process has allocated so far.
 func allocated() uint64 {
