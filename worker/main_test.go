@@ -134,7 +134,8 @@ type client struct {
 
 	mu      sync.Mutex
 	nextID  int64
-	notices chan protocol.Message
+	notices chan protocol.Message // but of lateness
+	lates   chan protocol.Message
 }
 
 // inProcess starts a worker within this process.
@@ -142,7 +143,7 @@ func inProcess(t *testing.T) *client {
 	t.Helper()
 	requests, stdin := io.Pipe()
 	stdout, answers := io.Pipe()
-	c := &client{t: t, ended: make(chan error, 1), notices: make(chan protocol.Message, 1000)}
+	c := &client{t: t, ended: make(chan error, 1), notices: make(chan protocol.Message, 1000), lates: make(chan protocol.Message, 1000)}
 	go func() {
 		err := worker.Run(context.Background(), requests, answers, impls.All())
 		_ = answers.Close()
@@ -174,7 +175,7 @@ func processAs(t *testing.T, mode string, command ...string) *client {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	c := &client{t: t, ended: make(chan error, 1), notices: make(chan protocol.Message, 1000), process: cmd.Process}
+	c := &client{t: t, ended: make(chan error, 1), notices: make(chan protocol.Message, 1000), lates: make(chan protocol.Message, 1000), process: cmd.Process}
 	c.conn = protocol.NewConn(stdin, stdout, c.keep)
 	go func() {
 		<-c.conn.Done() // Wait must not close the pipe before all is read
@@ -191,7 +192,10 @@ func processAs(t *testing.T, mode string, command ...string) *client {
 }
 
 func (c *client) keep(m protocol.Message) {
-	if m.ID == 0 {
+	switch {
+	case m.LateMS > 0:
+		c.lates <- m
+	case m.ID == 0:
 		c.notices <- m
 	}
 }
@@ -238,7 +242,7 @@ func (c *client) wait(answer <-chan protocol.Message) protocol.Message {
 	return protocol.Message{}
 }
 
-// notice waits for the next notice.
+// notice waits for the next notice, other than that the host did not run the client, which may come at any time.
 func (c *client) notice() protocol.Message {
 	c.t.Helper()
 	return c.wait(c.notices)

@@ -126,7 +126,7 @@ func TestPythonSaysThatItWasLate(t *testing.T) {
 	require.NoError(t, c.process.Signal(syscall.SIGCONT))
 	for {
 		select {
-		case notice := <-c.notices:
+		case notice := <-c.lates:
 			if protocol.Duration(notice.LateMS) > pause*9/10 { // a shorter one is the host's
 				return
 			}
