@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/scenarios/live"
@@ -27,7 +28,7 @@ type Setting struct {
 
 	// The rest is about the live world.
 
-	Server    string // live.Embedded, live.RedisServer (started by the lab) or the host:port of a running one; empty: embedded
+	Server    string // one of live.Servers, started by the lab, or the host:port of a running one; empty: embedded
 	Toxiproxy string // URL of a running toxiproxy; empty: an embedded one
 	Listen    string // the host on which the lab listens for an outside toxiproxy; empty: loopback
 	Advertise string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
@@ -39,7 +40,7 @@ type Setting struct {
 
 // reviewed says whether what is n/a was reviewed for such a setting.
 func (s Setting) reviewed() bool {
-	own := s.Server == "" || s.Server == live.Embedded || s.Server == live.RedisServer
+	own := s.Server == "" || slices.Contains(live.Servers(), s.Server)
 	return own && s.Wait == ""
 }
 

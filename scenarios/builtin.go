@@ -114,6 +114,8 @@ func order() []string {
 		"queued-client-killed",
 		"queued-client-clock-ahead",
 		"redis-restarts-empty",
+		"fail-over-before-replication",
+		"fail-over-after-replication",
 		"replica-lags-past-renewals",
 		"restart-amid-release",
 		"majority-with-two-down",

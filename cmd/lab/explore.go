@@ -121,7 +121,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
 	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample as a script; with --all, those of the table")
 	shown.StringVar(&f.world, "world", lab.Live, "`WORLD` to replay in: live (real processes, faults and servers) or sim (the model)")
-	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded or redis-server")
+	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server or replicated")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and what the result rests on")

@@ -18,10 +18,10 @@ import (
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
-	servers := []string{live.Embedded, live.RedisServer}
+	servers := live.Servers()
 	switch worlds := []string{lab.Live, lab.Sim}; {
 	case !slices.Contains(servers, f.server):
-		return unknown("server", f.server, servers, "--server takes embedded or redis-server")
+		return unknown("server", f.server, servers, "--server takes "+enumerate(servers, "or"))
 	case !slices.Contains(worlds, f.world):
 		return unknown("world", f.world, worlds, "--world takes live or sim")
 	case f.world == lab.Sim && cmd.Flags().Changed("server"):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ type settingFlags struct {
 
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server (started by the lab) or host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server, replicated (all started by the lab) or host:port [LOCKLAB_SERVER]")
 	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "use the toxiproxy at `URL` instead of the embedded one [LOCKLAB_TOXIPROXY]")
 	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
@@ -45,7 +46,7 @@ func fromEnv(name, otherwise string) string {
 
 func completeSetting(cmd *cobra.Command) {
 	completeFlag(cmd, "wait", completeWaiting)
-	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "server", cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // settle looks at --world, and settles the flags that make no sense there.
@@ -97,7 +98,7 @@ func (f *settingFlags) check() error {
 }
 
 func (f *settingFlags) checkServer() error {
-	names := []string{live.Embedded, live.RedisServer}
+	names := live.Servers()
 	if f.ownServer() || server.CheckAddr(f.Server) == nil {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (f *settingFlags) checkServer() error {
 
 // ownServer says whether the lab starts the servers.
 func (f *settingFlags) ownServer() bool {
-	return f.Server == live.Embedded || f.Server == live.RedisServer
+	return slices.Contains(live.Servers(), f.Server)
 }
 
 func (f *settingFlags) checkToxiproxy() error {

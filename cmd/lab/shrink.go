@@ -56,12 +56,12 @@ what it tried, with exit code 2.`,
 	cmd.Flags().StringVar(&flags.out, "out", "", "write the script to `FILE`, too")
 	cmd.Flags().StringVar(&flags.anomaly, "anomaly", "", "`NAME` of the anomaly to show (default: one that breaks a promise)")
 	cmd.Flags().StringVar(&flags.world, "world", lab.Live, "`WORLD` in which the script is played in the end: live or sim")
-	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded or redis-server")
+	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded, redis-server or replicated")
 	cmd.Flags().DurationVar(&flags.lease, "lease", time.Second, "`TIME` of the lease in the script")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	completeFlag(cmd, "anomaly", completeAnomalies)
-	completeFlag(cmd, "server", cobra.FixedCompletions([]string{live.Embedded, live.RedisServer}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "server", cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(cmd, "world", cobra.FixedCompletions([]string{lab.Live, lab.Sim}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -82,8 +82,8 @@ func (f *shrinkFlags) check() error {
 	switch {
 	case f.anomaly != "" && !slices.Contains(names, f.anomaly):
 		return unknown("anomaly", f.anomaly, names, see("lab list anomalies"))
-	case f.server != live.Embedded && f.server != live.RedisServer:
-		return unknown("server", f.server, []string{live.Embedded, live.RedisServer}, "--server takes embedded or redis-server")
+	case !slices.Contains(live.Servers(), f.server):
+		return unknown("server", f.server, live.Servers(), "--server takes "+enumerate(live.Servers(), "or"))
 	case f.world != lab.Live && f.world != lab.Sim:
 		return unknown("world", f.world, []string{lab.Live, lab.Sim}, "--world takes live or sim")
 	case f.parallel < 1:

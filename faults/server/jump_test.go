@@ -8,7 +8,7 @@ import (
 )
 
 func TestJumpClock(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		set := func(key string, left int) { do(t, s, 0, "SET", key, "x", "PX", left) }
 		left := func(key string) int64 { return do(t, s, 0, "PTTL", key).(int64) }
 		within := func(low, high int64, key string) {

@@ -23,7 +23,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 }
 
 func TestDeletePrefix(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		// More keys than one step of a SCAN returns.
 		for batch := range 5 {
 			args := []any{"MSET"}
@@ -47,7 +47,7 @@ func TestDeletePrefix(t *testing.T) {
 }
 
 func TestDeleteKeys(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		var keys []string
 		for n := range 2*deleteBatch + 1 {
 			keys = append(keys, fmt.Sprintf("mine %d\n\xff", n))
@@ -72,7 +72,7 @@ func deletePrefix(t *testing.T, s Server, prefix string) int64 {
 
 // Prefixes are taken literally, whatever they are made of.
 func TestPatternIsLiteral(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		rapid.Check(t, func(rt *rapid.T) {
 			text := rapid.StringOfN(rapid.SampledFrom([]rune(`a*?[]\^-:`)), 1, 6, -1)
 			prefix, other := text.Draw(rt, "prefix"), text.Draw(rt, "other")
@@ -90,7 +90,7 @@ func TestPatternIsLiteral(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		limited, err := Limit(bounded(t), s.Addr(), "lock", time.Minute)
 		require.NoError(t, err)
 		require.False(t, limited, "there is nothing to limit")

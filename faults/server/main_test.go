@@ -78,11 +78,12 @@ func startRedis(t *testing.T) Server {
 	return s
 }
 
-// onBoth runs the test on either server.
-func onBoth(t *testing.T, test func(t *testing.T, s Server)) {
+// onEach runs the test on each kind of server.
+func onEach(t *testing.T, test func(t *testing.T, s Server)) {
 	t.Run("embedded", func(t *testing.T) { test(t, startEmbedded(t)) })
 	t.Run("hosted", func(t *testing.T) { test(t, startHosted(t, 0)) })
 	t.Run("redis-server", func(t *testing.T) { test(t, startRedis(t)) })
+	t.Run("replicated", func(t *testing.T) { test(t, startReplicated(t)) })
 }
 
 // do runs one command in a database.

@@ -46,6 +46,10 @@ type Options struct {
 	Log string
 	// Memory bounds, in bytes, what the process may allocate, where the operating system can; zero: nothing does.
 	Memory uint64
+	// Args are further arguments of redis-server.
+	Args []string
+
+	fate *fate // nil: one of its own
 }
 
 // Redis is a redis-server process that the lab has started. Its methods may be called by several goroutines at once.
@@ -54,10 +58,11 @@ type Redis struct {
 	path    string
 	dir     string
 	log     string
+	args    []string
 	addr    string
 	version string
 	memory  uint64
-	died    chan struct{}
+	*fate
 
 	mu      sync.Mutex
 	process *process.Process
@@ -88,7 +93,10 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 }
 
 func newRedis(guard *process.Guard, path, dir string, options Options) *Redis {
-	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, memory: options.Memory, died: make(chan struct{})}
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, args: options.Args, memory: options.Memory, fate: options.fate}
+	if r.fate == nil {
+		r.fate = newFate()
+	}
 	if r.log == "" {
 		r.log = filepath.Join(dir, "log") // it says why a server has ended
 	}
@@ -110,8 +118,8 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	cmd := exec.Command(r.path, "--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
-		"--daemonize", "no", "--logfile", "")
+	cmd := exec.Command(r.path, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
+		"--daemonize", "no", "--logfile", ""}, r.args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, log, log
 	p, err := r.guard.Start(cmd)
 	if err != nil {
@@ -145,18 +153,8 @@ func (r *Redis) watch(p *process.Process) {
 	defer r.mu.Unlock()
 	if r.process == p && !r.ending {
 		r.ending = true
-		close(r.died)
+		r.meet(p.State())
 	}
-}
-
-// Died is closed when the process has ended, other than by a restart.
-func (r *Redis) Died() <-chan struct{} { return r.died }
-
-// End says how the process ended.
-func (r *Redis) End() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.process.State()
 }
 
 // awaitReady asks until the process itself answers: another process may listen at its address.

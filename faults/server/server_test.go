@@ -35,7 +35,7 @@ func TestDescribe(t *testing.T) {
 
 // What the locks rely on works on both servers.
 func TestLockCommands(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		require.Equal(t, "OK", do(t, s, 0, "SET", "lock", "token", "NX", "PX", 60_000))
 		require.Nil(t, do(t, s, 0, "SET", "lock", "other", "NX", "PX", 60_000))
 		left := do(t, s, 0, "PTTL", "lock").(int64)
@@ -53,7 +53,7 @@ func TestLockCommands(t *testing.T) {
 }
 
 func TestRestartEmpty(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		addr := s.Addr()
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestRestartEmpty(t *testing.T) {
 }
 
 func TestRestartSaved(t *testing.T) {
-	onBoth(t, func(t *testing.T, s Server) {
+	onEach(t, func(t *testing.T, s Server) {
 		saver := s.(Saver)
 		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
 		do(t, s, 0, "SET", "lock", "before", "PX", 60_000)

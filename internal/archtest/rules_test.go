@@ -50,7 +50,7 @@ func rules() map[string]rule {
 		"faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
-			own:      []string{"history", "faults/resp", "faults/process"},
+			own:      []string{"history", "faults", "faults/network", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 

@@ -116,6 +116,7 @@ func troubles() []trouble {
 		{"A12", "★ Redisson's RedLock does not look at the clock a second time", "pause-before-second-look", "redisson-redlock", "double-holder, lost-update", "redlock"},
 
 		{"A15", "a lock in one process, and a second machine", "take-turns", "local", "double-holder, stale-write", "setpx-lua"},
+		{"A16", "a fail-over loses the lock: the primary dies before it has replicated", "fail-over-before-replication", "redisson", "double-holder, early-grant", ""},
 		{"A16", "★ a replica takes over that lags by more than a lease: it does not know the renewals", "replica-lags-past-renewals", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
 		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},

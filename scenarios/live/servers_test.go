@@ -191,3 +191,17 @@ func TestRedlockOnRealServers(t *testing.T) {
 		assert.Equal(t, want, cell.Verdict.String())
 	}
 }
+
+// TestFailOverToAReplica: real replication loses what the restart with an older copy loses, and keeps what that keeps.
+func TestFailOverToAReplica(t *testing.T) {
+	needRedis(t)
+	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated })
+	for _, lock := range []string{"setpx-lua", "redlock"} {
+		cell, _ := s.playScript(t, builtin(t, "fail-over-before-replication"), subject(t, lock))
+		assert.Contains(t, cell.Verdict.String(), "double-holder, early-grant", lock)
+		cell, _ = s.playScript(t, builtin(t, "fail-over-after-replication"), subject(t, lock))
+		assert.Equal(t, "safe", cell.Verdict.String(), lock)
+	}
+	cell, _ := s.playScript(t, builtin(t, "replica-lags-past-renewals"), subject(t, "watchdog"))
+	assert.Contains(t, cell.Verdict.String(), "double-holder, early-grant")
+}

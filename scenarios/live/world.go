@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,7 +32,11 @@ import (
 const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
+	Replicated  = "replicated" // a redis-server with a replica
 )
+
+// Servers are the servers that the lab starts.
+func Servers() []string { return []string{Embedded, RedisServer, Replicated} }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
@@ -42,7 +47,7 @@ type Config struct {
 	Guard         []string      // the command that runs GuardMain
 	Worker        []string      // the command of the lab's own client process, which knows the run's locks
 	Host          []string      // the command that runs server.HostMain
-	Server        string        // Embedded, RedisServer, or host:port
+	Server        string        // one of Servers, or host:port
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
@@ -59,8 +64,9 @@ type World struct {
 	cfg      Config
 	guard    *process.Guard
 	network  *network.Network
-	host     *server.Host // of the embedded servers of the lab's own clients; else nil
-	resource *spare       // of the lab's own clients; nil at an address, which holds data and locks
+	replicas *network.Network // of the links from replicas to primaries; nil: there are none
+	host     *server.Host     // of the embedded servers of the lab's own clients; else nil
+	resource *spare           // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
 	prefix   string  // of every key of this run at an address
@@ -112,6 +118,11 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
+	if w.cfg.Server == Replicated {
+		if w.replicas, err = network.Open(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
 	if w.cfg.Server == Embedded {
 		if w.host, err = server.StartHost(w.guard, cfg.Host, 0); err != nil {
 			return nil, err
@@ -153,6 +164,9 @@ func (w *World) Close() error {
 		errs = append(errs, w.resource.Close())
 	}
 	errs = append(errs, w.spares.close())
+	if w.replicas != nil {
+		errs = append(errs, w.replicas.Close())
+	}
 	if w.host != nil {
 		errs = append(errs, w.host.Close())
 	}
@@ -210,9 +224,10 @@ func (w *World) newPrefix() string {
 	return fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1))
 }
 
-func (w *World) startsServers() bool { return w.cfg.Server == Embedded || w.cfg.Server == RedisServer }
+func (w *World) startsServers() bool { return slices.Contains(Servers(), w.cfg.Server) }
 
-// ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server within a bound of memory, in bytes.
+// ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
+// of memory, in bytes.
 func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64) (*spare, error) {
 	if w.cfg.Server == Embedded {
 		s, err := host.Start(ctx)
@@ -225,7 +240,15 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 	if err != nil {
 		return nil, err
 	}
-	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log, Memory: memory})
+	options := server.Options{Log: log, Memory: memory}
+	if w.cfg.Server == Replicated {
+		s, err := server.StartReplicated(ctx, w.guard, w.replicas, options)
+		if err != nil {
+			return nil, err
+		}
+		return &spare{s, log}, nil
+	}
+	s, err := server.StartRedis(ctx, w.guard, options)
 	if err != nil {
 		return nil, err
 	}

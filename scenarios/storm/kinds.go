@@ -17,7 +17,7 @@ import (
 // Kind is a kind of fault of the mixture, and how often it comes beside others.
 type Kind struct {
 	faults.Kind
-	Meaning string // where it is not that of the catalogue
+	Varies  string // what a storm draws besides when and whom
 	Default bool   // it is in the mixture that a storm has where nobody asks for another one
 	weight  int    // zero: it does not hit a client
 }
@@ -26,14 +26,14 @@ type Kind struct {
 // forgets its leases, or whose clock jumps, breaks every lock on it.
 func Mixture() []Kind {
 	return []Kind{
-		{faults.Pause, "a client is stopped (SIGSTOP), for less than its lease or for longer", true, 2},
-		{faults.Crash, "a client is killed, at once or while a message of it is on the wire, and comes back as a new one", true, 3},
-		{faults.Partition, "a client is cut off from the server, both ways or one way", true, 2},
+		{faults.Pause, "for less than its lease or for longer", true, 2},
+		{faults.Crash, "at once or while a message of it is on the wire; it comes back as a new one", true, 3},
+		{faults.Partition, "", true, 2},
 		{faults.Refuse, "", true, 3},
 		{faults.Delay, "", false, 1},
-		{faults.ReplyLost, "the server carries out a client's commands, and the replies are lost", true, 3},
-		{faults.HoldRequest, "a request of a client, or its reply, is held on the wire", true, 6},
-		{faults.Duplicate, "a request of a client is sent twice", false, 1},
+		{faults.ReplyLost, "", true, 3},
+		{faults.HoldRequest, "or its reply on the way back", true, 6},
+		{faults.Duplicate, "", false, 1},
 		{faults.Skew, "", true, 2},
 		{faults.ClockJump, "", false, 0},
 		{faults.Restart, "", false, 0},
@@ -42,10 +42,10 @@ func Mixture() []Kind {
 
 // Means is what the kind does.
 func (k Kind) Means() string {
-	if k.Meaning != "" {
-		return k.Meaning
+	if k.Varies == "" {
+		return k.Of().Meaning
 	}
-	return k.Of().Meaning
+	return k.Of().Meaning + ", " + k.Varies
 }
 
 // Defaults are the kinds of the default mixture.
