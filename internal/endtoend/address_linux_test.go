@@ -30,6 +30,7 @@ const slow = 10 * time.Millisecond
 // TestMonitorAtAnAddress reads what MONITOR shows of a run and a storm at an address: only keys of a cell are named, beside what docs/safety.md
 // lists as asked of the server. No command looks for keys, and none is left.
 func TestMonitorAtAnAddress(t *testing.T) {
+	skipRacing(t)
 	n := startNeighbours(t)
 	n.populate(t, *foreignKeys)
 	before := n.redis.DBSize(t.Context()).Val()

@@ -56,6 +56,7 @@ func startHostile(t *testing.T, server string, attacks []hostile.Attack, more ..
 
 // TestHostileClients: each attack costs the cell of its client, and nothing else.
 func TestHostileClients(t *testing.T) {
+	skipRacing(t)
 	for _, server := range []string{"embedded", "redis-server"} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
@@ -76,6 +77,7 @@ func TestHostileClients(t *testing.T) {
 
 // TestAProcessWithDescendantsServesNoOtherCell: they keep its pipes, so that the lab would wait for a client that has closed its own.
 func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
+	skipRacing(t)
 	t.Parallel()
 	var attacks []hostile.Attack
 	for _, name := range []string{"descendants", "closes-stdout", "late-child", "closes-stdin"} {
@@ -116,6 +118,7 @@ func resultsOf(t *testing.T, lab *lab) *checker.Run {
 // TestEndlessScriptsEnd: a script that keeps its server busy for ever holds up neither --timeout nor a signal. That it does keep the server
 // busy is seen.
 func TestEndlessScriptsEnd(t *testing.T) {
+	skipRacing(t)
 	tests := map[string]struct {
 		args    []string
 		signals []syscall.Signal

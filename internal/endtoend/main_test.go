@@ -19,6 +19,7 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // role makes the test binary another program: see TestMain.
@@ -84,6 +85,14 @@ func serveToxiproxy() error {
 	fmt.Println(listener.Addr())
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	return http.Serve(listener, api.Routes())
+}
+
+// skipRacing skips a long test: the lab that it starts is built without the race detector, so the test shows what it shows without.
+func skipRacing(t *testing.T) {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("runs the lab that go test has run without the race detector")
+	}
 }
 
 // needRedis skips the test where there is no redis-server, unless it is required.

@@ -55,6 +55,7 @@ func subcommands(n *neighbours, saved string) []subcommand {
 // TestSignalsAtRandomMoments ends every subcommand at random moments. No process, port, directory, key or proxy may be left, and what was
 // written must be readable.
 func TestSignalsAtRandomMoments(t *testing.T) {
+	skipRacing(t)
 	needRedis(t)
 	n := startNeighbours(t)
 	before := n.belongings(t)

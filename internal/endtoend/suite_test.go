@@ -22,6 +22,7 @@ const suiteTime = 2 * time.Minute
 // TestEighthOfTheSuite runs every eighth cell, which is every scenario with some locks, and judges the saved histories once more. All
 // of the suite is run by .ci/run.
 func TestEighthOfTheSuite(t *testing.T) {
+	skipRacing(t)
 	if testing.Short() {
 		t.Skip("it takes long")
 	}

@@ -306,6 +306,9 @@ func TestUnfair(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
 			t.Parallel()
+			if racing.Enabled && test.fault == faults.Pause {
+				t.Skip("a search of minutes in one goroutine")
+			}
 			result := explored(t, Config{
 				Lock: lock(t, "redisson-fair"), Clients: 3, Rounds: 1, Budget: spend(test.fault), MostFaults: 1, Skew: test.skew,
 				Only: []checker.Name{checker.Unfair},
@@ -338,6 +341,9 @@ func (l worried) Release(ctx context.Context) (bool, error) {
 
 // A clock may be wrong from the start, also where it is known only later that somebody looks at it.
 func TestClocksAreWrongFromTheStart(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
+	}
 	spec := impls.Spec{
 		Card: impls.Card{Name: "worried", Needs: impls.OneServer},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
@@ -350,6 +356,9 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 
 // What a limit comes upon before it stops the search is told: nothing that is left is smaller.
 func TestALimitConcludesWhatWasFound(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
+	}
 	config := Config{Lock: lock(t, "getset")}.Usual()
 	whole := explored(t, config)
 	require.NotNil(t, whole.Found)
