@@ -232,6 +232,35 @@ func TestWithoutCanary(t *testing.T) {
 	}
 }
 
+// A restart of the server breaks the probe's connection, which says nothing of the link.
+func TestRecoveryAfterTheServerHasBrokenTheConnections(t *testing.T) {
+	for name, f := range map[string]faults.LinkFault{
+		"partition":             {Kind: faults.Partition, Direction: faults.Both},
+		"partition of requests": {Kind: faults.Partition, Direction: faults.Requests},
+		"partition of replies":  {Kind: faults.Partition, Direction: faults.Replies},
+		"delay":                 {Kind: faults.Delay, Each: time.Millisecond},
+		"replies lost":          {Kind: faults.ReplyLost},
+		"refuse":                {Kind: faults.Refuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, u := openLink(t)
+			i := inject(t, l, f)
+			u.breakConnections()
+			recoverFrom(t, i)
+			again := dial(t, l.Addr())
+			again.say(t, "back")
+			require.Equal(t, "back", again.hear(t))
+		})
+	}
+	t.Run("a link that does not work again", func(t *testing.T) {
+		l, u := openLink(t)
+		i := inject(t, l, faults.LinkFault{Kind: faults.Delay, Each: time.Millisecond})
+		u.close()
+		_, err := i.Recover(bounded(t))
+		require.ErrorContains(t, err, "recover from delay on link")
+	})
+}
+
 func TestFaultsThatDoNotTakeEffectAreNoticed(t *testing.T) {
 	ctx := bounded(t)
 	for name, f := range map[string]faults.LinkFault{"requests": {Kind: faults.Partition, Direction: faults.Requests}, "replies": {Kind: faults.Partition, Direction: faults.Replies}, "both": {Kind: faults.Partition, Direction: faults.Both}} {

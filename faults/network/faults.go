@@ -88,13 +88,16 @@ func (p partition) heal(ctx context.Context, i *Injected) (string, error) {
 	case cameBack != nil:
 		return "", fmt.Errorf("the partition leaked: %w", cameBack)
 	}
-	if err := i.probe.awaitArrival(ctx, i.ping); err != nil {
-		return "", err
+	err := i.probe.awaitArrival(ctx, i.ping)
+	if err == nil {
+		err = i.probe.awaitReply(ctx, i.ping)
 	}
-	if err := i.probe.awaitReply(ctx, i.ping); err != nil {
+	switch {
+	case errors.Is(err, errEnded):
+		return "the PING's connection broke, and a round trip on a new one succeeded", i.link.works(ctx)
+	case err != nil:
 		return "", err
-	}
-	if p.side == faults.Replies {
+	case p.side == faults.Replies:
 		return "the reply to the PING arrived only after recovery", nil
 	}
 	return "the PING sent after the cut arrived only after recovery", nil
@@ -142,6 +145,9 @@ func (d delay) heal(ctx context.Context, i *Injected) (string, error) {
 		return "no delay" + noCanary, nil
 	}
 	took, err := i.probe.roundTrip(ctx)
+	if errors.Is(err, errEnded) {
+		return "no delay: a connection broke, and a round trip on a new one succeeded", i.link.works(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -212,12 +218,7 @@ func (r refuse) heal(ctx context.Context, i *Injected) (string, error) {
 	if i.probe == nil {
 		return "connections are accepted again" + noCanary, nil
 	}
-	fresh, err := newProbe(ctx, i.link)
-	if err != nil {
-		return "", err
-	}
-	fresh.close()
-	return "a connection was refused until now, and a round trip on a new one succeeded", nil
+	return "a connection was refused until now, and a round trip on a new one succeeded", i.link.works(ctx)
 }
 
 // enable opens the proxy's port again, and tries again while another process has it.
@@ -280,12 +281,7 @@ func (loseReplies) heal(ctx context.Context, i *Injected) (string, error) {
 	if err := i.probe.awaitEnd(ctx); err != nil {
 		return "", err
 	}
-	fresh, err := newProbe(ctx, i.link)
-	if err != nil {
-		return "", err
-	}
-	fresh.close()
-	return "the PING's connection ended without its reply, and a round trip on a new one succeeded", nil
+	return "the PING's connection ended without its reply, and a round trip on a new one succeeded", i.link.works(ctx)
 }
 
 func (loseReplies) drop(context.Context, *Link) error { return nil }

@@ -174,12 +174,17 @@ func (u *upstreamServer) await(ctx context.Context, t *testing.T, n int) []strin
 
 func (u *upstreamServer) close() {
 	_ = u.listener.Close()
+	u.breakConnections()
+	u.tasks.Wait()
+}
+
+// breakConnections breaks what is open, as a restart of a server does.
+func (u *upstreamServer) breakConnections() {
 	u.mu.Lock()
+	defer u.mu.Unlock()
 	for _, conn := range u.conns {
 		_ = conn.Close()
 	}
-	u.mu.Unlock()
-	u.tasks.Wait()
 }
 
 // user is a client's connection through a link.

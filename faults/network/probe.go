@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -21,6 +22,9 @@ type probe struct {
 	replies chan string   // the lines that came back, headers left out
 	ended   chan struct{} // closed when nothing more can come back
 }
+
+// errEnded: the far end has broken the probe's connection, as a restart of the server does.
+var errEnded = errors.New("canary: the connection ended")
 
 // ping is a PING on its way.
 type ping struct {
@@ -43,6 +47,16 @@ func newProbe(ctx context.Context, l *Link) (*probe, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// works opens a connection through the link, makes one round trip and closes it.
+func (l *Link) works(ctx context.Context) error {
+	p, err := newProbe(ctx, l)
+	if err != nil {
+		return err
+	}
+	p.close()
+	return nil
 }
 
 func (p *probe) read() {
@@ -77,7 +91,10 @@ func (p *probe) send(ctx context.Context) (ping, error) {
 		_ = p.conn.SetWriteDeadline(deadline)
 	}
 	_, err := fmt.Fprintf(p.conn, "*2\r\n$4\r\nPING\r\n$%d\r\n%s\r\n", len(token), token)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
+		return ping{}, fmt.Errorf("%w before the PING was sent", errEnded)
+	case err != nil:
 		return ping{}, fmt.Errorf("canary: %w", err)
 	}
 	return sent, nil
@@ -102,7 +119,7 @@ func (p *probe) awaitArrival(ctx context.Context, sent ping) error {
 	case <-sent.arrived:
 		return nil
 	case <-p.ended:
-		return errors.New("canary: the connection ended before the PING arrived")
+		return fmt.Errorf("%w before the PING arrived", errEnded)
 	case <-ctx.Done():
 		return fmt.Errorf("canary: the PING has not arrived: %w", context.Cause(ctx))
 	}
@@ -120,7 +137,7 @@ func (p *probe) awaitReply(ctx context.Context, sent ping) error {
 	case line := <-p.replies:
 		return isReply(line, sent)
 	default:
-		return errors.New("canary: the connection ended instead of a reply to the PING")
+		return fmt.Errorf("%w instead of a reply to the PING", errEnded)
 	}
 }
 

@@ -312,6 +312,27 @@ func faultVerbs() map[string]verbTest {
 			C1 release => ok`,
 			"safe", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: no", "C1 release: ok"}},
 
+		"server restarts behind a cut": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 cut off
+			server restarts empty
+			C1 heal
+			C1 release => no
+			C2 acquire => ok`,
+			"safe", []string{"C1 partition: effective", "redis restart: effective", "C1 partition: recover", "C1 release: no", "C2 acquire: ok"}},
+
+		"server restarts while requests are delayed": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 delay 5ms
+			server restarts empty
+			C1 heal
+			C2 acquire => ok`,
+			"double-holder, early-grant", []string{"C1 delay: effective", "redis restart: effective", "C1 delay: recover", "C2 acquire: ok"}},
+
 		"server restarts empty": {"setpx-lua", `
 			lease 60s
 			clients C1 C2
