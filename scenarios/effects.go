@@ -9,13 +9,11 @@ import (
 )
 
 // Waits says whether a step may take long without a host stall: it waits for a lease, a renewal, a loss notice, a background operation, a time-out, a lock
-// that another client holds, or a resend of the client library.
+// that another client holds, or a resend of the client library. A restart with a copy waits until it is old enough, but the restart itself may not take long.
 func (s Step) Waits() bool {
 	switch s.Verb {
 	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
 		return true
-	case VerbRestartSaved:
-		return s.Span != Span{}
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })
 	}

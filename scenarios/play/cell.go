@@ -35,6 +35,7 @@ type Cell struct {
 	laid            *history.Work // the initial data; nil for a counter
 	handles         map[string]*Handle
 	ids             atomic.Int64
+	begun           time.Duration            // when the step began, or its wait was over
 	busy            time.Duration            // spent in steps that do not wait
 	saved           map[string]time.Duration // by server: when it kept a copy of its data
 	over            atomic.Bool
@@ -148,12 +149,12 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 		return nil
 	}
 	c.note(step, step.Text)
-	began := c.Stage.Now()
+	c.begun = c.Stage.Now()
 	result, err := c.perform(ctx, h, step)
 	if err != nil {
 		return err
 	}
-	if err := c.inTime(step, c.Stage.Now()-began); err != nil {
+	if err := c.inTime(step, c.Stage.Now()-c.begun); err != nil {
 		return err
 	}
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {

@@ -90,6 +90,7 @@ func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) 
 			if err := c.pass(ctx, left); err != nil {
 				return err
 			}
+			c.begun, c.busy = c.Stage.Now(), 0
 		}
 	}
 	return c.restart(ctx, names, faults.FailOver)
