@@ -4,6 +4,7 @@ package live_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
 )
 
 // Two clients do the same work, one while the other is held up between reading and writing, then one after the other.
@@ -91,4 +93,28 @@ func TestExpectOfAnotherWorkload(t *testing.T) {
 	assert.Equal(t, checker.ByLock, expect(lent, play.Subject{Name: "setpx-lua"}).By)
 	own := builtin(t, "market-two-buyers").Under(history.Stock)
 	assert.Equal(t, checker.ByMatrix, expect(own, play.Subject{Name: "setpx-lua"}).By)
+}
+
+// A script that does not fit the user's workload is n/a, and nothing else was expected.
+func TestScriptThatDoesNotFitAnotherWorkload(t *testing.T) {
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}
+	for _, test := range []struct {
+		lock, scenario string
+		work           history.Workload
+		want           string
+	}{
+		{"setpx-lua", "take-turns", history.MarketItems, `n/a: the script does not fit the workload market-items: line 14: "C3  work => ok" came to no`},
+		{"watchdog", "clock-set-back-amid-renewal", history.MarketItems,
+			"n/a: the script does not fit the workload market-items: C2's work returned no without a write"},
+		{"setpx-lua", "loss-noticed-late", history.Ledger, "n/a: the script does not fit the workload ledger: C1's work returned ok without a GET"},
+		{"setpx-lua", "take-turns", history.Counter, "safe"},
+	} {
+		cs := lab.Case{Subject: subject(t, test.lock), Script: builtin(t, test.scenario).Under(test.work), Round: 1}
+		cs.Expected = lab.Expect(matrix)(cs.Script, cs.Subject)
+		cell := model.Run(t.Context(), cs)
+		assert.Equal(t, test.want, cell.Verdict.String())
+		assert.False(t, cell.Surprise(), "%+v", cell.Expected)
+	}
 }

@@ -163,7 +163,23 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 	if c.busy > c.Script.Lease/c.slices() { // a lease or a time-out may have ended too early
 		return Stalled("line %d: %q came to %s, on a slow host", step.Line, step.Text, result)
 	}
-	return PremiseMissed("line %d: %q came to %s", step.Line, step.Text, result)
+	missed := fmt.Sprintf("line %d: %q came to %s", step.Line, step.Text, result)
+	if result == scenarios.ResultNo && c.otherWork(step.Op) {
+		return c.unfit(missed)
+	}
+	return PremiseMissed("%s", missed)
+}
+
+// otherWork says whether an operation is work of another kind than the script was written for. Such work may send other commands, and have
+// nothing to do.
+func (c *Cell) otherWork(op history.Op) bool {
+	return op == history.OpWork && c.Script.WorkloadOverridden
+}
+
+// unfit ends a script that the chosen workload has left.
+func (c *Cell) unfit(why string) error {
+	c.Lacks = fmt.Sprintf("the script does not fit the workload %s: %s", c.Script.Work(), why)
+	return NotApplicable("%s", c.Lacks)
 }
 
 func (c *Cell) note(step *scenarios.Step, text string) {

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -181,7 +182,11 @@ func (h *Handle) finish(ctx context.Context, op *Operation) (scenarios.Result, e
 		return "", err
 	}
 	if len(op.ahead) > 0 && !op.gaveUp.Load() {
-		return "", NotApplicable("%s's %v returned %v without %s", h.Name, op.Op, op.answer.Outcome, op.ahead[0].want.Request())
+		why := fmt.Sprintf("%s's %v returned %v without %s", h.Name, op.Op, op.answer.Outcome, op.ahead[0].want.Request())
+		if h.cell.otherWork(op.Op) {
+			return "", h.cell.unfit(why)
+		}
+		return "", NotApplicable("%s", why)
 	}
 	return resultOf(op.answer.Outcome), nil
 }
