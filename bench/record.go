@@ -80,7 +80,7 @@ type Absent struct {
 // Planned are the locks that the articles compare Redis with, and whose servers the lab does not have.
 func Planned() []Absent {
 	return []Absent{
-		{"zookeeper", "the lab has no ZooKeeper server"},
+		{"zookeeper", "the lab measures locks on Redis only"},
 		{"etcd", "the lab has no etcd server"},
 		{"postgres", "the lab has no PostgreSQL server"},
 	}

@@ -19,7 +19,8 @@ type ownerHistory struct {
 	spread    *spreadLock   // where it is on several servers
 	service   serviceHistory
 	lease     time.Duration
-	leaseless bool
+	leaseless bool // its lease does not end by time: it has none, or it is a session, whose end is a command
+	session   bool
 	server    string // with the key; empty: none was seen
 	there     bool   // the key was there when it was last seen
 	value     string // with that value

@@ -104,7 +104,7 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	}
 	l := r.lock(e.Lock)
 	if e.Kind == history.KindOpen && e.Detail != nil {
-		l.lease, l.leaseless = e.Detail.Lease, e.Detail.Leaseless
+		l.lease, l.leaseless, l.session = e.Detail.Lease, e.Detail.Leaseless || e.Detail.Session, e.Detail.Session
 		if e.Detail.Servers > 1 && l.spread == nil {
 			l.spread = spreadOver(e.Detail.Servers, e.Detail.Need)
 		}

@@ -32,7 +32,7 @@ type keptFor struct {
 // freedBy is when every lease that began before at is over.
 func (l *ownerHistory) freedBy(at time.Duration) time.Duration {
 	switch {
-	case l.leaseless:
+	case l.leaseless && !l.session:
 		return at
 	case l.lease == 0:
 		return never
@@ -158,13 +158,14 @@ func (r *ownerReader) alone(w *serviceWait) bool {
 	return true
 }
 
-// joinsQueue says whether a command has certainly asked for the lock: a script that was carried out, whose client knows the answer.
+// joinsQueue says whether a command has certainly asked for the lock: a script, or a ZooKeeper's create, that was carried out, and
+// whose client knows the answer.
 func joinsQueue(c *history.Command) bool {
 	if len(c.Args) == 0 || c.ReplyDropped || c.Failed() {
 		return false
 	}
 	switch strings.ToUpper(c.Args[0]) {
-	case "EVAL", "EVALSHA", "FCALL", "EXEC":
+	case "EVAL", "EVALSHA", "FCALL", "EXEC", "CREATE":
 		return true
 	}
 	return false

@@ -21,7 +21,7 @@ const (
 
 // readStory reads a history that is written to be read by people. Each line is a time and one of
 //
-//	C1 opens, lease 500ms | leaseless [servers 5] [need 5] [reentrant] [fair] [of another-lock]
+//	C1 opens, lease 500ms [session] | leaseless [servers 5] [need 5] [reentrant] [fair] [of another-lock]
 //	C1 calls acquire #1 [bound 1s] [of another-lock]
 //	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2 by 7]
 //	C1 writes #2 SET counter 1 : 0 -> 1
@@ -222,7 +222,7 @@ type optionWords struct {
 func optionsOf(e *history.Event, d *history.Detail, c *history.Command) optionWords {
 	return optionWords{
 		flags: map[string]*bool{
-			"leaseless": &d.Leaseless, "reentrant": &d.Reentrant, "fair": &d.Fair, "gave-up": &d.GaveUp,
+			"leaseless": &d.Leaseless, "session": &d.Session, "reentrant": &d.Reentrant, "fair": &d.Fair, "gave-up": &d.GaveUp,
 			"late": &c.Late, "again": &c.Again, "dropped": &c.ReplyDropped,
 		},
 		lengths: map[string]*time.Duration{"lease": &d.Lease, "bound": &d.Bound, "valid": &e.Valid, "asked": &c.Asked, "sent": &c.Sent},

@@ -80,9 +80,10 @@ func (m *unfair) command(f *timeline.Fact) {
 }
 
 // asks says whether a command has put its client into the queue, if there is one. Of a script that was carried out this is certain,
-// because it is one step; of other commands there may be several, and it is not known which does.
+// because it is one step, and of the create of a ZooKeeper, because the node is the place in the queue; of other commands there may be
+// several, and it is not known which does.
 func asks(c *history.Command) bool {
-	return len(c.Args) > 0 && timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !c.Failed()
+	return len(c.Args) > 0 && (timeline.RunsScript(c.Args[0]) || c.Args[0] == "CREATE") && !c.ReplyDropped && !c.Failed()
 }
 
 // disturbed takes in that a fault, or its end, may have kept clients from waiting. A clock that is wrong does not.

@@ -64,6 +64,7 @@ const (
 	ServerCopy  Capability = "server-copy"  // the server can save its data, and restart with it
 	SetClock    Capability = "set-clock"    // the client's clock can be set
 	Reconnect   Capability = "reconnect"    // the client can be told to connect again
+	Repeat      Capability = "repeat"       // a request can arrive a second time
 )
 
 // Fault is an entry of the catalogue.
@@ -111,8 +112,10 @@ func All() []Fault {
 		{Kind: LateRequest, Recorded: HoldRequest, Target: OnMessage, Flag: "late-requests", State: "request late",
 			Meaning: "a request is given up by its client, and arrives later"},
 		{Kind: Duplicate, Target: OnMessage, OneShot: true, Begins: "duplicate", Flag: "duplicates", State: "request sent twice", Sign: ':',
+			Needs:   []Capability{Repeat},
 			Meaning: "a request arrives a second time"},
 		{Kind: HoldCopy, Target: OnMessage, Begins: "hold copy of", Ends: "arrives late", State: "copy held on the wire", Sign: ':',
+			Needs:   []Capability{Repeat},
 			Meaning: "a second copy of a request is held, and arrives later"},
 		{Kind: Skew, Target: OnClock, Begins: "clock", Ends: "clock right", Old: []string{"clock"}, State: "clock wrong", Sign: '~', Needs: []Capability{SetClock},
 			Meaning: "a client's clock is ahead, behind, or runs at another rate"},

@@ -100,6 +100,8 @@ func (d *decoder) opened(v *Detail, key []byte) bool {
 		v.Lease = time.Duration(d.int())
 	case "leaseless":
 		v.Leaseless = d.bool()
+	case "session":
+		v.Session = d.bool()
 	case "servers":
 		v.Servers = int(d.int())
 	case "need":

@@ -18,6 +18,8 @@ type Card struct {
 	// Sends are the commands with the lock's key that an operation may send; a script counts as EVAL. An operation that is not listed may
 	// send any.
 	Sends Commands
+	// A lock on a ZooKeeper has its client's session for a lease: Options.Lease is the time-out of the session.
+	//
 	// Leaseless: the lock has no lease, neither the server's nor one that contenders judge; only its release frees it.
 	Leaseless bool
 	// Renews: the lock prolongs its lease in the background while it is held.
@@ -67,10 +69,11 @@ type Need string
 
 // The lock services.
 const (
-	OneServer   Need = "one Redis server"
-	NoServer    Need = "no server"
-	MostServers Need = "several independent Redis servers, of which a majority must answer"
-	EveryServer Need = "several independent Redis servers, all of which must answer"
+	OneServer    Need = "one Redis server"
+	NoServer     Need = "no server"
+	MostServers  Need = "several independent Redis servers, of which a majority must answer"
+	OneZooKeeper Need = "a ZooKeeper"
+	EveryServer  Need = "several independent Redis servers, all of which must answer"
 )
 
 // Spec is a registered lock: its card and its constructor. New sends no command and reads no clock.

@@ -70,6 +70,8 @@ func (f *fake) Servers() []impls.Server {
 	return all
 }
 
+func (f *fake) Session() impls.Session { return session{f} }
+
 func (f *fake) Sleep(ctx context.Context, d time.Duration) error {
 	f.clock = f.clock.Add(max(d, 0))
 	return ctx.Err()

@@ -84,6 +84,8 @@ type Env interface {
 	Server() Server
 	// Servers are all of them, in an order that is the same for every client.
 	Servers() []Server
+	// Session is the client's session with the lock service, if that is a ZooKeeper; else nil.
+	Session() Session
 	// Now reads the wall clock of the client, which has an offset and a rate of its own and can be set ahead or back at any time. It never
 	// reads a time before 1970.
 	Now() time.Time

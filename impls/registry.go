@@ -1,6 +1,6 @@
 package impls
 
-// All lists the locks in the order of reports: each fixes a problem of the one before.
+// All lists the locks on Redis, and the one without a server, in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
 	return []Spec{
 		local(),
@@ -41,8 +41,17 @@ func All() []Spec {
 	}
 }
 
+// OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run only in the live world, and only there where the
+// server is one.
+func OnZooKeeper() []Spec {
+	return []Spec{zookeeperHerd(), zookeeper(), zookeeperProtected(), zookeeperFenced()}
+}
+
+// Every lists all locks.
+func Every() []Spec { return append(All(), OnZooKeeper()...) }
+
 // Find returns the lock of that name; see Lookup.
-func Find(name string) (Spec, bool) { return Lookup(All(), name) }
+func Find(name string) (Spec, bool) { return Lookup(Every(), name) }
 
 // resending is the lock with a client library that keeps its default retries.
 func resending(spec Spec, name, bug string) Spec {

@@ -176,12 +176,13 @@ func expectedByCard(card *impls.Spec) checker.Expected {
 }
 
 // Settle makes the planned cell out into what its history shows. lacks is what the script needs and does not have here; as that is
-// reviewed too, it is news only in a setting that nobody reviewed: elsewhere, or under another workload. failure is that of the lab around
+// reviewed too, it is news only in a setting that nobody reviewed: elsewhere, under another workload, or with servers of
+// another kind than the lock needs. failure is that of the lab around
 // the script.
 func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
 	out.Verdict, out.Storm = c.Conclude(events)
 	out.Data = checker.Tally(events)
-	if asReviewed := c.Expected.By == checker.ByMatrix && c.Subject.Traits.Known && !elsewhere; lacks != "" && !asReviewed {
+	if asReviewed := c.Expected.By == checker.ByMatrix && c.Subject.Traits.Known && !elsewhere && !play.ServesOthers(lacks); lacks != "" && !asReviewed {
 		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
 	}
 	if failure != nil {

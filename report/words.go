@@ -67,6 +67,9 @@ func openWords(e history.Event, d *history.Detail) string {
 	if d.Leaseless {
 		return "opens " + e.Lock + ", no lease"
 	}
+	if d.Session {
+		return fmt.Sprintf("opens %s, session %s", e.Lock, duration(d.Lease))
+	}
 	return fmt.Sprintf("opens %s, lease %s", e.Lock, duration(d.Lease))
 }
 

@@ -52,7 +52,7 @@ func nameOf(file string) string {
 }
 
 // order lists the scripts in the order for readers: a lock that works, leases that end during a hold or never, lost and late messages,
-// clocks, races of single algorithms, one server, several servers, published code, several locks in one process, and workloads.
+// clocks, races of single algorithms, one server, several servers, ZooKeeper, published code, several locks in one process, and workloads.
 func order() []string {
 	return []string{
 		"take-turns",
@@ -129,6 +129,10 @@ func order() []string {
 		"one-clock-jumps",
 		"one-restarts-empty-of-five",
 		"one-restarts-empty",
+		"orphaned-node",
+		"predecessor-gone",
+		"missed-watch",
+		"herd",
 		"asked-for-half-a-lease",
 		"release-after-the-lease",
 		"failed-release-keeps-renewing",

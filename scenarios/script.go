@@ -94,6 +94,7 @@ type Need string
 // The needs that a script can declare. Its needs of the server follow from its steps.
 const (
 	NeedsService    Need = "service"    // the lock's state is outside its clients
+	NeedsZooKeeper  Need = "zookeeper"  // on a ZooKeeper
 	NeedsLease      Need = "lease"      // the lock has a lease
 	NeedsResend     Need = "resend"     // the client library resends a command when no reply comes
 	NeedsNoResend   Need = "no-resend"  //

@@ -13,7 +13,7 @@ import (
 // TestCitations asserts that whatever cards, scripts and workloads cite is in the bibliography, and that each of the lab's own locks and
 // scripts says where it comes from.
 func TestCitations(t *testing.T) {
-	for _, spec := range impls.All() {
+	for _, spec := range impls.Every() {
 		cited, err := scenarios.Cited(spec.Source)
 		require.NoError(t, err, spec.Name)
 		assert.NotEmpty(t, cited, "%s: %q", spec.Name, spec.Source)

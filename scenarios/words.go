@@ -87,7 +87,7 @@ func headers() []string {
 
 func needs() []string {
 	all := []Need{
-		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority,
+		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority, NeedsZooKeeper,
 	}
 	return stringsOf(all)
 }

@@ -21,6 +21,7 @@ import (
 type Lock struct {
 	Lease     time.Duration
 	Leaseless bool
+	Session   bool    // it lasts as long as its client's session: the history says when that ends
 	Reentrant bool    // its holder has it until as many releases as acquires
 	Fair      bool    // it promises order
 	Holds     []Hold  // by client
@@ -31,7 +32,7 @@ type Lock struct {
 // FreedBy is when a lease that began before at has certainly ended; Never if the length of leases is not on record.
 func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	switch {
-	case k.Leaseless:
+	case k.Leaseless && !k.Session:
 		return at
 	case k.Lease == 0:
 		return Never
@@ -146,7 +147,7 @@ func (v *Cursor) open(f *Fact) {
 	v.Dead[f.Client] = false
 	if d := f.Event.Detail; d != nil && f.Lock != 0 {
 		k := &v.Locks[f.Lock]
-		k.Lease, k.Leaseless, k.Reentrant, k.Fair = d.Lease, d.Leaseless, d.Reentrant, d.Fair
+		k.Lease, k.Leaseless, k.Session, k.Reentrant, k.Fair = d.Lease, d.Leaseless || d.Session, d.Session, d.Reentrant, d.Fair
 		if d.Servers > 1 && k.quorum == nil {
 			k.quorum = newQuorum(d.Servers, d.Need)
 		}

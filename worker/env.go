@@ -13,7 +13,8 @@ import (
 // env is a lock's Env on a real server.
 type env struct {
 	ctx     context.Context // ends when the lock is closed
-	servers []impls.Server  // one at least
+	servers []impls.Server  // one at least, unless there is a session
+	session impls.Session   // nil: the lock servers are no ZooKeeper
 	clock   *clock
 	handle  string
 	say     func(protocol.Message)
@@ -30,6 +31,8 @@ type env struct {
 func (e *env) Server() impls.Server { return e.servers[0] }
 
 func (e *env) Servers() []impls.Server { return e.servers }
+
+func (e *env) Session() impls.Session { return e.session }
 
 func (e *env) Now() time.Time { return e.clock.now() }
 

@@ -33,6 +33,23 @@ func (h *handle) shut() {
 	h.env.tasks.Wait()
 }
 
+// reconnectKeeper replaces the connection of the handle's session, if it has one. The background tasks of the lock that wait for that have
+// acted when it returns.
+func (h *handle) reconnectKeeper(ctx context.Context) error {
+	if h.links.keeper == nil {
+		return nil
+	}
+	if err := h.links.keeper.reconnect(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-h.env.errands.none():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // perform runs an operation of the lock and answers it through say.
 func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
 	switch req.Do {

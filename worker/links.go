@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
@@ -11,13 +12,17 @@ import (
 // links are a lock's connections: the client's, or the lock's own if open names servers. By the latter the lab attributes commands to the
 // locks of a process.
 type links struct {
-	servers  []*server // one at least
+	servers  []*server // one at least, unless there is a session
 	resource *server   // nil if none was named
 	own      []*server
+	keeper   *keeper // the session with a ZooKeeper; nil: the lock servers are Redis
 }
 
 // linksOf returns a lock's connections. It makes those of the lock's own at once, so that no operation has to.
 func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) {
+	if isKeeper(s.init.Servers[0]) {
+		return s.keeperOf(req)
+	}
 	if len(req.Servers) == 0 {
 		servers, err := s.serversOf(spec)
 		return links{servers: servers, resource: s.resource}, err
@@ -55,8 +60,40 @@ func (l links) forLock() []impls.Server {
 	return all
 }
 
+// isKeeper says whether an address is that of a ZooKeeper.
+func isKeeper(addr string) bool { return strings.HasPrefix(addr, protocol.ZooKeeperScheme) }
+
+// keeperOf returns the connections of a lock on a ZooKeeper: each has a session of its own, with the lease of the lock for a time-out.
+func (s *session) keeperOf(req protocol.Request) (l links, err error) {
+	l.resource = s.resource
+	named := req.Servers
+	if len(named) == 0 {
+		named = s.init.Servers
+	}
+	addrs := make([]string, len(named))
+	for i, addr := range named {
+		addrs[i] = strings.TrimPrefix(addr, protocol.ZooKeeperScheme)
+	}
+	if req.Resource != "" {
+		l.resource = s.dial(req.Resource)
+		l.own = []*server{l.resource}
+		if err := l.resource.ping(s.ctx); err != nil {
+			l.close()
+			return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
+		}
+	}
+	if l.keeper, err = dialKeeper(s.ctx, addrs, protocol.Duration(req.LeaseMS)); err != nil {
+		l.close()
+		return links{}, fmt.Errorf("the ZooKeeper of %s: %w", req.Handle, err)
+	}
+	return l, nil
+}
+
 // close ends the lock's own connections.
 func (l links) close() {
+	if l.keeper != nil {
+		l.keeper.close()
+	}
 	for _, server := range l.own {
 		_ = server.close() // there is no request to answer
 	}

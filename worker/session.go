@@ -109,6 +109,9 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	}
 	s.init = &req
 	for _, addr := range req.Servers {
+		if isKeeper(addr) {
+			continue // a session has the time-out of its lock, which open names
+		}
 		server := s.dial(addr)
 		s.servers = append(s.servers, server)
 		if err := server.ping(s.ctx); err != nil {
@@ -158,6 +161,9 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	e := &env{ctx: ctx, servers: links.forLock(), clock: s.clock, handle: req.Handle, say: s.out.say, shared: s.shared}
+	if links.keeper != nil {
+		e.session = links.keeper
+	}
 	idle := make(chan struct{})
 	close(idle)
 	h := &handle{
@@ -208,6 +214,11 @@ func (s *session) reconnect(req protocol.Request) protocol.Message {
 			return refused(err.Error())
 		}
 	}
+	for _, h := range s.opened {
+		if err := h.reconnectKeeper(s.ctx); err != nil {
+			return refused(err.Error())
+		}
+	}
 	return done()
 }
 
@@ -223,7 +234,7 @@ func (s *session) giveUp(req protocol.Request) protocol.Message {
 	return done()
 }
 
-// idle answers when no background task of a lock has a reply to act on.
+// idle answers when no background task of a lock has a reply to act on and, on a ZooKeeper, no operation.
 func (s *session) idle(req protocol.Request) {
 	h := s.handles[req.Handle]
 	if h == nil {
@@ -280,9 +291,16 @@ func (s *session) start(h *handle, req protocol.Request, run func(context.Contex
 		s.out.answer(req.ID, answer)
 	}
 	before, after := h.turn()
+	if h.links.keeper != nil { // its operations wait for watches
+		ctx = h.env.errands.within(ctx)
+		h.env.errands.begin()
+	}
 	s.operations.Go(func() {
 		defer close(after)
 		defer cancel()
+		if h.links.keeper != nil {
+			defer h.env.errands.end()
+		}
 		select {
 		case <-before:
 			run(ctx, say)

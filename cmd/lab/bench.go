@@ -149,6 +149,10 @@ func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absen
 		if !found {
 			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}
+		if spec.Needs == impls.OneZooKeeper {
+			absent = append(absent, bench.Absent{Lock: name, Why: planned[0].Why})
+			continue
+		}
 		locks = append(locks, spec)
 	}
 	if len(locks) == 0 {

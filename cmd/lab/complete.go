@@ -35,7 +35,7 @@ func completeScenarios(_ *cobra.Command, args []string, _ string) ([]cobra.Compl
 
 func completeLocks(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
-	for _, spec := range impls.All() {
+	for _, spec := range impls.Every() {
 		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
 		for _, bug := range spec.Bugs {
 			out = append(out, cobra.CompletionWithDesc(spec.Name+"/"+bug.Name, bug.What))

@@ -47,7 +47,7 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), python(ctx)}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), python(ctx)}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
 		rows = append(rows, f.row())
@@ -138,6 +138,14 @@ func redis() finding {
 		what: "redis-server", version: version + " at " + path, err: err, word: "redis",
 		use:    "lab run --server redis-server",
 		remedy: "get it, for example: apt-get install redis-server",
+	}
+}
+
+func zooKeeper() finding {
+	java, version, err := server.FindZooKeeper()
+	return finding{
+		what: "ZooKeeper", version: version + ", run by " + java, err: err, word: "zookeeper",
+		use: "lab run --server zookeeper",
 	}
 }
 

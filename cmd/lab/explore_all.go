@@ -97,6 +97,9 @@ func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
 	}
 	var locks []impls.Spec
 	for _, name := range args {
+		if spec, ok := impls.Lookup(impls.OnZooKeeper(), name); ok {
+			return nil, needsNoZooKeeper("explore", "the model has none", spec)
+		}
 		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })
 		if i < 0 {
 			return nil, unknown("lock", name, lockNames(), see("lab list locks"))

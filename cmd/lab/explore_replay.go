@@ -18,7 +18,7 @@ import (
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
-	servers := live.Servers()
+	servers := live.RedisServers()
 	switch worlds := []string{lab.Live, lab.Sim}; {
 	case !slices.Contains(servers, f.server):
 		return unknown("server", f.server, servers, "--server takes "+enumerate(servers, "or"))

@@ -81,7 +81,7 @@ func listOf(kind string, kinds []string) (list, error) {
 
 func listLocks() list {
 	l := list{heads: []string{"lock", "from", "idea"}, notes: articleTitles()}
-	for _, spec := range impls.All() {
+	for _, spec := range impls.Every() {
 		from, _, _ := strings.Cut(spec.Source, ";")
 		l.rows = append(l.rows, []string{spec.Name, from, spec.Idea})
 	}

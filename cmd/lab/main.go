@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	lab.Serve(impls.All()...)
+	lab.Serve(impls.Every()...)
 	os.Exit(contained(os.Args[1:], func(signals <-chan os.Signal) int {
 		ctx, stop := interruptible(signals)
 		defer stop()

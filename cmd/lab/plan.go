@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
 )
 
@@ -96,7 +97,7 @@ func (f *runFlags) cases(scripts []*scenarios.Script, subjects []play.Subject, m
 	for _, script := range scripts {
 		with := subjects
 		if len(f.locks) == 0 && f.client == "" && script.Builtin {
-			variants, err := subjectsOf(matrix.Variants(script.Name))
+			variants, err := subjectsOf(f.variants(matrix.Variants(script.Name)))
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +149,7 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 func (f *runFlags) subjects() ([]play.Subject, error) {
 	names := f.locks
 	if len(names) == 0 {
-		names = lockNames()
+		names = namesOf(f.suite())
 	}
 	subjects, err := subjectsOf(names)
 	if err != nil || f.client == "" {
@@ -209,10 +210,39 @@ func scenarioNames(scripts []*scenarios.Script) []string {
 	return names
 }
 
-func lockNames() []string {
-	var names []string
-	for _, spec := range impls.All() {
-		names = append(names, spec.Name)
+// variants are those of the names, of locks with selected bugs, whose service is the server.
+func (f *settingFlags) variants(names []string) []string {
+	suite := f.suite()
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, here := impls.Lookup(suite, name)
+		return !here
+	})
+}
+
+// suite are the locks whose service is the server.
+func (f *settingFlags) suite() []impls.Spec {
+	if f.Server == live.ZooKeeper {
+		return impls.OnZooKeeper()
+	}
+	return impls.All()
+}
+
+// needsNoZooKeeper finds a lock that cannot be had where there is no ZooKeeper; why says it of the place.
+func needsNoZooKeeper(what, why string, locks ...impls.Spec) error {
+	for _, spec := range locks {
+		if spec.Needs == impls.OneZooKeeper {
+			return &nothingError{fmt.Sprintf("nothing to %s: %s is n/a, because it needs a ZooKeeper and %s; lab run has it", what, spec.Name, why)}
+		}
+	}
+	return nil
+}
+
+func lockNames() []string { return namesOf(impls.Every()) }
+
+func namesOf(locks []impls.Spec) []string {
+	names := make([]string, len(locks))
+	for i, spec := range locks {
+		names[i] = spec.Name
 	}
 	return names
 }

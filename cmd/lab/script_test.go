@@ -104,6 +104,9 @@ func available(word string) (bool, error) {
 	case "redis":
 		_, _, err := server.FindRedis()
 		there = err == nil
+	case "zookeeper":
+		_, _, err := server.FindZooKeeper()
+		there = err == nil
 	case "python":
 		_, there = findPython()
 	default:

@@ -14,7 +14,7 @@ func newWorker() *cobra.Command {
 		Short: "Run as a client process that speaks docs/protocol.md",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return worker.Main(cmd.Context(), impls.All())
+			return worker.Main(cmd.Context(), impls.Every())
 		},
 	}
 }

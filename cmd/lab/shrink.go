@@ -61,7 +61,7 @@ what it tried, with exit code 2.`,
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	completeFlag(cmd, "anomaly", completeAnomalies)
-	completeFlag(cmd, "server", cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "server", cobra.FixedCompletions(live.RedisServers(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(cmd, "world", cobra.FixedCompletions([]string{lab.Live, lab.Sim}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -82,8 +82,8 @@ func (f *shrinkFlags) check() error {
 	switch {
 	case f.anomaly != "" && !slices.Contains(names, f.anomaly):
 		return unknown("anomaly", f.anomaly, names, see("lab list anomalies"))
-	case !slices.Contains(live.Servers(), f.server):
-		return unknown("server", f.server, live.Servers(), "--server takes "+enumerate(live.Servers(), "or"))
+	case !slices.Contains(live.RedisServers(), f.server):
+		return unknown("server", f.server, live.RedisServers(), "--server takes "+enumerate(live.RedisServers(), "or"))
 	case f.world != lab.Live && f.world != lab.Sim:
 		return unknown("world", f.world, []string{lab.Live, lab.Sim}, "--world takes live or sim")
 	case f.parallel < 1:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -138,6 +139,11 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 	if plan.Subjects, err = f.subjects(); err != nil {
 		return plan, err
 	}
+	for _, subject := range plan.Subjects {
+		if subject.Traits.ZooKeeper {
+			return plan, needsNoZooKeeper("storm", "storms have none", *subject.Spec)
+		}
+	}
 	f.Timeout = defaultTimeout // not a flag of this command
 	if err := f.checkValues(); err != nil {
 		return plan, err
@@ -167,6 +173,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
 	case f.hold < 0 || f.hold > f.lease/2:
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
+	case f.Server == live.ZooKeeper:
+		return none, usagef("--server: storms run on Redis servers only")
 	case !f.ownServer() && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}

@@ -66,6 +66,8 @@ type Config struct {
 	Patience time.Duration
 	// Expiry has keys expire that clients leave without an expiry.
 	Expiry Expiry
+	// Locks are the nodes of the locks, if the server is a ZooKeeper and no Redis: whose the locks are is read from the nodes below them.
+	Locks []string
 	// Queue bounds the bytes of unread replies of one client, beyond the last; default 64 MiB. The tap takes no further request of a client
 	// with more.
 	Queue int
@@ -82,6 +84,7 @@ type Tap struct {
 	turn        chan struct{} // holds the turn while no goroutine has it
 	watchdog    watchdog
 	prober      prober      // belongs to the holder of the turn
+	nodes       *nodes      // of a ZooKeeper; nil: the server is a Redis
 	expiries    expiries    // belongs to the holder of the turn
 	noticed     atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
 	breakpoints *Breakpoints
@@ -135,7 +138,12 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	own := cfg.Limits
 	own.Held = nil // what clients hold must not keep the lab from asking
 	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, links: map[int]*link{}}
-	if err := t.prober.check(ctx); err != nil {
+	check := t.prober.check
+	if len(cfg.Locks) > 0 {
+		t.nodes = newNodes(t)
+		check = t.nodes.prober.check
+	}
+	if err := check(ctx); err != nil {
 		t.stop()
 		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)
 	}
@@ -189,7 +197,11 @@ func (t *Tap) accept(client string, listener net.Listener) {
 			t.fail(fmt.Errorf("tap: client %s has more than %d connections to %s", client, maxConnections, t.cfg.Server))
 			continue
 		}
-		if !t.begin(func() { defer open.Add(-1); t.serve(client, conn) }) {
+		serve := t.serve
+		if t.nodes != nil {
+			serve = t.serveKeeper
+		}
+		if !t.begin(func() { defer open.Add(-1); serve(client, conn) }) {
 			conn.Close()
 			return
 		}
@@ -210,6 +222,10 @@ func (t *Tap) begin(task func()) bool {
 // State reads the state of a key of database 0 while no command is in flight.
 func (t *Tap) State(ctx context.Context, key string) (state history.State, err error) {
 	err = t.Exclusively(ctx, func() error {
+		if t.nodes != nil {
+			state, err = t.nodes.state(key)
+			return err
+		}
 		states, err := t.prober.states(0, []string{key})
 		t.hide([]string{key}, states)
 		state = states[0]

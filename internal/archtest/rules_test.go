@@ -39,18 +39,19 @@ func rules() map[string]rule {
 		"worker/work":     {own: []string{"history", "impls"}, pure: true},
 		"worker": {
 			own:      []string{"history", "impls", "worker/protocol", "worker/work"},
-			external: []string{"github.com/redis/go-redis/v9"},
+			external: []string{"github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"},
 		},
 
 		"faults":          {},
 		"faults/resp":     {},
+		"faults/jute":     {},
 		"faults/commands": {own: []string{"faults"}},
 		"faults/probe":    {own: []string{"history", "faults/resp", "faults/commands"}},
-		"faults/tap":      {own: []string{"history", "faults", "faults/resp", "faults/commands", "faults/probe"}},
+		"faults/tap":      {own: []string{"history", "faults", "faults/jute", "faults/resp", "faults/commands", "faults/probe"}},
 		"faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
-			own:      []string{"history", "faults", "faults/network", "faults/resp", "faults/process"},
+			own:      []string{"history", "faults", "faults/jute", "faults/network", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 

@@ -264,6 +264,9 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Record:      c.seen,
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	}
+	if !resource {
+		cfg.Locks = c.lockNodes()
+	}
 	keys.confine(&cfg, c.limit())
 	t, err := tap.New(ctx, cfg)
 	if err != nil {

@@ -34,7 +34,7 @@ func (w *World) isolate(subject play.Subject) *isolation {
 
 // open starts the process of the cell's embedded servers.
 func (i *isolation) open() (err error) {
-	if i != nil && i.world.cfg.Server == Embedded {
+	if i != nil && i.world.embeds() {
 		i.host, err = server.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
 	}
 	return err

@@ -49,7 +49,7 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 func (l *links) addrs() []string {
 	addrs := make([]string, len(l.servers))
 	for i, one := range l.servers {
-		addrs[i] = one.Addr()
+		addrs[i] = one.server.scheme() + one.Addr()
 	}
 	return addrs
 }

@@ -169,6 +169,9 @@ func (c *cell) startServers(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if err := c.makeNodes(ctx); err != nil {
+		return err
+	}
 	for _, s := range c.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
@@ -196,6 +199,7 @@ func (c *cell) stopServers() error {
 		}
 		errs = append(errs, s.part())
 	}
+	errs = append(errs, c.removeNodes())
 	if c.partResource != nil {
 		errs = append(errs, c.partResource())
 	}

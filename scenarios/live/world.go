@@ -33,10 +33,14 @@ const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
 	Replicated  = "replicated" // a redis-server with a replica
+	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
 )
 
-// Servers are the servers that the lab starts.
-func Servers() []string { return []string{Embedded, RedisServer, Replicated} }
+// RedisServers are the Redis servers that the lab starts.
+func RedisServers() []string { return []string{Embedded, RedisServer, Replicated} }
+
+// Servers are all the servers that the lab starts.
+func Servers() []string { return append(RedisServers(), ZooKeeper) }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
@@ -64,9 +68,10 @@ type World struct {
 	cfg      Config
 	guard    *process.Guard
 	network  *network.Network
-	replicas *network.Network // of the links from replicas to primaries; nil: there are none
-	host     *server.Host     // of the embedded servers of the lab's own clients; else nil
-	resource *spare           // of the lab's own clients; nil at an address, which holds data and locks
+	replicas *network.Network  // of the links from replicas to primaries; nil: there are none
+	host     *server.Host      // of the embedded servers of the lab's own clients; else nil
+	keeper   *server.ZooKeeper // of all cells; nil: the lock servers are Redis
+	resource *spare            // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
 	prefix   string  // of every key of this run at an address
@@ -123,8 +128,13 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	if w.cfg.Server == Embedded {
+	if w.embeds() {
 		if w.host, err = server.StartHost(w.guard, cfg.Host, 0); err != nil {
+			return nil, err
+		}
+	}
+	if w.cfg.Server == ZooKeeper {
+		if err = w.startKeeper(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -170,6 +180,9 @@ func (w *World) Close() error {
 	if w.host != nil {
 		errs = append(errs, w.host.Close())
 	}
+	if w.keeper != nil {
+		errs = append(errs, w.keeper.Close())
+	}
 	if w.ledger != nil {
 		errs = append(errs, w.ledger.close())
 	}
@@ -187,8 +200,11 @@ func (w *World) Dir() string { return w.cfg.Dir }
 
 // ServerVersion describes the servers of the cells.
 func (w *World) ServerVersion() string {
-	if w.remote != nil {
+	switch {
+	case w.remote != nil:
 		return w.remote.Describe()
+	case w.keeper != nil:
+		return w.keeper.Describe()
 	}
 	return w.resource.Describe()
 }
@@ -201,7 +217,10 @@ func (w *World) ToxiproxyVersion() string {
 // startServer gives a cell a server of its own, or the one at an address; part gives it back. log is the path at which to link the
 // server's log.
 func (w *World) startServer(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
-	if !w.startsServers() {
+	switch {
+	case w.keeper != nil:
+		return w.keeper, func() error { return nil }, nil
+	case w.remote != nil:
 		return w.remote, w.remote.Close, nil
 	}
 	s := w.spares.take()
@@ -218,7 +237,10 @@ func (w *World) startServer(ctx context.Context, log string) (_ server.Server, p
 
 // newPrefix is the prefix of a cell's keys: empty if the cell has servers of its own.
 func (w *World) newPrefix() string {
-	if w.startsServers() {
+	switch {
+	case w.keeper != nil:
+		return fmt.Sprintf("/%d-", w.names.Add(1))
+	case w.startsServers():
 		return ""
 	}
 	return fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1))
@@ -226,10 +248,13 @@ func (w *World) newPrefix() string {
 
 func (w *World) startsServers() bool { return slices.Contains(Servers(), w.cfg.Server) }
 
+// embeds says whether Redis servers are embedded ones.
+func (w *World) embeds() bool { return w.cfg.Server == Embedded || w.cfg.Server == ZooKeeper }
+
 // ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
 // of memory, in bytes.
 func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64) (*spare, error) {
-	if w.cfg.Server == Embedded {
+	if w.embeds() {
 		s, err := host.Start(ctx)
 		if err != nil {
 			return nil, err
@@ -269,7 +294,12 @@ func (w *World) newStore(prefix string, own bool) *store {
 
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
 func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
-	if w.remote == nil {
+	switch {
+	case w.keeper != nil:
+		return lacksAtKeeper(script, traits)
+	case traits.ZooKeeper:
+		return play.NeedsZooKeeper
+	case w.remote == nil:
 		return traits.Lack(script, nil)
 	}
 	if max(script.Servers, traits.Servers) > 1 {

@@ -20,6 +20,15 @@ type Subject struct {
 	Traits Traits
 }
 
+// What a lock lacks where the lock servers are of another kind than its service.
+const (
+	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
+	NeedsRedis     = "the lock does not run on a ZooKeeper"
+)
+
+// ServesOthers says whether what a lock lacks is its service.
+func ServesOthers(lacks string) bool { return lacks == NeedsZooKeeper || lacks == NeedsRedis }
+
 // Limits are the capabilities that a world lacks, each with the reason.
 type Limits map[faults.Capability]string
 
@@ -28,6 +37,7 @@ type Traits struct {
 	Known     bool // false: known only once a client runs
 	Local     bool // the lock lives in its client's process
 	Leaseless bool
+	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session
 	Renews    bool
 	Resends   bool
 	Servers   int  // number of lock servers; less than two: one
@@ -44,7 +54,7 @@ type Traits struct {
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
@@ -112,13 +122,18 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	return ""
 }
 
-// needs says why limits rule out the fault of a step, or "".
+// needs says why limits rule out a fault of a step, or "".
 func needs(step scenarios.Step, limits Limits) string {
-	fault, ok := step.Fault()
-	if !ok {
-		return ""
+	var needed []faults.Capability
+	if fault, ok := step.Fault(); ok {
+		needed = fault.Needs
 	}
-	for _, capability := range fault.Needs {
+	for _, at := range step.Breakpoints {
+		if at.Action != faults.ActDropReply { // that leaves it to the script to have the client connect again
+			needed = append(needed, at.Action.Kind().Of().Needs...)
+		}
+	}
+	for _, capability := range needed {
 		if why := limits[capability]; why != "" {
 			return why
 		}
@@ -187,6 +202,7 @@ func (t Traits) lackFor(need scenarios.Need) string {
 		why     string
 	}{
 		scenarios.NeedsService:    {t.Local, "the lock is in the memory of one process"},
+		scenarios.NeedsZooKeeper:  {!t.ZooKeeper, "the lock is on no ZooKeeper"},
 		scenarios.NeedsMajority:   {!t.Majority, "a majority of servers is not enough for the lock"},
 		scenarios.NeedsLease:      {t.Leaseless, "the lock has no lease"},
 		scenarios.NeedsRenewal:    {!t.Renews, "the lock does not renew itself"},
@@ -206,7 +222,10 @@ func (t Traits) lackFor(need scenarios.Need) string {
 // ServerNames are the names of a cell's lock servers, whose number the script or else the lock sets.
 func ServerNames(script *scenarios.Script, traits Traits) []string {
 	n := cmp.Or(script.Servers, traits.Servers)
-	if n < 2 {
+	switch {
+	case traits.ZooKeeper:
+		return []string{"zookeeper"}
+	case n < 2:
 		return []string{"redis"}
 	}
 	return scenarios.ServerNames(n)

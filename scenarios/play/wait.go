@@ -105,13 +105,17 @@ func (c *Cell) poll(ctx context.Context, so func() (bool, error)) (scenarios.Res
 	}
 }
 
-// awaitAsked waits until the server has answered a try of the pending acquire, which then waits, or until the acquire has returned.
+// awaitAsked waits until the server has answered a try of the pending acquire, which then waits, or until the acquire has returned. On a
+// ZooKeeper it waits when its client has set a watch.
 func (h *Handle) awaitAsked(ctx context.Context) (scenarios.Result, error) {
 	op := h.pending
 	for !op.Answered() && !h.cell.Record.Reached(h.Key, op.ID) {
 		if err := h.cell.pass(ctx, pollEvery); err != nil {
 			return "", err
 		}
+	}
+	if h.cell.Traits.ZooKeeper {
+		return scenarios.ResultDone, h.Client.Process.TakeIn(ctx, h)
 	}
 	return scenarios.ResultDone, nil
 }

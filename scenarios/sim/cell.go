@@ -41,7 +41,12 @@ func newCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
 
 // play sets the cell up and carries out the script.
 func (c *cell) play(ctx context.Context) error {
-	if c.Lacks = c.Traits.Lack(c.Script, nil); c.Lacks != "" {
+	if c.Traits.ZooKeeper {
+		c.Lacks = play.NeedsZooKeeper
+	} else {
+		c.Lacks = c.Traits.Lack(c.Script, nil)
+	}
+	if c.Lacks != "" {
 		return play.NotApplicable("%s", c.Lacks)
 	}
 	c.blank = c.world.take()

@@ -23,6 +23,7 @@ type env struct {
 
 func (e *env) Server() impls.Server     { return e.servers[0] }
 func (e *env) Servers() []impls.Server  { return e.servers }
+func (e *env) Session() impls.Session   { return nil } // the model has no ZooKeeper
 func (e *env) Now() time.Time           { return e.process.host.Now() }
 func (e *env) Monotonic() time.Duration { return e.process.host.Monotonic() }
 func (e *env) Token() string            { return e.process.host.Token() }

@@ -98,7 +98,8 @@ type mirrorEnv struct {
 
 var errSilent = errors.New("nothing is ever published here")
 
-func (e *mirrorEnv) Server() impls.Server { return e }
+func (e *mirrorEnv) Server() impls.Server   { return e }
+func (e *mirrorEnv) Session() impls.Session { return nil }
 func (e *mirrorEnv) Servers() []impls.Server {
 	return []impls.Server{e}
 }

@@ -39,6 +39,9 @@ const (
 	Unknown = "unknown"
 )
 
+// ZooKeeperScheme begins the address of a lock server that is a ZooKeeper. Only the lab's own client gets one.
+const ZooKeeperScheme = "zookeeper://"
+
 // The values of Hello.Servers.
 const (
 	Majority = "majority"

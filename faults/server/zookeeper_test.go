@@ -1,0 +1,95 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/jute"
+)
+
+// needZooKeeper skips the test where there is no ZooKeeper, unless it is required.
+func needZooKeeper(t *testing.T) {
+	t.Helper()
+	_, _, err := FindZooKeeper()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+func TestZooKeeper(t *testing.T) {
+	t.Parallel()
+	needZooKeeper(t)
+	ctx, guard := bounded(t), startGuard(t)
+	z, err := StartZooKeeper(ctx, guard, filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, z.Close()) }()
+	assert.Regexp(t, `^ZooKeeper \d\S* \(started by the lab\)$`, z.Describe())
+
+	places := []string{"/one", "/two"}
+	require.NoError(t, MakeNodes(ctx, z.Addr(), places))
+	require.ErrorIs(t, MakeNodes(ctx, z.Addr(), places), jute.CodeNodeExists)
+	require.NoError(t, MakeNodes(ctx, z.Addr(), []string{"/one/below"}))
+	require.NoError(t, RemoveNodes(ctx, z.Addr(), append(places, "/never")))
+	c, err := jute.Dial(ctx, z.Addr(), time.Second)
+	require.NoError(t, err)
+	names, err := c.Children("/")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"zookeeper"}, names)
+	names, err = c.Children("/never")
+	require.NoError(t, err)
+	assert.Empty(t, names)
+	require.NoError(t, c.End())
+
+	select {
+	case <-z.Died():
+		t.Fatal("it has died:", z.End())
+	default:
+	}
+	require.NoError(t, z.process.Kill(ctx))
+	select {
+	case <-z.Died():
+		assert.Contains(t, z.End(), "killed")
+	case <-ctx.Done():
+		t.Fatal("its end was not noticed")
+	}
+	dir := z.dir
+	require.NoError(t, z.Close())
+	require.NoDirExists(t, dir)
+}
+
+// TestWhatZooKeeperLacks: the reason names what to install.
+func TestWhatZooKeeperLacks(t *testing.T) {
+	none := t.TempDir()
+	_, err := findZooKeeper(none)
+	require.ErrorContains(t, err, "install Debian's package zookeeper")
+
+	some := t.TempDir()
+	for _, jar := range jars {
+		require.NoError(t, os.WriteFile(filepath.Join(some, jar+".jar"), nil, 0o600))
+	}
+	require.NoError(t, os.Remove(filepath.Join(some, "slf4j-api.jar")))
+	_, err = findZooKeeper(some)
+	require.ErrorContains(t, err, "incomplete: no "+filepath.Join(some, "slf4j-api.jar"))
+
+	require.NoError(t, os.WriteFile(filepath.Join(some, "slf4j-api.jar"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(some, "zookeeper-3.8.0.jar"), nil, 0o600))
+	t.Setenv("PATH", none)
+	_, err = findZooKeeper(some)
+	require.ErrorContains(t, err, "install Debian's package default-jre-headless")
+
+	require.NoError(t, os.WriteFile(filepath.Join(none, "java"), []byte("#!/bin/sh\n"), 0o700))
+	found, err := findZooKeeper(some)
+	require.NoError(t, err)
+	assert.Equal(t, "3.8.0", found.version)
+}

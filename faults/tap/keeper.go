@@ -1,0 +1,293 @@
+package tap
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/jute"
+	"github.com/locklab/locklab/faults/resp"
+	"github.com/locklab/locklab/history"
+)
+
+// maxPipelined bounds the requests of one connection that wait for the one in flight.
+const maxPipelined = 1000
+
+// keeper is one connection of a client to a ZooKeeper. A client sends requests without waiting for replies; the tap passes one at a time.
+// Pings pass at once in both directions, so that what is held does not end the session. Watch events keep their place among the replies: a
+// client learns of a watch from the reply that is before the event.
+type keeper struct {
+	tap    *Tap
+	client string
+	number int64
+	down   net.Conn // to the client
+	up     net.Conn // to the server
+	in     *bufio.Reader
+	out    *outbox
+	queue  chan []byte   // requests that wait for the one in flight
+	answer chan []byte   // the reply to it
+	ended  chan struct{} // closed when the server says no more
+
+	writing sync.Mutex // guards writes to up
+
+	mu      sync.Mutex
+	id      int64    // of the session; zero before the server has answered
+	flying  int32    // the number of the request in flight; zero: none is
+	waiting bool     // its reply has come, and has not been delivered
+	behind  [][]byte // what came after that reply
+}
+
+// serveKeeper relays between a client and a ZooKeeper until both are done.
+func (t *Tap) serveKeeper(client string, down net.Conn) {
+	in := bufio.NewReader(down)
+	if first, err := in.Peek(1); err != nil || first[0] == '*' {
+		defer down.Close()
+		defer context.AfterFunc(t.ctx, func() { down.Close() })()
+		t.answerCanary(in, down)
+		return
+	}
+	up, err := dial(t.ctx, t.cfg.Upstream)
+	if err != nil {
+		down.Close() // to the client the server is down
+		return
+	}
+	k := &keeper{
+		tap: t, client: client, number: t.conns.Add(1), down: down, up: up, in: in,
+		queue: make(chan []byte, maxPipelined), answer: make(chan []byte, 1), ended: make(chan struct{}),
+	}
+	held := t.cfg.Limits.Held
+	k.out = newOutbox(down, t.cfg.Queue, held, func() { k.complain("reply", held.Exceeded()) })
+	defer context.AfterFunc(t.ctx, k.abort)()
+	var all sync.WaitGroup
+	all.Go(k.answers)
+	all.Go(k.out.run)
+	all.Go(k.requests)
+	k.pass()
+	k.out.hasten()
+	k.up.Close()
+	all.Wait()
+}
+
+// answerCanary answers the lab's own PINGs, which go through the link of a client.
+func (t *Tap) answerCanary(in io.Reader, down net.Conn) {
+	pings := resp.NewReader(in, t.cfg.Limits)
+	defer pings.Close()
+	for {
+		request, err := pings.ReadRequest()
+		if err != nil || len(request.Args) != 2 {
+			return
+		}
+		t.seePing(request.Args[1])
+		if _, err := fmt.Fprintf(down, "$%d\r\n%s\r\n", len(request.Args[1]), request.Args[1]); err != nil {
+			return
+		}
+	}
+}
+
+func (k *keeper) abort() {
+	k.out.kill()
+	k.down.Close()
+	k.up.Close()
+}
+
+// requests takes the client's frames until it has no more.
+func (k *keeper) requests() {
+	defer close(k.queue)
+	for first := true; ; first = false {
+		frame, err := jute.ReadFrame(k.in)
+		if err != nil {
+			k.complain("request", err)
+			return
+		}
+		if first {
+			if _, err = jute.DecodeConnect(frame); err == nil {
+				err = k.send(frame)
+			}
+		} else {
+			err = k.take(frame)
+		}
+		if err != nil {
+			k.complain("request", err)
+			return
+		}
+	}
+}
+
+// take sends a ping, and queues any other request.
+func (k *keeper) take(frame []byte) error {
+	request, err := jute.DecodeRequest(frame)
+	if err != nil {
+		return err
+	}
+	if request.Op == jute.OpPing {
+		return k.ping(frame)
+	}
+	select {
+	case k.queue <- frame:
+		return nil
+	default:
+		return fmt.Errorf("more than %d requests wait for a reply", maxPipelined)
+	}
+}
+
+// ping sends a ping. It prolongs the hold of a client that has a lock, so then it is on record.
+func (k *keeper) ping(frame []byte) error {
+	t := k.tap
+	if !t.takeTurn() {
+		return errClosed
+	}
+	for _, key := range t.nodes.prolonged(k.sessionID()) {
+		sent := t.cfg.Since()
+		before := t.nodes.lock(key).state()
+		if t.nodes.look(key) != nil {
+			continue
+		}
+		c := &history.Command{Server: t.cfg.Server, Conn: k.number, Args: []string{"PING", key}, Reply: "OK", Sent: sent, ReplyDropped: k.out.isMuted()}
+		if t.cfg.StateProbes {
+			after := t.nodes.lock(key).state()
+			if before != after {
+				continue // the session has ended
+			}
+			c.Changes, c.Asked = []history.Change{{Key: key, Before: before, After: after}}, t.cfg.Since()-sent
+		}
+		t.cfg.Record(history.Event{Kind: history.KindCommand, At: t.cfg.Since(), Client: k.client, Lock: key, Detail: &history.Detail{Command: c}})
+	}
+	t.leaveTurn()
+	return k.send(frame)
+}
+
+// send sends a frame to the server.
+func (k *keeper) send(frame []byte) error {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	k.mu.Lock()
+	id := k.id
+	k.mu.Unlock()
+	k.tap.nodes.hear(id, k.tap.cfg.Since())
+	_, err := k.up.Write(frame)
+	return err
+}
+
+// answers reads what the server sends until it ends.
+func (k *keeper) answers() {
+	defer k.out.finish()
+	defer close(k.ended)
+	defer k.up.Close()
+	from := bufio.NewReader(k.up)
+	for first := true; ; first = false {
+		frame, err := jute.ReadFrame(from)
+		if err != nil {
+			k.complain("reply", err)
+			return
+		}
+		if first {
+			err = k.connected(frame)
+		} else {
+			err = k.receive(frame)
+		}
+		if err != nil {
+			k.complain("reply", err)
+			return
+		}
+	}
+}
+
+// connected takes in the server's answer to the handshake. If it says that the session has expired, the history has that before the client
+// can know.
+func (k *keeper) connected(frame []byte) error {
+	session, err := jute.DecodeConnected(frame)
+	if err != nil {
+		return err
+	}
+	if session.Session == 0 {
+		if !k.tap.takeTurn() {
+			return nil
+		}
+		k.tap.nodes.lookAtAll()
+		k.tap.leaveTurn()
+	}
+	k.mu.Lock()
+	k.id = session.Session
+	k.mu.Unlock()
+	k.tap.nodes.open(session, k.tap.cfg.Since())
+	k.out.push(frame)
+	return nil
+}
+
+// receive passes on a frame of the server, or hands over the reply to the request in flight.
+func (k *keeper) receive(frame []byte) error {
+	reply, err := jute.DecodeReply(frame)
+	if err != nil {
+		return err
+	}
+	if reply.Xid == jute.XidPing {
+		k.out.push(frame)
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.waiting:
+		k.behind = append(k.behind, frame)
+	case k.flying != 0 && reply.Xid == k.flying:
+		k.flying, k.waiting = 0, true
+		k.answer <- frame
+	default:
+		k.out.push(frame)
+	}
+	return nil
+}
+
+// delivered passes on what came behind a reply that has been passed on.
+func (k *keeper) delivered() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.waiting = false
+	for _, frame := range k.behind {
+		k.out.push(frame)
+	}
+	k.behind = nil
+}
+
+// pass sends the requests one by one.
+func (k *keeper) pass() {
+	for frame := range k.queue {
+		if !k.passOne(frame) {
+			k.up.Close()
+			break
+		}
+	}
+	for range k.queue { // its sender must not wait for room
+	}
+}
+
+// passOne sends one request, and returns false if none can follow.
+func (k *keeper) passOne(frame []byte) bool {
+	request, err := jute.DecodeRequest(frame)
+	if err != nil {
+		return false // requests has complained
+	}
+	f := k.describe(request)
+	for _, armed := range f.breakpoints {
+		if armed.point.Action == faults.ActHoldRequest && !k.hold(armed) {
+			return false
+		}
+	}
+	reply, ok := k.exchange(f, request, frame)
+	return ok && k.deliver(f, reply)
+}
+
+// complain reports a protocol error. An ordinary end of a connection is none.
+func (k *keeper) complain(what string, err error) {
+	var syntax jute.SyntaxError
+	var tooLarge *resp.LimitError
+	if !errors.As(err, &syntax) && !errors.As(err, &tooLarge) {
+		return
+	}
+	k.tap.fail(fmt.Errorf("tap: %s between client %s and %s: %w", what, k.client, k.tap.cfg.Server, err))
+}

@@ -1,0 +1,94 @@
+package live
+
+import (
+	"context"
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// startKeeper starts the ZooKeeper of a run. All cells share it, each below nodes of its own: to start one takes longer than most cells.
+func (w *World) startKeeper(ctx context.Context) error {
+	log, err := w.spares.nextLog(w.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	w.keeper, err = server.StartZooKeeper(ctx, w.guard, log)
+	return err
+}
+
+// lacksAtKeeper says what a script needs that a lock on a ZooKeeper, its client or the lab does not have, or "".
+func lacksAtKeeper(script *scenarios.Script, traits play.Traits) string {
+	if !traits.ZooKeeper {
+		return play.NeedsRedis
+	}
+	if goesOnAfterLoss(script) {
+		return "after a lost reply its client can do nothing until it notices that the connection is dead"
+	}
+	return traits.Lack(script, play.Limits{
+		faults.ServerState: "the lab neither restarts a ZooKeeper nor changes its clock or its nodes",
+		faults.SetClock:    "the session is kept by timers of the client library, which the lab does not set",
+		faults.Repeat:      "a ZooKeeper gets the requests of a session once, in their order",
+	})
+}
+
+// goesOnAfterLoss says whether a client is to do something after a reply to it was lost, and nothing lets the time of a session pass before. On
+// Redis it would take another connection.
+func goesOnAfterLoss(script *scenarios.Script) bool {
+	lost := map[string]bool{}
+	for _, step := range script.Steps {
+		if step.Op != history.OpNone && lost[step.Client] {
+			return true
+		}
+		if slices.ContainsFunc(step.Breakpoints, func(at faults.Breakpoint) bool { return at.Action == faults.ActDropReply }) {
+			lost[step.Client] = true
+		}
+		if step.Waits() && step.Verb != scenarios.VerbOp {
+			clear(lost)
+		}
+	}
+	return false
+}
+
+// lockNodes are the places of the cell's locks on a ZooKeeper; none: the lock servers are Redis.
+func (c *cell) lockNodes() []string {
+	if c.world.keeper == nil {
+		return nil
+	}
+	nodes := []string{c.LockKey}
+	if c.OtherKey != "" {
+		nodes = append(nodes, c.OtherKey)
+	}
+	return nodes
+}
+
+// makeNodes makes the places of the cell's locks.
+func (c *cell) makeNodes(ctx context.Context) error {
+	if c.world.keeper == nil {
+		return nil
+	}
+	return server.MakeNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
+}
+
+// removeNodes removes them, with what the clients have left there.
+func (c *cell) removeNodes() error {
+	if c.world.keeper == nil || len(c.servers) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
+	defer cancel()
+	return server.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
+}
+
+// scheme says in an address what the server is.
+func (s *lockServer) scheme() string {
+	if _, is := s.Server.(*server.ZooKeeper); is {
+		return protocol.ZooKeeperScheme
+	}
+	return ""
+}

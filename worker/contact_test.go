@@ -1,0 +1,66 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// stream is a connection that reads from one place and writes nowhere.
+type stream struct {
+	net.Conn
+	from io.Reader
+}
+
+func (s stream) Read(b []byte) (int, error)  { return s.from.Read(b) }
+func (s stream) Write(b []byte) (int, error) { return len(b), nil }
+
+// answerFrame is a server's frame with a number and so many bytes behind it.
+func answerFrame(number uint32, bytes int) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(4+bytes))
+	return append(binary.BigEndian.AppendUint32(b, number), make([]byte, bytes)...)
+}
+
+// TestContact: each answer confirms the oldest request without one, however the bytes come; an event confirms none.
+func TestContact(t *testing.T) {
+	frames := bytes.Join([][]byte{answerFrame(0, 12), answerFrame(eventNumber, 30), answerFrame(1, 0), answerFrame(0xfffffffe, 12), answerFrame(9, 1)}, nil)
+	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(frames), "byte by byte": iotest.OneByteReader(bytes.NewReader(frames))} {
+		var confirmed []time.Time
+		c := &contact{Conn: stream{from: from}, answered: func(sent time.Time) { confirmed = append(confirmed, sent) }}
+		began := time.Now()
+		for range 3 {
+			_, err := c.Write([]byte("request"))
+			require.NoError(t, err)
+		}
+		sent := append([]time.Time(nil), c.sent...)
+		_, err := io.ReadAll(c)
+		require.NoError(t, err)
+		assert.Equal(t, sent, confirmed, "%s: the fourth answer has no request", name)
+		assert.False(t, sent[0].Before(began))
+	}
+}
+
+// TestHosts: the library waits before it tries the first server again, unless one has answered since.
+func TestHosts(t *testing.T) {
+	h := new(hosts)
+	require.NoError(t, h.Init([]string{"a", "b"}))
+	assert.Equal(t, 2, h.Len())
+	type try struct {
+		addr  string
+		again bool
+	}
+	next := func() try {
+		addr, again := h.Next()
+		return try{addr, again}
+	}
+	assert.Equal(t, []try{{"a", false}, {"b", false}, {"a", true}}, []try{next(), next(), next()})
+	h.Connected()
+	assert.Equal(t, []try{{"b", false}, {"a", false}, {"b", true}}, []try{next(), next(), next()})
+}
