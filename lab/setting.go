@@ -48,12 +48,12 @@ func (s Setting) reviewed() bool {
 // longer than with 40; with 48 more cells were retried because the host stalled.
 const CellsPerCore = 40
 
-// parallel is how many cells are in flight where nobody says: in the live world they mostly wait.
+// parallel is how many cells are in flight where nobody says: in the live world they mostly wait, if this process may have so many files open.
 func (s Setting) parallel() int {
 	if s.World == Sim {
 		return runtime.NumCPU()
 	}
-	return CellsPerCore * runtime.NumCPU()
+	return min(CellsPerCore*runtime.NumCPU(), live.MostCells())
 }
 
 // open opens the world, whose results go to dir; empty: nothing is kept.

@@ -35,7 +35,7 @@ func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64,
 	}
 	err = with(ctx, addr, 0, func(client *redis.Client) error {
 		for batch := range slices.Chunk(keys, deleteBatch) {
-			n, err := client.Unlink(ctx, batch...).Result()
+			n, err := unlink(ctx, client, batch)
 			if err != nil {
 				return err
 			}
@@ -47,6 +47,15 @@ func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64,
 		return deleted, fmt.Errorf("delete %d keys at %s: %w", len(keys), addr, err)
 	}
 	return deleted, nil
+}
+
+// unlink deletes keys without delaying other clients of the server, or with DEL where there is no UNLINK, as before Redis 4.
+func unlink(ctx context.Context, client *redis.Client, keys []string) (deleted int64, err error) {
+	deleted, err = client.Unlink(ctx, keys...).Result()
+	if err != nil && strings.HasPrefix(err.Error(), "ERR unknown command") {
+		return client.Del(ctx, keys...).Result()
+	}
+	return deleted, err
 }
 
 // DeletePrefix deletes the keys of a database that begin with the prefix, which must not be empty, and returns their number. It looks at

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -61,6 +62,17 @@ func TestDeleteKeys(t *testing.T) {
 		}
 		require.Equal(t, []any{"theirs"}, do(t, s, 0, "KEYS", "*"))
 	})
+}
+
+// TestDeleteKeysWithoutUnlink: some servers have no UNLINK, or another name for it.
+func TestDeleteKeysWithoutUnlink(t *testing.T) {
+	old, err := miniserver.NewServer("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(old.Close)
+	require.NoError(t, old.Register("DEL", func(peer *miniserver.Peer, _ string, keys []string) { peer.WriteInt(len(keys)) }))
+	deleted, err := DeleteKeys(bounded(t), old.Addr().String(), []string{"one", "two"})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), deleted)
 }
 
 func deletePrefix(t *testing.T, s Server, prefix string) int64 {

@@ -5,9 +5,11 @@ package tap
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,4 +173,20 @@ func TestFloods(t *testing.T) {
 		require.Equal(t, "PONG", c.next())
 	}
 	require.NoError(t, b.Err())
+}
+
+// noFiles is a listener of a process that has no file descriptor left.
+type noFiles struct{ net.Listener }
+
+func (noFiles) Accept() (net.Conn, error) { return nil, syscall.EMFILE }
+func (noFiles) Close() error              { return nil }
+
+// TestNoConnectionCanBeAccepted: that is no client's doing.
+func TestNoConnectionCanBeAccepted(t *testing.T) {
+	b := setUp(t, startMini(t))
+	b.accept("C1", noFiles{})
+	<-b.Done()
+	var host *HostError
+	require.ErrorAs(t, b.Err(), &host)
+	require.ErrorIs(t, host, syscall.EMFILE)
 }

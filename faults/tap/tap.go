@@ -188,7 +188,7 @@ func (t *Tap) accept(client string, listener net.Listener) {
 			return
 		}
 		if err != nil {
-			t.fail(fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err))
+			t.fail(&HostError{fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err)})
 			return
 		}
 		if open.Add(1) > maxConnections {
@@ -319,6 +319,12 @@ func (t *Tap) seePing(message []byte) {
 	}
 }
 
+// HostError is an error of a tap that this machine is to blame for: it has no file descriptor left, for example.
+type HostError struct{ Err error }
+
+func (e *HostError) Error() string { return e.Err.Error() }
+func (e *HostError) Unwrap() error { return e.Err }
+
 // fail keeps the first error.
 func (t *Tap) fail(err error) {
 	t.mu.Lock()
@@ -330,7 +336,7 @@ func (t *Tap) fail(err error) {
 }
 
 // Done is closed at the first error after which the record cannot be trusted: a client or the server broke the protocol or exceeded the
-// limits, a command was refused or took too long. The connection concerned has been closed; the others go on.
+// limits, a command was refused or took too long, or (*HostError) the tap cannot go on. The connection concerned has been closed; the others go on.
 func (t *Tap) Done() <-chan struct{} { return t.troubled }
 
 // Err is the first error, with the client's name; nil before Done is closed.

@@ -44,7 +44,7 @@ func startNeighbours(t *testing.T) *neighbours {
 	theirs, err := server.StartRedis(ctx, guard, server.Options{})
 	require.NoError(t, err)
 	n := &neighbours{addr: theirs.Addr(), api: startToxiproxy(t, guard)}
-	n.redis = redis.NewClient(&redis.Options{Addr: n.addr, Protocol: 2, MaxRetries: -1})
+	n.redis = redis.NewClient(&redis.Options{Addr: n.addr, Protocol: 2, MaxRetries: -1, ReadTimeout: patience})
 	t.Cleanup(func() { require.NoError(t, n.redis.Close()) })
 	n.settle(t)
 	return n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,4 +80,31 @@ func TestAnIdleServerAnswers(t *testing.T) {
 	assert.True(t, mortality{addr: s.Addr()}.answers())
 	require.NoError(t, s.Close())
 	assert.False(t, mortality{addr: s.Addr()}.answers())
+}
+
+// TestTheMachineIsNoClient: what a limit of the machine prevents is a failure of the lab, and what a client did is not.
+func TestTheMachineIsNoClient(t *testing.T) {
+	assert.NoError(t, trouble(nil))
+	for err, text := range map[error]string{
+		&tap.HostError{Err: syscall.EMFILE}:  history.EndedFailed,
+		errors.New("a client sent FLUSHALL"): history.EndedUnknown,
+	} {
+		end := play.EndOf(trouble(err))
+		assert.Equal(t, text, end.Detail.Text, err.Error())
+		assert.Equal(t, err.Error(), end.Detail.Why)
+	}
+	for name, test := range map[string]struct {
+		argv []string
+		err  error
+		text string
+	}{
+		"a foreign program that is not there": {[]string{"nowhere"}, syscall.ENOENT, history.EndedUnknown},
+		"a foreign program, no file left":     {[]string{"nowhere"}, fmt.Errorf("pipe2: %w", syscall.EMFILE), history.EndedFailed},
+		"the lab's own program":               {nil, syscall.ENOENT, history.EndedFailed},
+	} {
+		p := &peer{client: &play.Client{Name: "C1"}, cell: &cell{subject: play.Subject{Argv: test.argv}}}
+		end := play.EndOf(p.notStarted(test.err))
+		assert.Equal(t, test.text, end.Detail.Text, name)
+		assert.Contains(t, end.Detail.Why, "client C1 could not be started: ", name)
+	}
 }

@@ -276,7 +276,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	go func() {
 		select {
 		case <-t.Done():
-			c.spoil(t.Err())
+			c.spoil(trouble(t.Err()))
 		case <-ctx.Done():
 		}
 	}()

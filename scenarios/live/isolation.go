@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 )
@@ -137,14 +138,27 @@ func (c *cell) misconduct(ctx context.Context, failed bool) error {
 		}
 	}
 	for _, t := range c.taps {
-		if err := t.Err(); err != nil {
-			return play.Undecided("%v", err)
+		if err := trouble(t.Err()); err != nil {
+			return err
 		}
 	}
 	if c.full.Load() {
 		return c.overflow()
 	}
 	return nil
+}
+
+// trouble is how a cell ends because of an error of a tap; nil: there is none.
+func trouble(err error) error {
+	var host *tap.HostError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &host):
+		return &play.Ending{Text: history.EndedFailed, Why: err.Error()}
+	default:
+		return play.Undecided("%v", err)
+	}
 }
 
 // The size that a history may reach by commands, in bytes: it is judged in memory. That of a storm leaves room for what is recorded until the

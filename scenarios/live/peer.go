@@ -3,9 +3,12 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -71,11 +74,22 @@ func (p *peer) start(ctx context.Context) error {
 	}
 	w, err := p.cell.world.pool.take(p.argv(), p)
 	if err != nil {
-		return play.Undecided("client %s could not be started: %v", p.client.Name, err)
+		return p.notStarted(err)
 	}
 	p.worker = w
 	p.watched.Go(p.watch)
 	return p.introduce(ctx)
+}
+
+// notStarted is how a cell ends whose client cannot be started: that is a failure of the lab, unless the program is not the lab's and the machine
+// is not at its limits.
+func (p *peer) notStarted(err error) error {
+	what := fmt.Errorf("client %s could not be started: %w", p.client.Name, err)
+	limits := []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
+	if !p.foreign() || slices.ContainsFunc(limits, func(limit error) bool { return errors.Is(err, limit) }) {
+		return what
+	}
+	return play.Undecided("%v", what)
 }
 
 // foreign says whether the process runs a program that is not the lab's.

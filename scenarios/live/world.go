@@ -87,6 +87,9 @@ type World struct {
 
 // Open starts what the cells share. After an error nothing is left running.
 func Open(ctx context.Context, cfg Config) (_ *World, err error) {
+	if err = enoughFiles(); err != nil {
+		return nil, err
+	}
 	w := &World{cfg: cfg, commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
 	w.pulse = startPulse()
 	defer func() {
