@@ -94,8 +94,11 @@ func (c *cell) Now() time.Duration { return c.now }
 // Stride is the time between two steps.
 func (c *cell) Stride() time.Duration { return stride }
 
-// Until lets what is going to happen happen, one thing after the other, until done says so, for at most d.
-func (c *cell) Until(_ context.Context, d time.Duration, done func() bool) (bool, error) {
+// eventsPerLook is how many things happen between two looks at the context.
+const eventsPerLook = 1024
+
+// Until lets what is going to happen happen, one thing after the other, until done says so, for at most d. When ctx ends, the error is its cause.
+func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bool, error) {
 	end := c.now + d
 	if d == play.Ever {
 		end = c.limit()
@@ -103,9 +106,12 @@ func (c *cell) Until(_ context.Context, d time.Duration, done func() bool) (bool
 	if end > c.limit() {
 		return false, c.tooLong()
 	}
-	for !done() {
+	for n := 1; !done(); n++ {
 		if c.broken != nil {
 			return false, c.broken
+		}
+		if n%eventsPerLook == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
 		}
 		at, ok := c.next()
 		switch {

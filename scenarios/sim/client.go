@@ -67,8 +67,9 @@ func (p *peer) Monotonic() time.Duration {
 	return time.Duration(p.Now().UnixNano()) - p.stepped
 }
 
-// right is how long d by the process's clock really is.
-func (p *peer) right(d time.Duration) time.Duration { return time.Duration(float64(d) / p.rate) }
+// right is how long d, above 0, by the process's clock really is. It is never nothing: a lock that sleeps until a clock that runs fast shows a time
+// would sleep its last nanosecond for ever.
+func (p *peer) right(d time.Duration) time.Duration { return max(1, time.Duration(float64(d)/p.rate)) }
 
 // Token is a value that nobody else gets in the cell.
 func (p *peer) Token() string { return p.cell.token() }

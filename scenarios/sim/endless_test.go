@@ -1,0 +1,67 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
+)
+
+// playUntil runs a lock through the text of a script, until ctx ends.
+func playUntil(ctx context.Context, t *testing.T, spec impls.Spec, text string) checker.Cell {
+	t.Helper()
+	script, err := scenarios.Parse("test.lab", []byte("# A test.\n"+text))
+	require.NoError(t, err)
+	runner := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}
+	return runner.Run(ctx, lab.Case{Subject: play.SubjectOf(spec), Script: script, Round: 1})
+}
+
+// TestASleepReachesItsEnd: a lock that sleeps until its clock shows a time comes to it, whatever the rate of the clock. The last nanosecond used
+// to take no time at all on a fast one, again and again.
+func TestASleepReachesItsEnd(t *testing.T) {
+	for _, rate := range []float64{0.3, 0.7, 1.7, 3, 999} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("it takes for ever"))
+			defer cancel()
+			spec, ok := impls.Find("watchdog-published")
+			require.True(t, ok)
+			cell := playUntil(ctx, t, spec, fmt.Sprintf("lease 4s\nclients C1 C2\nC1 clock rate %g\nC1 acquire => ok\nwait until expired\nC2 acquire\nC1 release", rate))
+			require.NoError(t, context.Cause(ctx))
+			require.Empty(t, cell.Failure)
+		})
+	}
+}
+
+// neverDone is a lock that never comes to an end.
+type neverDone struct{ env impls.Env }
+
+func (l neverDone) TryAcquire(ctx context.Context) (bool, error) {
+	for {
+		if err := l.env.Sleep(ctx, time.Nanosecond); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (neverDone) Release(context.Context) (bool, error) { return true, nil }
+
+// TestTheModelEndsWithItsContext: Ctrl-C ends a cell in which something happens for ever.
+func TestTheModelEndsWithItsContext(t *testing.T) {
+	stop := errors.New("Ctrl-C")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, stop)
+	defer cancel()
+	spec := impls.Spec{Card: impls.Card{Name: "never-done"}, New: func(env impls.Env, _ impls.Options) impls.Lock { return neverDone{env} }}
+	cell := playUntil(ctx, t, spec, "lease 4s\nclients C1\nC1 acquire => ok")
+	require.NotEqual(t, checker.Safe, cell.Verdict.Kind)
+	require.ErrorIs(t, context.Cause(ctx), stop)
+}
