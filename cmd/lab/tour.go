@@ -7,6 +7,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
 )
 
 // tours says whether the user has chosen nothing: then lab run is a tour.
@@ -19,6 +20,9 @@ func (f *runFlags) tours(args []string) bool {
 func (f *runFlags) tour(cmd *cobra.Command) error {
 	if err := f.checkValues(); err != nil {
 		return err
+	}
+	if f.Server == live.ZooKeeper {
+		return usagef("the tour shows locks on Redis; for those on a ZooKeeper write lab run --all --server zookeeper")
 	}
 	cases, situations, err := lab.Tour()
 	if err != nil {
