@@ -298,9 +298,14 @@ func (h *Handle) arrives(ctx context.Context) (scenarios.Result, error) {
 	return h.delivered(ctx, held)
 }
 
+// delivered waits until the server has carried out a request that was held. On a ZooKeeper the client gets the reply of a request that it has given
+// up, on the connection that it goes on using: it may act on it in the background, and has done so when this returns.
 func (h *Handle) delivered(ctx context.Context, held *breakpoint) (scenarios.Result, error) {
 	if _, err := h.cell.Stage.Until(ctx, Ever, held.Delivered); err != nil {
 		return "", Undecided("the held request of %s was not delivered: %v", h.Name, err)
+	}
+	if h.cell.Traits.ZooKeeper && !h.Client.Crashed() {
+		return scenarios.ResultDone, h.Client.Process.TakeIn(ctx, h)
 	}
 	return scenarios.ResultDone, nil
 }
