@@ -388,9 +388,6 @@ func (p *peer) Cancel(ctx context.Context, op *play.Operation) error {
 
 // TakeIn asks the client to answer when it has taken in all replies to a lock's background tasks.
 func (p *peer) TakeIn(ctx context.Context, h *play.Handle) error {
-	if p.paused {
-		return nil // it takes in nothing
-	}
 	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Idle, Handle: p.handle(h)})
 	if err == nil && msg.Outcome != protocol.OK {
 		return play.Undecided("%s did not say when it had taken in the reply%s", h.Name, clause(msg.Error))
