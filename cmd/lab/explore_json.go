@@ -39,8 +39,9 @@ type exploreConfig struct {
 }
 
 type exploreResult struct {
-	Outcome     string         `json:"outcome"` // holds, vacuous, broken, incomplete or disputed
+	Outcome     string         `json:"outcome"` // holds, not-shown, vacuous, broken, incomplete or disputed
 	Limit       string         `json:"limit,omitempty"`
+	Doubt       string         `json:"doubt,omitempty"` // see explore.Result
 	Anomalies   []checker.Name `json:"anomalies,omitempty"`
 	Faults      []faults.Kind  `json:"faults,omitempty"`
 	Why         []string       `json:"why,omitempty"`
@@ -95,7 +96,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), Lag: max(c.Lag, 1), Only: c.Only,
 		},
 		Result: exploreResult{
-			Outcome: exploreOutcome(r), Limit: r.Limit, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
+			Outcome: exploreOutcome(r), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
 			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon, Collision: r.Collision, Disputed: len(r.Disputed),
 		},
 		Expected: e.Expected,
@@ -124,6 +125,8 @@ func exploreOutcome(r *explore.Result) string {
 		return "disputed"
 	case r.Found != nil:
 		return "broken"
+	case r.Doubt != "":
+		return "not-shown"
 	case !r.Complete():
 		return "incomplete"
 	case r.Vacuous():

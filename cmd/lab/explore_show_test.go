@@ -38,6 +38,10 @@ func TestWriteExploration(t *testing.T) {
 			explore.Result{Limit: "5 states", Coverage: []string{"held"}, Progress: progress}, "incomplete",
 			[]string{"NOT COMPLETE: stopped at the limit of 5 states\n", "all with fewer than 1 fault, and with as many up to step 12;"}, "HOLDS",
 		},
+		"doubt": {
+			explore.Result{Doubt: "acquire does something else with other tokens", Coverage: []string{"held"}, Progress: progress}, "not-shown",
+			[]string{"NOT SHOWN: ", "noticed    acquire does something else with other tokens\n"}, "HOLDS",
+		},
 		"horizon": {
 			explore.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",
 		},

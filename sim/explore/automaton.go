@@ -76,9 +76,11 @@ type node struct {
 	tasks  int    // the slots from here on are empty
 	idle   bool   // no operation is under way
 	called uint32 // the node at which the latest operation was called
-	tokens tokens
-	memory uint32  // what its lock remembers, but for the names of its own tokens; 0: it cannot be compared
-	own    []uint8 // its own tokens there, in the order in which they appear
+	// outline is a hash of what its lock remembers, but for numbers; see sampler.
+	outline uint64
+	tokens  tokens
+	memory  uint32  // what its lock remembers, but for the names of its own tokens; 0: it cannot be compared
+	own     []uint8 // its own tokens there, in the order in which they appear
 	// renamed is the node by order, plus 1.
 	renamed []uint32
 	orbit   uint32 // the smallest of them, plus 1; 0: not known yet
@@ -128,10 +130,16 @@ type automaton struct {
 	steps         int // that the lock's own code has made
 	timing
 	manner
-	witnesses map[uint32][]witness
-	verified  int // so many nodes there were when it was verified
+	evidence
 	born      time.Time
 	executing atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
+}
+
+// evidence is what the lock's code has done, to be compared with what it does later.
+type evidence struct {
+	witnesses map[uint32][]witness
+	taken     []execution // in the order in which they were executed
+	verified  int         // so many nodes there were when it was verified
 }
 
 // timing is what an automaton has to do with clocks.
@@ -154,7 +162,7 @@ type manner struct {
 func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, timing: timing{skew: skew}, clients: clients, servers: servers, texts: texts,
-		byMemory: map[string]uint32{}, memories: map[string]uint32{}, witnesses: map[uint32][]witness{}, outputNumbers: map[string]uint32{}, pool: newPool(),
+		byMemory: map[string]uint32{}, memories: map[string]uint32{}, evidence: evidence{witnesses: map[uint32][]witness{}}, outputNumbers: map[string]uint32{}, pool: newPool(),
 		born: time.Now(),
 	}
 	a.outputNumber(nil)
@@ -164,6 +172,7 @@ func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, server
 		if memory, ok := s.process.Memory(); ok {
 			a.byMemory[string(rune(client))+string(memory)] = uint32(client)
 			a.remember(&n, string(memory))
+			n.outline, _ = a.outline(s)
 		}
 		a.nodes = append(a.nodes, n)
 	}
@@ -227,11 +236,13 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		n.tokens |= a.texts.replies[in.arg].tokens
 	}
 	t.compare(&a.nodes[at].slots, &n.slots, in, func(slot int) bool { return s.waits[slot] == waited[slot] })
+	places := len(a.nodes)
 	if s.at = a.place(n, s); s.process.Err() != nil {
 		return a.impure(s.process.Err())
 	}
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
 	a.witness(at, witness{in, when, t.to, t.output})
+	a.taken = append(a.taken, execution{at: at, to: t.to, in: in, when: when, output: t.output, reads: s.host.read, adds: len(a.nodes) > places})
 	a.pool.put(s)
 	return nil
 }
@@ -275,6 +286,7 @@ func (a *automaton) place(n node, s *instance) uint32 {
 			n.tokens = mentioned(what)
 		}
 		a.remember(&n, string(memory))
+		n.outline, _ = a.outline(s)
 	} else if !ok && n.idle && a.unmerged == "" {
 		a.unmerged = s.process.Opaque()
 	}

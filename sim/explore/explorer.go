@@ -84,6 +84,8 @@ type Result struct {
 	Unmerged string
 	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
+	// Doubt says what the lock does that the search does not follow; empty: nothing was noticed.
+	Doubt string
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
 	Horizon time.Duration
 	// Collision is how likely it is that two different states have the same fingerprint.
@@ -100,7 +102,7 @@ type Dispute struct {
 }
 
 // Complete says whether everything within the bounds was searched.
-func (r *Result) Complete() bool { return r.Limit == "" }
+func (r *Result) Complete() bool { return r.Limit == "" && r.Doubt == "" }
 
 // Vacuous says whether there is no counterexample to a lock that was never held, or of which nothing was ever under its key: that shows nothing, or not
 // enough.
@@ -173,7 +175,10 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			if err := x.search(ctx); err != nil {
 				return err
 			}
-			return cmp.Or(x.asked(), x.automaton.verify())
+			if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+				return err
+			}
+			return x.doubt()
 		})
 		switch {
 		case errors.Is(err, errAsymmetric):

@@ -33,8 +33,8 @@ type host struct {
 	drawn  uint16
 	ranOut bool
 	long   bool // see manner
-	// renames: tokens have other names than in the search.
-	renames bool
+	// rename gives tokens other names than in the search; nil: they have those.
+	rename func(string) string
 }
 
 func (h *host) Now() time.Time {
@@ -60,8 +60,8 @@ func (h *host) Token() string {
 	if h.long {
 		name = strings.Repeat(name, longToken/tokenLength)
 	}
-	if h.renames {
-		name = otherTokens(name)
+	if h.rename != nil {
+		name = h.rename(name)
 	}
 	return name
 }

@@ -49,7 +49,9 @@ func (a *automaton) verify() error {
 	chance := rand.New(rand.NewPCG(1, uint64(len(a.nodes))))
 	for n := range walks {
 		s := a.newInstance(n % a.clients)
-		s.host.renames = !a.opaque && n%2 == 1
+		if !a.opaque && n%2 == 1 {
+			s.host.rename = otherTokens
+		}
 		err := a.walk(s, chance)
 		s.process.Close()
 		if err != nil {
@@ -77,7 +79,7 @@ func (a *automaton) doesTheSame(s *instance, w witness) error {
 	a.executing.Store(int64(time.Since(a.born)))
 	defer a.executing.Store(0)
 	in := w.in
-	if s.host.renames && in.kind == inputReply {
+	if s.host.rename != nil && in.kind == inputReply {
 		in.arg = a.texts.reply(renameReplies(a.texts.replies[in.arg].replies, otherTokens))
 	}
 	notices, err := a.execute(s, in, w.when)
@@ -89,7 +91,7 @@ func (a *automaton) doesTheSame(s *instance, w witness) error {
 		return err
 	}
 	want := a.nodes[w.to]
-	if s.host.renames {
+	if s.host.rename != nil {
 		for k, sl := range want.slots[:want.tasks] {
 			want.slots[k].request = a.texts.otherRequest(sl.request)
 		}
@@ -98,7 +100,7 @@ func (a *automaton) doesTheSame(s *instance, w witness) error {
 	case same:
 		s.at = w.to
 		return nil
-	case s.host.renames:
+	case s.host.rename != nil:
 		return errOpaque
 	}
 	return errForgets

@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
@@ -11,7 +13,7 @@ import (
 // A lock that reads a clock compares what it reads with something: with the end of a lease, or with what it has made up itself. Time passes
 // to the ends of waits and leases anyway. The other instants that matter are found by having the lock's code take its next step at many
 // times: where it does something else than a moment before, there is a threshold. What it does next is what it asks, tells and waits for,
-// but for the numbers in it, which may be times themselves.
+// but for the numbers in it, which may be times themselves. Of the validity that it tells, it is how that changes with time.
 
 const (
 	probesPerLease = 16 // so far apart are the times that are tried, up to as far as the search follows time
@@ -202,7 +204,7 @@ func (p *prober) reads(now ms) bool {
 			return known.reads
 		}
 	}
-	_, reads := p.execute(now)
+	_, _, reads := p.execute(now)
 	return reads
 }
 
@@ -238,33 +240,77 @@ func (p *prober) does(t ms) string {
 	if known, asked := p.seen[t]; asked {
 		return known
 	}
-	what, _ := p.execute(t)
+	what, valid, _ := p.execute(t)
+	if len(valid) > 0 {
+		what += p.course(t, what, valid)
+	}
 	p.seen[t] = what
 	return what
 }
 
+// course is how the validities that a step tells change with time about a time, and what they would be at the base then. They may change suddenly just
+// before or just after it: where they change less counts.
+func (p *prober) course(t ms, what string, valid []time.Duration) string {
+	slopes := make([]time.Duration, 0, len(valid))
+	for _, by := range [...]ms{1, -1} {
+		other, then, _ := p.execute(t + by)
+		if other != what || len(then) != len(valid) {
+			continue
+		}
+		for i := range valid {
+			slope := (then[i] - valid[i]) * time.Duration(by)
+			switch {
+			case len(slopes) <= i:
+				slopes = append(slopes, slope)
+			case slope.Abs() < slopes[i].Abs():
+				slopes[i] = slope
+			}
+		}
+	}
+	var b []byte
+	for i, slope := range slopes {
+		b = binary.AppendVarint(b, int64(slope/time.Microsecond))
+		b = binary.AppendVarint(b, int64((valid[i] - slope*time.Duration(t)).Round(time.Millisecond)))
+	}
+	return string(b)
+}
+
 // execute takes the steps at a time. Where one of them asks for something else than what the next is the answer to, it is the last.
-func (p *prober) execute(t ms) (what string, reads bool) {
+func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) {
 	s, err := p.rehearse()
 	if err != nil {
-		return err.Error(), false
+		return err.Error(), nil, false
 	}
 	defer s.process.Close()
 	for k, in := range p.inputs {
 		notices, err := p.a.execute(s, in, circumstances{reading{t, p.steps}, p.used})
 		if err != nil {
-			return what + err.Error(), reads
+			return what + err.Error(), nil, reads
 		}
 		reads = reads || s.host.read
 		what += string(withoutNumbers(appendStep(nil, s, notices)))
+		for _, notice := range notices {
+			if v, limited := validity(notice); limited {
+				valid = append(valid, v)
+			}
+		}
 		switch {
 		case k == len(p.asked):
 			p.asked = append(p.asked, what)
 		case p.asked[k] != what:
-			return what, reads
+			return what, valid, reads
 		}
 	}
-	return what, reads
+	return what, valid, reads
+}
+
+// validity is for how long the lock is still valid by a notice. That it has ended is no validity.
+func validity(n process.Notice) (valid time.Duration, limited bool) {
+	valid = n.Answer.Valid
+	if n.Kind == process.Renewed {
+		valid = n.Valid
+	}
+	return valid, (n.Kind == process.Renewed || n.Answer.Limited) && valid > history.ExpiryMargin
 }
 
 // appendStep appends what a step asks, tells and waits for.

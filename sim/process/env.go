@@ -21,12 +21,24 @@ type env struct {
 	kept      []Notice
 }
 
-func (e *env) Server() impls.Server     { return e.servers[0] }
-func (e *env) Servers() []impls.Server  { return e.servers }
-func (e *env) Session() impls.Session   { return nil } // the model has no ZooKeeper
-func (e *env) Now() time.Time           { return e.process.host.Now() }
-func (e *env) Monotonic() time.Duration { return e.process.host.Monotonic() }
-func (e *env) Token() string            { return e.process.host.Token() }
+func (e *env) Server() impls.Server    { return e.servers[0] }
+func (e *env) Servers() []impls.Server { return e.servers }
+func (e *env) Session() impls.Session  { return nil } // the model has no ZooKeeper
+
+func (e *env) Now() time.Time {
+	e.process.noteCallers()
+	return e.process.host.Now()
+}
+
+func (e *env) Monotonic() time.Duration {
+	e.process.noteCallers()
+	return e.process.host.Monotonic()
+}
+
+func (e *env) Token() string {
+	e.process.noteCallers()
+	return e.process.host.Token()
+}
 
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil || d <= 0 {

@@ -34,6 +34,19 @@ func (p *Process) Memory() ([]byte, bool) {
 	return m.bytes, m.whole && !m.overlaps()
 }
 
+// Outline is Memory with all numbers apart.
+func (p *Process) Outline() (outline []byte, numbers []float64, whole bool) {
+	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
+		return nil, nil, false
+	}
+	m := memory{seen: map[reference]int{}, whole: true, apart: true}
+	for _, e := range p.order {
+		m.value(reflect.ValueOf(e.lock))
+	}
+	m.value(reflect.ValueOf(p.shared))
+	return m.bytes, m.numbers, m.whole && !m.overlaps()
+}
+
 // Opaque names what keeps Memory from comparing what the locks remember, and says how to keep it instead; empty: nothing does, or a task lives.
 func (p *Process) Opaque() string {
 	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
@@ -54,11 +67,13 @@ func (p *Process) Opaque() string {
 
 // memory walks through values.
 type memory struct {
-	bytes []byte
-	seen  map[reference]int // by order
-	parts []part
-	whole bool
-	real  bool // it has a time of the real clock: one with a monotonic reading, which no Env gives
+	bytes   []byte
+	seen    map[reference]int // by order
+	parts   []part
+	whole   bool
+	apart   bool // see Outline
+	numbers []float64
+	real    bool // it has a time of the real clock: one with a monotonic reading, which no Env gives
 	// follows: it keeps the path to where it is, for what is opaque.
 	follows bool
 	path    []string
@@ -133,6 +148,15 @@ func (m *memory) met(v reflect.Value, size uintptr) bool {
 
 func (m *memory) number(n int64) { m.bytes = binary.AppendVarint(m.bytes, n) }
 
+// quantity encodes a number that the lock keeps.
+func (m *memory) quantity(n int64) {
+	if m.apart {
+		m.numbers = append(m.numbers, float64(n))
+		return
+	}
+	m.number(n)
+}
+
 func (m *memory) text(s string) {
 	m.number(int64(len(s)))
 	m.bytes = append(m.bytes, s...)
@@ -151,10 +175,14 @@ func (m *memory) value(v reflect.Value) {
 		}
 		m.number(n)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		m.number(v.Int())
+		m.quantity(v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		m.number(int64(v.Uint()))
+		m.quantity(int64(v.Uint()))
 	case reflect.Float32, reflect.Float64:
+		if m.apart {
+			m.numbers = append(m.numbers, v.Float())
+			return
+		}
 		m.number(int64(math.Float64bits(v.Float())))
 	case reflect.String:
 		m.text(v.String())
@@ -215,6 +243,11 @@ func (m *memory) structure(v reflect.Value) {
 	switch v.Type() {
 	case timeType:
 		fields, m.real = 2, m.real || v.Field(0).Uint()>>63 != 0
+		if m.apart {
+			const nanoseconds = 1<<30 - 1
+			m.numbers = append(m.numbers, 1e3*float64(v.Field(1).Int())+float64(v.Field(0).Uint()&nanoseconds)/1e6)
+			return
+		}
 	case serverType:
 		m.text(v.FieldByName("handle").String())
 		m.number(v.FieldByName("index").Int())

@@ -52,6 +52,7 @@ type Process struct {
 	failed    error
 	rehearses bool
 	sources   bool
+	callers   Callers // that are to be noted; nil: none
 }
 
 // New is a process without locks.

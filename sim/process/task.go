@@ -133,6 +133,7 @@ func (p *Process) settle() {
 
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
+	p.noteCallers()
 	t := p.running
 	if t == nil || !p.rehearses && root() != p.root {
 		p.fail("the lock used its Env from a goroutine of its own")

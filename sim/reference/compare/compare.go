@@ -106,7 +106,7 @@ func (c *Cell) explore(ctx context.Context, config explore.Config, only []checke
 	}
 	c.Disputed = append(c.Disputed, r.Disputed...)
 	if r.Found == nil {
-		c.FastLimit = cmp.Or(c.FastLimit, r.Limit)
+		c.FastLimit = cmp.Or(c.FastLimit, r.Limit, r.Doubt)
 		return false, nil
 	}
 	for _, name := range r.Found.Anomalies {

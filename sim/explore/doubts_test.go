@@ -1,0 +1,253 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+)
+
+// claiming says for how long its lock is valid, which it works out after a second command.
+type claiming struct {
+	plain
+	begun, valid time.Duration
+	code         int // of claims
+}
+
+func (l *claiming) TryAcquire(ctx context.Context) (bool, error) {
+	l.begun = l.env.Monotonic()
+	ok, err := l.plain.TryAcquire(ctx)
+	if !ok || err != nil {
+		return false, err
+	}
+	if _, err := l.env.Server().Do(ctx, "GET", lockKey); err != nil {
+		return false, err
+	}
+	l.valid = claims[l.code](l.lease, l.env.Monotonic()-l.begun)
+	return l.valid > 0, nil
+}
+
+func (l *claiming) Valid() time.Duration { return l.valid }
+
+// claim is for how long a lock is valid, by its lease and by what its acquire took.
+type claim = func(lease, took time.Duration) time.Duration
+
+var claims []claim
+
+func whoseValidityIs(c claim) func(plain) impls.Lock {
+	code := len(claims)
+	claims = append(claims, c)
+	return func(p plain) impls.Lock { return &claiming{plain: p, code: code} }
+}
+
+// during is a lock that is valid for a whole lease if its acquire took so many parts of it.
+func during(from, to float64) claim {
+	return func(lease, took time.Duration) time.Duration {
+		if part := float64(took) / float64(lease); part > from && part < to {
+			return lease
+		}
+		return lease - took
+	}
+}
+
+// These read a clock, and what they go by is followed.
+var soundTimekeepers = []strange{
+	{name: "valid for what is left of the lease", made: whoseValidityIs(func(lease, took time.Duration) time.Duration { return lease - took })},
+	{name: "less a margin", made: whoseValidityIs(func(lease, took time.Duration) time.Duration { return lease - took - lease/100 - 2*time.Millisecond })},
+	{name: "less a hundredth of what it took", made: whoseValidityIs(func(lease, took time.Duration) time.Duration { return lease - took - took/100 })},
+	{name: "for half of what is left, unless that was quick", made: whoseValidityIs(func(lease, took time.Duration) time.Duration {
+		if took > lease/3 {
+			return (lease - took) / 2
+		}
+		return lease - took
+	})},
+}
+
+// These go by what the search does not follow.
+var doubted = []strange{
+	{name: "valid for a lease, for 20 ms", only: holders, faults: pauses(1), made: whoseValidityIs(during(.5, .516))},
+	{name: "two windows in one try", only: overwrites, faults: pauses(2), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		ok, err := l.plain.TryAcquire(ctx)
+		if ok || err != nil {
+			return ok, err
+		}
+		var at [3]time.Time
+		for i := range at {
+			at[i] = l.env.Now()
+			if _, err := l.env.Server().Do(ctx, "GET", lockKey); err != nil {
+				return false, err
+			}
+		}
+		if l.between(at[1].Sub(at[0]), .3, .5) && l.between(at[2].Sub(at[1]), .3, .5) {
+			return l.take(ctx, l.env.Token())
+		}
+		return false, nil
+	}, nil)},
+	{name: "a window in the try, and one in the release", only: strays[:1], faults: pauses(2), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		a := l.env.Now()
+		ok, err := l.plain.TryAcquire(ctx)
+		l.t = l.env.Now()
+		if l.n = 0; l.between(l.t.Sub(a), .2, .4) {
+			l.n = 1
+		}
+		return ok, err
+	}, func(l *scripted, ctx context.Context) (bool, error) {
+		if l.n == 1 && l.between(l.env.Now().Sub(l.t), 1.2, 1.5) {
+			return l.del(ctx)
+		}
+		return l.plain.Release(ctx)
+	})},
+	{name: "a release reads the clock only after a window", only: strays[:1], faults: pauses(2), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		a := l.env.Now()
+		ok, err := l.plain.TryAcquire(ctx)
+		l.t = l.env.Now()
+		l.n = int(l.t.Sub(a))
+		return ok, err
+	}, func(l *scripted, ctx context.Context) (bool, error) {
+		if l.between(time.Duration(l.n), .2, .4) && l.between(l.env.Now().Sub(l.t), 1.2, 1.5) {
+			return l.del(ctx)
+		}
+		return l.plain.Release(ctx)
+	})},
+	{name: "a lease of eight times the length after a while", only: []checker.Name{checker.FenceRegression}, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		a := l.env.Now()
+		if _, err := l.env.Server().Do(ctx, "GET", lockKey); err != nil {
+			return false, err
+		}
+		lease, mine := l.lease, l.env.Token()
+		if l.between(l.env.Now().Sub(a), .3, .6) {
+			lease *= 8
+		}
+		reply, err := l.env.Server().Do(ctx, "SET", lockKey, mine, "NX", "PX", lease.Milliseconds())
+		l.value = mine
+		return reply == "OK", err
+	}, nil)},
+	{name: "by force with a token that begins with A", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		mine := l.env.Token()
+		if strings.HasPrefix(mine, "A") {
+			return l.take(ctx, mine)
+		}
+		return l.try(ctx, mine)
+	}, nil)},
+	{name: "one of eight values, by its token", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		mine := l.env.Token()
+		return l.try(ctx, string('a'+mine[len(mine)-1]%8))
+	}, nil)},
+	{name: "by chance, once in a million times", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		if rand.IntN(1_000_000) == 0 {
+			return l.take(ctx, l.env.Token())
+		}
+		return l.plain.TryAcquire(ctx)
+	}, nil)},
+	{name: "by force when the program is an hour old", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		if time.Since(programBegan) > time.Hour {
+			return l.take(ctx, l.env.Token())
+		}
+		return l.plain.TryAcquire(ctx)
+	}, nil)},
+	{name: "a helper's helper reads a real clock", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		if isOld() {
+			return l.take(ctx, l.env.Token())
+		}
+		return l.plain.TryAcquire(ctx)
+	}, nil)},
+	{name: "a background task reads a real clock", made: script(nil, func(l *scripted, ctx context.Context) (bool, error) {
+		l.env.Go(func(ctx context.Context) {
+			if l.env.Sleep(ctx, l.lease/7) == nil && isOld() {
+				_, _ = l.del(ctx)
+			}
+		})
+		return l.plain.Release(ctx)
+	})},
+}
+
+// These were, and are found to be broken now.
+var followed = []strange{
+	{name: "valid for a lease after a while", only: holders, faults: pauses(2), made: whoseValidityIs(during(.25, .75))},
+	{name: "by force with an odd token", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		mine := l.env.Token()
+		if mine[len(mine)-1]%2 == 1 {
+			return l.take(ctx, mine)
+		}
+		return l.try(ctx, mine)
+	}, nil)},
+	{name: "another key with an odd token", made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		mine, key := l.env.Token(), lockKey
+		if mine[len(mine)-1]%2 == 1 {
+			key = "other"
+		}
+		return l.set(ctx, l.env.Server(), key, mine, "NX")
+	}, nil)},
+}
+
+var programBegan = time.Now()
+
+// The two are functions of their own in the program, too.
+//
+//go:noinline
+func isOld() bool { return age() > time.Hour }
+
+//go:noinline
+func age() time.Duration { return time.Now().Sub(programBegan) }
+
+func pauses(n int) (list []faults.Kind) {
+	for range n {
+		list = append(list, faults.Pause)
+	}
+	return list
+}
+
+func (s *strange) explore(t *testing.T) *Result {
+	t.Helper()
+	config := Config{Lock: stranger(s.made), Clients: cmp.Or(s.clients, 2), Rounds: cmp.Or(s.rounds, 1), Only: s.only, States: 3_000_000, Budget: spend(s.faults...)}
+	result, err := Explore(context.Background(), config.Usual())
+	require.NoError(t, err)
+	require.Empty(t, result.Disputed)
+	return result
+}
+
+// Nothing is shown of a lock that goes by what the search does not follow.
+func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
+	t.Parallel()
+	for _, s := range doubted {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			result := s.explore(t)
+			assert.Nil(t, result.Found)
+			assert.NotEmpty(t, result.Doubt)
+			assert.False(t, result.Complete())
+		})
+	}
+}
+
+func TestSoundTimekeepersAreTrusted(t *testing.T) {
+	t.Parallel()
+	for _, s := range soundTimekeepers {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.only, s.faults = holders, pauses(1)
+			result := s.explore(t)
+			assert.Nil(t, result.Found)
+			assert.True(t, result.Complete(), result.Doubt)
+		})
+	}
+}
+
+func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
+	t.Parallel()
+	for _, s := range followed {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			assert.NotNil(t, s.explore(t).Found)
+		})
+	}
+}

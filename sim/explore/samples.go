@@ -1,0 +1,187 @@
+package explore
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/locklab/locklab/sim/process"
+)
+
+// A search lets time pass to where it knows that something changes. What a lock has noticed at other times, and shows only later, or by a number only, it
+// does not find. So when it has found nothing, samples are taken: single clients go paths of the search once more, at other times in between. Where
+// the lock then does what it did nowhere in the search after the same inputs, it goes by something that the search does not follow. The result is
+// in doubt then.
+
+const (
+	sampleSteps   = 20_000 // of the lock's own code, for all samples
+	samplesAtOnce = 8      // of one path
+	mostPaths     = 16     // with one end, in which what is asked and told is the same
+)
+
+// execution is a transition that was executed.
+type execution struct {
+	at, to uint32
+	output uint32
+	in     input
+	when   circumstances
+	reads  bool // the step has read the clock
+	adds   bool // to was not known before
+}
+
+// branch is one way in which a step can go on from a point: with an input, at the time of the step before or later.
+type branch struct {
+	from  uint32
+	in    uint64
+	later bool
+	shape uint64
+}
+
+// fork is where branches begin.
+type fork struct {
+	from  uint32
+	in    uint64
+	later bool
+}
+
+// span is between which times the search has gone on from a fork: since the step before, and by the clock.
+type span struct{ leastGap, gap, leastClock, clock ms }
+
+// with is a span with one more gap and clock.
+func (s span) with(gap, clock ms) span {
+	if s == (span{}) {
+		return span{gap, gap, clock, clock}
+	}
+	return span{min(s.leastGap, gap), max(s.gap, gap), min(s.leastClock, clock), max(s.clock, clock)}
+}
+
+// point is where a client stands, by all that it was given and did, but for numbers.
+type point struct {
+	ends  bool     // nothing was done after it
+	met   int      // so many transitions lead to it
+	paths []uint32 // some of them
+}
+
+// sampler takes samples.
+type sampler struct {
+	observer
+	points   []point
+	branches map[branch]uint32
+	spans    map[fork]span
+	inputs   map[fork]bool // that were given
+	at       []uint32      // the point of each node
+	by       []uint32      // the transition by which each node was reached first, plus 1
+	behaved  []behavior
+	bases    map[uint32]*baseline
+	chance   *rand.Rand
+	left     int // steps
+	callers  process.Callers
+	lease    ms
+	pauses   int // that a client may have
+}
+
+// doubts takes samples of what a search has seen and says what they show; empty: nothing else.
+func (x *explorer) doubts() (string, error) {
+	p := newSampler(x.automaton)
+	p.lease, p.pauses = x.lease, min(int(x.allowed[pause]), x.most)
+	var ends []uint32
+	for n, at := range p.points {
+		if at.ends && len(at.paths) > 0 {
+			ends = append(ends, uint32(n))
+		}
+	}
+	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
+	if doubt, err := p.checkTokens(ends); doubt != "" || err != nil {
+		return doubt, err
+	}
+	if doubt := p.checkCode(); doubt != "" {
+		return doubt, nil
+	}
+	p.left = sampleSteps
+	for before := p.left + 1; 0 < p.left && p.left < before; {
+		before = p.left
+		for _, n := range ends {
+			paths := p.points[n].paths
+			if doubt, err := p.sample(paths[p.chance.IntN(len(paths))]); doubt != "" || err != nil || p.left <= 0 {
+				return doubt, err
+			}
+		}
+	}
+	return "", nil
+}
+
+// doubt takes samples where the search has found nothing.
+func (x *explorer) doubt() (err error) {
+	if x.result.Found == nil && x.result.Limit == "" {
+		x.result.Doubt, err = x.doubts()
+	}
+	return err
+}
+
+func newSampler(a *automaton) *sampler {
+	p := &sampler{
+		observer: newObserver(a), branches: map[branch]uint32{}, spans: map[fork]span{}, inputs: map[fork]bool{}, at: make([]uint32, len(a.nodes)), by: make([]uint32, len(a.nodes)),
+		behaved: make([]behavior, len(a.taken)), bases: map[uint32]*baseline{}, callers: process.Callers{}, chance: rand.New(rand.NewPCG(3, uint64(len(a.taken)))), left: sampleSteps,
+	}
+	for client := range a.clients { // if they are all alike, they begin at one point
+		p.points = append(p.points, point{ends: true})
+		if len(a.texts.orders) == 1 {
+			p.at[client] = uint32(client)
+		}
+	}
+	clocks := make([]ms, len(a.nodes)) // of the latest step that has read it on the way to each node
+	for i := range a.taken {
+		t := &a.taken[i]
+		n := a.nodes[t.to]
+		p.behaved[i] = p.of(&n, t.output, t.reads)
+		f := p.fork(t, clocks[t.at])
+		clock := clocks[t.at]
+		if t.reads {
+			p.spans[f] = p.spans[f].with(t.when.clock-clock, t.when.clock)
+			clock = t.when.clock
+		}
+		to := p.follow(f, p.behaved[i].shape, uint32(i))
+		if t.adds {
+			p.at[t.to], p.by[t.to], clocks[t.to] = to, uint32(i)+1, clock
+		}
+	}
+	return p
+}
+
+func (p *sampler) fork(t *execution, clock ms) fork {
+	return fork{p.at[t.at], p.input(p.a.nodes[t.at].client, t.in), t.reads && t.when.clock > clock}
+}
+
+// follow is the point to which a transition leads.
+func (p *sampler) follow(f fork, shape uint64, path uint32) uint32 {
+	b := branch{f.from, f.in, f.later, shape}
+	p.inputs[f] = true
+	to, known := p.branches[b]
+	if !known {
+		to = uint32(len(p.points))
+		p.points = append(p.points, point{ends: true})
+		p.branches[b] = to
+		p.points[f.from].ends = false
+	}
+	end := &p.points[to]
+	end.met++
+	if len(end.paths) < mostPaths {
+		end.paths = append(end.paths, path)
+	} else if n := p.chance.IntN(end.met); n < mostPaths { // any of them is as likely
+		end.paths[n] = path
+	}
+	return to
+}
+
+// offered says whether the search gives an input at a point, at once or later.
+func (p *sampler) offered(f fork) bool {
+	return p.inputs[fork{f.from, f.in, false}] || p.inputs[fork{f.from, f.in, true}]
+}
+
+// path are the transitions that lead to the end of one, from the first.
+func (p *sampler) path(end uint32) (list []uint32) {
+	for n := end + 1; n != 0; n = p.by[p.a.taken[n-1].at] {
+		list = append(list, n-1)
+	}
+	slices.Reverse(list)
+	return list
+}

@@ -1,0 +1,127 @@
+package process
+
+import (
+	"encoding/binary"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// A lock that asks a real clock, or draws chance, may do the same for as long as a search takes, and something else in a real run. So the machine code
+// that it consists of is searched for calls of what is not its Env's.
+
+// outsiders are functions by which real time or chance gets into a lock. A name that ends with a point stands for all of a package.
+var outsiders = []string{
+	"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.now",
+	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand", "runtime.rand64", "runtime.rand32",
+	"context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause",
+	"math/rand.", "math/rand/v2.", "crypto/rand.", "os.",
+}
+
+// methods are those of a lock that the lab calls.
+var methods = []string{"TryAcquire", "Release", "Valid", "Fence", "RetryAfter", "Enter", "Leave", "Renew", "Held"}
+
+// Callers are functions, by where they begin.
+type Callers map[uintptr]bool
+
+// Outside names a function by which real time or chance gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls
+// only: from New, from the lock's methods, and from functions that have asked its Env.
+func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by string) {
+	var entries []uintptr
+	lock := reflect.TypeOf(made)
+	for _, name := range methods {
+		if m, found := lock.MethodByName(name); found {
+			entries = append(entries, m.Func.Pointer())
+		}
+	}
+	entries = append(entries, reflect.ValueOf(spec.New).Pointer())
+	for entry := range callers {
+		entries = append(entries, entry)
+	}
+	slices.Sort(entries)
+	seen := map[uintptr]bool{}
+	for len(entries) > 0 {
+		entry := entries[0]
+		if entries = entries[1:]; seen[entry] {
+			continue
+		}
+		seen[entry] = true
+		for _, callee := range calls(entry) {
+			switch name := runtime.FuncForPC(callee).Name(); {
+			case outsider(name):
+				return name, runtime.FuncForPC(entry).Name()
+			case !standard(name):
+				entries = append(entries, callee)
+			}
+		}
+	}
+	return "", ""
+}
+
+func outsider(name string) bool {
+	return slices.ContainsFunc(outsiders, func(o string) bool { return name == o || strings.HasSuffix(o, ".") && strings.HasPrefix(name, o) })
+}
+
+// standard says whether a function is the standard library's: the first part of its path has no point.
+func standard(name string) bool {
+	path, _, deep := strings.Cut(name, "/")
+	if !deep {
+		path, _, _ = strings.Cut(name, ".")
+		return path != "main"
+	}
+	return !strings.Contains(path, ".")
+}
+
+// NoteCallers has the functions noted that ask the Env from now on.
+func (p *Process) NoteCallers(callers Callers) { p.callers = callers }
+
+// noteCallers notes the functions that are asking the Env.
+func (p *Process) noteCallers() {
+	if p.callers == nil {
+		return
+	}
+	var frames [64]uintptr
+	for _, pc := range frames[:runtime.Callers(2, frames[:])] {
+		if f := runtime.FuncForPC(pc - 1); f != nil && !standard(f.Name()) {
+			p.callers[f.Entry()] = true
+		}
+	}
+}
+
+const (
+	mostCode  = 1 << 16 // bytes of a function
+	alignment = 16      // of functions
+)
+
+// calls are the functions that a function calls directly, by where they begin. It knows the instructions of amd64 and arm64.
+func calls(entry uintptr) (callees []uintptr) {
+	size := uintptr(alignment)
+	for f := runtime.FuncForPC(entry + size); size < mostCode && f != nil && f.Entry() == entry; f = runtime.FuncForPC(entry + size) {
+		size += alignment
+	}
+	add := func(target uintptr) {
+		if f := runtime.FuncForPC(target); f != nil && f.Entry() == target && target != entry {
+			callees = append(callees, target)
+		}
+	}
+	code := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&entry))), size)
+	switch runtime.GOARCH {
+	case "amd64":
+		for at := 0; at+5 <= len(code); at++ {
+			if code[at] == 0xe8 {
+				add(entry + uintptr(at) + 5 + uintptr(int32(binary.LittleEndian.Uint32(code[at+1:]))))
+			}
+		}
+	case "arm64":
+		for at := 0; at+4 <= len(code); at += 4 {
+			if word := binary.LittleEndian.Uint32(code[at:]); word>>26 == 0x25 {
+				add(entry + uintptr(at) + uintptr(int32(word<<6)>>6)*4)
+			}
+		}
+	}
+	return callees
+}
