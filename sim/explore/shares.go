@@ -32,12 +32,14 @@ const (
 // sharing numbers what the servers have. Number 0 is nothing.
 type sharing struct {
 	store store[shares]
-	need  int // a majority
+	need  int // to have the lock: a majority
+	keep  int // to keep others from having it: of an even number of servers, half
 	all   int
 }
 
 func newSharing(servers, orders int) *sharing {
-	q := &sharing{store: newStore[shares](orders), need: servers/2 + 1, all: servers}
+	need := servers/2 + 1
+	q := &sharing{store: newStore[shares](orders), need: need, keep: servers - need + 1, all: servers}
 	q.store.number(&shares{})
 	return q
 }
@@ -62,17 +64,22 @@ func (q *sharing) renamed(t *texts, o int, n uint32) uint32 {
 }
 
 // has says whether a majority of the servers is certainly the client's by one acquire, with lease left.
-func (q *sharing) has(all *shares, client, ago uint8) bool {
-	n := 0
+func (q *sharing) has(all *shares, client, ago uint8) bool { return q.votes(all, client, ago) >= q.need }
+
+// keeps says whether so many are that nobody else can have a majority.
+func (q *sharing) keeps(all *shares, client, ago uint8) bool { return q.votes(all, client, ago) >= q.keep }
+
+// votes are the servers that are certainly the client's by one acquire, with lease left.
+func (q *sharing) votes(all *shares, client, ago uint8) (n int) {
 	for _, p := range all[:q.all] {
 		if p.there && !p.stale && client != 0 && p.client == client && p.ago == ago && p.ends > p.margin {
 			n++
 		}
 	}
-	return n >= q.need
+	return n
 }
 
-// ends is when the client has no majority any more, if nothing happens.
+// ends is when others can have a majority, if nothing happens.
 func (q *sharing) ends(all *shares, client, ago uint8) ms {
 	var ends []ms
 	for _, p := range all[:q.all] {
@@ -80,11 +87,11 @@ func (q *sharing) ends(all *shares, client, ago uint8) ms {
 			ends = append(ends, p.ends)
 		}
 	}
-	if len(ends) < q.need {
+	if len(ends) < q.keep {
 		return 0
 	}
 	slices.Sort(ends)
-	return ends[len(ends)-q.need]
+	return ends[len(ends)-q.keep]
 }
 
 // blocks says whether so many servers have been seen to be others' that the client cannot have a majority.
@@ -95,7 +102,7 @@ func (q *sharing) blocks(all *shares, client uint8) bool {
 			n++
 		}
 	}
-	return n > q.all-q.need
+	return n >= q.keep
 }
 
 // pass lets time pass on what the servers have.
@@ -188,11 +195,11 @@ func (j *judge) touch(cmd command, acquires bool) whole {
 	w.mine.ago = cmd.acquireAgo(acquires)
 	own := int(o.client) == cmd.client+1
 	w.theirs = p.client == o.client && p.ago == o.ago
-	had, got := q.has(&all, o.client, o.ago), q.has(&all, w.mine.client, w.mine.ago)
+	had, got := q.keeps(&all, o.client, o.ago), q.has(&all, w.mine.client, w.mine.ago)
 	p.apply(cmd, w.mine, own && w.live)
 	w.gets = q.has(&all, w.mine.client, w.mine.ago)
 	w.wins = w.gets && !got && w.mine.ago != noAcquire
-	swing := ownership.Swing{Effect: cmd.effect, Own: own, Had: had, Has: q.has(&all, o.client, o.ago), Wins: w.wins}
+	swing := ownership.Swing{Effect: cmd.effect, Own: own, Had: had, Has: q.keeps(&all, o.client, o.ago), Wins: w.wins}
 	switch {
 	case swing.Wins:
 		w.mine.ends = q.ends(&all, w.mine.client, w.mine.ago)

@@ -1,0 +1,26 @@
+package explore
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/racing"
+)
+
+// Of an even number of servers, half are not enough to have the lock, and keep others from having it.
+func TestTheJudgesAgreeOnEvenNumbersOfServers(t *testing.T) {
+	t.Parallel()
+	walks := 500
+	if racing.Enabled {
+		walks = 5
+	}
+	for _, servers := range []int{2, 4} {
+		for _, name := range []string{"redlock", "redlock-no-second-look"} {
+			t.Run(name+" on "+strconv.Itoa(servers), func(t *testing.T) {
+				t.Parallel()
+				walk(t, Config{Lock: lock(t, name), Servers: servers}, walks, func(n checker.Name) bool { return n != checker.Unfair && n != checker.WrongfulRenew })
+			})
+		}
+	}
+}
