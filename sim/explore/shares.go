@@ -64,10 +64,14 @@ func (q *sharing) renamed(t *texts, o int, n uint32) uint32 {
 }
 
 // has says whether a majority of the servers is certainly the client's by one acquire, with lease left.
-func (q *sharing) has(all *shares, client, ago uint8) bool { return q.votes(all, client, ago) >= q.need }
+func (q *sharing) has(all *shares, client, ago uint8) bool {
+	return q.votes(all, client, ago) >= q.need
+}
 
 // keeps says whether so many are that nobody else can have a majority.
-func (q *sharing) keeps(all *shares, client, ago uint8) bool { return q.votes(all, client, ago) >= q.keep }
+func (q *sharing) keeps(all *shares, client, ago uint8) bool {
+	return q.votes(all, client, ago) >= q.keep
+}
 
 // votes are the servers that are certainly the client's by one acquire, with lease left.
 func (q *sharing) votes(all *shares, client, ago uint8) (n int) {

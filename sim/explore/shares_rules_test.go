@@ -48,6 +48,21 @@ func (j *judge) wait(d ms) {
 	j.s.owner.ends -= d
 }
 
+// Half of four servers are not enough to have the lock, and keep others from it.
+func TestHalfOfFourServersKeepTheLock(t *testing.T) {
+	t.Parallel()
+	j := onThree()
+	j.sharing = newSharing(4, 1)
+	for server, owner := range []uint8{0, 0, 1} {
+		j.send(int8(server), 0, history.EffectCreated)
+		assert.Equal(t, owner, j.s.owner.client, server)
+	}
+	for server, owner := range []uint8{1, 0} {
+		j.commanded(command{sending: sending{client: 1}, effect: history.EffectRemoved, server: int8(server), before: true})
+		assert.Equal(t, owner, j.s.owner.client, server)
+	}
+}
+
 func TestAMajorityOfThreeIsTwo(t *testing.T) {
 	t.Parallel()
 	q := onThree().sharing
