@@ -197,7 +197,10 @@ var programBegan = time.Now()
 func isOld() bool { return age() > time.Hour }
 
 //go:noinline
-func age() time.Duration { return time.Now().Sub(programBegan) }
+func age() time.Duration {
+	now := time.Now()
+	return now.Sub(programBegan)
+}
 
 func pauses(n int) (list []faults.Kind) {
 	for range n {
