@@ -69,6 +69,7 @@ func TestJain(t *testing.T) {
 	assert.InDelta(t, 1, bench.Jain(nil), 0)
 	assert.InDelta(t, 1, bench.Jain([]float64{0, 0}), 0)
 	assert.InDelta(t, 0.25, bench.Jain([]float64{0, 7, 0, 0}), 1e-12)
+	assert.InDelta(t, 0.5, bench.Jain([]float64{0, 1e-200}), 1e-12)
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 1e6), 1, 100).Draw(t, "values")
 		index := bench.Jain(values)

@@ -39,13 +39,18 @@ func rank(sorted []time.Duration, percent int) time.Duration {
 
 // Jain is Jain's fairness index: 1 if all have the same, 1/n if one of n has everything. No values, or none above zero, are fair.
 func Jain(values []float64) float64 {
+	most := 0.0
+	for _, v := range values {
+		most = max(most, v)
+	}
+	if most == 0 {
+		return 1
+	}
 	sum, squares := 0.0, 0.0
 	for _, v := range values {
-		sum += v
-		squares += v * v
-	}
-	if squares == 0 {
-		return 1
+		share := v / most // the square of a tiny number is zero
+		sum += share
+		squares += share * share
 	}
 	return sum * sum / (float64(len(values)) * squares)
 }
