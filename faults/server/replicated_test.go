@@ -1,7 +1,7 @@
 package server
 
 import (
-	"syscall"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,7 +63,9 @@ func TestFailOverPromotesTheReplica(t *testing.T) {
 // TestReplicaIsMissed asserts that the end of either process is the end of the server.
 func TestReplicaIsMissed(t *testing.T) {
 	s := startReplicated(t)
-	require.NoError(t, syscall.Kill(s.replica.process.PID(), syscall.SIGKILL))
+	replica, err := os.FindProcess(s.replica.process.PID())
+	require.NoError(t, err)
+	require.NoError(t, replica.Kill())
 	<-s.Died()
 	require.Contains(t, s.End(), "killed")
 }
