@@ -94,11 +94,11 @@ type ZooKeeper struct {
 	dir   string
 	log   string
 	addr  string
-	died  chan struct{}
+	*fate
 
 	mu      sync.Mutex
 	process *process.Process
-	ending  bool // the lab ends the process
+	closed  bool
 }
 
 // tick is ZooKeeper's unit of time: a session ends at most so much after its time-out.
@@ -115,7 +115,7 @@ func StartZooKeeper(ctx context.Context, guard *process.Guard, log string) (*Zoo
 	if err != nil {
 		return nil, fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	z := &ZooKeeper{guard: guard, found: found, dir: dir, log: log, died: make(chan struct{})}
+	z := &ZooKeeper{guard: guard, found: found, dir: dir, log: log, fate: newFate()}
 	if z.log == "" {
 		z.log = filepath.Join(dir, "log")
 	}
@@ -222,17 +222,10 @@ func (z *ZooKeeper) watch(p *process.Process) {
 	<-p.Done()
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if !z.ending {
-		z.ending = true
-		close(z.died)
+	if !z.closed {
+		z.meet(p.State())
 	}
 }
-
-// Died is closed when the process has ended against the lab's will.
-func (z *ZooKeeper) Died() <-chan struct{} { return z.died }
-
-// End says how the process ended.
-func (z *ZooKeeper) End() string { return z.process.State() }
 
 // Addr is where it listens.
 func (z *ZooKeeper) Addr() string { return z.addr }
@@ -245,15 +238,13 @@ func (z *ZooKeeper) Describe() string {
 // Close kills the process and removes its directory. Later calls do nothing.
 func (z *ZooKeeper) Close() error {
 	z.mu.Lock()
-	done := z.ending && z.dir == ""
-	z.ending = true
-	dir := z.dir
-	z.dir = ""
+	closed := z.closed
+	z.closed = true
 	z.mu.Unlock()
-	if done {
+	if closed {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return errors.Join(z.process.Kill(ctx), z.guard.RemoveDir(dir))
+	return errors.Join(z.process.Kill(ctx), z.guard.RemoveDir(z.dir))
 }

@@ -322,14 +322,20 @@ func (p *sampler) slope(b *baseline, from int) ([][]float64, error) {
 	return slopes, nil
 }
 
-// describe says what a path has done in its step k, and after what times.
-func (p *sampler) describe(b *baseline, k int, gaps []int, clocks []ms) string {
-	op, called := history.OpAcquire, 0
+// operation is the operation that a path's step is part of, and the step in which it was called.
+func (p *sampler) operation(b *baseline, k int) (op history.Op, called int) {
+	op = history.OpAcquire
 	for i, n := range b.path[:k+1] {
 		if in := p.a.taken[n].in; in.kind == inputCall {
 			op, called = history.Op(in.arg), i
 		}
 	}
+	return op, called
+}
+
+// describe says what a path has done in its step k, and after what times.
+func (p *sampler) describe(b *baseline, k int, gaps []int, clocks []ms) string {
+	op, called := p.operation(b, k)
 	var passed []string
 	for _, from := range gaps {
 		if from >= called && from > 0 && from <= k {

@@ -254,3 +254,18 @@ func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
 		})
 	}
 }
+
+// Samples of a large search take seconds: they end with the context.
+func TestSamplesEndWithTheirContext(t *testing.T) {
+	x := newExplorer(Config{Lock: lock(t, "setpx-lua")}.Usual(), traits{symmetric: true})
+	require.NoError(t, x.search(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	doubt, err := x.doubts(ctx)
+	require.NoError(t, err)
+	require.Empty(t, doubt)
+	cancel()
+	_, err = x.doubts(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = newSampler(x.automaton).checkTokens(ctx, []uint32{0})
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -178,7 +178,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
 				return err
 			}
-			return x.doubt()
+			return x.doubt(ctx)
 		})
 		switch {
 		case errors.Is(err, errAsymmetric):

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
@@ -68,9 +68,12 @@ func (r *renaming) reply(replies []redis.Reply) []redis.Reply {
 type place struct{ step, slot, command, word int }
 
 // checkTokens executes paths with other tokens, and says what depends on them.
-func (p *sampler) checkTokens(ends []uint32) (string, error) {
+func (p *sampler) checkTokens(ctx context.Context, ends []uint32) (string, error) {
 	p.left = renamedSteps
 	for _, n := range ends {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		end := p.points[n].paths[0]
 		b, err := p.baselineOf(end)
 		if err != nil {
@@ -88,13 +91,15 @@ func (p *sampler) checkTokens(ends []uint32) (string, error) {
 				return "", err
 			}
 			if k := compareAsked(asked, others, varying); k >= 0 {
-				return fmt.Sprintf("%s does something else with other tokens", p.operation(b, k)), nil
+				op, _ := p.operation(b, k)
+				return fmt.Sprintf("%s does something else with other tokens", op), nil
 			}
 		}
 		for k := range b.path {
 			for at, values := range varying {
 				if at.step == k && len(values) < renamings {
-					return fmt.Sprintf("%s sends what is the same for some of its tokens, and not for all", p.operation(b, k)), nil
+					op, _ := p.operation(b, k)
+					return fmt.Sprintf("%s sends what is the same for some of its tokens, and not for all", op), nil
 				}
 			}
 		}
@@ -116,7 +121,7 @@ func (p *sampler) rename(b *baseline, r *renaming, before []askedFor) (asked []a
 	a := p.a
 	a.executing.Store(int64(time.Since(a.born)))
 	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.execution(b.path[0]).at].client))
+	s := a.newInstance(int(a.nodes[a.taken[b.path[0]].at].client))
 	s.process.Rehearse()
 	defer s.process.Close()
 	if r == nil {
@@ -125,7 +130,7 @@ func (p *sampler) rename(b *baseline, r *renaming, before []askedFor) (asked []a
 		s.host.rename = r.token
 	}
 	for k, n := range b.path {
-		t := a.execution(n)
+		t := &a.taken[n]
 		p.left--
 		s.host.when = t.when
 		notices, err := a.executeRenamed(s, t, r)
@@ -201,20 +206,6 @@ func compareAsked(before, now []askedFor, varying map[place]map[string]bool) int
 	}
 	return -1
 }
-
-// operation names the operation that a path's step is part of.
-func (p *sampler) operation(b *baseline, k int) history.Op {
-	op := history.OpAcquire
-	for _, n := range b.path[:k+1] {
-		if in := p.a.taken[n].in; in.kind == inputCall {
-			op = history.Op(in.arg)
-		}
-	}
-	return op
-}
-
-// execution is a transition that was executed, by its number.
-func (a *automaton) execution(n uint32) *execution { return &a.taken[n] }
 
 // executeRenamed hands the input of a transition to an instance that has other tokens.
 func (a *automaton) executeRenamed(s *instance, t *execution, r *renaming) ([]process.Notice, error) {

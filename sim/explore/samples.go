@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -80,7 +81,7 @@ type sampler struct {
 }
 
 // doubts takes samples of what a search has seen and says what they show; empty: nothing else.
-func (x *explorer) doubts() (string, error) {
+func (x *explorer) doubts(ctx context.Context) (string, error) {
 	p := newSampler(x.automaton)
 	p.lease, p.pauses = x.lease, min(int(x.allowed[pause]), x.most)
 	var ends []uint32
@@ -90,7 +91,7 @@ func (x *explorer) doubts() (string, error) {
 		}
 	}
 	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
-	if doubt, err := p.checkTokens(ends); doubt != "" || err != nil {
+	if doubt, err := p.checkTokens(ctx, ends); doubt != "" || err != nil {
 		return doubt, err
 	}
 	if doubt := p.checkCode(); doubt != "" {
@@ -100,6 +101,9 @@ func (x *explorer) doubts() (string, error) {
 	for before := p.left + 1; 0 < p.left && p.left < before; {
 		before = p.left
 		for _, n := range ends {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
 			paths := p.points[n].paths
 			if doubt, err := p.sample(paths[p.chance.IntN(len(paths))]); doubt != "" || err != nil || p.left <= 0 {
 				return doubt, err
@@ -110,9 +114,9 @@ func (x *explorer) doubts() (string, error) {
 }
 
 // doubt takes samples where the search has found nothing.
-func (x *explorer) doubt() (err error) {
+func (x *explorer) doubt(ctx context.Context) (err error) {
 	if x.result.Found == nil && x.result.Limit == "" {
-		x.result.Doubt, err = x.doubts()
+		x.result.Doubt, err = x.doubts(ctx)
 	}
 	return err
 }
