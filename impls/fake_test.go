@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -199,4 +200,17 @@ func words(args ...any) string {
 		text[i] = fmt.Sprint(arg)
 	}
 	return strings.Join(text, " ")
+}
+
+// takesTurn has a lock acquire and, if an outcome of the release is given, release, and compares what it sends.
+func takesTurn(t *testing.T, name string, acquire, release history.Outcome, exchanges []exchange) {
+	t.Helper()
+	env := newFake(t, exchanges...)
+	l := lock(t, name, env)
+	assert.Equal(t, acquire, impls.Outcome(l.TryAcquire(t.Context())))
+	if release != history.OutcomeNone {
+		assert.Equal(t, release, impls.Outcome(l.Release(t.Context())))
+	}
+	assert.Empty(t, env.exchanges, "requests that were not sent")
+	assert.Len(t, env.sent, len(exchanges), "requests that were not expected: %q", env.sent)
 }

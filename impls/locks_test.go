@@ -205,14 +205,7 @@ func TestWhatLocksSend(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.lock+" "+test.name, func(t *testing.T) {
-			env := newFake(t, test.exchanges...)
-			l := lock(t, test.lock, env)
-			assert.Equal(t, test.acquire, impls.Outcome(l.TryAcquire(t.Context())))
-			if test.release != history.OutcomeNone {
-				assert.Equal(t, test.release, impls.Outcome(l.Release(t.Context())))
-			}
-			assert.Empty(t, env.exchanges, "commands that were not sent")
-			assert.Len(t, env.sent, len(test.exchanges), "commands that were not expected: %q", env.sent)
+			takesTurn(t, test.lock, test.acquire, test.release, test.exchanges)
 		})
 	}
 }

@@ -102,14 +102,7 @@ func TestWhatLocksOnZooKeeperSend(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.lock+" "+test.name, func(t *testing.T) {
-			env := newFake(t, test.exchanges...)
-			l := lock(t, test.lock, env)
-			assert.Equal(t, test.acquire, impls.Outcome(l.TryAcquire(t.Context())))
-			if test.release != history.OutcomeNone {
-				assert.Equal(t, test.release, impls.Outcome(l.Release(t.Context())))
-			}
-			assert.Empty(t, env.exchanges, "requests that were not sent")
-			assert.Len(t, env.sent, len(test.exchanges), "requests that were not expected: %q", env.sent)
+			takesTurn(t, test.lock, test.acquire, test.release, test.exchanges)
 		})
 	}
 }

@@ -37,8 +37,9 @@ type Replicated struct {
 	started int               // how many processes
 }
 
-// ofReplication are the arguments of a server that has or is a replica. A copy begins without delay, and a held link is not given up.
-var ofReplication = []string{"--repl-diskless-sync-delay", "0", "--repl-timeout", "3600"}
+// ofReplication are the arguments of a server that has or is a replica. A held link is not given up. The copy goes through a file: after one
+// over the socket the primary may take a second to let the replica follow.
+var ofReplication = []string{"--repl-timeout", "3600", "--repl-diskless-sync", "no"}
 
 // StartReplicated starts a redis-server and a replica of it, with their link through the network, and returns once the replica has its
 // copy. The context bounds the start only.
