@@ -79,12 +79,23 @@ func (h *Host) call(ctx context.Context, what, addr string, reply *string) error
 	answered := h.calls.Go(hostName+"."+what, addr, reply, make(chan *rpc.Call, 1)).Done
 	select {
 	case call := <-answered:
-		if errors.Is(call.Error, rpc.ErrShutdown) || errors.Is(call.Error, io.ErrUnexpectedEOF) {
-			return errors.New("its process has ended: " + h.End())
+		var refusal rpc.ServerError
+		if call.Error == nil || errors.As(call.Error, &refusal) {
+			return call.Error
 		}
-		return call.Error
+		return h.broken(ctx, call.Error)
 	case <-ctx.Done():
 		return fmt.Errorf("its process does not answer: %w", context.Cause(ctx))
+	}
+}
+
+// broken says why the connection no longer carries calls: in whatever way that showed first, the process has usually ended.
+func (h *Host) broken(ctx context.Context, err error) error {
+	select {
+	case <-h.process.Done():
+		return errors.New("its process has ended: " + h.End())
+	case <-ctx.Done():
+		return fmt.Errorf("its process takes no calls: %w", err)
 	}
 }
 
