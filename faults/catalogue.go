@@ -36,6 +36,7 @@ const (
 	ClockBack   Kind = "clock-back"
 	Restart     Kind = "restart"
 	FailOver    Kind = "fail-over"
+	Down        Kind = "down"
 	Operator    Kind = "operator"
 	Stall       Kind = "stall"
 )
@@ -133,6 +134,8 @@ func All() []Fault {
 			Needs: []Capability{ServerState, ServerStop, Reconnect}, Meaning: "a server restarts without its data"},
 		{Kind: FailOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "restarts as saved", Flag: "fail-overs", State: "restarted",
 			Needs: []Capability{ServerState, ServerStop, ServerCopy, Reconnect}, Meaning: "a server comes back without its last writes, as a replica that lagged"},
+		{Kind: Down, Target: OnServer, Begins: "goes down", Ends: "comes back", State: "down", Sign: '/', Needs: []Capability{ServerState, ServerStop, Reconnect},
+			Meaning: "a server is down for a while: connections to it break, and new ones are refused; it comes back with its data"},
 		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},
 			Meaning: "an operator sets the expiry of the lock by hand"},
 		{Kind: Stall, Target: OnHost, State: "stalled", Meaning: "the machine did not run the lab for a while"},

@@ -76,6 +76,8 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"\tserver clock jumps back 3s":  {Verb: VerbServerJump, Span: Span{Fixed: -3 * time.Second}},
 		"server restarts empty":         {Verb: VerbRestart},
 		"server saves":                  {Verb: VerbSave},
+		"server goes down => done":      {Verb: VerbGoesDown, Want: []Result{ResultDone}},
+		"server comes back":             {Verb: VerbComesBack},
 		"operator limits lock to 20s":   {Verb: VerbOperator, Span: Span{Fixed: 20 * time.Second}},
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -164,6 +164,8 @@ const (
 	VerbSave                         // server saves, S2 saves: it keeps a copy of its data
 	VerbRestartSaved                 // server restarts as saved [D ago], S2 restarts as saved: writes after the copy are lost
 	VerbRestart                      // server restarts empty, S2 restarts empty
+	VerbGoesDown                     // server goes down, S2 goes down: it ends, and keeps its data
+	VerbComesBack                    // server comes back, S2 comes back: it is started again, with its data
 )
 
 // Span is a length of time, absolute or in leases of the script.

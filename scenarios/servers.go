@@ -32,6 +32,8 @@ func serverPhrases() []phrase {
 		{"restarts empty", VerbRestart, 0},
 		{"saves", VerbSave, 0},
 		{"restarts as saved", VerbRestartSaved, 0},
+		{"goes down", VerbGoesDown, 0},
+		{"comes back", VerbComesBack, 0},
 	}
 }
 
@@ -57,7 +59,7 @@ func (s saved) act(step Step, servers int) error {
 		switch step.Verb {
 		case VerbSave:
 			s[name] = true
-		case VerbRestart, VerbRestartSaved:
+		case VerbRestart, VerbRestartSaved, VerbGoesDown:
 			delete(s, name)
 		}
 	}

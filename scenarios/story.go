@@ -28,9 +28,9 @@ func checkStory(s *Script, wrong *complaints) {
 			actors[name] = &actor{name: name, host: shared}
 		}
 	}
-	copies := saved{}
+	copies, off := saved{}, newDowntime(s, actors)
 	for _, step := range s.Steps {
-		err := cmp.Or(checkStep(step, s.Lease), copies.act(step, s.Servers))
+		err := cmp.Or(checkStep(step, s.Lease), off.act(step), copies.act(step, s.Servers))
 		if who := actors[step.Client]; who != nil {
 			err = cmp.Or(err, who.act(step))
 		}
@@ -41,6 +41,7 @@ func checkStory(s *Script, wrong *complaints) {
 	for _, name := range s.Actors() {
 		actors[name].end(s, wrong)
 	}
+	off.end(wrong)
 	slices.SortStableFunc(wrong.all, func(a, b ParseError) int { return a.Line - b.Line })
 }
 

@@ -57,6 +57,8 @@ func labPhrases() []phrase {
 		{"server restarts empty", VerbRestart, 0},
 		{"server saves", VerbSave, 0},
 		{"server restarts as saved", VerbRestartSaved, 0},
+		{"server goes down", VerbGoesDown, 0},
+		{"server comes back", VerbComesBack, 0},
 	}
 }
 

@@ -19,8 +19,10 @@ type Embedded struct {
 	addr string
 
 	mu    sync.Mutex
-	redis *miniredis.Miniredis // nil once closed
+	redis *miniredis.Miniredis // nil once closed, or while it is down
 	saved bool                 // there is a copy of the data in database copies
+	down  *placeholder         // nil: it is up
+	kept  *miniredis.Miniredis // what it had when it went down
 }
 
 // StartEmbedded starts a miniredis on a free loopback port.
@@ -43,6 +45,9 @@ func newMiniredis() *miniredis.Miniredis {
 }
 
 func (e *Embedded) listen(redis *miniredis.Miniredis) (taken bool, err error) {
+	if redis.Ctx.Err() != nil { // it was closed before
+		redis.Ctx, redis.CtxCancel = context.WithCancel(context.Background())
+	}
 	if err := redis.StartAddr(e.addr); err != nil {
 		return errors.Is(err, syscall.EADDRINUSE), err
 	}
@@ -108,13 +113,48 @@ func (e *Embedded) RestartSaved(ctx context.Context) error {
 	err := e.restart(ctx, func(before *miniredis.Miniredis) *miniredis.Miniredis {
 		before.SwapDB(0, copies)
 		before.DB(copies).FlushDB()
-		before.Ctx, before.CtxCancel = context.WithCancel(context.Background()) // Close has ended the old one
 		return before
 	})
 	if err != nil {
 		return err
 	}
+	return e.forgetScripts(ctx)
+}
+
+// forgetScripts leaves the server without scripts, as one that has been started.
+func (e *Embedded) forgetScripts(ctx context.Context) error {
 	return patiently(ctx, e.addr, func(client *redis.Client) error { return client.ScriptFlush(ctx).Err() })
+}
+
+// Stop breaks all connections and ends the server. It keeps its data.
+func (e *Embedded) Stop(ctx context.Context) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.redis == nil {
+		return fmt.Errorf("stop %s: it is closed, or down", e.Describe())
+	}
+	e.redis.Close()
+	e.redis, e.kept, e.saved = nil, e.redis, false
+	if e.down, err = keepPlace(ctx, e.addr); err != nil {
+		return fmt.Errorf("stop %s: %w", e.Describe(), err)
+	}
+	return nil
+}
+
+// StartAgain starts the server at the same address, with the data that it had.
+func (e *Embedded) StartAgain(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.down == nil {
+		return fmt.Errorf("start %s again: %w", e.Describe(), errNotDown)
+	}
+	e.down.leave()
+	again := e.kept
+	e.down, e.kept = nil, nil
+	if err := onSamePort(ctx, func() (bool, error) { return e.listen(again) }); err != nil {
+		return fmt.Errorf("start %s again: %w", e.Describe(), err)
+	}
+	return e.forgetScripts(ctx)
 }
 
 // restart ends the server and starts the one that next returns, which may be the same.
@@ -135,9 +175,10 @@ func (e *Embedded) restart(ctx context.Context, next func(before *miniredis.Mini
 func (e *Embedded) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.down.leave()
 	if e.redis != nil {
 		e.redis.Close()
-		e.redis = nil
 	}
+	e.redis, e.down, e.kept = nil, nil, nil
 	return nil
 }

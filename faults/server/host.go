@@ -142,6 +142,16 @@ func (s *Hosted) RestartSaved(ctx context.Context) error {
 	return s.host.call(ctx, "RestartSaved", s.addr, new(string))
 }
 
+// Stop breaks all connections and ends the server. It keeps its data.
+func (s *Hosted) Stop(ctx context.Context) error {
+	return s.host.call(ctx, "Stop", s.addr, new(string))
+}
+
+// StartAgain starts the server at the same address, with the data that it had.
+func (s *Hosted) StartAgain(ctx context.Context) error {
+	return s.host.call(ctx, "StartAgain", s.addr, new(string))
+}
+
 // Close ends the server. The process goes on.
 func (s *Hosted) Close() error {
 	return s.host.call(context.Background(), "Close", s.addr, new(string))
@@ -198,6 +208,16 @@ func (s *Service) Save(addr string, _ *string) error {
 // RestartSaved is Embedded.RestartSaved.
 func (s *Service) RestartSaved(addr string, _ *string) error {
 	return s.with(addr, func(e *Embedded) error { return e.RestartSaved(context.Background()) })
+}
+
+// Stop is Embedded.Stop.
+func (s *Service) Stop(addr string, _ *string) error {
+	return s.with(addr, func(e *Embedded) error { return e.Stop(context.Background()) })
+}
+
+// StartAgain is Embedded.StartAgain.
+func (s *Service) StartAgain(addr string, _ *string) error {
+	return s.with(addr, func(e *Embedded) error { return e.StartAgain(context.Background()) })
 }
 
 // Close ends the server for good. Later calls do nothing.

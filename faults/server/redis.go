@@ -67,7 +67,8 @@ type Redis struct {
 	mu      sync.Mutex
 	process *process.Process
 	closed  bool
-	ending  bool // the lab ends the process
+	ending  bool         // the lab ends the process
+	down    *placeholder // nil: it is up
 }
 
 // StartRedis starts a redis-server on a free loopback port, in a temporary directory of its own and without automatic persistence, and
@@ -235,18 +236,66 @@ func remove(path string) error {
 func (r *Redis) restart(ctx context.Context, between func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
-		return fmt.Errorf("restart %s: it is closed", binary)
+	err := r.kill(ctx)
+	if err == nil {
+		err = between()
+	}
+	if err == nil {
+		err = onSamePort(ctx, func() (bool, error) { return r.start(ctx) })
+	}
+	if err != nil {
+		return fmt.Errorf("restart %s: %w", binary, err)
+	}
+	return nil
+}
+
+// kill ends the process for a while.
+func (r *Redis) kill(ctx context.Context) error {
+	switch {
+	case r.closed:
+		return errors.New("it is closed")
+	case r.down != nil:
+		return errDown
 	}
 	r.ending = true
-	if err := r.process.Kill(ctx); err != nil {
-		return fmt.Errorf("restart %s: %w", binary, err)
+	return r.process.Kill(ctx)
+}
+
+// Stop has the process save its data, and kills it.
+func (r *Redis) Stop(ctx context.Context) error {
+	if r.isDown() {
+		return fmt.Errorf("stop %s: %w", binary, errDown)
 	}
-	if err := between(); err != nil {
-		return fmt.Errorf("restart %s: %w", binary, err)
+	if err := r.Save(ctx); err != nil {
+		return err
 	}
-	if err := onSamePort(ctx, func() (bool, error) { return r.start(ctx) }); err != nil {
-		return fmt.Errorf("restart %s: %w", binary, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.kill(ctx)
+	if err == nil {
+		r.down, err = keepPlace(ctx, r.addr)
+	}
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", binary, err)
+	}
+	return nil
+}
+
+// StartAgain starts a process at the same address with the data of the one that was stopped.
+func (r *Redis) StartAgain(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down == nil {
+		return fmt.Errorf("start %s again: %w", binary, errNotDown)
+	}
+	r.down.leave()
+	r.down = nil
+	err := onSamePort(ctx, func() (bool, error) { return r.start(ctx) })
+	if err == nil {
+		err = remove(filepath.Join(r.dir, dump))
+	}
+	if err != nil {
+		return fmt.Errorf("start %s again: %w", binary, err)
 	}
 	return nil
 }
@@ -259,6 +308,7 @@ func (r *Redis) Close() error {
 		return nil
 	}
 	r.closed, r.ending = true, true
+	r.down.leave()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(r.process.Kill(ctx), r.guard.RemoveDir(r.dir))

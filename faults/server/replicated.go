@@ -35,6 +35,7 @@ type Replicated struct {
 	link    *network.Link     // from the replica to the primary
 	held    *network.Injected // what holds the link; nil: nothing does
 	started int               // how many processes
+	down    *placeholder      // nil: the primary is up
 }
 
 // ofReplication are the arguments of a server that has or is a replica. A held link is not given up. The copy goes through a file: after one
@@ -172,10 +173,14 @@ func (r *Replicated) failOver(ctx context.Context) error {
 	if r.held == nil {
 		return errors.New("nothing is saved: the link to the replica is not held")
 	}
-	dead := r.primary
-	if err := dead.Close(); err != nil {
+	if err := r.primary.Close(); err != nil {
 		return err
 	}
+	return r.promote(ctx)
+}
+
+// promote has the replica take over from a primary that is dead.
+func (r *Replicated) promote(ctx context.Context) error {
 	r.primary, r.replica = r.replica, nil
 	if err := r.primary.do(ctx, "REPLICAOF", "NO", "ONE"); err != nil {
 		return err
@@ -190,6 +195,41 @@ func (r *Replicated) failOver(ctx context.Context) error {
 		return err
 	}
 	return r.replicate(ctx)
+}
+
+// Stop kills the primary, once the replica has all that it has acknowledged.
+func (r *Replicated) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errDown
+	if r.down == nil {
+		err = r.save(ctx)
+	}
+	if err == nil {
+		err = r.primary.Close()
+	}
+	if err == nil {
+		r.down, err = keepPlace(ctx, r.addr)
+	}
+	if err != nil {
+		return fmt.Errorf("stop the primary: %w", err)
+	}
+	return nil
+}
+
+// StartAgain promotes the replica at the primary's address, and gives it a replica of its own.
+func (r *Replicated) StartAgain(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down == nil {
+		return fmt.Errorf("fail over: %w", errNotDown)
+	}
+	r.down.leave()
+	r.down = nil
+	if err := r.promote(ctx); err != nil {
+		return fmt.Errorf("fail over: %w", err)
+	}
+	return nil
 }
 
 // RestartEmpty kills the primary and starts it again without data. The replica empties itself as soon as it has found it again.
@@ -227,6 +267,7 @@ func (r *Replicated) Describe() string {
 func (r *Replicated) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.down.leave()
 	var errs []error
 	if r.replica != nil {
 		errs = append(errs, r.replica.Close())

@@ -16,6 +16,9 @@ type Resetter interface {
 // Reset returns the process to the state after its start. The server accepts connections in the order in which they were made, so CLIENT
 // KILL meets every older one, whatever that has sent.
 func (r *Redis) Reset(ctx context.Context) error {
+	if r.isDown() {
+		return fmt.Errorf("reset %s: %w", binary, errDown)
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := patiently(ctx, r.addr, func(client *redis.Client) error {
@@ -36,4 +39,10 @@ func (r *Redis) Reset(ctx context.Context) error {
 		return fmt.Errorf("reset %s: %w", binary, err)
 	}
 	return nil
+}
+
+func (r *Redis) isDown() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.down != nil
 }

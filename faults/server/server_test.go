@@ -113,6 +113,37 @@ func TestRestartSaved(t *testing.T) {
 	})
 }
 
+func TestDownForAWhile(t *testing.T) {
+	onEach(t, func(t *testing.T, s Server) {
+		stopper := s.(Stopper)
+		require.ErrorContains(t, stopper.StartAgain(bounded(t)), "it is not down")
+		for range 2 {
+			do(t, s, 0, "SET", "lock", "token", "PX", 60_000)
+			do(t, s, 0, "SET", "short", "x", "PX", 30)
+			sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
+			require.NoError(t, stopper.Stop(bounded(t)))
+			_, err := ask(bounded(t), s.Addr())
+			require.Error(t, err, "nobody answers")
+			_, err = net.Listen("tcp", s.Addr())
+			require.Error(t, err, "the port is kept")
+			require.Error(t, stopper.Stop(bounded(t)), "it is down")
+			require.Error(t, s.(Restarter).RestartEmpty(bounded(t)))
+			if resetter, ok := s.(Resetter); ok {
+				require.Error(t, resetter.Reset(bounded(t)))
+			}
+
+			require.NoError(t, stopper.StartAgain(bounded(t)))
+			require.Equal(t, "token", do(t, s, 0, "GET", "lock"))
+			require.Positive(t, do(t, s, 0, "PTTL", "lock"))
+			require.Equal(t, []any{int64(0)}, do(t, s, 0, "SCRIPT", "EXISTS", sha))
+			require.Eventually(t, func() bool { return do(t, s, 0, "GET", "short") == nil }, 10*time.Second, 2*time.Millisecond)
+		}
+		require.NoError(t, stopper.Stop(bounded(t)))
+		require.NoError(t, s.Close(), "a server that is down can be closed")
+		require.Error(t, stopper.StartAgain(bounded(t)))
+	})
+}
+
 // TestTakenPortIsKnown: a server without a log of its own also says why it has ended, so that another port is tried.
 func TestTakenPortIsKnown(t *testing.T) {
 	needRedis(t)

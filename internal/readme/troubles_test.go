@@ -118,6 +118,8 @@ func troubles() []trouble {
 		{"A15", "a lock in one process, and a second machine", "take-turns", "local", "double-holder, stale-write", "setpx-lua"},
 		{"A16", "a fail-over loses the lock: the primary dies before it has replicated", "fail-over-before-replication", "redisson", "double-holder, early-grant", ""},
 		{"A16", "★ a replica takes over that lags by more than a lease: it does not know the renewals", "replica-lags-past-renewals", "watchdog", "double-holder, early-grant", ""},
+		{"A16", "★ one Redis that is down amid a release: asked again, the release removes the next holder's lock", "redis-down-amid-release", "setpx-del", "double-holder, wrongful-delete", "setpx-lua"},
+		{"A16", "★ one Redis that is down for longer than a lease: the holder renews nothing, and is not told", "redis-down-past-lease", "redisson", "double-holder, stale-write", "watchdog"},
 		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
 		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},
 

@@ -42,10 +42,28 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 		evidence, err = cause(ctx)
 		return err
 	})
-	if err == nil && (f.Kind == faults.Restart || f.Kind == faults.FailOver) {
+	if err == nil && (f.Kind == faults.Restart || f.Kind == faults.FailOver || f.Kind == faults.Down) {
 		s.tap.Break()
 	}
 	return evidence, atServer(err)
+}
+
+// ComeBack starts a server that is down.
+func (s *lockServer) ComeBack(ctx context.Context) (string, error) {
+	stopper, err := s.stopper()
+	if err != nil {
+		return "", err
+	}
+	err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) })
+	return "the server answers again, with the data that it had", atServer(wrap("starting the server again", err))
+}
+
+func (s *lockServer) stopper() (server.Stopper, error) {
+	stopper, ok := s.Server.(server.Stopper)
+	if !ok {
+		return nil, play.NotApplicable("%s cannot be stopped", s.Describe())
+	}
+	return stopper, nil
 }
 
 // effect returns the function that causes a fault of the server. If the server cannot have it, the script is n/a.
@@ -79,6 +97,14 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		}
 		return func(ctx context.Context) (string, error) {
 			return "the server answers again, with what it had saved", wrap("restarting the server", saver.RestartSaved(ctx))
+		}, nil
+	case faults.Down:
+		stopper, err := s.stopper()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the server has ended", wrap("stopping the server", stopper.Stop(ctx))
 		}, nil
 	}
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)

@@ -287,6 +287,50 @@ func faultVerbs() map[string]verbTest {
 			C2 acquire => ok`,
 			"double-holder, early-grant", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: ok"}},
 
+		"server goes down": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server goes down
+			C1 release => unknown
+			C2 acquire => unknown
+			server comes back
+			C2 acquire => no
+			C1 release => ok
+			C2 acquire => ok
+			server goes down
+			server comes back
+			C2 release => ok`,
+			"safe", []string{"C1 acquire: ok", "redis down: inject", "redis down: effective", "C1 release: unknown", "C2 acquire: unknown",
+				"redis down: recover", "C2 acquire: no", "C1 release: ok", "C2 acquire: ok", "redis down: recover", "C2 release: ok"}},
+
+		"one of three servers goes down": {"redlock", `
+			lease 60s
+			clients C1 C2
+			servers 3
+			C1 acquire => ok
+			S2 goes down
+			C2 acquire => no
+			C1 release => ok
+			C2 acquire => ok
+			S2 comes back
+			C2 release => ok`,
+			"safe", []string{"S2 down: effective", "C2 acquire: no", "C1 release: ok", "C2 acquire: ok", "S2 down: recover", "C2 release: ok"}},
+
+		"a server goes down while work is held": {"watchdog", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 work hold before first write => held-up
+			server goes down
+			server comes back
+			C1 continue => ok
+			C2 acquire => no
+			C1 release => ok
+			C2 acquire => ok`,
+			"safe", []string{"C1 hold: effective", "redis down: effective", "redis down: recover", "C1 work: ok", "C2 acquire: no", "C1 release: ok",
+				"C2 acquire: ok"}},
+
 		"a reply to a paused process": {"setpx-getdel", `
 			lease 60s
 			clients C1 C2

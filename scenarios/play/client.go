@@ -114,6 +114,13 @@ func (c *Client) Heal(ctx context.Context, servers []string) error {
 	}
 	for _, h := range healed {
 		c.cell.Fault(h.Kind, c.Name, history.PhaseRecover, h.Evidence)
+	}
+	return c.replace(ctx, healed)
+}
+
+// replace has the process replace the connections that were broken by faults which have ended.
+func (c *Client) replace(ctx context.Context, healed []Healed) error {
+	for _, h := range healed {
 		c.broken = append(c.broken, h.Broken...)
 	}
 	if slices.ContainsFunc(c.Handles, func(h *Handle) bool { return h.pending != nil && h.heldUp != nil }) {

@@ -72,10 +72,7 @@ func (c *Cell) restart(ctx context.Context, names []string, kind faults.Kind) er
 	if err := c.causeAtAll(ctx, names, ServerFault{Kind: kind}); err != nil {
 		return err
 	}
-	for _, client := range c.Clients {
-		if client.Crashed() {
-			continue
-		}
+	for _, client := range c.living() {
 		if err := client.Process.Reconnect(ctx, names); err != nil {
 			return err
 		}

@@ -69,11 +69,13 @@ type Server interface {
 	State(ctx context.Context, key string) (history.State, error)
 	// Cause injects a fault of the server while no command is in flight, and says how its effect was observed.
 	Cause(ctx context.Context, f ServerFault) (evidence string, err error)
+	// ComeBack ends Down, and says how that was observed.
+	ComeBack(ctx context.Context) (evidence string, err error)
 	// Save keeps a copy of the data for a failover.
 	Save(ctx context.Context) error
 }
 
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver or Operator.
+// ServerFault is a fault of a server: ClockJump, Restart, FailOver, Down or Operator.
 type ServerFault struct {
 	Kind faults.Kind
 	By   time.Duration // ClockJump: how far; Operator: the new expiry

@@ -93,6 +93,8 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	}),
 	scenarios.VerbRestart:      done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.Restart) }),
 	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.failOver(ctx, c.step.Servers, c.span()) }),
+	scenarios.VerbGoesDown:     done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),
+	scenarios.VerbComesBack:    done(func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) }),
 	scenarios.VerbSave:         done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
 }
 

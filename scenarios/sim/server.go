@@ -80,20 +80,29 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 		}
 		return "the lock ends in " + f.By.String(), nil
 	case faults.Restart:
-		s.restart()
+		s.restart(false)
 		s.breakAll()
 		return "the server answers again, and is empty", nil
 	case faults.FailOver:
 		s.restartSaved()
 		s.breakAll()
 		return "the server answers again, with what it had saved", nil
+	case faults.Down:
+		s.restart(true) // nothing reaches it before its links are whole
+		s.breakAll()
+		return "the server has ended", nil
 	}
 	return "", fmt.Errorf("%s is no fault of a server", f.Kind)
 }
 
-// restart starts the server again, without its data.
-func (s *server) restart() {
-	s.model.Restart(false)
+// ComeBack starts a server that is down.
+func (s *server) ComeBack(context.Context) (string, error) {
+	return "the server answers again, with the data that it had", nil
+}
+
+// restart starts the server again, with or without its data.
+func (s *server) restart(keepData bool) {
+	s.model.Restart(keepData)
 	s.starts++
 	s.queued, s.subs = map[int]*queue{}, nil
 }
@@ -110,7 +119,7 @@ func (s *server) breakAll() {
 // restartSaved starts the server again, with the data that it has saved. For these time has gone on, too.
 func (s *server) restartSaved() {
 	now, saved := s.model.Now(), s.saved
-	s.restart()
+	s.restart(false)
 	s.model, s.saved = saved, nil
 	s.model.Restart(true)
 	s.model.Advance(now - s.model.Now())

@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/history"
+)
+
+// downtime follows which servers of a script are down.
+type downtime struct {
+	servers []string // "" is the only one
+	actors  []*actor
+	since   map[string]int // the line on which a server went down
+}
+
+func newDowntime(s *Script, actors map[string]*actor) *downtime {
+	d := &downtime{servers: ServerNames(s.Servers), since: map[string]int{}}
+	if s.Servers == 0 {
+		d.servers = []string{""}
+	}
+	for _, name := range s.Actors() {
+		d.actors = append(d.actors, actors[name])
+	}
+	return d
+}
+
+// act follows the effect of a step on the servers that are down, and says why it cannot be.
+func (d *downtime) act(step Step) error {
+	names := step.Servers
+	if len(names) == 0 {
+		names = d.servers
+	}
+	switch step.Verb {
+	case VerbGoesDown:
+		return d.goDown(names, step.Line)
+	case VerbComesBack:
+		return d.comeBack(names)
+	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved,
+		VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal, VerbArrives:
+		return d.notDown(names)
+	}
+	return nil
+}
+
+// notDown says that one of the servers is down.
+func (d *downtime) notDown(names []string) error {
+	for _, name := range names {
+		if line := d.since[name]; line > 0 {
+			return fmt.Errorf("%s has been down since line %d; '%[1]s comes back' comes first", orServer(name), line)
+		}
+	}
+	return nil
+}
+
+func (d *downtime) goDown(names []string, line int) error {
+	if err := d.notDown(names); err != nil {
+		return err
+	}
+	for _, a := range d.actors {
+		if err := a.spared(names); err != nil {
+			return err
+		}
+	}
+	for _, a := range d.actors {
+		a.host.breaks++
+	}
+	for _, name := range names {
+		d.since[name] = line
+	}
+	return nil
+}
+
+// spared says why the servers cannot go down: something of a client would be in the way, or never arrive.
+func (a *actor) spared(servers []string) error {
+	for _, l := range a.host.links {
+		if l.line > 0 && slices.Contains(servers, l.server) {
+			return fmt.Errorf("%s's link has had a fault since line %d; '%[1]s heal' comes first", a.host.name, l.line)
+		}
+	}
+	atWork := a.pending != nil && a.pending.Op == history.OpWork // which goes to the resource
+	switch {
+	case a.late > 0 && a.host.crashed == 0:
+		return fmt.Errorf("something of %s is held that would never arrive; '%[1]s arrives late' comes first", a.name)
+	case a.held && !atWork, a.unseen && len(a.ahead) > 0 && !atWork:
+		return fmt.Errorf("something of %s is held that would never arrive; '%[1]s continue' comes first", a.name)
+	}
+	return nil
+}
+
+func (d *downtime) comeBack(names []string) error {
+	for _, name := range names {
+		if d.since[name] == 0 {
+			return fmt.Errorf("%s is not down", orServer(name))
+		}
+	}
+	for _, name := range names {
+		delete(d.since, name)
+	}
+	return nil
+}
+
+// end complains about servers that stay down.
+func (d *downtime) end(wrong *complaints) {
+	for _, name := range d.servers {
+		if line := d.since[name]; line > 0 {
+			wrong.add(line, "%s is still down at the end; add '%[1]s comes back'", orServer(name))
+		}
+	}
+}
+
+// orServer is the name of one of several servers, or the word for the only one.
+func orServer(name string) string {
+	if name == "" {
+		return "server"
+	}
+	return name
+}

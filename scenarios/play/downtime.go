@@ -1,0 +1,65 @@
+package play
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// goDown ends the named servers, or all. Before that the links of all clients to them refuse, as the host of a server does that does not run.
+func (c *Cell) goDown(ctx context.Context, names []string) error {
+	refuse := faults.LinkFault{Kind: faults.Refuse}
+	for _, s := range c.named(names) {
+		c.Fault(faults.Down, s.Name(), history.PhaseInject, refuse.String())
+		for _, client := range c.living() {
+			if _, err := client.Process.Disturb(ctx, refuse, []string{s.Name()}); err != nil {
+				return fmt.Errorf("%s's link: %w", client.Name, err)
+			}
+		}
+		evidence, err := s.Cause(ctx, ServerFault{Kind: faults.Down})
+		if err != nil {
+			return err
+		}
+		c.Fault(faults.Down, s.Name(), history.PhaseEffective, evidence)
+	}
+	return nil
+}
+
+// comeBack starts the named servers, or all, with the data that they had.
+func (c *Cell) comeBack(ctx context.Context, names []string) error {
+	for _, s := range c.named(names) {
+		evidence, err := s.ComeBack(ctx)
+		if err != nil {
+			return err
+		}
+		var healed [][]Healed
+		clients := c.living()
+		for _, client := range clients {
+			whole, err := client.Process.Heal(ctx, []string{s.Name()})
+			if err != nil {
+				return fmt.Errorf("%s's link: %w", client.Name, err)
+			}
+			healed = append(healed, whole)
+		}
+		c.Fault(faults.Down, s.Name(), history.PhaseRecover, evidence)
+		for i, client := range clients {
+			if err := client.replace(ctx, healed[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// living are the clients that have not been killed.
+func (c *Cell) living() []*Client {
+	var living []*Client
+	for _, client := range c.Clients {
+		if !client.Crashed() {
+			living = append(living, client)
+		}
+	}
+	return living
+}
