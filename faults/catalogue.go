@@ -7,7 +7,10 @@
 // To add a fault, add a Kind and its entry in All, then its effect in scenarios/live and scenarios/sim.
 package faults
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Kind is a kind of fault, by the name that histories and reports use.
 type Kind string
@@ -36,6 +39,7 @@ const (
 	ClockBack   Kind = "clock-back"
 	Restart     Kind = "restart"
 	FailOver    Kind = "fail-over"
+	TakeOver    Kind = "take-over"
 	Down        Kind = "down"
 	Operator    Kind = "operator"
 	Stall       Kind = "stall"
@@ -63,6 +67,7 @@ const (
 	ServerState Capability = "server-state" // the lock has state on a server
 	ServerStop  Capability = "server-stop"  // the server can be restarted
 	ServerCopy  Capability = "server-copy"  // the server can save its data, and restart with it
+	Replicas    Capability = "replicas"     // the server has several replicas, of which each can be held back or promoted
 	SetClock    Capability = "set-clock"    // the client's clock can be set
 	Reconnect   Capability = "reconnect"    // the client can be told to connect again
 	Repeat      Capability = "repeat"       // a request can arrive a second time
@@ -134,6 +139,8 @@ func All() []Fault {
 			Needs: []Capability{ServerState, ServerStop, Reconnect}, Meaning: "a server restarts without its data"},
 		{Kind: FailOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "restarts as saved", Flag: "fail-overs", State: "restarted",
 			Needs: []Capability{ServerState, ServerStop, ServerCopy, Reconnect}, Meaning: "a server comes back without its last writes, as a replica that lagged"},
+		{Kind: TakeOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "fails over to", State: "restarted",
+			Needs: []Capability{ServerState, ServerStop, Replicas, Reconnect}, Meaning: "the primary dies, and a chosen one of its replicas takes over"},
 		{Kind: Down, Target: OnServer, Begins: "goes down", Ends: "comes back", State: "down", Sign: '/', Needs: []Capability{ServerState, ServerStop, Reconnect},
 			Meaning: "a server is down for a while: connections to it break, and new ones are refused; it comes back with its data"},
 		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},
@@ -173,6 +180,9 @@ func (k Kind) Of() Fault {
 	f, _ := Find(string(k))
 	return f
 }
+
+// MaxLag is the longest silence of a replica that a primary bears which requires one. Replicas report every second.
+const MaxLag = 2 * time.Second
 
 // OnServer says whether the kind hits a server, whose keys may then change without a command.
 func (k Kind) OnServer() bool { return k.Of().Target == OnServer }

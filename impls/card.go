@@ -72,6 +72,7 @@ const (
 	OneServer    Need = "one Redis server"
 	NoServer     Need = "no server"
 	MostServers  Need = "several independent Redis servers, of which a majority must answer"
+	Replicas     Need = "one Redis server with replicas"
 	OneZooKeeper Need = "a ZooKeeper"
 	EveryServer  Need = "several independent Redis servers, all of which must answer"
 )

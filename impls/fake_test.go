@@ -164,6 +164,9 @@ func evaluation(script *impls.Script, keys []string, args []any) []any {
 }
 
 func (f *fake) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
+	if len(keys) == 0 {
+		return fn(f)
+	}
 	if _, err := f.Do(ctx, "WATCH", strings.Join(keys, " ")); err != nil {
 		return err
 	}

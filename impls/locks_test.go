@@ -54,6 +54,13 @@ func TestWhatLocksSend(t *testing.T) {
 		{"turn", "setnx-del", ok, ok, []exchange{{want: "SETNX k 1000", reply: one}, {want: "DEL k", reply: one}}},
 		{"reply lost", "setnx-del", unknown, 0, []exchange{{err: errLost}}},
 
+		{"turn", "setpx-lua-wait", ok, ok, []exchange{set, {want: "WAIT 1 45", reply: one}, {want: "EVAL delete k t1", reply: one}}},
+		{"taken", "setpx-lua-wait", no, 0, []exchange{set.answered(nil)}},
+		{"nobody acknowledges", "setpx-lua-wait", no, 0, []exchange{set, {want: "WAIT 1 45", reply: zero}, {want: "EVAL delete k t1", reply: one}}},
+		{"nobody acknowledges, nor is it taken back", "setpx-lua-wait", no, 0, []exchange{set, {want: "WAIT 1 45", reply: zero}, {want: "EVAL delete k t1", err: errLost}}},
+		{"acknowledgement lost", "setpx-lua-wait", unknown, 0, []exchange{set, {want: "WAIT 1 45", err: errLost}, {want: "EVAL delete k t1", reply: one}}},
+		{"reply lost", "setpx-lua-wait", unknown, 0, []exchange{{want: "SET k t1 NX PX 900", err: errLost}}},
+
 		{"turn", "setpx-del", ok, ok, []exchange{{want: "SET k locked NX PX 900", reply: "OK"}, {want: "DEL k", reply: one}}},
 		{"expired", "setpx-del", ok, no, []exchange{{reply: "OK"}, {want: "DEL k", reply: zero}}},
 		{"refused", "setpx-del", no, 0, []exchange{{err: errRefused}}},

@@ -1,5 +1,7 @@
 package impls
 
+import "slices"
+
 // All lists the locks on Redis, and the one without a server, in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
 	return []Spec{
@@ -47,8 +49,11 @@ func OnZooKeeper() []Spec {
 	return []Spec{zookeeperHerd(), zookeeper(), zookeeperProtected(), zookeeperFenced()}
 }
 
+// OnReplicas lists the locks that need a Redis with replicas, in the order of reports. The explorer has none.
+func OnReplicas() []Spec { return []Spec{setpxLuaWait()} }
+
 // Every lists all locks.
-func Every() []Spec { return append(All(), OnZooKeeper()...) }
+func Every() []Spec { return slices.Concat(All(), OnReplicas(), OnZooKeeper()) }
 
 // Find returns the lock of that name; see Lookup.
 func Find(name string) (Spec, bool) { return Lookup(Every(), name) }

@@ -33,6 +33,10 @@ func TestCardsAreComplete(t *testing.T) {
 	}
 	_, ok := impls.Find("nothing")
 	assert.False(t, ok)
+	for _, spec := range impls.OnReplicas() {
+		assert.Equal(t, impls.Replicas, spec.Needs, spec.Name)
+		assert.False(t, seen[spec.Name], spec.Name)
+	}
 }
 
 func TestWhatLocksCanDo(t *testing.T) {

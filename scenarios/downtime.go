@@ -36,7 +36,8 @@ func (d *downtime) act(step Step) error {
 		return d.goDown(names, step.Line)
 	case VerbComesBack:
 		return d.comeBack(names)
-	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved,
+	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved,
+		VerbHoldBack, VerbTakeOver, VerbRequireReplica,
 		VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal, VerbArrives:
 		return d.notDown(names)
 	}

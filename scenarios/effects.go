@@ -12,7 +12,7 @@ import (
 // that another client holds, or a resend of the client library. A restart with a copy waits until it is old enough, but the restart itself may not take long.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
+	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })
@@ -23,8 +23,11 @@ func (s Step) Waits() bool {
 // Fault is the fault that a step begins, or prepares; ok is false where it begins none.
 func (s Step) Fault() (f faults.Fault, ok bool) {
 	verb := s.Verb
-	if verb == VerbSave {
+	switch verb {
+	case VerbSave:
 		verb = VerbRestartSaved
+	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
+		verb = VerbTakeOver
 	}
 	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op))
 	return faults.BegunBy(strings.TrimPrefix(words, "server "))

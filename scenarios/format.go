@@ -89,6 +89,8 @@ func (s Step) says() string {
 		if s.Span != (Span{}) {
 			add("%s ago", s.Span)
 		}
+	case VerbTakeOver:
+		add("%s", s.replicaWords())
 	case VerbCutOff:
 		if s.Direction != faults.Both {
 			add("%s", s.Direction)

@@ -155,7 +155,7 @@ func drawStep(t *rapid.T) string {
 	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
 	if rapid.Bool().Draw(t, "lab") {
 		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "wait until half over", "server clock jumps "+amount,
-			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server goes down", "server comes back", "S2 goes down => done", "S2 comes back", "server saves", "server restarts as saved", "server restarts as saved "+amount+" ago", "S1 saves => done", "S1 restarts as saved", "S1 restarts as saved "+amount+" ago", "operator limits lock to "+amount)
+			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server holds back one replica", "server fails over to the one held back", "server fails over to the other one => done", "server requires a replica", "wait until writes are refused => ok | no", "server goes down", "server comes back", "S2 goes down => done", "S2 comes back", "server saves", "server restarts as saved", "server restarts as saved "+amount+" ago", "S1 saves => done", "S1 restarts as saved", "S1 restarts as saved "+amount+" ago", "operator limits lock to "+amount)
 	}
 	nth := rapid.SampledFrom(faults.Ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -22,6 +22,7 @@ func Grammar() []Form {
 		{"client verb", spellings(phrases())},
 		{"lab verb", spellings(labPhrases())},
 		{"server verb", spellings(serverPhrases())},
+		{"replica", promotions()},
 		{"clock setting", clockSettings()},
 		{"direction", []string{faults.Requests.String(), faults.Replies.String()}},
 		{"option", options()},
@@ -76,6 +77,9 @@ func (s Step) uses(add func(form, word string)) {
 		add("server verb", wordsFor(serverPhrases(), s.Verb, s.Op))
 	default:
 		add("lab verb", wordsFor(labPhrases(), s.Verb, history.Op(0)))
+	}
+	if s.Verb == VerbTakeOver {
+		add("replica", s.replicaWords())
 	}
 	if s.Verb == VerbClock {
 		for _, setting := range clockSettings() {

@@ -103,6 +103,7 @@ const (
 	NeedsRenew      Need = "renew"      // the client can renew the lock
 	NeedsReentrance Need = "reentrance" // the holder can acquire again
 	NeedsFairness   Need = "fairness"   // the lock promises grants in the order of asking
+	NeedsAsynchrony Need = "asynchrony" // the lock is granted before a replica has it
 	NeedsMajority   Need = "majority"   // the lock needs only a majority of its servers
 )
 
@@ -123,6 +124,8 @@ type Step struct {
 	Span Span
 	// Rate is the argument of clock rate.
 	Rate float64
+	// HeldBack: the replica that is held back takes over.
+	HeldBack bool
 	// Direction is the argument of cut off.
 	Direction faults.Direction
 	// Want lists the results of which one must be observed, a precondition; empty: any.
@@ -134,38 +137,42 @@ type Verb uint8
 
 // The verbs.
 const (
-	VerbOp           Verb = iota + 1 // acquire, release, renew, check, work
-	VerbAwait                        // await: wait for the operation in the background
-	VerbContinue                     // continue: release the held request or reply, then wait for the operation or its next breakpoint
-	VerbArrives                      // arrives late: release a request for which no operation waits: a cancelled one, or a copy
-	VerbTimesOut                     // times out: the client's own time-out ends its wait for what is held, and its operation continues
-	VerbGiveUp                       // give up: the client cancels its operation, and the lab waits for its answer
-	VerbRenews                       // renews hold reply of first write: wait for a background renewal, and hold it
-	VerbTakesIn                      // takes in the reply: no background task of its lock waits for a reply, or acts on one
-	VerbPause                        // pause, resume: SIGSTOP, SIGCONT
-	VerbResume                       //
-	VerbCrash                        // crash: SIGKILL
-	VerbThreadDies                   // thread dies: the handle's thread ends; background tasks continue
-	VerbWaits                        // waits: its acquire in the background has reached the server and was not granted
-	VerbWaitsLost                    // waits until lost: its lock has announced that it is lost, within two leases
-	VerbClock                        // clock ahead D, clock behind D, clock rate R, clock right
-	VerbCutOff                       // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
-	VerbRefuse                       // refuse [S5]: connections are broken and refused until heal
-	VerbDelay                        // delay D [to S5]: each way
-	VerbLoseReplies                  // lose replies [from S5]: commands are applied, replies vanish
-	VerbHeal                         // heal [S5]: the faults of the client's links end
-	VerbWaitFor                      // wait for D: what a lock does then depends on the time that its own clock shows
-	VerbWaitExpired                  // wait until expired: the lease of the last grant has passed, on every server
-	VerbWaitHalf                     // wait until half over: half of the lease of the last grant has passed
-	VerbWaitFreed                    // wait until freed: the key is gone from a majority of the servers, within two leases
-	VerbWaitRenewed                  // wait until renewed: a command has prolonged the lease, within two leases
-	VerbServerJump                   // server clock jumps [back] D, S2 clock jumps [back] D
-	VerbOperator                     // operator limits lock to D: an operator sets its expiry by hand
-	VerbSave                         // server saves, S2 saves: it keeps a copy of its data
-	VerbRestartSaved                 // server restarts as saved [D ago], S2 restarts as saved: writes after the copy are lost
-	VerbRestart                      // server restarts empty, S2 restarts empty
-	VerbGoesDown                     // server goes down, S2 goes down: it ends, and keeps its data
-	VerbComesBack                    // server comes back, S2 comes back: it is started again, with its data
+	VerbOp             Verb = iota + 1 // acquire, release, renew, check, work
+	VerbAwait                          // await: wait for the operation in the background
+	VerbContinue                       // continue: release the held request or reply, then wait for the operation or its next breakpoint
+	VerbArrives                        // arrives late: release a request for which no operation waits: a cancelled one, or a copy
+	VerbTimesOut                       // times out: the client's own time-out ends its wait for what is held, and its operation continues
+	VerbGiveUp                         // give up: the client cancels its operation, and the lab waits for its answer
+	VerbRenews                         // renews hold reply of first write: wait for a background renewal, and hold it
+	VerbTakesIn                        // takes in the reply: no background task of its lock waits for a reply, or acts on one
+	VerbPause                          // pause, resume: SIGSTOP, SIGCONT
+	VerbResume                         //
+	VerbCrash                          // crash: SIGKILL
+	VerbThreadDies                     // thread dies: the handle's thread ends; background tasks continue
+	VerbWaits                          // waits: its acquire in the background has reached the server and was not granted
+	VerbWaitsLost                      // waits until lost: its lock has announced that it is lost, within two leases
+	VerbClock                          // clock ahead D, clock behind D, clock rate R, clock right
+	VerbCutOff                         // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
+	VerbRefuse                         // refuse [S5]: connections are broken and refused until heal
+	VerbDelay                          // delay D [to S5]: each way
+	VerbLoseReplies                    // lose replies [from S5]: commands are applied, replies vanish
+	VerbHeal                           // heal [S5]: the faults of the client's links end
+	VerbWaitFor                        // wait for D: what a lock does then depends on the time that its own clock shows
+	VerbWaitExpired                    // wait until expired: the lease of the last grant has passed, on every server
+	VerbWaitHalf                       // wait until half over: half of the lease of the last grant has passed
+	VerbWaitFreed                      // wait until freed: the key is gone from a majority of the servers, within two leases
+	VerbWaitRenewed                    // wait until renewed: a command has prolonged the lease, within two leases
+	VerbServerJump                     // server clock jumps [back] D, S2 clock jumps [back] D
+	VerbOperator                       // operator limits lock to D: an operator sets its expiry by hand
+	VerbSave                           // server saves, S2 saves: it keeps a copy of its data
+	VerbRestartSaved                   // server restarts as saved [D ago], S2 restarts as saved: writes after the copy are lost
+	VerbRestart                        // server restarts empty, S2 restarts empty
+	VerbHoldBack                       // server holds back one replica: it gets nothing more
+	VerbTakeOver                       // server fails over to the one held back, or to the other one
+	VerbRequireReplica                 // server requires a replica: it refuses writes while no replica reports
+	VerbWaitRefused                    // wait until writes are refused, for a while
+	VerbGoesDown                       // server goes down, S2 goes down: it ends, and keeps its data
+	VerbComesBack                      // server comes back, S2 comes back: it is started again, with its data
 )
 
 // Span is a length of time, absolute or in leases of the script.

@@ -37,8 +37,15 @@ func serverPhrases() []phrase {
 	}
 }
 
-// saved are the servers with a copy of their data; "" is the only one.
-type saved map[string]bool
+// saved are the servers with a copy of their data, and with a replica that is held back; "" is the only one.
+type saved map[string]copied
+
+type copied uint8
+
+const (
+	whole    copied = iota + 1 // a copy of the data, or a held link to each replica
+	heldBack                   // one replica is held back
+)
 
 // act follows the effect of a step on the copies.
 func (s saved) act(step Step, servers int) error {
@@ -46,24 +53,37 @@ func (s saved) act(step Step, servers int) error {
 	if len(names) == 0 {
 		names = append(ServerNames(servers), "")
 	}
+	who := "server"
+	if len(step.Servers) > 0 {
+		who = step.Servers[0]
+	}
 	for _, name := range names {
-		if step.Verb == VerbRestartSaved && !s[name] {
-			who := "server"
-			if len(step.Servers) > 0 {
-				who = name
-			}
+		switch {
+		case step.Verb == VerbRestartSaved && s[name] != whole:
 			return fmt.Errorf("nothing is saved here; '%s saves' comes first", who)
+		case step.Verb == VerbTakeOver && s[name] != heldBack:
+			return errors.New("no replica is held back here; 'server holds back one replica' comes first")
 		}
 	}
 	for _, name := range names {
 		switch step.Verb {
 		case VerbSave:
-			s[name] = true
-		case VerbRestart, VerbRestartSaved, VerbGoesDown:
+			s[name] = whole
+		case VerbHoldBack:
+			s[name] = heldBack
+		case VerbRestart, VerbRestartSaved, VerbTakeOver, VerbGoesDown:
 			delete(s, name)
 		}
 	}
 	return nil
+}
+
+// replicaWords say which replica takes over.
+func (s Step) replicaWords() string {
+	if s.HeldBack {
+		return promoteHeldBack
+	}
+	return promoteOther
 }
 
 // servers reads the header with the number of lock servers.

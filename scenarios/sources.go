@@ -86,6 +86,9 @@ func documents() []Reference {
 	return []Reference{
 		{ID: "redis.io", Kind: Document, Title: "Distributed Locks with Redis", Author: "Redis documentation",
 			Address: "https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/"},
+		{ID: "redis.io/WAIT", Kind: Document, Title: "WAIT", Author: "Redis documentation", Address: "https://redis.io/docs/latest/commands/wait/"},
+		{ID: "redis.io/replication", Kind: Document, Title: "Redis replication", Author: "Redis documentation",
+			Address: "https://redis.io/docs/latest/operate/oss_and_stack/management/replication/"},
 		{ID: "Kleppmann", Kind: Document, Title: "How to do distributed locking", Author: "Martin Kleppmann",
 			Address: "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"},
 		{ID: "Redisson's published source", Kind: Document, Title: "Redisson", Author: "Redisson's authors", Address: "https://github.com/redisson/redisson"},

@@ -104,6 +104,8 @@ func (s *Step) labVerb(r *reader) error {
 		return s.jump(r)
 	case VerbRestartSaved:
 		return s.age(r)
+	case VerbTakeOver:
+		return s.promotion(r)
 	case VerbOperator, VerbWaitFor:
 		s.Span, err = takeSpan(r)
 	}
@@ -129,6 +131,15 @@ func (s *Step) age(r *reader) (err error) {
 		err = errors.New("write how old the copy is as in 'restarts as saved 1 lease ago'")
 	}
 	return err
+}
+
+// promotion reads which replica takes over.
+func (s *Step) promotion(r *reader) error {
+	s.HeldBack = r.accept(promoteHeldBack)
+	if s.HeldBack || r.accept(promoteOther) {
+		return nil
+	}
+	return unknownWord("replica", strings.Join(r.words, " "), promotions())
 }
 
 func (s *Step) clientVerb(r *reader) error {

@@ -101,7 +101,7 @@ func possibleResults(step Step) []Result {
 		return []Result{ResultUnknown, ResultOK, ResultNo}
 	case VerbWaitExpired:
 		return []Result{ResultExpired, ResultLive}
-	case VerbWaitFreed, VerbWaitRenewed, VerbWaitsLost:
+	case VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbWaitsLost:
 		return []Result{ResultOK, ResultNo}
 	}
 	return []Result{ResultDone}

@@ -57,6 +57,10 @@ func labPhrases() []phrase {
 		{"server restarts empty", VerbRestart, 0},
 		{"server saves", VerbSave, 0},
 		{"server restarts as saved", VerbRestartSaved, 0},
+		{"server holds back one replica", VerbHoldBack, 0},
+		{"server fails over to", VerbTakeOver, 0},
+		{"server requires a replica", VerbRequireReplica, 0},
+		{"wait until writes are refused", VerbWaitRefused, 0},
 		{"server goes down", VerbGoesDown, 0},
 		{"server comes back", VerbComesBack, 0},
 	}
@@ -83,13 +87,21 @@ func wordsFor(all []phrase, verb Verb, op history.Op) string {
 	return ""
 }
 
+// promotions say which replica takes over.
+func promotions() []string { return []string{promoteHeldBack, promoteOther} }
+
+const (
+	promoteHeldBack = "the one held back"
+	promoteOther    = "the other one"
+)
+
 func headers() []string {
 	return []string{"source", "workload", "lease", "clients", "other-key", "servers", "needs", "expect"}
 }
 
 func needs() []string {
 	all := []Need{
-		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority, NeedsZooKeeper,
+		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority, NeedsAsynchrony, NeedsZooKeeper,
 	}
 	return stringsOf(all)
 }

@@ -149,8 +149,12 @@ func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absen
 		if !found {
 			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}
-		if spec.Needs == impls.OneZooKeeper {
+		switch spec.Needs {
+		case impls.OneZooKeeper:
 			absent = append(absent, bench.Absent{Lock: name, Why: planned[0].Why})
+			continue
+		case impls.Replicas:
+			absent = append(absent, bench.Absent{Lock: name, Why: "the lab measures locks on servers without replicas"})
 			continue
 		}
 		locks = append(locks, spec)

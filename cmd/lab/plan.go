@@ -221,17 +221,21 @@ func (f *settingFlags) variants(names []string) []string {
 
 // suite are the locks whose service is the server.
 func (f *settingFlags) suite() []impls.Spec {
-	if f.Server == live.ZooKeeper {
+	switch {
+	case f.Server == live.ZooKeeper:
 		return impls.OnZooKeeper()
+	case f.Server == live.Replicated || f.World == lab.Sim:
+		return slices.Concat(impls.All(), impls.OnReplicas())
 	}
 	return impls.All()
 }
 
-// needsNoZooKeeper finds a lock that cannot be had where there is no ZooKeeper; why says it of the place.
-func needsNoZooKeeper(what, why string, locks ...impls.Spec) error {
+// needsMore finds a lock that cannot be had in a place without its service; why says it of the place.
+func needsMore(what, why string, locks ...impls.Spec) error {
+	services := map[impls.Need]string{impls.OneZooKeeper: "a ZooKeeper", impls.Replicas: "a server with replicas"}
 	for _, spec := range locks {
-		if spec.Needs == impls.OneZooKeeper {
-			return &nothingError{fmt.Sprintf("nothing to %s: %s is n/a, because it needs a ZooKeeper and %s; lab run has it", what, spec.Name, why)}
+		if service := services[spec.Needs]; service != "" {
+			return &nothingError{fmt.Sprintf("nothing to %s: %s is n/a, because it needs %s and %s; lab run has it", what, spec.Name, service, why)}
 		}
 	}
 	return nil

@@ -140,8 +140,8 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 		return plan, err
 	}
 	for _, subject := range plan.Subjects {
-		if subject.Traits.ZooKeeper {
-			return plan, needsNoZooKeeper("storm", "storms have none", *subject.Spec)
+		if subject.Traits.ZooKeeper || subject.Traits.Replicas && f.Server != live.Replicated {
+			return plan, needsMore("storm", "storms have none", *subject.Spec)
 		}
 	}
 	f.Timeout = defaultTimeout // not a flag of this command

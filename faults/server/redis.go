@@ -309,6 +309,7 @@ func (r *Redis) Close() error {
 	}
 	r.closed, r.ending = true, true
 	r.down.leave()
+	r.down = nil
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(r.process.Kill(ctx), r.guard.RemoveDir(r.dir))

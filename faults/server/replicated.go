@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,10 +17,10 @@ import (
 	"github.com/locklab/locklab/faults/process"
 )
 
-// Replicated is a redis-server with a replica, both processes of the lab. To save its data is to hold the link between them, and to restart
-// as saved is to kill the primary and promote the replica, which takes over the primary's address as a virtual IP address would be taken
-// over. So a fail-over loses what it loses in production: the writes that were acknowledged and not yet replicated. Stopping the replica's
-// process would lose none: they would wait in its socket. Its methods may be called by several goroutines at once.
+// Replicated is a redis-server with two replicas, all processes of the lab. To save its data is to hold the links between them, and to
+// restart as saved is to kill the primary and promote a replica, which takes over the primary's address as a virtual IP address would be
+// taken over. So a fail-over loses what it loses in production: the writes that were acknowledged and not yet replicated. Stopping a
+// replica's process would lose none: they would wait in its socket. Its methods may be called by several goroutines at once.
 type Replicated struct {
 	guard   *process.Guard
 	network *network.Network
@@ -29,21 +28,23 @@ type Replicated struct {
 	addr    string
 	*fate
 
-	mu      sync.Mutex
-	primary *Redis
-	replica *Redis
-	link    *network.Link     // from the replica to the primary
-	held    *network.Injected // what holds the link; nil: nothing does
-	started int               // how many processes
-	down    *placeholder      // nil: the primary is up
+	mu       sync.Mutex
+	primary  *Redis
+	replicas []*replica
+	started  int          // how many processes
+	strict   bool         // the primary requires a replica
+	down     *placeholder // nil: the primary is up
 }
+
+// replicaCount is how many replicas a primary has: one can acknowledge a write while the other is promoted.
+const replicaCount = 2
 
 // ofReplication are the arguments of a server that has or is a replica. A held link is not given up. The copy goes through a file: after one
 // over the socket the primary may take a second to let the replica follow.
 var ofReplication = []string{"--repl-timeout", "3600", "--repl-diskless-sync", "no"}
 
-// StartReplicated starts a redis-server and a replica of it, with their link through the network, and returns once the replica has its
-// copy. The context bounds the start only.
+// StartReplicated starts a redis-server and its replicas, with their links through the network, and returns once the replicas have their
+// copies. The context bounds the start only.
 func StartReplicated(ctx context.Context, guard *process.Guard, links *network.Network, options Options) (*Replicated, error) {
 	r := &Replicated{guard: guard, network: links, options: options, fate: newFate()}
 	var err error
@@ -52,7 +53,7 @@ func StartReplicated(ctx context.Context, guard *process.Guard, links *network.N
 	}
 	r.addr = r.primary.Addr()
 	if err := r.replicate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start a replica: %w", err), r.Close())
+		return nil, errors.Join(fmt.Errorf("start replicas: %w", err), r.Close())
 	}
 	return r, nil
 }
@@ -68,24 +69,28 @@ func (r *Replicated) start(ctx context.Context) (*Redis, error) {
 	return StartRedis(ctx, r.guard, options)
 }
 
-// replicate starts a replica of the primary.
-func (r *Replicated) replicate(ctx context.Context) (err error) {
-	name := fmt.Sprintf("replication-%s-%d", portOf(r.addr), r.started)
-	if r.link, err = r.network.Link(ctx, name, r.addr, nil); err != nil {
-		return err
+// replicate starts the replicas of the primary.
+func (r *Replicated) replicate(ctx context.Context) error {
+	for range replicaCount {
+		one := &replica{}
+		var err error
+		name := fmt.Sprintf("replication-%s-%d", portOf(r.addr), r.started)
+		if one.link, err = r.network.Link(ctx, name, r.addr, nil); err != nil {
+			return err
+		}
+		r.replicas = append(r.replicas, one)
+		if one.Redis, err = r.start(ctx); err != nil {
+			return err
+		}
+		host, port, err := net.SplitHostPort(one.link.Addr())
+		if err != nil {
+			return err
+		}
+		if err = one.do(ctx, "REPLICAOF", host, port); err != nil {
+			return err
+		}
 	}
-	if r.replica, err = r.start(ctx); err != nil {
-		return err
-	}
-	host, port, err := net.SplitHostPort(r.link.Addr())
-	if err != nil {
-		return err
-	}
-	err = r.replica.do(ctx, "REPLICAOF", host, port)
-	if err != nil {
-		return err
-	}
-	return r.caughtUp(ctx)
+	return r.caughtUp(ctx, replicaCount)
 }
 
 func portOf(addr string) string {
@@ -99,8 +104,8 @@ const (
 	markerKey = "locklab:replicated"
 )
 
-// caughtUp waits until the replica has all that the primary has acknowledged.
-func (r *Replicated) caughtUp(ctx context.Context) error {
+// caughtUp waits until so many replicas have all that the primary has acknowledged.
+func (r *Replicated) caughtUp(ctx context.Context, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return within(ctx, r.addr, markerDB, -1, func(client *redis.Client) error {
@@ -109,86 +114,109 @@ func (r *Replicated) caughtUp(ctx context.Context) error {
 			if err := client.Set(ctx, markerKey, "", time.Second).Err(); err != nil {
 				return err
 			}
-			replicas, err := client.Wait(ctx, 1, 100*time.Millisecond).Result()
+			replicas, err := client.Wait(ctx, count, 100*time.Millisecond).Result()
 			if err != nil {
-				return fmt.Errorf("the replica does not catch up: %w", err)
+				return fmt.Errorf("the replicas do not catch up: %w", err)
 			}
-			if replicas == 1 {
+			if replicas >= int64(count) {
 				return client.Del(ctx, markerKey).Err()
 			}
 		}
 	})
 }
 
-// Save holds the link, once the replica has caught up: what is written from now on does not reach it.
+// Save holds the links, once the replicas have caught up: what is written from now on does not reach them.
 func (r *Replicated) Save(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.save(ctx); err != nil {
-		return fmt.Errorf("hold the link to the replica: %w", err)
-	}
-	return nil
+	return wrapped("hold the links to the replicas", r.save(ctx, replicaCount))
 }
 
-func (r *Replicated) save(ctx context.Context) error {
-	if r.link == nil {
+// save has all replicas catch up, and holds the links of the first count of them.
+func (r *Replicated) save(ctx context.Context, count int) error {
+	if len(r.replicas) < replicaCount {
 		return errors.New("the server is closed")
 	}
 	if err := r.letGo(ctx); err != nil {
 		return err
 	}
-	if err := r.caughtUp(ctx); err != nil {
+	if err := r.caughtUp(ctx, replicaCount); err != nil {
 		return err
 	}
-	held, err := r.link.Inject(ctx, faults.LinkFault{Kind: faults.Partition})
-	if err != nil {
-		return err
+	for _, one := range r.replicas[:count] {
+		if err := one.hold(ctx); err != nil {
+			return err
+		}
 	}
-	r.held = held
 	return nil
 }
 
-// letGo ends the hold of the link, if there is one.
+// letGo ends all holds of links.
 func (r *Replicated) letGo(ctx context.Context) error {
-	held := r.held
-	if held == nil {
-		return nil
+	for _, one := range r.replicas {
+		if err := one.letGo(ctx); err != nil {
+			return err
+		}
 	}
-	r.held = nil
-	_, err := held.Recover(ctx)
-	return err
+	return nil
 }
 
-// RestartSaved kills the primary, promotes the replica at the primary's address, and gives it a replica of its own.
+// HoldBack holds the link of one replica, once both have caught up.
+func (r *Replicated) HoldBack(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return wrapped("hold a replica back", r.save(ctx, 1))
+}
+
+// held is the number of links that are held. These come first.
+func (r *Replicated) held() int {
+	n := 0
+	for n < len(r.replicas) && r.replicas[n].held != nil {
+		n++
+	}
+	return n
+}
+
+// RestartSaved kills the primary, promotes a replica at the primary's address, and gives it replicas of its own.
 func (r *Replicated) RestartSaved(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.failOver(ctx); err != nil {
-		return fmt.Errorf("fail over: %w", err)
+	err := errors.New("nothing is saved: the links to the replicas are not held")
+	if r.held() == replicaCount {
+		err = r.failOver(ctx, r.replicas[0])
 	}
-	return nil
+	return wrapped("fail over", err)
 }
 
-func (r *Replicated) failOver(ctx context.Context) error {
-	if r.held == nil {
-		return errors.New("nothing is saved: the link to the replica is not held")
+// TakeOver kills the primary and promotes the replica that is held back, or the other one, once that has all that was acknowledged.
+func (r *Replicated) TakeOver(ctx context.Context, heldBack bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errors.New("no replica is held back")
+	if r.held() == 1 {
+		if heldBack {
+			err = r.failOver(ctx, r.replicas[0])
+		} else if err = r.caughtUp(ctx, 1); err == nil {
+			err = r.failOver(ctx, r.replicas[1])
+		}
 	}
+	return wrapped("fail over", err)
+}
+
+func (r *Replicated) failOver(ctx context.Context, next *replica) error {
 	if err := r.primary.Close(); err != nil {
 		return err
 	}
-	return r.promote(ctx)
+	return r.promote(ctx, next)
 }
 
-// promote has the replica take over from a primary that is dead.
-func (r *Replicated) promote(ctx context.Context) error {
-	r.primary, r.replica = r.replica, nil
-	if err := r.primary.do(ctx, "REPLICAOF", "NO", "ONE"); err != nil {
+// promote has a replica take over from a primary that is dead. What the links still hold is lost with them.
+func (r *Replicated) promote(ctx context.Context, next *replica) error {
+	if err := next.do(ctx, "REPLICAOF", "NO", "ONE"); err != nil {
 		return err
 	}
-	// What the link still holds is lost with it.
-	err := r.link.Close()
-	r.link, r.held = nil, nil
-	if err != nil {
+	r.primary, next.Redis, r.strict = next.Redis, nil, false
+	if err := r.dismiss(); err != nil {
 		return err
 	}
 	if err := r.primary.move(ctx, r.addr); err != nil {
@@ -197,13 +225,54 @@ func (r *Replicated) promote(ctx context.Context) error {
 	return r.replicate(ctx)
 }
 
-// Stop kills the primary, once the replica has all that it has acknowledged.
+// dismiss ends all replicas and their links.
+func (r *Replicated) dismiss() error {
+	var errs []error
+	for _, one := range r.replicas {
+		errs = append(errs, one.close())
+	}
+	r.replicas = nil
+	return errors.Join(errs...)
+}
+
+// RequireReplica sets min-replicas-to-write.
+func (r *Replicated) RequireReplica(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.strict = true
+	return wrapped("require a replica",
+		r.primary.do(ctx, "CONFIG", "SET", "min-replicas-to-write", 1, "min-replicas-max-lag", int(faults.MaxLag.Seconds())))
+}
+
+// RefusesWrites says whether the primary requires a replica that it does not have, by its own account.
+func (r *Replicated) RefusesWrites(ctx context.Context) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.strict {
+		return false, nil
+	}
+	var about map[string]string
+	err := patiently(ctx, r.addr, func(client *redis.Client) (err error) {
+		about, err = info(ctx, client, "replication")
+		return err
+	})
+	return about["min_slaves_good_slaves"] == "0", wrapped("ask for its replicas", err)
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Stop kills the primary, once the replicas have all that it has acknowledged.
 func (r *Replicated) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := errDown
 	if r.down == nil {
-		err = r.save(ctx)
+		err = r.save(ctx, replicaCount)
 	}
 	if err == nil {
 		err = r.primary.Close()
@@ -211,13 +280,10 @@ func (r *Replicated) Stop(ctx context.Context) error {
 	if err == nil {
 		r.down, err = keepPlace(ctx, r.addr)
 	}
-	if err != nil {
-		return fmt.Errorf("stop the primary: %w", err)
-	}
-	return nil
+	return wrapped("stop the primary", err)
 }
 
-// StartAgain promotes the replica at the primary's address, and gives it a replica of its own.
+// StartAgain promotes a replica at the primary's address, and gives it replicas of its own.
 func (r *Replicated) StartAgain(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,29 +292,27 @@ func (r *Replicated) StartAgain(ctx context.Context) error {
 	}
 	r.down.leave()
 	r.down = nil
-	if err := r.promote(ctx); err != nil {
-		return fmt.Errorf("fail over: %w", err)
-	}
-	return nil
+	return wrapped("fail over", r.promote(ctx, r.replicas[0]))
 }
 
-// RestartEmpty kills the primary and starts it again without data. The replica empties itself as soon as it has found it again.
+// RestartEmpty kills the primary and starts it again without data. The replicas empty themselves as soon as they have found it again.
 func (r *Replicated) RestartEmpty(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.primary.RestartEmpty(ctx); err != nil {
 		return err
 	}
+	r.strict = false
 	return r.letGo(ctx)
 }
 
-// Reset returns the primary to the state after its start. A server that has failed over, or whose replica lags, is not reset: that would
+// Reset returns the primary to the state after its start. A server whose replicas lag, or that requires one, is not reset: that would
 // take as long as to start another.
 func (r *Replicated) Reset(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held != nil {
-		return errors.New("reset a server with a replica: the link to the replica is held")
+	if r.held() > 0 || r.strict {
+		return errors.New("reset a server with replicas: a link to one is held, or it requires one")
 	}
 	return r.primary.Reset(ctx)
 }
@@ -260,52 +324,14 @@ func (r *Replicated) Addr() string { return r.addr }
 func (r *Replicated) Describe() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return fmt.Sprintf("%s %s with a replica (started by the lab)", binary, r.primary.version)
+	return fmt.Sprintf("%s %s with two replicas (started by the lab)", binary, r.primary.version)
 }
 
-// Close ends both processes and their link. Later calls do nothing.
+// Close ends all processes and their links. Later calls do nothing.
 func (r *Replicated) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down.leave()
-	var errs []error
-	if r.replica != nil {
-		errs = append(errs, r.replica.Close())
-	}
-	errs = append(errs, r.primary.Close())
-	if r.link != nil {
-		errs = append(errs, r.link.Close())
-		r.link, r.held = nil, nil
-	}
-	return errors.Join(errs...)
-}
-
-// do has the process carry out one command.
-func (r *Redis) do(ctx context.Context, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := patiently(ctx, r.addr, func(client *redis.Client) error { return client.Do(ctx, args...).Err() })
-	if err != nil {
-		return fmt.Errorf("%v: %w", args, err)
-	}
-	return nil
-}
-
-// move has the process listen at another address of this host.
-func (r *Redis) move(ctx context.Context, addr string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	port, err := strconv.Atoi(portOf(addr))
-	if err != nil {
-		return err
-	}
-	err = onSamePort(ctx, func() (taken bool, err error) {
-		err = r.do(ctx, "CONFIG", "SET", "port", port)
-		return err != nil && strings.Contains(err.Error(), "Unable to listen"), err
-	})
-	if err != nil {
-		return fmt.Errorf("take over the address of the primary, which Redis can since version 7: %w", err)
-	}
-	r.addr = addr
-	return r.awaitReady(ctx, r.process)
+	r.down = nil
+	return errors.Join(r.dismiss(), r.primary.Close())
 }

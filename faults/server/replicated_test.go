@@ -3,7 +3,9 @@ package server
 import (
 	"os"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/network"
@@ -24,24 +26,28 @@ func startReplicated(t *testing.T) *Replicated {
 // TestReplicaFollows asks the replica itself.
 func TestReplicaFollows(t *testing.T) {
 	s := startReplicated(t)
-	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ with a replica \(started by the lab\)$`, s.Describe())
+	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ with two replicas \(started by the lab\)$`, s.Describe())
 	do(t, s, 0, "SET", "key", "value")
-	require.NoError(t, s.caughtUp(bounded(t)))
-	require.Equal(t, "value", do(t, s.replica, 0, "GET", "key"))
+	require.NoError(t, s.caughtUp(bounded(t), replicaCount))
+	for _, one := range s.replicas {
+		require.Equal(t, "value", do(t, one, 0, "GET", "key"))
+	}
 
 	require.NoError(t, s.Save(bounded(t)))
 	do(t, s, 0, "SET", "key", "later")
-	require.Equal(t, int64(0), do(t, s, 0, "WAIT", 1, 50), "the link is held")
-	require.Equal(t, "value", do(t, s.replica, 0, "GET", "key"))
-	require.ErrorContains(t, s.Reset(bounded(t)), "the link to the replica is held")
+	require.Equal(t, int64(0), acknowledged(t, s), "the links are held")
+	for _, one := range s.replicas {
+		require.Equal(t, "value", do(t, one, 0, "GET", "key"))
+	}
+	require.ErrorContains(t, s.Reset(bounded(t)), "a link to one is held")
 }
 
 // TestFailOverPromotesTheReplica asserts that another process answers at the same address, each time.
 func TestFailOverPromotesTheReplica(t *testing.T) {
 	s := startReplicated(t)
-	require.ErrorContains(t, s.RestartSaved(bounded(t)), "the link to the replica is not held")
+	require.ErrorContains(t, s.RestartSaved(bounded(t)), "the links to the replicas are not held")
 	for range 3 {
-		addr, primary, replica := s.Addr(), s.primary, s.replica
+		addr, primary, replica := s.Addr(), s.primary, s.replicas[0].Redis
 		do(t, s, 0, "SET", "key", "replicated", "PX", 60_000)
 		require.NoError(t, s.Save(bounded(t)))
 		do(t, s, 0, "SET", "key", "lost")
@@ -49,13 +55,13 @@ func TestFailOverPromotesTheReplica(t *testing.T) {
 
 		require.Equal(t, addr, s.Addr())
 		require.Same(t, replica, s.primary)
-		require.NotSame(t, primary, s.replica)
+		require.NotSame(t, primary, s.primary)
 		require.Equal(t, "replicated", do(t, s, 0, "GET", "key"))
 		require.Positive(t, do(t, s, 0, "PTTL", "key"))
 		do(t, s, 0, "SET", "key", "after")
 		require.Equal(t, "after", do(t, s, 0, "GET", "key"), "it takes writes")
-		require.NoError(t, s.caughtUp(bounded(t)))
-		require.Equal(t, "after", do(t, s.replica, 0, "GET", "key"), "it has a replica of its own")
+		require.NoError(t, s.caughtUp(bounded(t), replicaCount))
+		require.Equal(t, "after", do(t, s.replicas[1], 0, "GET", "key"), "it has replicas of its own")
 		require.NoError(t, s.Reset(bounded(t)))
 	}
 }
@@ -63,9 +69,62 @@ func TestFailOverPromotesTheReplica(t *testing.T) {
 // TestReplicaIsMissed asserts that the end of either process is the end of the server.
 func TestReplicaIsMissed(t *testing.T) {
 	s := startReplicated(t)
-	replica, err := os.FindProcess(s.replica.process.PID())
+	replica, err := os.FindProcess(s.replicas[1].process.PID())
 	require.NoError(t, err)
 	require.NoError(t, replica.Kill())
 	<-s.Died()
 	require.Contains(t, s.End(), "killed")
+}
+
+// acknowledged is how many replicas acknowledge a write.
+func acknowledged(t *testing.T, s Server) (count int64) {
+	t.Helper()
+	require.NoError(t, with(bounded(t), s.Addr(), 0, func(client *redis.Client) error {
+		if err := client.Set(bounded(t), "key", "acknowledged", 0).Err(); err != nil {
+			return err
+		}
+		var err error
+		count, err = client.Wait(bounded(t), replicaCount, 100*time.Millisecond).Result()
+		return err
+	}))
+	return count
+}
+
+// TestEitherReplicaTakesOver: one that is held back lacks what the other has acknowledged.
+func TestEitherReplicaTakesOver(t *testing.T) {
+	s := startReplicated(t)
+	require.ErrorContains(t, s.TakeOver(bounded(t), true), "no replica is held back")
+	for heldBack, found := range map[bool]string{true: "before", false: "acknowledged"} {
+		do(t, s, 0, "SET", "key", "before")
+		require.NoError(t, s.HoldBack(bounded(t)))
+		require.Equal(t, int64(1), acknowledged(t, s))
+		require.ErrorContains(t, s.RestartSaved(bounded(t)), "nothing is saved")
+		primary := s.primary
+		require.NoError(t, s.TakeOver(bounded(t), heldBack))
+		require.NotSame(t, primary, s.primary)
+		require.Equal(t, found, do(t, s, 0, "GET", "key"))
+		require.Equal(t, int64(2), acknowledged(t, s), "it has replicas of its own")
+	}
+}
+
+// TestRequiredReplica: a primary that requires a replica refuses writes some time after it has lost both.
+func TestRequiredReplica(t *testing.T) {
+	s := startReplicated(t)
+	require.NoError(t, s.RequireReplica(bounded(t)))
+	do(t, s, 0, "SET", "key", "before")
+	refuses, err := s.RefusesWrites(bounded(t))
+	require.NoError(t, err)
+	require.False(t, refuses)
+	require.NoError(t, s.Save(bounded(t)))
+	do(t, s, 0, "SET", "key", "lost")
+	require.Eventually(t, func() bool {
+		refuses, err := s.RefusesWrites(bounded(t))
+		return err == nil && refuses
+	}, 20*time.Second, 20*time.Millisecond)
+	err = with(bounded(t), s.Addr(), 0, func(client *redis.Client) error { return client.Set(bounded(t), "key", "refused", 0).Err() })
+	require.ErrorContains(t, err, "NOREPLICAS")
+	require.Error(t, s.Reset(bounded(t)), "it requires a replica")
+	require.NoError(t, s.RestartSaved(bounded(t)))
+	require.Equal(t, "before", do(t, s, 0, "GET", "key"))
+	require.NoError(t, s.Reset(bounded(t)), "the next primary requires none")
 }

@@ -40,6 +40,19 @@ type Saver interface {
 	RestartSaved(ctx context.Context) error
 }
 
+// Replicator is a server with several replicas, each of which can be held back or promoted.
+type Replicator interface {
+	// HoldBack has one replica get nothing more. It has what was acknowledged before.
+	HoldBack(ctx context.Context) error
+	// TakeOver ends the primary and has a replica take over its address: the one that is held back, or another, which then has all that was
+	// acknowledged. Connections break.
+	TakeOver(ctx context.Context, heldBack bool) error
+	// RequireReplica has the primary refuse writes while no replica has reported for faults.MaxLag.
+	RequireReplica(ctx context.Context) error
+	// RefusesWrites says whether it does.
+	RefusesWrites(ctx context.Context) (bool, error)
+}
+
 // Mortal is a server in a process that may end against the lab's will.
 type Mortal interface {
 	// Died is closed when the process has ended, other than by a restart.

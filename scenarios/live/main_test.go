@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		if dir := os.Getenv(pids); dir != "" {
 			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
 		}
-		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()))
+		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.Every()))
 	case "hostile":
 		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	case "odd":
@@ -91,7 +91,7 @@ func oddClient(quirks string) error {
 	var servers []string
 	var lease float64 // in milliseconds
 	stdin, requests := io.Pipe()
-	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.All())) }()
+	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.Every())) }()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		req, err := protocol.DecodeRequest(lines.Bytes())

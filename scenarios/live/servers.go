@@ -42,7 +42,7 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 		evidence, err = cause(ctx)
 		return err
 	})
-	if err == nil && (f.Kind == faults.Restart || f.Kind == faults.FailOver || f.Kind == faults.Down) {
+	if err == nil && (f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down) {
 		s.tap.Break()
 	}
 	return evidence, atServer(err)
@@ -56,6 +56,42 @@ func (s *lockServer) ComeBack(ctx context.Context) (string, error) {
 	}
 	err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) })
 	return "the server answers again, with the data that it had", atServer(wrap("starting the server again", err))
+}
+
+func (s *lockServer) replicator() (server.Replicator, error) {
+	replicator, ok := s.Server.(server.Replicator)
+	if !ok {
+		return nil, play.NotApplicable(play.NeedsReplicas)
+	}
+	return replicator, nil
+}
+
+// HoldBack has one of the server's replicas get nothing more.
+func (s *lockServer) HoldBack(ctx context.Context) error {
+	replicator, err := s.replicator()
+	if err != nil {
+		return err
+	}
+	return atServer(s.tap.Exclusively(ctx, func() error { return replicator.HoldBack(ctx) }))
+}
+
+// RequireReplica has the server refuse writes while no replica reports.
+func (s *lockServer) RequireReplica(ctx context.Context) error {
+	replicator, err := s.replicator()
+	if err != nil {
+		return err
+	}
+	return atServer(replicator.RequireReplica(ctx))
+}
+
+// RefusesWrites says whether the server does.
+func (s *lockServer) RefusesWrites(ctx context.Context) (bool, error) {
+	replicator, err := s.replicator()
+	if err != nil {
+		return false, err
+	}
+	refuses, err := replicator.RefusesWrites(ctx)
+	return refuses, atServer(err)
 }
 
 func (s *lockServer) stopper() (server.Stopper, error) {
@@ -97,6 +133,14 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		}
 		return func(ctx context.Context) (string, error) {
 			return "the server answers again, with what it had saved", wrap("restarting the server", saver.RestartSaved(ctx))
+		}, nil
+	case faults.TakeOver:
+		replicator, err := s.replicator()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the replica answers at the primary's address", wrap("failing over", replicator.TakeOver(ctx, f.Held))
 		}, nil
 	case faults.Down:
 		stopper, err := s.stopper()

@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/sim"
 )
 
@@ -28,6 +29,13 @@ type verbTest struct {
 }
 
 func allVerbs() map[string]verbTest {
+	all := redisVerbs()
+	maps.Copy(all, replicaVerbs())
+	return all
+}
+
+// redisVerbs are those that every Redis of the lab's own serves.
+func redisVerbs() map[string]verbTest {
 	all := operationVerbs()
 	maps.Copy(all, faultVerbs())
 	maps.Copy(all, lateVerbs())
@@ -35,9 +43,16 @@ func allVerbs() map[string]verbTest {
 }
 
 // TestEveryVerb holds both worlds to the same scripts and stories.
-func TestEveryVerb(t *testing.T) {
-	s := openStage(t, nil)
-	for name, test := range allVerbs() {
+func TestEveryVerb(t *testing.T) { playEach(t, openStage(t, nil), redisVerbs()) }
+
+// TestEveryVerbOfReplicas does so where there are replicas.
+func TestEveryVerbOfReplicas(t *testing.T) {
+	needRedis(t)
+	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), replicaVerbs())
+}
+
+func playEach(t *testing.T, s *stage, all map[string]verbTest) {
+	for name, test := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cell, events := s.playScript(t, script(t, name, test.Text), subject(t, test.Lock))
@@ -51,21 +66,23 @@ func TestEveryVerb(t *testing.T) {
 				assert.Equal(t, 1, again(events))
 			}
 		})
-		t.Run(name+" in the model", func(t *testing.T) {
-			var events []history.Event
-			model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute}), Keep: func(_ checker.Cell, _ history.Header, all []history.Event) error {
-				events = all
-				return nil
-			}}
-			cell := model.Run(t.Context(), lab.Case{Subject: subject(t, test.Lock), Script: script(t, name, test.Text), Round: 1})
-			require.Empty(t, cell.Failure)
-			assert.Equal(t, test.Verdict, cell.Verdict.String(), "%+v", cell.Verdict)
-			told := strings.Split(withoutUnheard(story(events)), "\n")
-			lines := strings.Split(withoutUnheard(append(test.Story, "end: complete")), "\n")
-			assert.Empty(t, missingFrom(told, lines...), "it is missing, or stands too early, in\n%s", strings.Join(told, "\n"))
-			faultsAreEvident(t, events)
-		})
+		t.Run(name+" in the model", func(t *testing.T) { playInModel(t, name, test) })
 	}
+}
+
+func playInModel(t *testing.T, name string, test verbTest) {
+	var events []history.Event
+	model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute}), Keep: func(_ checker.Cell, _ history.Header, all []history.Event) error {
+		events = all
+		return nil
+	}}
+	cell := model.Run(t.Context(), lab.Case{Subject: subject(t, test.Lock), Script: script(t, name, test.Text), Round: 1})
+	require.Empty(t, cell.Failure)
+	assert.Equal(t, test.Verdict, cell.Verdict.String(), "%+v", cell.Verdict)
+	told := strings.Split(withoutUnheard(story(events)), "\n")
+	lines := strings.Split(withoutUnheard(append(test.Story, "end: complete")), "\n")
+	assert.Empty(t, missingFrom(told, lines...), "it is missing, or stands too early, in\n%s", strings.Join(told, "\n"))
+	faultsAreEvident(t, events)
 }
 
 // withoutUnheard leaves out that a reply was not heard: the model knows it of replies to connections that are broken, too, and a tap cannot.

@@ -32,7 +32,7 @@ import (
 const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
-	Replicated  = "replicated" // a redis-server with a replica
+	Replicated  = "replicated" // a redis-server with replicas
 	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
 )
 
@@ -302,13 +302,17 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 		return lacksAtKeeper(script, traits)
 	case traits.ZooKeeper:
 		return play.NeedsZooKeeper
-	case w.remote == nil:
+	case traits.Replicas && w.cfg.Server != Replicated:
+		return play.NeedsReplicas
+	case w.cfg.Server == Replicated:
 		return traits.Lack(script, nil)
+	case w.remote == nil:
+		return traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas})
 	}
 	if max(script.Servers, traits.Servers) > 1 {
 		return "the lock needs several independent servers, and at the address is one"
 	}
-	return traits.Lack(script, play.Limits{faults.ServerStop: "a server at an address is never restarted"})
+	return traits.Lack(script, play.Limits{faults.ServerStop: "a server at an address is never restarted", faults.Replicas: play.NeedsReplicas})
 }
 
 func (w *World) linkName(client, what string) string {

@@ -35,6 +35,10 @@ func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
 	how := map[faults.Kind]string{
 		faults.ClockJump: f.By.String(), faults.Operator: "limits the lock to " + f.By.String(),
 		faults.Restart: "without its data", faults.FailOver: "with what it has saved",
+		faults.TakeOver: "the replica that has all that was acknowledged takes over",
+	}
+	if f.Held {
+		how[faults.TakeOver] = "the replica that was held back takes over"
 	}
 	recorded := f.Kind.Of().Recorded
 	c.Fault(recorded, s.Name(), history.PhaseInject, how[f.Kind])
@@ -68,8 +72,8 @@ func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) er
 }
 
 // restart restarts the named servers, or all, and has every living client reconnect.
-func (c *Cell) restart(ctx context.Context, names []string, kind faults.Kind) error {
-	if err := c.causeAtAll(ctx, names, ServerFault{Kind: kind}); err != nil {
+func (c *Cell) restart(ctx context.Context, names []string, fault ServerFault) error {
+	if err := c.causeAtAll(ctx, names, fault); err != nil {
 		return err
 	}
 	for _, client := range c.living() {
@@ -90,7 +94,7 @@ func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) 
 			c.begun, c.busy = c.Stage.Now(), 0
 		}
 	}
-	return c.restart(ctx, names, faults.FailOver)
+	return c.restart(ctx, names, ServerFault{Kind: faults.FailOver})
 }
 
 // save has the named servers, or all, keep a copy of their data.

@@ -75,11 +75,22 @@ type Server interface {
 	Save(ctx context.Context) error
 }
 
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver, Down or Operator.
+// Replicator is a Server with several replicas.
+type Replicator interface {
+	// HoldBack has one replica get nothing more.
+	HoldBack(ctx context.Context) error
+	// RequireReplica has the server refuse writes while no replica reports.
+	RequireReplica(ctx context.Context) error
+	// RefusesWrites says whether it does.
+	RefusesWrites(ctx context.Context) (bool, error)
+}
+
+// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, Down or Operator.
 type ServerFault struct {
 	Kind faults.Kind
 	By   time.Duration // ClockJump: how far; Operator: the new expiry
 	Key  string        // Operator
+	Held bool          // TakeOver: the replica that is held back
 }
 
 // Process is a client's process: its operations and its faults.

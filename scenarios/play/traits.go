@@ -24,10 +24,13 @@ type Subject struct {
 const (
 	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
 	NeedsRedis     = "the lock does not run on a ZooKeeper"
+	NeedsReplicas  = "only a server with replicas has that (--server replicated)"
 )
 
-// ServesOthers says whether what a lock lacks is its service.
-func ServesOthers(lacks string) bool { return lacks == NeedsZooKeeper || lacks == NeedsRedis }
+// ServesOthers says whether what is lacking is servers of another kind.
+func ServesOthers(lacks string) bool {
+	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas
+}
 
 // Limits are the capabilities that a world lacks, each with the reason.
 type Limits map[faults.Capability]string
@@ -38,6 +41,7 @@ type Traits struct {
 	Local     bool // the lock lives in its client's process
 	Leaseless bool
 	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session
+	Replicas  bool // the lock waits for replicas
 	Renews    bool
 	Resends   bool
 	Servers   int  // number of lock servers; less than two: one
@@ -54,7 +58,7 @@ type Traits struct {
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
@@ -203,6 +207,7 @@ func (t Traits) lackFor(need scenarios.Need) string {
 	}{
 		scenarios.NeedsService:    {t.Local, "the lock is in the memory of one process"},
 		scenarios.NeedsZooKeeper:  {!t.ZooKeeper, "the lock is on no ZooKeeper"},
+		scenarios.NeedsAsynchrony: {t.Replicas, "the lock is not granted before a replica has it"},
 		scenarios.NeedsMajority:   {!t.Majority, "a majority of servers is not enough for the lock"},
 		scenarios.NeedsLease:      {t.Leaseless, "the lock has no lease"},
 		scenarios.NeedsRenewal:    {!t.Renews, "the lock does not renew itself"},

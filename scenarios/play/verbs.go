@@ -91,11 +91,19 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbOperator: done(func(ctx context.Context, c call) error {
 		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.Operator, By: c.span(), Key: c.LockKey})
 	}),
-	scenarios.VerbRestart:      done(func(ctx context.Context, c call) error { return c.restart(ctx, c.step.Servers, faults.Restart) }),
+	scenarios.VerbRestart: done(func(ctx context.Context, c call) error {
+		return c.restart(ctx, c.step.Servers, ServerFault{Kind: faults.Restart})
+	}),
 	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.failOver(ctx, c.step.Servers, c.span()) }),
-	scenarios.VerbGoesDown:     done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),
-	scenarios.VerbComesBack:    done(func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) }),
-	scenarios.VerbSave:         done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
+	scenarios.VerbHoldBack:     done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.HoldBack) }),
+	scenarios.VerbTakeOver: done(func(ctx context.Context, c call) error {
+		return c.restart(ctx, nil, ServerFault{Kind: faults.TakeOver, Held: c.step.HeldBack})
+	}),
+	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
+	scenarios.VerbWaitRefused:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
+	scenarios.VerbGoesDown:       done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),
+	scenarios.VerbComesBack:      done(func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) }),
+	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
 }
 
 // perform carries out a step.

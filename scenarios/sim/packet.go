@@ -89,6 +89,10 @@ func (c *cell) carryOut(f *flight) {
 		c.arrive(f.packet)
 		return
 	}
+	if f.Name == "WAIT" {
+		c.awaitReplicas(f)
+		return
+	}
 	f.lost = f.lost || len(f.of(faults.ActDropReply)) > 0
 	reply := c.do(f, false)
 	f.replies = append(f.replies, reply)
@@ -144,7 +148,7 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 			note.Changes = append(note.Changes, history.Change{Key: key, Before: f.server.state(key)})
 		}
 	}
-	reply := f.server.model.Do(f.conn.id, f.words...)
+	reply := f.server.execute(f)
 	if what := f.server.model.Unknown(); what != "" && c.broken == nil {
 		c.broken = play.Undecided("the model of Redis does not know %s", what)
 	}

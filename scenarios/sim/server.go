@@ -29,6 +29,7 @@ type server struct {
 	queued map[int]*queue // by connection, between MULTI and EXEC
 	subs   []*subscription
 	starts int // how often it has been started anew
+	replication
 }
 
 // queue is what MULTI has queued.
@@ -36,6 +37,7 @@ type queue struct {
 	begun         [][]string
 	keys          []string // the watched ones
 	writes, drops bool
+	refused       bool // one of them was refused
 }
 
 func (c *cell) newServer(name string, watch func(key string) bool) *server {
@@ -59,7 +61,7 @@ func (s *server) State(_ context.Context, key string) (history.State, error) {
 
 // Save keeps a copy of the data.
 func (s *server) Save(context.Context) error {
-	s.saved = s.model.Clone()
+	s.hold(replicaCount)
 	return nil
 }
 
@@ -87,6 +89,14 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 		s.restartSaved()
 		s.breakAll()
 		return "the server answers again, with what it had saved", nil
+	case faults.TakeOver:
+		if f.Held {
+			s.restartSaved()
+		} else {
+			s.restart(true)
+		}
+		s.breakAll()
+		return "the replica answers at the primary's address", nil
 	case faults.Down:
 		s.restart(true) // nothing reaches it before its links are whole
 		s.breakAll()
@@ -104,7 +114,7 @@ func (s *server) ComeBack(context.Context) (string, error) {
 func (s *server) restart(keepData bool) {
 	s.model.Restart(keepData)
 	s.starts++
-	s.queued, s.subs = map[int]*queue{}, nil
+	s.queued, s.subs, s.replication = map[int]*queue{}, nil, replication{}
 }
 
 // breakAll breaks the connections of all clients to the server.
