@@ -45,7 +45,7 @@ func (p *boundedOperation) excuse(v *timeline.Cursor) {
 
 // sends notes a command of the operation.
 func (p *boundedOperation) sends(f *timeline.Fact) {
-	what := f.Event.Detail.Command.Server + " " + word(f.Event.Detail.Command)
+	what := f.Sent.Server + " " + word(f.Sent)
 	if p.first == "" {
 		p.first = what
 	}

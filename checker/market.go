@@ -59,7 +59,7 @@ func (m *market) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	case history.KindCall:
 		m.trades[f.Op.ID] = &trading{seen: make(map[string]sight)}
 	case history.KindCommand:
-		if t := m.trades[f.Op.ID]; t != nil && f.Work && answeredOrQueued(f.Event.Detail.Command) {
+		if t := m.trades[f.Op.ID]; t != nil && f.Work && answeredOrQueued(f.Sent) {
 			return m.command(t, f, v)
 		}
 	case history.KindReturn:
@@ -75,11 +75,11 @@ func answeredOrQueued(c *history.Command) bool {
 }
 
 func (m *market) command(t *trading, f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	c := f.Event.Detail.Command
+	c := f.Sent
 	name := strings.ToUpper(c.Args[0])
 	switch {
 	case c.Reply == "QUEUED":
-		t.queued = append(t.queued, c.Args)
+		t.queued = append(t.queued, slices.Clone(c.Args))
 		return nil
 	case name == "EXEC":
 		queued := t.queued

@@ -49,6 +49,7 @@ type counterReader struct {
 	order    []*counterHistory
 	pending  []pendingWork
 	wired    bool // commands to a resource are on record
+	room     history.Room
 }
 
 // pendingWork is work under way.
@@ -73,7 +74,7 @@ func (r *counterReader) of(name string) *counterHistory {
 }
 
 func (r *counterReader) command(i int, e *history.Event) {
-	c := e.Command()
+	c := e.CommandIn(&r.room)
 	if c == nil || e.Client == "" || c.Server != history.Resource {
 		return
 	}

@@ -81,6 +81,7 @@ func (l *hungHistory) freedBy(at time.Duration) time.Duration {
 // hungReader reads the waits apart from package timeline.
 type hungReader struct {
 	events  []history.Event
+	room    history.Room
 	locks   map[string]*hungHistory
 	order   []*hungHistory
 	waiting []pendingWait
@@ -172,7 +173,7 @@ func (r *hungReader) call(i int, e *history.Event) {
 
 // command takes in a command of a wait. What an acquire sends first begins each of its tries.
 func (r *hungReader) command(i int, e *history.Event) {
-	c := e.Command()
+	c := e.CommandIn(&r.room)
 	if c == nil || len(c.Args) == 0 || e.ID == 0 {
 		return
 	}

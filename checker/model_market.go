@@ -68,7 +68,7 @@ func (m *marketHistory) command(i int, e *history.Event, c *history.Command) {
 		return
 	}
 	if c.Reply == "QUEUED" {
-		t.queued = append(t.queued, c.Args)
+		t.queued = append(t.queued, slices.Clone(c.Args))
 		return
 	}
 	if !timeline.Answered(c) {

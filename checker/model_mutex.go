@@ -65,6 +65,7 @@ type asked struct {
 // timeline on purpose: it shares no arithmetic with it: which replies count for a validity (command), and until when it lasts (validUntil), is worked out here again.
 type mutexReader struct {
 	events []history.Event
+	room   history.Room
 	locks  map[string]*mutexHistory
 	order  []*mutexHistory
 	dead   map[string]bool
@@ -178,11 +179,11 @@ func (r *mutexReader) event(i int, e *history.Event) {
 
 // command notes the replies after which a client can have declared how long its hold is good.
 func (r *mutexReader) command(i int, e *history.Event) {
-	if e.Client == "" || e.Detail == nil || e.Detail.Command == nil || e.Detail.Command.Server == history.Resource {
+	c := e.CommandIn(&r.room)
+	if e.Client == "" || c == nil || c.Server == history.Resource {
 		return
 	}
-	c := e.Detail.Command
-	r.taken(i, e)
+	r.taken(i, e, c)
 	if c.Late || c.ReplyDropped {
 		return
 	}
@@ -204,8 +205,7 @@ func (r *mutexReader) command(i int, e *history.Event) {
 }
 
 // taken notes that an acquire under way may have taken its lock by a command.
-func (r *mutexReader) taken(i int, e *history.Event) {
-	c := e.Detail.Command
+func (r *mutexReader) taken(i int, e *history.Event, c *history.Command) {
 	for n := range c.Changes {
 		if e.ID == 0 {
 			continue

@@ -12,6 +12,7 @@ import (
 // timeline.
 type ownerReader struct {
 	mutex   *mutexReader
+	room    history.Room
 	locks   map[string]*ownerHistory
 	order   []*ownerHistory
 	clients map[string]*asker
@@ -248,7 +249,7 @@ func (c *asker) find(id int64) *asking {
 }
 
 func (r *ownerReader) command(i int, e *history.Event) {
-	c := e.Command()
+	c := e.CommandIn(&r.room)
 	if c == nil || e.Client == "" {
 		return
 	}
@@ -268,22 +269,21 @@ func (r *ownerReader) command(i int, e *history.Event) {
 		}
 	}
 	if c.Server == history.Resource {
-		r.write(i, e, who, op)
+		r.write(i, e, c, who, op)
 		return
 	}
 	if len(c.Changes) == 0 {
-		r.unaskedService(i, e, op)
+		r.unaskedService(i, e, c, op)
 	}
 	for n := range c.Changes {
 		if l := r.locks[c.Changes[n].Key]; l != nil {
-			r.touch(l, i, e, who, op, before, &c.Changes[n])
+			r.touch(l, i, e, c, who, op, before, &c.Changes[n])
 		}
 	}
 }
 
 // touch takes in what a command did to the key of a lock.
-func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker, op *asking, before time.Duration, change *history.Change) {
-	c := e.Command()
+func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, c *history.Command, who *asker, op *asking, before time.Duration, change *history.Change) {
 	was, is := change.Before, change.After
 	if l.spread == nil {
 		l.unjudged = l.unjudged || l.server != "" && l.server != c.Server || l.there && was.Exists() && was.Value != l.value
@@ -306,7 +306,7 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, who *asker
 		l.there, l.value = is.Exists(), is.Value
 		l.add(step)
 	}
-	r.serviceTouch(l, &step, e, who, op, owned, look)
+	r.serviceTouch(l, &step, e, c, who, op, owned, look)
 	switch look.effect {
 	case history.EffectCreated, history.EffectReplaced, history.EffectUnclear:
 		if a := step.mine.acquire; look.wins && a != nil && a.back == 0 {
@@ -350,7 +350,7 @@ func (c *asker) acquireOf(lock string, op *asking, sent *history.Command) *askin
 }
 
 // write takes in a command to the resource.
-func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
+func (r *ownerReader) write(i int, e *history.Event, c *history.Command, who *asker, op *asking) {
 	name := ""
 	if n := len(who.works); n > 0 {
 		name = who.works[n-1].lock
@@ -362,11 +362,11 @@ func (r *ownerReader) write(i int, e *history.Event, who *asker, op *asking) {
 		name = op.lock
 	}
 	l := r.locks[name]
-	if l == nil || !writes(e.Command()) {
+	if l == nil || !writes(c) {
 		return
 	}
 	step := ownerStep{kind: ownerWrite, client: who.number, event: i, at: e.At, op: op, probed: l.server != ""}
-	if keepsValues(e.Command()) {
+	if keepsValues(c) {
 		step.begun = who.workBegun(e.ID, name)
 	}
 	for _, u := range who.unsure {

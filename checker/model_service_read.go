@@ -141,7 +141,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 }
 
 // serviceTouch takes in a command that named the key of a lock. before is whose it was.
-func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, who *asker, op *asking, before possession, look keyLook) {
+func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, c *history.Command, who *asker, op *asking, before possession, look keyLook) {
 	s, i := &l.service, step.event
 	if step.unseen {
 		before = possession{}
@@ -167,19 +167,19 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 	}
 	for n := range s.waits {
 		if w := &s.waits[n]; w.op == op {
-			r.tries(l, w, step, e, before, look)
+			r.tries(l, w, step, e, c, before, look)
 		}
 	}
-	r.queueTouch(l, step, e.Command(), op, look.effect)
+	r.queueTouch(l, step, c, op, look.effect)
 	s.counted.touched(step, op, look.effect)
 }
 
 // unaskedService takes in a command around which the server was not asked.
-func (r *ownerReader) unaskedService(i int, e *history.Event, op *asking) {
+func (r *ownerReader) unaskedService(i int, e *history.Event, c *history.Command, op *asking) {
 	l := r.locks[e.Lock]
 	if l != nil {
 		l.service.stale = i
-		l.spread.doubt(e.Command().Server)
+		l.spread.doubt(c.Server)
 	} else if op != nil {
 		l = r.locks[op.lock]
 	}

@@ -118,10 +118,10 @@ func (s *serviceHistory) settleSwapped(events []history.Event, op *asking) {
 }
 
 // tries takes in a command of an acquire under way: whether it shows that the acquire is refused, and what for.
-func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, before possession, look keyLook) {
+func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, c *history.Command, before possession, look keyLook) {
 	w.found = keptFor{}
 	notYet := before.client != 0 && !before.dead && before.unsettled(step.event) && before.runs(e.At)
-	if look.was == look.is && !notYet && (look.was || r.mutex.fair[l.name] && joinsQueue(e.Command()) && r.alone(w)) {
+	if look.was == look.is && !notYet && (look.was || r.mutex.fair[l.name] && joinsQueue(c) && r.alone(w)) {
 		w.seen = look.since
 	}
 	if look.was && !look.elsewhere && look.effect == history.EffectNone {

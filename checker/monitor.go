@@ -43,7 +43,7 @@ func word(c *history.Command) string {
 }
 
 // commandWord is the word for the command of a fact that is known to be one.
-func commandWord(f *timeline.Fact) string { return word(f.Event.Detail.Command) }
+func commandWord(f *timeline.Fact) string { return word(f.Sent) }
 
 // inOrder sorts event indexes and drops repeated ones.
 func inOrder(events ...int) []int {

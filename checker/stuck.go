@@ -84,7 +84,7 @@ func (m *stuckLock) command(f *timeline.Fact, v *timeline.Cursor) {
 	if f.Change == nil || f.Change.Before.Exists() != f.Change.After.Exists() {
 		return
 	}
-	if !f.Change.Before.Exists() && !(v.Locks[f.Lock].Fair && asks(f.Event.Detail.Command) && v.Ops.Alone(f.Client, f.Lock)) {
+	if !f.Change.Before.Exists() && !(v.Locks[f.Lock].Fair && asks(f.Sent) && v.Ops.Alone(f.Client, f.Lock)) {
 		return
 	}
 	seen := f.Event.At

@@ -13,13 +13,17 @@ import (
 func unasked(events []history.Event) string {
 	locks := make(map[string]bool)
 	n := 0
+	var room history.Room
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
 		case history.KindOpen, history.KindCall:
 			locks[e.Lock] = true
 		case history.KindCommand:
-			if e.Detail != nil && e.Detail.Command != nil && locks[e.Lock] && mattersUnasked(e.Detail.Command) {
+			if !locks[e.Lock] {
+				continue
+			}
+			if c := e.CommandIn(&room); c != nil && mattersUnasked(c) {
 				n++
 			}
 		}

@@ -57,7 +57,7 @@ func (m *unfair) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 
 // command takes in a command of an acquire: by it the client has asked, or got the lock.
 func (m *unfair) command(f *timeline.Fact) {
-	c := f.Event.Detail.Command
+	c := f.Sent
 	if f.Change == nil || c.Late {
 		return
 	}

@@ -86,7 +86,7 @@ func (m *staleWrite) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		}
 	case f.Wrote:
 		return t.judge(f, v, ownership.Write{
-			Client: f.Client, MayOwn: m.mayOwn(f, v, t), Same: writesAgain(f.Event.Command()), Passed: t.others > m.works[[2]int{f.Client, f.Lock}].call(f.Event.ID),
+			Client: f.Client, MayOwn: m.mayOwn(f, v, t), Same: writesAgain(f.Sent), Passed: t.others > m.works[[2]int{f.Client, f.Lock}].call(f.Event.ID),
 		})
 	}
 	return nil
@@ -273,7 +273,7 @@ func (c *counter) forget(client int) {
 func (c *counter) command(f *timeline.Fact) {
 	for n := range c.pending {
 		if p := &c.pending[n]; f.Work && p.op == f.Op.ID && p.client == f.Client {
-			c.note(&p.wire, f.Event.Detail.Command)
+			c.note(&p.wire, f.Sent)
 		}
 	}
 }

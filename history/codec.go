@@ -146,6 +146,7 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 	}
 	file := &File{Header: header, Truncated: !whole, Events: make([]Event, 0, min(size/shortLine+1, sampledEvents))}
 	dec := decoder{names: make(map[string]string)}
+	defer dec.packer.close()
 	for {
 		if len(file.Events)%eventsPerLook == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -167,6 +168,7 @@ func read(ctx context.Context, r io.Reader, name string, size int64, check func(
 			err = check(last)
 		}
 		if err == nil {
+			dec.keep(last)
 			continue
 		}
 		if whole {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -11,13 +12,41 @@ const maxNames = 1 << 15
 // decoder turns lines into events. It is written by hand because encoding/json takes four times as long as the checker.
 type decoder struct {
 	cursor
-	names map[string]string
-	older map[string]string // the names that were full before
+	names  map[string]string
+	older  map[string]string // the names that were full before
+	packer packer
+	// What the last line had, whose room the next one takes: see keep.
+	last struct {
+		detail  Detail
+		command Command
+		args    []string
+		changes []Change
+	}
+}
+
+// keep makes an event good for ever that was decoded last, and is admitted.
+func (d *decoder) keep(e *Event) {
+	if e.Detail == nil {
+		return
+	}
+	if e.Kind == KindCommand && *e.Detail == (Detail{Command: e.Detail.Command}) && e.Detail.Command != nil {
+		e.in, e.at = d.packer.add(e.Detail.Command)
+		e.Detail = nil
+		return
+	}
+	detail := *e.Detail
+	e.Detail = &detail
+	if c := detail.Command; c != nil {
+		own := *c
+		own.Args, own.Changes = slices.Clone(c.Args), slices.Clone(c.Changes)
+		e.Detail.Command = &own
+	}
 }
 
 var errNoKind = errors.New(`no "kind"`)
 
-// event decodes a line into e, which must be zero. Fields may come in any order; unknown ones are skipped.
+// event decodes a line into e, which must be zero. Fields may come in any order; unknown ones are skipped. What e refers to is good until
+// the next one, unless it is kept.
 func (d *decoder) event(line []byte, e *Event) error {
 	d.cursor = cursor{text: line}
 	d.object(func(key []byte) {
@@ -57,7 +86,8 @@ func (d *decoder) detail() *Detail {
 	if d.null() {
 		return nil
 	}
-	v := new(Detail)
+	v := &d.last.detail
+	*v = Detail{}
 	d.object(func(key []byte) {
 		switch string(key) {
 		case "bound":
@@ -122,7 +152,8 @@ func (d *decoder) command() *Command {
 	if d.null() {
 		return nil
 	}
-	v := new(Command)
+	v := &d.last.command
+	*v = Command{}
 	d.object(func(key []byte) {
 		switch string(key) {
 		case "server":
@@ -130,7 +161,8 @@ func (d *decoder) command() *Command {
 		case "conn":
 			v.Conn = d.int()
 		case "args":
-			v.Args = list(d, d.name)
+			d.last.args = appendList(d, d.last.args[:0], d.name)
+			v.Args = d.last.args
 		case "reply":
 			v.Reply = d.name()
 		case "sent":
@@ -144,7 +176,8 @@ func (d *decoder) command() *Command {
 		case "reply_dropped":
 			v.ReplyDropped = d.bool()
 		case "changes":
-			v.Changes = list(d, d.change)
+			d.last.changes = appendList(d, d.last.changes[:0], d.change)
+			v.Changes = d.last.changes
 		default:
 			d.skip(0)
 		}
@@ -238,10 +271,17 @@ func (d *decoder) datum() (v Datum) {
 	return v
 }
 
-// list takes an array of at most maxList elements. It keeps no room for more: a history has millions of lists.
+// list takes an array of at most maxList elements. It keeps no room for more.
 func list[T any](d *decoder, element func() T) []T {
 	var few [8]T
-	all := few[:0]
+	all := appendList(d, few[:0], element)
+	if len(all) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, len(all)), all...)
+}
+
+func appendList[T any](d *decoder, all []T, element func() T) []T {
 	d.array(func() {
 		if len(all) == maxList {
 			d.fail("a list of more than %d elements", maxList)
@@ -249,10 +289,7 @@ func list[T any](d *decoder, element func() T) []T {
 		}
 		all = append(all, element())
 	})
-	if len(all) == 0 {
-		return nil
-	}
-	return append(make([]T, 0, len(all)), all...)
+	return all
 }
 
 // named takes a name that the schema defines.

@@ -17,9 +17,13 @@ func appendEvent(b []byte, e *Event) []byte {
 	b = appendName(b, "outcome", e.Outcome != 0, e.Outcome.String())
 	b = appendInt(b, "valid", int64(e.Valid))
 	b = appendInt(b, "fence", e.Fence)
-	if e.Detail != nil {
+	detail := e.Detail
+	if e.in != nil {
+		detail = &Detail{Command: e.Command()}
+	}
+	if detail != nil {
 		b = append(b, `,"detail":`...)
-		b = appendDetail(b, e.Detail)
+		b = appendDetail(b, detail)
 	}
 	return append(b, '}')
 }

@@ -97,16 +97,32 @@ type Event struct {
 	Valid time.Duration
 	// Fence is the fencing token of a grant; zero if the lock has none.
 	Fence int64
-	// Detail holds the rarer fields; nil if there are none.
+	// Detail holds the rarer fields; nil if there are none, or if it is a command that was read from a file: see Command.
 	Detail  *Detail
 	Kind    Kind
 	Op      Op
 	Outcome Outcome
+	// Where the command of an event that was read from a file lies; its Detail is then nil.
+	at uint32
+	in *pack
 }
 
-// Command is the command that the event records; nil if it records none.
+// Command is the command that the event records; nil if it records none. It is the caller's own copy where the event was read from a file.
 func (e *Event) Command() *Command {
-	if e.Kind != KindCommand || e.Detail == nil {
+	if e.in != nil {
+		return e.in.command(e.at, new(Room))
+	}
+	return e.CommandIn(nil)
+}
+
+// CommandIn is Command for those who look at one command after the other: it may lie in room, and is then good until room is used again.
+func (e *Event) CommandIn(room *Room) *Command {
+	switch {
+	case e.Kind != KindCommand:
+		return nil
+	case e.in != nil:
+		return e.in.command(e.at, room)
+	case e.Detail == nil:
 		return nil
 	}
 	return e.Detail.Command

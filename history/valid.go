@@ -8,6 +8,7 @@ import (
 // What a history may have; one that has more is not read.
 const (
 	MaxFile    = 1 << 30 // bytes, unpacked
+	MaxEvents  = 3 << 22 // the lab's own events are longer than MaxFile / MaxEvents
 	MaxParties = 1 << 14 // clients, or locks
 )
 
@@ -25,6 +26,7 @@ const (
 // needs, times in order and in bounds, and returns of operations that were called.
 type validator struct {
 	at      time.Duration
+	events  int // so many more are admitted
 	pending map[operationOf]pendingCall
 	clients names
 	locks   names
@@ -49,11 +51,14 @@ type operationOf struct {
 }
 
 func newValidator() *validator {
-	return &validator{pending: map[operationOf]pendingCall{}, clients: names{known: map[string]bool{}}, locks: names{known: map[string]bool{}}}
+	return &validator{events: MaxEvents, pending: map[operationOf]pendingCall{}, clients: names{known: map[string]bool{}}, locks: names{known: map[string]bool{}}}
 }
 
 // check says why an event cannot come next.
 func (v *validator) check(e *Event) error {
+	if v.events--; v.events < 0 {
+		return fmt.Errorf("more than %d events", MaxEvents)
+	}
 	if err := v.common(e); err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type chart struct {
 	faults           []span // lane: client
 	keys             []span // lane: server; a key's life under one value
 	moments          []moment
-	notes            []string     // by event: what a command did to the keys
-	lapsed           map[int]bool // events between which and the one before is a moment
+	notes            map[int]string // by event: what a command did to the keys
+	lapsed           map[int]bool   // events between which and the one before is a moment
 }
 
 // span is something that lasts, in its lane.
@@ -44,7 +44,7 @@ type moment struct {
 
 func newChart(events []history.Event) *chart {
 	all := timeline.Of(events)
-	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: make([]string, len(events)), lapsed: map[int]bool{}}
+	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
 	for _, h := range all.Holds {
 		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds", Key: h.Lock})
 		if h.End == timeline.Lapsed && h.To != float64(int(h.To)) {

@@ -29,7 +29,7 @@ func (p *picture) row(i int) {
 		p.text("steptext", 8, y+6, p.t.describe(r.event))
 		p.flags(r.event, y)
 		return
-	case e.Kind == history.KindCommand && e.Detail != nil && e.Detail.Command != nil:
+	case e.Command() != nil:
 		p.command(r.event, y)
 	default:
 		p.event(r.event, y)
@@ -79,7 +79,7 @@ func eventClass(e history.Event) string {
 // command draws an arrow from the client to the server, what was sent above it, and what came of it beside the server.
 func (p *picture) command(i int, y float64) {
 	e := p.t.events[i]
-	c := e.Detail.Command
+	c := e.Command()
 	to, fromServer := p.lanes[c.Server], false
 	from, ok := p.lanes[e.Client]
 	if !ok {

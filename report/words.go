@@ -47,7 +47,7 @@ func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindExit:
 		return "is gone" + after(": ", d.Why)
 	case history.KindCommand:
-		return commandWords(d.Command) + replyWords(d.Command) + after("; ", t.notes[i])
+		return commandWords(e.Command()) + replyWords(e.Command()) + after("; ", t.notes[i])
 	case history.KindFault:
 		return faultWords(d.Fault)
 	case history.KindStep:

@@ -56,6 +56,7 @@ type Cursor struct {
 	rates              map[string]float64 // of the processes' clocks that run at another rate than 1
 	Wired              bool               // commands to the resource are on record
 	fact               Fact               // reused from event to event
+	room               history.Room       // of its command
 	// Malformed says what is impossible in the history so far; "" if nothing is.
 	Malformed string
 }
@@ -75,6 +76,8 @@ type Fact struct {
 	Began        bool      // Client's hold on Lock began with this event
 	Work         bool      // a command to Lock's protected resource, which does nothing to the lock
 	Wrote        bool      // it wrote to the resource
+
+	Sent *history.Command // of a command
 
 	// Of a command that named Lock's key; Change is nil for any other, and Effect EffectNone:
 	Change  *history.Change
@@ -169,10 +172,11 @@ func (v *Cursor) fault(i int, e *history.Event) {
 }
 
 func (v *Cursor) command(f *Fact, emit func(*Fact)) {
-	c := f.Event.Command()
+	c := f.Event.CommandIn(&v.room)
 	if c == nil || f.Client == 0 {
 		return
 	}
+	f.Sent = c
 	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, c)
 	if c.Server == history.Resource {
 		v.work(f, c, emit)

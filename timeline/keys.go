@@ -9,7 +9,7 @@ import (
 
 // command follows the keys that a command named.
 func (b *builder) command(i int, e *history.Event) {
-	c := e.Command()
+	c := e.CommandIn(&b.room)
 	if c == nil {
 		return
 	}
@@ -23,7 +23,11 @@ func (b *builder) command(i int, e *history.Event) {
 		if k := b.keys[on]; k != nil {
 			touch.Owner = k.Owner
 		}
-		b.Touches = append(b.Touches, touch)
+		if touch.Effect != history.EffectNone || !change.Before.Exists() {
+			own := *change // the command is not kept for it
+			touch.Change = &own
+			b.Touches = append(b.Touches, touch)
+		}
 		b.change(on, i, touch)
 	}
 }

@@ -17,7 +17,9 @@ type Timeline struct {
 	Holds      []HoldSpan
 	Faults     []FaultSpan
 	Keys       []KeySpan
-	Touches    []Touch // what commands did to keys, in order
+	// Touches are what commands did to keys, in order. Those that found a key and left it as it was are not among them: most of a long
+	// history is tries.
+	Touches []Touch
 }
 
 // Span is something that lasts. The position of an event is its index; a moment that no event marks, such as the end of a lease, lies
@@ -75,7 +77,7 @@ type KeySpan struct {
 type Touch struct {
 	Event       int
 	Server, Key string
-	Change      *history.Change // of the event
+	Change      *history.Change
 	Effect      history.Effect
 	Owner       string // of a lock: the client whose it was before
 }
@@ -107,6 +109,7 @@ type keyOn struct{ server, key string }
 type builder struct {
 	Timeline
 	cursor     *Cursor
+	room       history.Room
 	operations map[operationKey]int // the latest by number
 	calling    []int                // indexes of the operations that have not ended
 	holding    []int                // indexes of the holds that have not ended
@@ -122,7 +125,7 @@ func (b *builder) lanes() {
 			known[e.Client] = true
 			b.Clients = append(b.Clients, e.Client)
 		}
-		if c := e.Command(); c != nil && !slices.Contains(b.Servers, c.Server) {
+		if c := e.CommandIn(&b.room); c != nil && !slices.Contains(b.Servers, c.Server) {
 			b.Servers = append(b.Servers, c.Server)
 		}
 	}

@@ -52,6 +52,7 @@ func readRun(path string) (*checker.Run, error) {
 }
 
 func check(cmd *cobra.Command, path string, shown shownFlags) error {
+	collectMore()
 	if _, err := readRun(path); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ surprise, or else the first.`,
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			collectMore()
 			run, err := readRun(args[0])
 			if err != nil {
 				return err

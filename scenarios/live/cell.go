@@ -210,7 +210,7 @@ func (c *cell) seen(e history.Event) {
 
 // takes says whether a command has set the lock to another value.
 func (c *cell) takes(e history.Event) bool {
-	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Detail.Command.Changes, func(ch history.Change) bool {
+	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Command().Changes, func(ch history.Change) bool {
 		return ch.Key == c.LockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
 	})
 }

@@ -97,7 +97,7 @@ func (r *Recorder) Reached(key string, op int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.events, func(e history.Event) bool {
-		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !e.Detail.Command.Failed()
+		return e.Kind == history.KindCommand && e.Lock == key && e.ID == op && !e.Command().Failed()
 	})
 }
 
@@ -135,7 +135,7 @@ func (r *Recorder) SlowestPass() (longest time.Duration) {
 // touches says whether a command created, replaced or prolonged its lock. Without state probes, every command of an acquire or of the
 // background counts.
 func touches(e history.Event) bool {
-	command := e.Detail.Command
+	command := e.Command()
 	if len(command.Changes) == 0 {
 		return e.Op == history.OpAcquire || e.Op == history.OpNone
 	}

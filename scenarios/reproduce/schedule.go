@@ -305,7 +305,7 @@ func (r *reader) request(b *moment) (*moment, error) {
 	if b.events = r.take(history.KindCommand); len(b.events) == 0 {
 		return nil, errNoEvent
 	}
-	b.server, b.changes = b.step.Server, changes(b.events[0].Detail.Command)
+	b.server, b.changes = b.step.Server, changes(b.events[0].Command())
 	if !counts(b.step) {
 		r.uncount(b)
 		return nil, nil
@@ -394,7 +394,7 @@ func namesKey(command []string) bool {
 
 // change is what a command has done to the lock.
 func (b *moment) change() (history.Change, bool) {
-	changes := b.events[0].Detail.Command.Changes
+	changes := b.events[0].Command().Changes
 	if len(changes) == 0 {
 		return history.Change{}, false
 	}

@@ -227,9 +227,13 @@ func (r *record) lateRequest(a checker.Anomaly) string {
 	}
 	at := a.Events[made]
 	e := r.events[at]
-	by := e.Detail.Command
+	by := e.Command()
 	usedAgain := e.ID != 0 && slices.ContainsFunc(r.events[at+1:], func(e history.Event) bool {
-		return e.Kind == history.KindCommand && e.Client == client && e.Detail.Command.Server == by.Server && e.Detail.Command.Conn == by.Conn
+		if e.Kind != history.KindCommand || e.Client != client {
+			return false
+		}
+		c := e.Command()
+		return c.Server == by.Server && c.Conn == by.Conn
 	})
 	if by.Conn == 0 || usedAgain {
 		return ""
