@@ -42,7 +42,7 @@ func unasked(events []history.Event) string {
 // ended with an error may have.
 func mattersUnasked(c *history.Command) bool {
 	switch {
-	case c.Server == history.Resource || len(c.Changes) > 0 || len(c.Args) == 0:
+	case c.Server == history.Resource || c.Server == history.OldPrimary || len(c.Changes) > 0 || len(c.Args) == 0:
 		return false
 	case timeline.ReadsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
 		return false

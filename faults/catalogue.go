@@ -40,6 +40,7 @@ const (
 	Restart     Kind = "restart"
 	FailOver    Kind = "fail-over"
 	TakeOver    Kind = "take-over"
+	SplitBrain  Kind = "split-brain"
 	Down        Kind = "down"
 	Operator    Kind = "operator"
 	Stall       Kind = "stall"
@@ -141,6 +142,9 @@ func All() []Fault {
 			Needs: []Capability{ServerState, ServerStop, ServerCopy, Reconnect}, Meaning: "a server comes back without its last writes, as a replica that lagged"},
 		{Kind: TakeOver, Recorded: Restart, Target: OnServer, OneShot: true, Begins: "fails over to", State: "restarted",
 			Needs: []Capability{ServerState, ServerStop, Replicas, Reconnect}, Meaning: "the primary dies, and a chosen one of its replicas takes over"},
+		{Kind: SplitBrain, Target: OnServer, Begins: "fails over without", Ends: "demotes the old primary", State: "split", Sign: '/',
+			Needs:   []Capability{ServerState, ServerStop, Replicas, Reconnect},
+			Meaning: "a replica takes over for some clients, while the old primary still answers the others"},
 		{Kind: Down, Target: OnServer, Begins: "goes down", Ends: "comes back", State: "down", Sign: '/', Needs: []Capability{ServerState, ServerStop, Reconnect},
 			Meaning: "a server is down for a while: connections to it break, and new ones are refused; it comes back with its data"},
 		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},

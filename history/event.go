@@ -160,12 +160,16 @@ type Detail struct {
 	Work      *Work
 }
 
+// OldPrimary is the name of a server that another one has replaced, and that still answers the clients on its side of a partition. What
+// commands do there says nothing about the lock.
+const OldPrimary = "old-primary"
+
 // Resource is the name of the server with the data that locks protect.
 const Resource = "resource"
 
 // Command is a command as the tap saw it pass.
 type Command struct {
-	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; Resource).
+	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; Resource; OldPrimary).
 	Server string
 	// Conn numbers the connections of a run.
 	Conn int64

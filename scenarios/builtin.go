@@ -123,6 +123,8 @@ func order() []string {
 		"no-replica-acknowledges",
 		"wait-and-the-right-replica",
 		"wait-and-the-wrong-replica",
+		"split-brain",
+		"split-brain-while-held",
 		"min-replicas-refuses",
 		"min-replicas-within-lag",
 		"restart-amid-release",

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,8 @@ func (d *downtime) act(step Step) error {
 	switch step.Verb {
 	case VerbGoesDown:
 		return d.goDown(names, step.Line)
+	case VerbSplit, VerbDemote:
+		return cmp.Or(d.notDown(names), d.breakAll(names))
 	case VerbComesBack:
 		return d.comeBack(names)
 	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved,
@@ -58,6 +61,17 @@ func (d *downtime) goDown(names []string, line int) error {
 	if err := d.notDown(names); err != nil {
 		return err
 	}
+	if err := d.breakAll(names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		d.since[name] = line
+	}
+	return nil
+}
+
+// breakAll breaks the connections of all clients to the servers, unless something is in the way.
+func (d *downtime) breakAll(names []string) error {
 	for _, a := range d.actors {
 		if err := a.spared(names); err != nil {
 			return err
@@ -66,13 +80,10 @@ func (d *downtime) goDown(names []string, line int) error {
 	for _, a := range d.actors {
 		a.host.breaks++
 	}
-	for _, name := range names {
-		d.since[name] = line
-	}
 	return nil
 }
 
-// spared says why the servers cannot go down: something of a client would be in the way, or never arrive.
+// spared says why the servers cannot break their connections: something of a client would be in the way, or never arrive.
 func (a *actor) spared(servers []string) error {
 	for _, l := range a.host.links {
 		if l.line > 0 && slices.Contains(servers, l.server) {

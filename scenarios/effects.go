@@ -26,6 +26,8 @@ func (s Step) Fault() (f faults.Fault, ok bool) {
 	switch verb {
 	case VerbSave:
 		verb = VerbRestartSaved
+	case VerbDemote:
+		verb = VerbSplit
 	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
 		verb = VerbTakeOver
 	}

@@ -89,7 +89,7 @@ func (s Step) says() string {
 		if s.Span != (Span{}) {
 			add("%s ago", s.Span)
 		}
-	case VerbTakeOver:
+	case VerbSplit, VerbTakeOver:
 		add("%s", s.replicaWords())
 	case VerbCutOff:
 		if s.Direction != faults.Both {

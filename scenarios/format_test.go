@@ -110,13 +110,15 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
 	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
 	copies := saved{}
+	parted := &split{}
 	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C2"]}, since: map[string]int{}}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
 	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
-		if err != nil || checkStep(step, lease) != nil || off.act(step) != nil || copies.act(step, 3) != nil {
+		if err != nil || checkStep(step, lease) != nil || parted.check(step) != nil || off.act(step) != nil || copies.act(step, 3) != nil {
 			continue
 		}
+		parted.follow(step)
 		who := *cast[step.Client]
 		where := *who.host
 		where.links = slices.Clone(where.links)
@@ -155,7 +157,7 @@ func drawStep(t *rapid.T) string {
 	amount := one("amount", "20ms", "2s", "1h1m0.5s", "3 leases", "0.25 leases", "1 lease")
 	if rapid.Bool().Draw(t, "lab") {
 		return one("step", "wait until expired => live", " wait until freed=>ok|no", "wait until renewed", "wait until half over", "server clock jumps "+amount,
-			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server holds back one replica", "server fails over to the one held back", "server fails over to the other one => done", "server requires a replica", "wait until writes are refused => ok | no", "server goes down", "server comes back", "S2 goes down => done", "S2 comes back", "server saves", "server restarts as saved", "server restarts as saved "+amount+" ago", "S1 saves => done", "S1 restarts as saved", "S1 restarts as saved "+amount+" ago", "operator limits lock to "+amount)
+			"server restarts empty => done", "S2 clock jumps "+amount, "S3 restarts empty => done", "server holds back one replica", "server fails over to the one held back", "server fails over to the other one => done", "server fails over without C2", "server demotes the old primary", "server requires a replica", "wait until writes are refused => ok | no", "server goes down", "server comes back", "S2 goes down => done", "S2 comes back", "server saves", "server restarts as saved", "server restarts as saved "+amount+" ago", "S1 saves => done", "S1 restarts as saved", "S1 restarts as saved "+amount+" ago", "operator limits lock to "+amount)
 	}
 	nth := rapid.SampledFrom(faults.Ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{

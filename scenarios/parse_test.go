@@ -77,6 +77,8 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"server restarts empty":               {Verb: VerbRestart},
 		"server saves":                        {Verb: VerbSave},
 		"server holds back one replica":       {Verb: VerbHoldBack},
+		"server fails over without C1":        {Verb: VerbSplit, Without: []string{"C1"}},
+		"server demotes the old primary":      {Verb: VerbDemote},
 		"server requires a replica":           {Verb: VerbRequireReplica},
 		"wait until writes are refused => ok": {Verb: VerbWaitRefused, Want: []Result{ResultOK}},
 		"server goes down => done":            {Verb: VerbGoesDown, Want: []Result{ResultDone}},

@@ -126,6 +126,8 @@ type Step struct {
 	Rate float64
 	// HeldBack: the replica that is held back takes over.
 	HeldBack bool
+	// Without are the clients that stay with the old primary.
+	Without []string
 	// Direction is the argument of cut off.
 	Direction faults.Direction
 	// Want lists the results of which one must be observed, a precondition; empty: any.
@@ -169,6 +171,8 @@ const (
 	VerbRestart                        // server restarts empty, S2 restarts empty
 	VerbHoldBack                       // server holds back one replica: it gets nothing more
 	VerbTakeOver                       // server fails over to the one held back, or to the other one
+	VerbSplit                          // server fails over without C1: the old primary still answers C1
+	VerbDemote                         // server demotes the old primary: all clients are on the new one
 	VerbRequireReplica                 // server requires a replica: it refuses writes while no replica reports
 	VerbWaitRefused                    // wait until writes are refused, for a while
 	VerbGoesDown                       // server goes down, S2 goes down: it ends, and keeps its data

@@ -71,16 +71,19 @@ func (s saved) act(step Step, servers int) error {
 			s[name] = whole
 		case VerbHoldBack:
 			s[name] = heldBack
-		case VerbRestart, VerbRestartSaved, VerbTakeOver, VerbGoesDown:
+		case VerbRestart, VerbRestartSaved, VerbTakeOver, VerbSplit, VerbGoesDown:
 			delete(s, name)
 		}
 	}
 	return nil
 }
 
-// replicaWords say which replica takes over.
+// replicaWords say which replica takes over, or without whom.
 func (s Step) replicaWords() string {
-	if s.HeldBack {
+	switch {
+	case s.Verb == VerbSplit:
+		return strings.Join(s.Without, " ")
+	case s.HeldBack:
 		return promoteHeldBack
 	}
 	return promoteOther

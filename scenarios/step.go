@@ -31,7 +31,9 @@ func (p *parser) step(l line) (Step, error) {
 	case first == "":
 		return step, errors.New("nothing stands before '=>'")
 	case slices.Contains(labWords(), first):
-		err = step.labVerb(r)
+		if err = step.labVerb(r); err == nil && step.Verb == VerbSplit {
+			err = p.without(&step, r)
+		}
 	case p.isServer(first):
 		err = p.serverVerb(&step, r)
 	case len(p.script.Clients) == 0:

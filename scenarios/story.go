@@ -28,9 +28,16 @@ func checkStory(s *Script, wrong *complaints) {
 			actors[name] = &actor{name: name, host: shared}
 		}
 	}
-	copies, off := saved{}, newDowntime(s, actors)
+	copies, off, two := saved{}, newDowntime(s, actors), &split{}
 	for _, step := range s.Steps {
-		err := cmp.Or(checkStep(step, s.Lease), off.act(step), copies.act(step, s.Servers))
+		err := cmp.Or(checkStep(step, s.Lease), two.check(step))
+		if err == nil {
+			err = off.act(step)
+		}
+		if err == nil {
+			two.follow(step)
+		}
+		err = cmp.Or(err, copies.act(step, s.Servers))
 		if who := actors[step.Client]; who != nil {
 			err = cmp.Or(err, who.act(step))
 		}

@@ -59,6 +59,8 @@ func labPhrases() []phrase {
 		{"server restarts as saved", VerbRestartSaved, 0},
 		{"server holds back one replica", VerbHoldBack, 0},
 		{"server fails over to", VerbTakeOver, 0},
+		{"server fails over without", VerbSplit, 0},
+		{"server demotes the old primary", VerbDemote, 0},
 		{"server requires a replica", VerbRequireReplica, 0},
 		{"wait until writes are refused", VerbWaitRefused, 0},
 		{"server goes down", VerbGoesDown, 0},

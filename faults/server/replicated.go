@@ -30,6 +30,7 @@ type Replicated struct {
 
 	mu       sync.Mutex
 	primary  *Redis
+	old      *Redis // another primary, which has been replaced; nil: there is none
 	replicas []*replica
 	started  int          // how many processes
 	strict   bool         // the primary requires a replica
@@ -210,7 +211,7 @@ func (r *Replicated) failOver(ctx context.Context, next *replica) error {
 	return r.promote(ctx, next)
 }
 
-// promote has a replica take over from a primary that is dead. What the links still hold is lost with them.
+// promote has a replica take over from a primary that has left its address. What the links still hold is lost with them.
 func (r *Replicated) promote(ctx context.Context, next *replica) error {
 	if err := next.do(ctx, "REPLICAOF", "NO", "ONE"); err != nil {
 		return err
@@ -306,13 +307,13 @@ func (r *Replicated) RestartEmpty(ctx context.Context) error {
 	return r.letGo(ctx)
 }
 
-// Reset returns the primary to the state after its start. A server whose replicas lag, or that requires one, is not reset: that would
-// take as long as to start another.
+// Reset returns the primary to the state after its start. A server whose replicas lag, that requires one, or that has replaced
+// another which goes on, is not reset: that would take as long as to start another.
 func (r *Replicated) Reset(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held() > 0 || r.strict {
-		return errors.New("reset a server with replicas: a link to one is held, or it requires one")
+	if r.held() > 0 || r.strict || r.old != nil {
+		return errors.New("reset a server with replicas: a link to one is held, it requires one, or there is another primary")
 	}
 	return r.primary.Reset(ctx)
 }
@@ -333,5 +334,5 @@ func (r *Replicated) Close() error {
 	defer r.mu.Unlock()
 	r.down.leave()
 	r.down = nil
-	return errors.Join(r.dismiss(), r.primary.Close())
+	return errors.Join(r.dismiss(), r.primary.Close(), r.demote())
 }

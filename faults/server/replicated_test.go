@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -127,4 +129,39 @@ func TestRequiredReplica(t *testing.T) {
 	require.NoError(t, s.RestartSaved(bounded(t)))
 	require.Equal(t, "before", do(t, s, 0, "GET", "key"))
 	require.NoError(t, s.Reset(bounded(t)), "the next primary requires none")
+}
+
+// TestSplit: both primaries take writes, at addresses of their own, and neither gets those of the other.
+func TestSplit(t *testing.T) {
+	s := startReplicated(t)
+	addr := s.Addr()
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	for range 2 {
+		do(t, s, 0, "SET", "key", "before")
+		old, err := s.Split(bounded(t))
+		require.NoError(t, err)
+		require.NotEqual(t, addr, old)
+		require.Equal(t, addr, s.Addr())
+		require.Equal(t, "before", do(t, s, 0, "GET", "key"))
+		require.Equal(t, "before", do(t, s.old, 0, "GET", "key"))
+		do(t, s, 0, "SET", "key", "new")
+		do(t, s.old, 0, "SET", "key", "old")
+		require.Equal(t, "new", do(t, s, 0, "GET", "key"))
+		require.Equal(t, int64(0), acknowledged(t, s.old), "it has no replicas any more")
+		require.Equal(t, int64(2), acknowledged(t, s))
+		_, err = s.Split(bounded(t))
+		require.ErrorContains(t, err, "two primaries already")
+		require.ErrorContains(t, s.Reset(bounded(t)), "another primary")
+		require.NoError(t, s.Demote(bounded(t)))
+		_, err = ask(bounded(t), old)
+		require.Error(t, err, "it answers nobody")
+	}
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err = conn.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "connections to the old primary break")
+	require.NoError(t, s.Demote(bounded(t)), "there is none")
+	require.NoError(t, s.Reset(bounded(t)))
 }

@@ -47,6 +47,10 @@ type Replicator interface {
 	// TakeOver ends the primary and has a replica take over its address: the one that is held back, or another, which then has all that was
 	// acknowledged. Connections break.
 	TakeOver(ctx context.Context, heldBack bool) error
+	// Split has a replica take over the primary's address, while the old primary goes on at another one, without replicas. Connections break.
+	Split(ctx context.Context) (old string, err error)
+	// Demote ends the old primary.
+	Demote(ctx context.Context) error
 	// RequireReplica has the primary refuse writes while no replica has reported for faults.MaxLag.
 	RequireReplica(ctx context.Context) error
 	// RefusesWrites says whether it does.

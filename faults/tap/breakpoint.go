@@ -35,7 +35,7 @@ type Armed struct {
 }
 
 // Arm sets a breakpoint. Several may wait for the same request; all apply to it.
-func (t *Tap) Arm(point Breakpoint) *Armed { return t.breakpoints.Arm(point) }
+func (t *Tap) Arm(point Breakpoint) *Armed { return t.cfg.Breakpoints.Arm(point) }
 
 // Arm sets a breakpoint at all taps that share the breakpoints. It counts the requests at all of them, unless it names a server.
 func (b *Breakpoints) Arm(point Breakpoint) *Armed {
@@ -111,13 +111,13 @@ func (b *Breakpoints) remove(armed *Armed) {
 
 // take removes and returns the breakpoints that wait for this request.
 func (t *Tap) take(client string, f *flight, args [][]byte) []*Armed {
-	if !t.breakpoints.watch(client) {
+	if !t.cfg.Breakpoints.watch(client) {
 		return nil
 	}
 	if f.BySHA() && len(args) > 1 && !t.hasScript(string(args[1])) {
 		return nil
 	}
-	return t.breakpoints.take(t.cfg.Server, client, f)
+	return t.cfg.Breakpoints.take(t.cfg.Server, client, f)
 }
 
 // hasScript asks the server for a script, which counts as known if the server does not answer.

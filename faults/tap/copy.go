@@ -16,7 +16,7 @@ func (s *session) remember(f *flight, raw []byte) {
 	case !f.queued:
 		return
 	}
-	if s.tap.breakpoints.watch(s.client) {
+	if s.tap.cfg.Breakpoints.watch(s.client) {
 		s.begun = append(s.begun, slices.Clone(raw))
 	}
 }
@@ -24,7 +24,7 @@ func (s *session) remember(f *flight, raw []byte) {
 // keepCopy holds a copy of a request that has been answered, until its breakpoint is released.
 func (s *session) keepCopy(armed *Armed, f flight) {
 	f.again, f.turn = true, false
-	twin := &session{tap: s.tap, client: s.client, number: s.tap.conns.Add(1)}
+	twin := &session{tap: s.tap, client: s.client, addr: s.addr, server: s.server, astray: s.astray, number: s.tap.conns.Add(1)}
 	if f.Name == "EXEC" {
 		twin.begun = s.begun
 	}
@@ -40,7 +40,7 @@ func (s *session) sendCopy(armed *Armed, f *flight) {
 	case <-s.tap.ctx.Done():
 		return
 	}
-	up, err := dial(s.tap.ctx, s.tap.cfg.Upstream)
+	up, err := dial(s.tap.ctx, s.addr)
 	if err != nil {
 		return
 	}

@@ -20,7 +20,7 @@ func (k *keeper) describe(request jute.Request) *flight {
 	f.args = describeRequest(request)
 	f.op, f.id = t.cfg.Current(k.client)
 	if request.Op != jute.OpClose { // the client ends: no breakpoint of a script means that
-		f.breakpoints = t.breakpoints.take(t.cfg.Server, k.client, f)
+		f.breakpoints = t.cfg.Breakpoints.take(t.cfg.Server, k.client, f)
 	}
 	return f
 }

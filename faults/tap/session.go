@@ -18,6 +18,9 @@ import (
 type session struct {
 	tap     *Tap
 	client  string
+	addr    string // of the server
+	server  string // its name
+	astray  bool   // it is not the tap's own
 	number  int64
 	down    net.Conn // to the client
 	up      net.Conn // to the server
@@ -38,14 +41,15 @@ type session struct {
 
 // serve relays between a client and the server until both are done.
 func (t *Tap) serve(client string, down net.Conn) {
-	up, err := dial(t.ctx, t.cfg.Upstream)
+	addr, server, astray := t.wayOf(client)
+	up, err := dial(t.ctx, addr)
 	if err != nil {
 		// To the client the server is down.
 		down.Close()
 		return
 	}
 	s := &session{
-		tap: t, client: client, number: t.conns.Add(1), down: down, up: up,
+		tap: t, client: client, addr: addr, server: server, astray: astray, number: t.conns.Add(1), down: down, up: up,
 		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
 	}
 	held := t.cfg.Limits.Held

@@ -81,14 +81,13 @@ type Tap struct {
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
 
-	turn        chan struct{} // holds the turn while no goroutine has it
-	watchdog    watchdog
-	prober      prober      // belongs to the holder of the turn
-	nodes       *nodes      // of a ZooKeeper; nil: the server is a Redis
-	expiries    expiries    // belongs to the holder of the turn
-	noticed     atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
-	breakpoints *Breakpoints
-	conns       atomic.Int64
+	turn     chan struct{} // holds the turn while no goroutine has it
+	watchdog watchdog
+	prober   prober      // belongs to the holder of the turn
+	nodes    *nodes      // of a ZooKeeper; nil: the server is a Redis
+	expiries expiries    // belongs to the holder of the turn
+	noticed  atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
+	conns    atomic.Int64
 
 	mu        sync.Mutex
 	closed    bool
@@ -97,6 +96,7 @@ type Tap struct {
 	trouble   error
 	troubled  chan struct{}
 	broken    chan struct{} // see Break
+	diverted  diversion
 }
 
 // errClosed is the error of a closed tap.
@@ -123,15 +123,14 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		cfg.Breakpoints = new(Breakpoints)
 	}
 	t := &Tap{
-		cfg:         cfg,
-		breakpoints: cfg.Breakpoints,
-		commands:    commands.NewTable(),
-		expiries:    expiries{Expiry: cfg.Expiry, put: map[string]bool{}, watched: map[string]int{}},
-		turn:        make(chan struct{}, 1),
-		listeners:   map[string]net.Listener{},
-		canaries:    map[string]chan struct{}{},
-		troubled:    make(chan struct{}),
-		broken:      make(chan struct{}),
+		cfg:       cfg,
+		commands:  commands.NewTable(),
+		expiries:  expiries{Expiry: cfg.Expiry, put: map[string]bool{}, watched: map[string]int{}},
+		turn:      make(chan struct{}, 1),
+		listeners: map[string]net.Listener{},
+		canaries:  map[string]chan struct{}{},
+		troubled:  make(chan struct{}),
+		broken:    make(chan struct{}),
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
@@ -268,6 +267,30 @@ func (t *Tap) Break() {
 	defer t.mu.Unlock()
 	close(t.broken)
 	t.broken = make(chan struct{})
+}
+
+// diversion sends the connections of some clients to another server.
+type diversion struct {
+	of           func(client string) bool // nil: none
+	addr, server string
+}
+
+// Divert sends new connections of the clients to another server at an address. In the history it has a name of its own, and it is not asked
+// for the state of keys. A nil function ends that.
+func (t *Tap) Divert(of func(client string) bool, addr, server string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.diverted = diversion{of, addr, server}
+}
+
+// wayOf is the address and the name of the server for a connection of a client; astray: it is not the tap's own.
+func (t *Tap) wayOf(client string) (addr, server string, astray bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.diverted; d.of != nil && d.of(client) {
+		return d.addr, d.server, true
+	}
+	return t.cfg.Upstream, t.cfg.Server, false
 }
 
 // untilBroken is closed by the next Break.

@@ -120,6 +120,8 @@ func troubles() []trouble {
 		{"A16", "★ a replica takes over that lags by more than a lease: it does not know the renewals", "replica-lags-past-renewals", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "★ WAIT and the wrong replica: one has acknowledged the lock, the other takes over", "wait-and-the-wrong-replica", "setpx-lua-wait", "double-holder, early-grant", ""},
 		{"A16", "★ nobody acknowledges the lock before the master dies: WAIT refuses it", "no-replica-acknowledges", "setpx-lua", "double-holder, early-grant", "setpx-lua-wait"},
+		{"A16", "★ split brain: the old primary still answers, and both grant the lock", "split-brain", "redisson", "double-holder, lost-update", "setpx-lua-wait"},
+		{"A16", "★ split brain: the holder renews its lock on the old primary, where nobody else asks", "split-brain-while-held", "watchdog", "double-holder, stale-write", ""},
 		{"A16", "★ min-replicas-to-write bounds what is lost, and does not prevent the loss", "min-replicas-within-lag", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "★ one Redis that is down amid a release: asked again, the release removes the next holder's lock", "redis-down-amid-release", "setpx-del", "double-holder, wrongful-delete", "setpx-lua"},
 		{"A16", "★ one Redis that is down for longer than a lease: the holder renews nothing, and is not told", "redis-down-past-lease", "redisson", "double-holder, stale-write", "watchdog"},

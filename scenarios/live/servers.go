@@ -42,7 +42,7 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 		evidence, err = cause(ctx)
 		return err
 	})
-	if err == nil && (f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down) {
+	if err == nil && (f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain) {
 		s.tap.Break()
 	}
 	return evidence, atServer(err)
@@ -94,6 +94,19 @@ func (s *lockServer) RefusesWrites(ctx context.Context) (bool, error) {
 	return refuses, atServer(err)
 }
 
+// Demote has the old primary answer nobody any more.
+func (s *lockServer) Demote(ctx context.Context) (string, error) {
+	replicator, err := s.replicator()
+	if err != nil {
+		return "", err
+	}
+	err = s.tap.Exclusively(ctx, func() error {
+		s.tap.Divert(nil, "", "")
+		return replicator.Demote(ctx)
+	})
+	return "the old primary has ended", atServer(err)
+}
+
 func (s *lockServer) stopper() (server.Stopper, error) {
 	stopper, ok := s.Server.(server.Stopper)
 	if !ok {
@@ -141,6 +154,19 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		}
 		return func(ctx context.Context) (string, error) {
 			return "the replica answers at the primary's address", wrap("failing over", replicator.TakeOver(ctx, f.Held))
+		}, nil
+	case faults.SplitBrain:
+		replicator, err := s.replicator()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			old, err := replicator.Split(ctx)
+			if err != nil {
+				return "", wrap("splitting", err)
+			}
+			s.tap.Divert(func(client string) bool { return slices.Contains(f.Without, history.ProcessOf(client)) }, old, history.OldPrimary)
+			return "both answer as primaries", nil
 		}, nil
 	case faults.Down:
 		stopper, err := s.stopper()

@@ -32,6 +32,41 @@ func replicaVerbs() map[string]verbTest {
 			C2 acquire => ok`,
 			"safe", []string{"C1 acquire: ok", "redis restart: effective", "C2 acquire: no", "C1 release: ok", "redis restart: effective", "C2 acquire: ok"}},
 
+		"server fails over without": {"setpx-lua", `
+			lease 60s
+			clients C1 C1.b C2
+			C1 acquire => ok
+			server fails over without C1
+			C1.b acquire => no
+			C2 acquire => no
+			C1 release hold before first write => held-up
+			C1 continue => ok
+			C1.b acquire => ok
+			C2 acquire => no
+			C1.b release => ok
+			server demotes the old primary
+			C1 acquire => no`,
+			"safe", []string{"redis split-brain: effective", "C1.b acquire: no", "C2 acquire: no", "C1 hold: effective", "C1 release: ok", "C1.b acquire: ok",
+				"C2 acquire: no", "C1.b release: ok", "redis split-brain: recover", "C1 acquire: no"}},
+
+		"server demotes the old primary": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release => ok
+			server fails over without C1
+			C1 acquire => ok
+			C2 acquire => ok
+			C1 release => ok
+			C1 acquire => ok
+			C1 release => ok
+			server demotes the old primary
+			C1 acquire => no
+			C2 release => ok
+			C1 acquire => ok`,
+			"double-holder", []string{"redis split-brain: inject", "redis split-brain: effective", "C1 acquire: ok", "C2 acquire: ok", "C1 release: ok",
+				"redis split-brain: recover", "C1 acquire: no", "C2 release: ok", "C1 acquire: ok"}},
+
 		"nobody acknowledges": {"setpx-lua-wait", `
 			lease 20s
 			clients C1 C2 C3

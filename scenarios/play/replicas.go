@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -46,4 +48,20 @@ func (c *Cell) waitRefused(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
+}
+
+// demote has the old primaries answer nobody any more, and all clients connect to the new ones.
+func (c *Cell) demote(ctx context.Context) error {
+	for _, s := range c.Stage.Servers() {
+		replicator, ok := s.(Replicator)
+		if !ok {
+			return NotApplicable(NeedsReplicas)
+		}
+		evidence, err := replicator.Demote(ctx)
+		if err != nil {
+			return fmt.Errorf("the old primary of %s: %w", s.Name(), err)
+		}
+		c.Fault(faults.SplitBrain, s.Name(), history.PhaseRecover, evidence)
+	}
+	return c.reconnectAll(ctx, nil)
 }

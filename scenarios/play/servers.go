@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/faults"
@@ -30,18 +31,32 @@ func (c *Cell) states(ctx context.Context, servers []Server) (States, error) {
 	return states, nil
 }
 
+// String is what the fault does, as a history has it.
+func (f ServerFault) String() string {
+	switch f.Kind {
+	case faults.ClockJump:
+		return f.By.String()
+	case faults.Operator:
+		return "limits the lock to " + f.By.String()
+	case faults.Restart:
+		return "without its data"
+	case faults.FailOver:
+		return "with what it has saved"
+	case faults.TakeOver:
+		if f.Held {
+			return "the replica that was held back takes over"
+		}
+		return "the replica that has all that was acknowledged takes over"
+	case faults.SplitBrain:
+		return "a replica takes over, but the old primary answers " + strings.Join(f.Without, ", ")
+	}
+	return ""
+}
+
 // CauseAt causes a fault of one server.
 func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
-	how := map[faults.Kind]string{
-		faults.ClockJump: f.By.String(), faults.Operator: "limits the lock to " + f.By.String(),
-		faults.Restart: "without its data", faults.FailOver: "with what it has saved",
-		faults.TakeOver: "the replica that has all that was acknowledged takes over",
-	}
-	if f.Held {
-		how[faults.TakeOver] = "the replica that was held back takes over"
-	}
 	recorded := f.Kind.Of().Recorded
-	c.Fault(recorded, s.Name(), history.PhaseInject, how[f.Kind])
+	c.Fault(recorded, s.Name(), history.PhaseInject, f.String())
 	evidence, err := s.Cause(ctx, f)
 	if err != nil {
 		return err
@@ -76,6 +91,11 @@ func (c *Cell) restart(ctx context.Context, names []string, fault ServerFault) e
 	if err := c.causeAtAll(ctx, names, fault); err != nil {
 		return err
 	}
+	return c.reconnectAll(ctx, names)
+}
+
+// reconnectAll has every living client replace its connections to the named servers, or all.
+func (c *Cell) reconnectAll(ctx context.Context, names []string) error {
 	for _, client := range c.living() {
 		if err := client.Process.Reconnect(ctx, names); err != nil {
 			return err

@@ -83,14 +83,18 @@ type Replicator interface {
 	RequireReplica(ctx context.Context) error
 	// RefusesWrites says whether it does.
 	RefusesWrites(ctx context.Context) (bool, error)
+	// Demote ends SplitBrain: the old primary answers nobody any more. It says how that was observed.
+	Demote(ctx context.Context) (evidence string, err error)
 }
 
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, Down or Operator.
+// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, Down or Operator.
 type ServerFault struct {
 	Kind faults.Kind
 	By   time.Duration // ClockJump: how far; Operator: the new expiry
 	Key  string        // Operator
 	Held bool          // TakeOver: the replica that is held back
+	// Without are the clients that stay with the old primary. SplitBrain.
+	Without []string
 }
 
 // Process is a client's process: its operations and its faults.

@@ -119,6 +119,9 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 		if verb := optional(step); verb != "" && !t.Can(verb) {
 			return without[verb]
 		}
+		if step.Verb == scenarios.VerbSplit && t.Servers > 1 {
+			return "the lock is on several servers, and the script splits one"
+		}
 		if what := t.unsent(step); what != "" {
 			return fmt.Sprintf("its %v sends no %s", step.Op, what)
 		}

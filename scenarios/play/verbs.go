@@ -99,6 +99,10 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbTakeOver: done(func(ctx context.Context, c call) error {
 		return c.restart(ctx, nil, ServerFault{Kind: faults.TakeOver, Held: c.step.HeldBack})
 	}),
+	scenarios.VerbSplit: done(func(ctx context.Context, c call) error {
+		return c.restart(ctx, nil, ServerFault{Kind: faults.SplitBrain, Without: c.step.Without})
+	}),
+	scenarios.VerbDemote:         done(func(ctx context.Context, c call) error { return c.demote(ctx) }),
 	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
 	scenarios.VerbWaitRefused:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
 	scenarios.VerbGoesDown:       done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),

@@ -134,6 +134,9 @@ func (c *cell) reach(at time.Duration) {
 	c.now = at
 	for _, s := range c.servers {
 		s.keepTime(at)
+		if s.old != nil {
+			s.old.keepTime(at)
+		}
 	}
 }
 

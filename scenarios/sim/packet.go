@@ -142,7 +142,7 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
 		Late: f.id != 0 && now != f.id, ReplyDropped: again || f.lost,
 	}
-	if f.args != nil && !f.queued && !f.Blocks && !f.Unordered {
+	if f.args != nil && !f.queued && !f.Blocks && !f.Unordered && f.server.name != history.OldPrimary {
 		note.Asked = time.Nanosecond // the questions take no time
 		for _, key := range f.keys {
 			note.Changes = append(note.Changes, history.Change{Key: key, Before: f.server.state(key)})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/redis"
 )
 
@@ -93,4 +94,36 @@ func (s *server) wouldChange(f *flight) bool {
 	after.model = s.model.Clone()
 	after.model.Do(f.conn.id, f.words...)
 	return slices.ContainsFunc(f.keys, func(key string) bool { return s.state(key) != after.state(key) })
+}
+
+// split has a replica take over, while this server's state lives on as an old primary without replicas, which answers the clients.
+func (s *server) split(without []string) {
+	s.old = &server{
+		cell: s.cell, name: history.OldPrimary, model: s.model.Clone(), ahead: s.ahead, watch: s.watch, queued: map[int]*queue{},
+		replication: replication{held: replicaCount, since: s.cell.now, strict: s.replication.strict},
+	}
+	s.restart(true)
+	s.breakAll()
+	for _, p := range s.cell.peers {
+		if !slices.Contains(without, p.name) {
+			continue
+		}
+		for _, l := range p.linksTo(s) {
+			l.server = s.old
+		}
+	}
+}
+
+// Demote has the old primary answer nobody any more.
+func (s *server) Demote(context.Context) (string, error) {
+	for _, p := range s.cell.peers {
+		for _, l := range p.linksTo(s) {
+			if l.server == s.old {
+				l.breakAll(s.cell)
+				l.server = s
+			}
+		}
+	}
+	s.old = nil
+	return "the old primary has ended", nil
 }

@@ -30,6 +30,7 @@ type server struct {
 	subs   []*subscription
 	starts int // how often it has been started anew
 	replication
+	old *server // another primary, which this one has replaced; nil: there is none
 }
 
 // queue is what MULTI has queued.
@@ -97,6 +98,9 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 		}
 		s.breakAll()
 		return "the replica answers at the primary's address", nil
+	case faults.SplitBrain:
+		s.split(f.Without)
+		return "both answer as primaries", nil
 	case faults.Down:
 		s.restart(true) // nothing reaches it before its links are whole
 		s.breakAll()
