@@ -30,6 +30,9 @@ func TestNotAsked(t *testing.T) {
 	} {
 		require.Equal(t, Verdict{Kind: Safe}, Conclude(sent(harmless[0], harmless[1:]...), Options{}), "%v", harmless)
 	}
+	replaced := sent("OK", "SET", "k", "a")
+	replaced[1].Detail.Command.Server = history.OldPrimary
+	require.Equal(t, Verdict{Kind: Safe}, Conclude(replaced, Options{}), "what a server has that was replaced does not matter")
 
 	other := sent("OK", "SET", "k", "b")
 	for n := range other[:3] {
