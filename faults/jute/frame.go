@@ -13,8 +13,8 @@ import (
 // MaxFrame is the length in bytes of the longest frame that is read. A server refuses requests of more than 1 MiB.
 const MaxFrame = 4 << 20
 
-// lengthBytes is the length of the prefix that says how long a frame is.
-const lengthBytes = 4
+// LengthBytes is the length of the prefix that says how long a frame is.
+const LengthBytes = 4
 
 // SyntaxError says why bytes are not ZooKeeper's protocol.
 type SyntaxError string
@@ -23,7 +23,12 @@ func (e SyntaxError) Error() string { return "not ZooKeeper's protocol: " + stri
 
 // ReadFrame reads one frame with its length prefix. The error is a SyntaxError if its length cannot be one; io.EOF only between frames.
 func ReadFrame(r io.Reader) (frame []byte, err error) {
-	var prefix [lengthBytes]byte
+	return ReadFrameWithin(r, func(int) error { return nil })
+}
+
+// ReadFrameWithin is ReadFrame, but asks for the room of a payload before it takes any: an error of room is the error.
+func ReadFrameWithin(r io.Reader, room func(n int) error) (frame []byte, err error) {
+	var prefix [LengthBytes]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
 		return nil, err
 	}
@@ -31,9 +36,12 @@ func ReadFrame(r io.Reader) (frame []byte, err error) {
 	if n > MaxFrame {
 		return nil, SyntaxError(fmt.Sprintf("a frame of %d bytes, more than %d", n, MaxFrame))
 	}
-	frame = make([]byte, lengthBytes+int(n))
+	if err := room(int(n)); err != nil {
+		return nil, err
+	}
+	frame = make([]byte, LengthBytes+int(n))
 	copy(frame, prefix[:])
-	if _, err := io.ReadFull(r, frame[lengthBytes:]); err != nil {
+	if _, err := io.ReadFull(r, frame[LengthBytes:]); err != nil {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
@@ -44,7 +52,7 @@ func ReadFrame(r io.Reader) (frame []byte, err error) {
 
 // Frame puts the length prefix before a payload.
 func Frame(payload []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(make([]byte, 0, lengthBytes+len(payload)), uint32(len(payload))), payload...)
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, LengthBytes+len(payload)), uint32(len(payload))), payload...)
 }
 
 // fields reads the fields of a payload one by one. After the first that is missing it returns zero values, and short is true.
@@ -55,10 +63,10 @@ type fields struct {
 
 // payload is what follows a frame's length prefix.
 func payload(frame []byte) *fields {
-	if len(frame) < lengthBytes {
+	if len(frame) < LengthBytes {
 		return &fields{short: true}
 	}
-	return &fields{rest: frame[lengthBytes:]}
+	return &fields{rest: frame[LengthBytes:]}
 }
 
 func (f *fields) take(n int) []byte {

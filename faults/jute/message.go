@@ -21,6 +21,7 @@ const (
 	OpExists          Op = 3
 	OpGetData         Op = 4
 	OpSetData         Op = 5
+	OpSetACL          Op = 7
 	OpGetChildren     Op = 8
 	OpSync            Op = 9
 	OpPing            Op = 11
@@ -56,7 +57,7 @@ func (op Op) about() opName {
 		return opName{name: "GETCHILDREN", path: true}
 	case 6:
 		return opName{name: "GETACL", path: true}
-	case 7:
+	case OpSetACL:
 		return opName{name: "SETACL", path: true, writes: true}
 	case OpSync:
 		return opName{name: "SYNC", path: true}

@@ -37,7 +37,8 @@ type keeper struct {
 
 	mu      sync.Mutex
 	id      int64    // of the session; zero before the server has answered
-	flying  int32    // the number of the request in flight; zero: none is
+	flies   bool     // a request is in flight
+	flying  int32    // its number
 	waiting bool     // its reply has come, and has not been delivered
 	behind  [][]byte // what came after that reply
 }
@@ -99,8 +100,15 @@ func (k *keeper) abort() {
 func (k *keeper) requests() {
 	defer close(k.queue)
 	for first := true; ; first = false {
-		frame, err := jute.ReadFrame(k.in)
+		taken := 0
+		frame, err := jute.ReadFrameWithin(k.in, func(n int) (err error) {
+			if err = k.room(n); err == nil {
+				taken = n
+			}
+			return err
+		})
 		if err != nil {
+			k.tap.cfg.Limits.Held.Give(taken)
 			k.complain("request", err)
 			return
 		}
@@ -108,6 +116,7 @@ func (k *keeper) requests() {
 			if _, err = jute.DecodeConnect(frame); err == nil {
 				err = k.send(frame)
 			}
+			k.passed(frame)
 		} else {
 			err = k.take(frame)
 		}
@@ -122,17 +131,28 @@ func (k *keeper) requests() {
 func (k *keeper) take(frame []byte) error {
 	request, err := jute.DecodeRequest(frame)
 	if err != nil {
+		k.passed(frame)
 		return err
 	}
 	if request.Op == jute.OpPing {
+		defer k.passed(frame)
 		return k.ping(frame)
 	}
-	select {
-	case k.queue <- frame:
-		return nil
-	default:
-		return fmt.Errorf("more than %d requests wait for a reply", maxPipelined)
+	if request.Xid == jute.XidEvent || request.Xid == jute.XidPing {
+		k.passed(frame)
+		return jute.SyntaxError(fmt.Sprintf("a request with the number %d", request.Xid))
 	}
+	if err = k.admit(request, len(frame)); err == nil {
+		select {
+		case k.queue <- frame:
+			return nil
+		default:
+			err = fmt.Errorf("client %s has more than %d requests that wait for a reply of %s", k.client, maxPipelined, k.tap.cfg.Server)
+		}
+	}
+	k.passed(frame)
+	k.tap.fail(fmt.Errorf("tap: %w", err))
+	return err
 }
 
 // ping sends a ping. It prolongs the hold of a client that has a lock, so then it is on record.
@@ -234,8 +254,8 @@ func (k *keeper) receive(frame []byte) error {
 	switch {
 	case k.waiting:
 		k.behind = append(k.behind, frame)
-	case k.flying != 0 && reply.Xid == k.flying:
-		k.flying, k.waiting = 0, true
+	case k.flies && reply.Xid == k.flying:
+		k.flies, k.waiting = false, true
 		k.answer <- frame
 	default:
 		k.out.push(frame)
@@ -257,12 +277,15 @@ func (k *keeper) delivered() {
 // pass sends the requests one by one.
 func (k *keeper) pass() {
 	for frame := range k.queue {
-		if !k.passOne(frame) {
+		ok := k.passOne(frame)
+		k.passed(frame)
+		if !ok {
 			k.up.Close()
 			break
 		}
 	}
-	for range k.queue { // its sender must not wait for room
+	for frame := range k.queue { // its sender must not wait for room
+		k.passed(frame)
 	}
 }
 

@@ -73,7 +73,7 @@ func (k *keeper) exchange(f *flight, request jute.Request, frame []byte) (reply 
 		f.sent = t.cfg.Since()
 	}
 	k.mu.Lock()
-	k.flying = request.Xid
+	k.flies, k.flying = true, request.Xid
 	k.mu.Unlock()
 	if err := k.send(frame); err != nil {
 		k.up.Close()

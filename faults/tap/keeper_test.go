@@ -254,7 +254,7 @@ func TestWhoseALockOnZooKeeperIs(t *testing.T) {
 	two.ask(jute.OpCreate, "/lock/b-")
 	three.ask(jute.OpCreate, "/lock/c-")
 	two.ask(jute.OpExists, "/lock/a-0000000000")
-	three.ask(jute.OpExists, "/elsewhere")
+	three.ask(jute.OpGetChildren, "/")
 	one.ask(jute.OpDelete, "/lock/a-0000000000")
 	one.ask(jute.OpDelete, "/lock/a-0000000000")
 	l.stub.expire("/lock/b-")

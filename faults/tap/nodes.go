@@ -50,6 +50,7 @@ type nodes struct {
 	tap    *Tap
 	locks  map[string]*lockNodes
 	prober nodeProber
+	kept   kept
 
 	mu       sync.Mutex
 	sessions map[int64]sessionLife
