@@ -41,7 +41,7 @@ const maxLabMemory = 1500 << 20
 // startHostile runs scenarios and attacks with a hostile client.
 func startHostile(t *testing.T, server string, attacks []hostile.Attack, more ...string) *lab {
 	t.Helper()
-	if server == "redis-server" {
+	if server != "embedded" {
 		needRedis(t)
 	}
 	dir := t.TempDir()
@@ -75,16 +75,37 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestAProcessWithDescendantsServesNoOtherCell: they keep its pipes, so that the lab would wait for a client that has closed its own.
-func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
+// TestHostileClientsOfReplicas: the attacks that are about replicas, or on the server that has them.
+func TestHostileClientsOfReplicas(t *testing.T) {
 	skipRacing(t)
 	t.Parallel()
-	var attacks []hostile.Attack
-	for _, name := range []string{"descendants", "closes-stdout", "late-child", "closes-stdin"} {
+	attacks := attacksOf(t, "replicaof", "failover", "sync", "shutdown", "client-kill", "empty-requests")
+	lab := startHostile(t, "replicated", attacks, "take-turns", "fail-over-before-replication")
+	assert.Equal(t, 2, lab.exitCode(t, patience), lab.said(t))
+	lab.nothingLeft(t, time.Second)
+	lab.noneWithoutMark(t)
+	for _, cell := range resultsOf(t, lab).Cells {
+		attack, _ := hostile.Find(cell.Scenario)
+		judged(t, cell, attack.Verdict)
+	}
+}
+
+// attacksOf are the attacks of these names.
+func attacksOf(t *testing.T, names ...string) (attacks []hostile.Attack) {
+	t.Helper()
+	for _, name := range names {
 		attack, ok := hostile.Find(name)
 		require.True(t, ok, name)
 		attacks = append(attacks, attack)
 	}
+	return attacks
+}
+
+// TestAProcessWithDescendantsServesNoOtherCell: they keep its pipes, so that the lab would wait for a client that has closed its own.
+func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
+	skipRacing(t)
+	t.Parallel()
+	attacks := attacksOf(t, "descendants", "closes-stdout", "late-child", "closes-stdin")
 	lab := startHostile(t, "embedded", attacks, "--parallel", "1", "--timeout", "10s")
 	assert.Equal(t, 2, lab.exitCode(t, patience), lab.said(t))
 	lab.nothingLeft(t, time.Second)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/server"
 )
 
 var signalsEach = flag.Int("signals", 1, "`N` signals at random moments for each subcommand and server")
@@ -39,6 +41,12 @@ func subcommands(n *neighbours, saved string) []subcommand {
 			"--server", server)
 		add("shrink "+server, time.Second, false, "shrink", saved, "--server", server)
 	}
+	for _, server := range newerServers() {
+		add("run "+server, 2500*time.Millisecond, true, "run", "--all", "--json", "--lock", "setpx-lua,zookeeper", "--server", server)
+	}
+	add("storm replicated", 2500*time.Millisecond, true, "storm", "--lock", "setpx-lua", "--json", "--for", "5s", "--server", "replicated")
+	add("bench locks", time.Second, false, "bench", "locks", "--lock", "setpx-lua,redlock")
+	add("bench updates", time.Second, false, "bench", "updates", "--lock", "setpx-lua,fenced", "--seeds", "1")
 	add("tour", time.Second, true, "run", "--json")
 	add("run sim", time.Second, true, "run", "--all", "--json", "--world", "sim")
 	add("foreign client", time.Second, true, "run", "--client", deafChild, "--lock", "setpx-lua", "--count", "5", "--json")
@@ -50,6 +58,14 @@ func subcommands(n *neighbours, saved string) []subcommand {
 	add("storm at an address", 1500*time.Millisecond, true, "storm", "--lock", "setpx-lua", "--json", "--for", "5s", "--faults", "pause,partition",
 		"--server", n.addr, "--toxiproxy", n.api)
 	return all
+}
+
+// newerServers are those of several processes, or of another kind than Redis, as far as this machine has them.
+func newerServers() []string {
+	if _, _, err := server.FindZooKeeper(); err != nil {
+		return []string{"replicated"} // tests of cmd/lab say so
+	}
+	return []string{"replicated", "zookeeper"}
 }
 
 // TestSignalsAtRandomMoments ends every subcommand at random moments. No process, port, directory, key or proxy may be left, and what was
