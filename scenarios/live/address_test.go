@@ -116,8 +116,8 @@ func TestKeysAtAnAddressExpire(t *testing.T) {
 		assert.Less(t, left, 3*time.Hour, key)
 	}
 	for _, e := range events {
-		if e.Detail != nil && e.Detail.Command != nil {
-			for _, change := range e.Detail.Command.Changes {
+		if e.Command() != nil {
+			for _, change := range e.Command().Changes {
 				assert.Zero(t, change.Before.TTL+change.After.TTL)
 			}
 		}

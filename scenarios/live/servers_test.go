@@ -138,8 +138,8 @@ func TestServersOfALock(t *testing.T) {
 		assert.Equal(t, checker.Safe, cell.Verdict.Kind, cell.Verdict.String())
 		var names []string
 		for _, e := range events {
-			if e.Kind == history.KindCommand && e.Detail.Command.Server != "resource" && !slices.Contains(names, e.Detail.Command.Server) {
-				names = append(names, e.Detail.Command.Server)
+			if e.Kind == history.KindCommand && e.Command().Server != "resource" && !slices.Contains(names, e.Command().Server) {
+				names = append(names, e.Command().Server)
 			}
 			if e.Kind == history.KindOpen && len(want) > 1 {
 				assert.Equal(t, len(want), e.Detail.Servers)

@@ -96,7 +96,7 @@ func story(events []history.Event) []string {
 		case history.KindReturn:
 			say("%s %v: %v", e.Client, e.Op, e.Outcome)
 		case history.KindCommand:
-			say("%s sends %s", e.Client, commandLine(e.Detail.Command))
+			say("%s sends %s", e.Client, commandLine(e.Command()))
 		case history.KindFault:
 			say("%s %s: %s", e.Detail.Fault.Target, e.Detail.Fault.Name, e.Detail.Fault.Phase)
 		case history.KindExit:

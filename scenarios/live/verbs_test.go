@@ -109,7 +109,7 @@ func took(t *testing.T, events []history.Event, op history.Op) time.Duration {
 // again counts the commands that reached the server a second time.
 func again(events []history.Event) (n int) {
 	for _, e := range events {
-		if e.Kind == history.KindCommand && e.Detail.Command.Again {
+		if e.Kind == history.KindCommand && e.Command().Again {
 			n++
 		}
 	}

@@ -137,8 +137,8 @@ func TestWithoutStateProbes(t *testing.T) {
 			assert.Equal(t, test.without, without.Verdict.Names(), without.Verdict.String())
 			assert.Subset(t, with.Verdict.Names(), without.Verdict.Names())
 			for _, e := range events {
-				if e.Detail != nil && e.Detail.Command != nil {
-					require.Empty(t, e.Detail.Command.Changes, "nothing may be said about the state of a key")
+				if e.Command() != nil {
+					require.Empty(t, e.Command().Changes, "nothing may be said about the state of a key")
 				}
 			}
 		})

@@ -110,9 +110,9 @@ func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []strin
 		if e.Kind != history.KindCommand || e.Op != history.OpNone {
 			continue
 		}
-		for _, change := range e.Detail.Command.Changes {
-			if change.Key == key && change.Effect(e.Detail.Command.Asked) == history.EffectProlonged {
-				servers = append(servers, e.Detail.Command.Server)
+		for _, change := range e.Command().Changes {
+			if change.Key == key && change.Effect(e.Command().Asked) == history.EffectProlonged {
+				servers = append(servers, e.Command().Server)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Recorder) SlowestPass() (longest time.Duration) {
 	defer r.mu.Unlock()
 	for _, e := range r.events {
 		if e.Kind == history.KindCommand {
-			longest = max(longest, e.Detail.Command.Asked)
+			longest = max(longest, e.Command().Asked)
 		}
 	}
 	return longest
