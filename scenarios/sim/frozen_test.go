@@ -60,10 +60,14 @@ func sums(t *testing.T, run *checker.Run, histories *lab.Histories) string {
 // frozen writes what must not change of an event.
 func frozen(w io.Writer, e history.Event) {
 	fmt.Fprintln(w, e.At, e.ID, e.Client, e.Lock, e.Valid, e.Fence, uint8(e.Kind), uint8(e.Op), uint8(e.Outcome))
-	if e.Detail == nil {
+	command := e.Command()
+	if e.Detail == nil && command == nil {
 		return
 	}
-	d := *e.Detail
+	var d history.Detail
+	if e.Detail != nil {
+		d = *e.Detail
+	}
 	fmt.Fprintln(w, d.Lease, d.Leaseless, d.Servers, d.Local, d.Reentrant, d.Fair, d.GaveUp, d.Bound, d.Read, d.Wrote, d.Value, d.Error != "")
 	if e.Kind == history.KindEnd {
 		fmt.Fprintln(w, d.Text)
@@ -71,8 +75,8 @@ func frozen(w io.Writer, e history.Event) {
 	if d.Fault != nil {
 		fmt.Fprintln(w, d.Fault.Name, d.Fault.Target, d.Fault.Phase)
 	}
-	if d.Command != nil {
-		fmt.Fprintf(w, "%+v\n", *d.Command)
+	if command != nil {
+		fmt.Fprintf(w, "%+v\n", *command)
 	}
 	if d.Work != nil {
 		fmt.Fprintf(w, "%+v\n", *d.Work)
