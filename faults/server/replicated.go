@@ -105,6 +105,9 @@ const (
 	markerKey = "locklab:replicated"
 )
 
+// noReplicas begins the error of a primary that lacks a replica that it requires.
+const noReplicas = "NOREPLICAS"
+
 // caughtUp waits until so many replicas have all that the primary has acknowledged.
 func (r *Replicated) caughtUp(ctx context.Context, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -112,7 +115,14 @@ func (r *Replicated) caughtUp(ctx context.Context, count int) error {
 	return within(ctx, r.addr, markerDB, -1, func(client *redis.Client) error {
 		for {
 			// WAIT is about what its own connection has written.
-			if err := client.Set(ctx, markerKey, "", time.Second).Err(); err != nil {
+			err := client.Set(ctx, markerKey, "", time.Second).Err()
+			if err != nil && strings.HasPrefix(err.Error(), noReplicas) { // until one has reported again
+				if err := pause(ctx); err != nil {
+					return err
+				}
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			replicas, err := client.Wait(ctx, count, 100*time.Millisecond).Result()
@@ -236,13 +246,24 @@ func (r *Replicated) dismiss() error {
 	return errors.Join(errs...)
 }
 
-// RequireReplica sets min-replicas-to-write.
+// RequireReplica sets min-replicas-to-write, and returns once the primary has a replica that counts.
 func (r *Replicated) RequireReplica(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.strict = true
-	return wrapped("require a replica",
-		r.primary.do(ctx, "CONFIG", "SET", "min-replicas-to-write", 1, "min-replicas-max-lag", int(faults.MaxLag.Seconds())))
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := r.primary.do(ctx, "CONFIG", "SET", "min-replicas-to-write", 1, "min-replicas-max-lag", int(faults.MaxLag.Seconds()))
+	for err == nil {
+		var refuses bool
+		if refuses, err = r.refusesWrites(ctx); err == nil && !refuses {
+			return nil
+		}
+		if err == nil {
+			err = pause(ctx)
+		}
+	}
+	return wrapped("require a replica", err)
 }
 
 // RefusesWrites says whether the primary requires a replica that it does not have, by its own account.
@@ -252,12 +273,27 @@ func (r *Replicated) RefusesWrites(ctx context.Context) (bool, error) {
 	if !r.strict {
 		return false, nil
 	}
+	refuses, err := r.refusesWrites(ctx)
+	return refuses, wrapped("ask for its replicas", err)
+}
+
+func (r *Replicated) refusesWrites(ctx context.Context) (bool, error) {
 	var about map[string]string
 	err := patiently(ctx, r.addr, func(client *redis.Client) (err error) {
 		about, err = info(ctx, client, "replication")
 		return err
 	})
-	return about["min_slaves_good_slaves"] == "0", wrapped("ask for its replicas", err)
+	return about["min_slaves_good_slaves"] == "0", err
+}
+
+// pause lets a moment pass before a server is asked again.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func wrapped(what string, err error) error {

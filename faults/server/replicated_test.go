@@ -109,28 +109,6 @@ func TestEitherReplicaTakesOver(t *testing.T) {
 	}
 }
 
-// TestRequiredReplica: a primary that requires a replica refuses writes some time after it has lost both.
-func TestRequiredReplica(t *testing.T) {
-	s := startReplicated(t)
-	require.NoError(t, s.RequireReplica(bounded(t)))
-	do(t, s, 0, "SET", "key", "before")
-	refuses, err := s.RefusesWrites(bounded(t))
-	require.NoError(t, err)
-	require.False(t, refuses)
-	require.NoError(t, s.Save(bounded(t)))
-	do(t, s, 0, "SET", "key", "lost")
-	require.Eventually(t, func() bool {
-		refuses, err := s.RefusesWrites(bounded(t))
-		return err == nil && refuses
-	}, 20*time.Second, 20*time.Millisecond)
-	err = with(bounded(t), s.Addr(), 0, func(client *redis.Client) error { return client.Set(bounded(t), "key", "refused", 0).Err() })
-	require.ErrorContains(t, err, "NOREPLICAS")
-	require.Error(t, s.Reset(bounded(t)), "it requires a replica")
-	require.NoError(t, s.RestartSaved(bounded(t)))
-	require.Equal(t, "before", do(t, s, 0, "GET", "key"))
-	require.NoError(t, s.Reset(bounded(t)), "the next primary requires none")
-}
-
 // TestSplit: both primaries take writes, at addresses of their own, and neither gets those of the other.
 func TestSplit(t *testing.T) {
 	s := startReplicated(t)
