@@ -77,10 +77,9 @@ type Absent struct {
 	Why  string `json:"why"`
 }
 
-// Planned are the locks that the articles compare Redis with, and whose servers the lab does not have.
+// Planned are the locks that the articles compare others with, and whose servers the lab does not have.
 func Planned() []Absent {
 	return []Absent{
-		{"zookeeper", "the lab measures locks on Redis only"},
 		{"etcd", "the lab has no etcd server"},
 		{"postgres", "the lab has no PostgreSQL server"},
 	}

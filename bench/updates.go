@@ -59,7 +59,7 @@ const JepsenShare = 0.18
 
 // UpdatesLocks are the locks that are measured by default.
 func UpdatesLocks() []string {
-	return []string{"setpx-lua", "watchdog", "redisson", "redlock", "fenced"}
+	return []string{"setpx-lua", "watchdog", "redisson", "redlock", "fenced", "zookeeper"}
 }
 
 // surprises: a fence leaves nothing to be lost.

@@ -68,6 +68,7 @@ func Strategies() []Strategy {
 		{backOff, "setpx-lua", ""},
 		{"wake", "redisson", ""},
 		{"wake", "redisson-fair", ""},
+		{"wake", "zookeeper", ""},
 	}
 }
 
@@ -79,5 +80,7 @@ func HeldStrategies() []Strategy {
 		{backOff, "setpx-lua", ""},
 		{"wake", "redisson", ""},
 		{"wake", "redisson-fair", ""},
+		{"wake", "zookeeper", ""},
+		{"wake", "zookeeper-herd", ""},
 	}
 }

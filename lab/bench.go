@@ -58,8 +58,8 @@ func Bench(ctx context.Context, plan BenchPlan) (record *bench.Record, err error
 		return record, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	record.Server = place.Describe()
 	err = plan.measure(ctx, place, record)
+	record.Server = place.Describe()
 	record.Took, record.Finished = time.Since(record.Started), err == nil
 	return record, err
 }

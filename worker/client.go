@@ -21,12 +21,24 @@ type Client struct {
 	// servers are in the order of the addresses; resending is the first once more, through the library's defaults.
 	servers   []*server
 	resending *server
+	keepers   []string // the addresses of a ZooKeeper, of which each lock has a session of its own; then there are no servers
 }
 
-// Dial connects a client to lock servers, one at least. ctx ends the client's background tasks; Close is still needed.
+// Wrap is put around what a lock uses; a nil function: nothing is.
+type Wrap struct {
+	Server  func(impls.Server) impls.Server
+	Session func(impls.Session) impls.Session
+}
+
+// Dial connects a client to lock servers, one at least. Those of a ZooKeeper have protocol.ZooKeeperScheme before their addresses, and are
+// connected to by each lock. ctx ends the client's background tasks; Close is still needed.
 func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Client{ctx: ctx, cancel: cancel, clock: newClock(), shared: &shared{values: make(map[string]any)}}
+	if isKeeper(addrs[0]) {
+		c.keepers = keeperAddrs(addrs)
+		return c, nil
+	}
 	for _, addr := range addrs {
 		c.servers = append(c.servers, newServer(addr, 0, defaultTimeout))
 	}
@@ -39,15 +51,18 @@ func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	return c, nil
 }
 
-// Server is the first lock server.
+// Server is the first lock server. On a ZooKeeper there is none.
 func (c *Client) Server() impls.Server { return c.servers[0] }
 
 // Close ends the client's tasks and connections. Its locks must have been closed.
 func (c *Client) Close() error {
 	c.cancel()
 	var errs []error
-	for _, server := range append(c.servers, c.resending) {
+	for _, server := range c.servers {
 		errs = append(errs, server.close())
+	}
+	if c.resending != nil {
+		errs = append(errs, c.resending.close())
 	}
 	return errors.Join(errs...)
 }
@@ -56,25 +71,45 @@ func (c *Client) Close() error {
 type Lock struct {
 	impls.Lock // itself, which may have more abilities
 
-	env  *env
-	stop context.CancelFunc
+	env    *env
+	keeper *keeper // the lock's session with a ZooKeeper; nil: none
+	stop   context.CancelFunc
 }
 
-// Open makes a lock. wrap, if not nil, is put around each server that the lock uses. Notices of the lock, such as a loss, go nowhere.
-func (c *Client) Open(spec impls.Spec, opts impls.Options, wrap func(impls.Server) impls.Server) *Lock {
+// Open makes a lock. On a ZooKeeper it begins a session with the lease for a time-out, which may fail. Notices of the lock, such as a loss, go
+// nowhere.
+func (c *Client) Open(spec impls.Spec, opts impls.Options, wrap Wrap) (*Lock, error) {
+	ctx, stop := context.WithCancel(c.ctx)
+	l := &Lock{env: &env{ctx: ctx, clock: c.clock, say: func(protocol.Message) {}, shared: c.shared}, stop: stop}
+	if c.keepers != nil {
+		var err error
+		if l.keeper, err = dialKeeper(ctx, c.keepers, opts.Lease); err != nil {
+			stop()
+			return nil, fmt.Errorf("a session with %s: %w", c.keepers[0], err)
+		}
+		l.env.session = l.keeper
+		if wrap.Session != nil {
+			l.env.session = wrap.Session(l.keeper)
+		}
+	}
+	l.env.servers = c.serversFor(spec, wrap)
+	l.Lock = spec.New(l.env, opts)
+	return l, nil
+}
+
+// serversFor are the lock servers as a lock sees them.
+func (c *Client) serversFor(spec impls.Spec, wrap Wrap) []impls.Server {
 	all := c.servers
 	if spec.Resends {
 		all = []*server{c.resending}
 	}
 	servers := links{servers: all}.forLock()
 	for i := range servers {
-		if wrap != nil {
-			servers[i] = wrap(servers[i])
+		if wrap.Server != nil {
+			servers[i] = wrap.Server(servers[i])
 		}
 	}
-	ctx, stop := context.WithCancel(c.ctx)
-	e := &env{ctx: ctx, servers: servers, clock: c.clock, say: func(protocol.Message) {}, shared: c.shared}
-	return &Lock{Lock: spec.New(e, opts), env: e, stop: stop}
+	return servers
 }
 
 // Acquire tries until the lock is granted, or for within; zero: once.
@@ -82,8 +117,11 @@ func (l *Lock) Acquire(ctx context.Context, within time.Duration, way waiting.Wa
 	return acquire(ctx, l.Lock, l.env, within, way)
 }
 
-// Close stops the lock's background tasks. It does not release the lock.
+// Close stops the lock's background tasks. It does not release the lock; on a ZooKeeper the lock ends with its session.
 func (l *Lock) Close() {
 	l.stop()
 	l.env.tasks.Wait()
+	if l.keeper != nil {
+		l.keeper.close()
+	}
 }

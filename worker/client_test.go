@@ -24,10 +24,11 @@ func TestClientsContend(t *testing.T) {
 		for i := range locks {
 			client, err := worker.Dial(t.Context(), redis.Addr())
 			require.NoError(t, err)
-			locks[i] = client.Open(spec, impls.Options{Key: name, Lease: time.Minute}, func(s impls.Server) impls.Server {
+			locks[i], err = client.Open(spec, impls.Options{Key: name, Lease: time.Minute}, worker.Wrap{Server: func(s impls.Server) impls.Server {
 				wrapped++
 				return s
-			})
+			}})
+			require.NoError(t, err)
 			t.Cleanup(func() {
 				locks[i].Close()
 				require.NoError(t, client.Close())

@@ -63,16 +63,21 @@ func (l links) forLock() []impls.Server {
 // isKeeper says whether an address is that of a ZooKeeper.
 func isKeeper(addr string) bool { return strings.HasPrefix(addr, protocol.ZooKeeperScheme) }
 
+// keeperAddrs are addresses of a ZooKeeper without what marks them as such.
+func keeperAddrs(named []string) []string {
+	addrs := make([]string, len(named))
+	for i, addr := range named {
+		addrs[i] = strings.TrimPrefix(addr, protocol.ZooKeeperScheme)
+	}
+	return addrs
+}
+
 // keeperOf returns the connections of a lock on a ZooKeeper: each has a session of its own, with the lease of the lock for a time-out.
 func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 	l.resource = s.resource
 	named := req.Servers
 	if len(named) == 0 {
 		named = s.init.Servers
-	}
-	addrs := make([]string, len(named))
-	for i, addr := range named {
-		addrs[i] = strings.TrimPrefix(addr, protocol.ZooKeeperScheme)
 	}
 	if req.Resource != "" {
 		l.resource = s.dial(req.Resource)
@@ -82,7 +87,7 @@ func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 			return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
 		}
 	}
-	if l.keeper, err = dialKeeper(s.ctx, addrs, protocol.Duration(req.LeaseMS)); err != nil {
+	if l.keeper, err = dialKeeper(s.ctx, keeperAddrs(named), protocol.Duration(req.LeaseMS)); err != nil {
 		l.close()
 		return links{}, fmt.Errorf("the ZooKeeper of %s: %w", req.Handle, err)
 	}

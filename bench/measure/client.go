@@ -105,9 +105,13 @@ func newUpdaters(ctx context.Context, job clientJob, specs []impls.Spec) (_ []*u
 		if err != nil {
 			return nil, done, err
 		}
-		lock := client.Open(spec, impls.Options{Key: s.Key + ":lock", Lease: job.Lease}, nil)
+		lock, err := client.Open(spec, impls.Options{Key: s.LockKey, Lease: job.Lease}, worker.Wrap{})
+		if err != nil {
+			return nil, done, errors.Join(err, client.Close())
+		}
 		way, err := wayOf(job.Wait, lock.Lock, job.Client)
 		if err != nil {
+			lock.Close()
 			return nil, done, errors.Join(err, client.Close())
 		}
 		closing = append(closing, func() error {

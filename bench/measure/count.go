@@ -5,14 +5,20 @@ import (
 	"sync/atomic"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker"
 )
 
-// counter counts the commands that go to servers: those of a transaction one by one, with MULTI and EXEC; a script as one, whatever it runs.
-// What a client library sends when it connects is not counted.
+// counter counts the commands that go to servers: those of a transaction one by one, with MULTI and EXEC; a script as one, whatever it runs;
+// each request to a ZooKeeper. What a client library sends when it connects, or to keep a session, is not counted.
 type counter struct{ sent atomic.Int64 }
 
-// wrap puts the counter before a server.
-func (c *counter) wrap(server impls.Server) impls.Server { return &counted{server, c} }
+// wrap puts the counter before servers and sessions.
+func (c *counter) wrap() worker.Wrap {
+	return worker.Wrap{
+		Server:  func(s impls.Server) impls.Server { return &counted{s, c} },
+		Session: func(s impls.Session) impls.Session { return &countedSession{s, c} },
+	}
+}
 
 type counted struct {
 	impls.Server
@@ -63,4 +69,30 @@ func (t *countedTx) Exec(ctx context.Context, commands ...impls.Command) ([]any,
 	*t.executed = true
 	t.counter.sent.Add(int64(len(commands)) + 2)
 	return t.Tx.Exec(ctx, commands...)
+}
+
+// countedSession is a session with a ZooKeeper.
+type countedSession struct {
+	impls.Session
+	counter *counter
+}
+
+func (s *countedSession) Create(ctx context.Context, path string, sequential bool) (string, error) {
+	s.counter.sent.Add(1)
+	return s.Session.Create(ctx, path, sequential)
+}
+
+func (s *countedSession) Children(ctx context.Context, path string) ([]string, error) {
+	s.counter.sent.Add(1)
+	return s.Session.Children(ctx, path)
+}
+
+func (s *countedSession) Watch(ctx context.Context, path string) (bool, impls.Subscription, error) {
+	s.counter.sent.Add(1)
+	return s.Session.Watch(ctx, path)
+}
+
+func (s *countedSession) Delete(ctx context.Context, path string) error {
+	s.counter.sent.Add(1)
+	return s.Session.Delete(ctx, path)
 }

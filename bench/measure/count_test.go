@@ -21,7 +21,7 @@ func TestCountedIsWhatTheServerGets(t *testing.T) {
 	defer func() { require.NoError(t, client.Close()) }()
 	script := &impls.Script{Source: "return 1"}
 	var counter counter
-	server := counter.wrap(client.Server())
+	server := counter.wrap().Server(client.Server())
 	_, err = server.Eval(t.Context(), script, nil)
 	require.NoError(t, err) // the server knows the script, and there is a connection
 

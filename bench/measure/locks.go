@@ -107,11 +107,7 @@ func (l *setAndDelete) Release(ctx context.Context) (bool, error) {
 
 // round measures a lock alone and together.
 func (p *Place) round(ctx context.Context, plan LocksPlan, s, baseline *series) error {
-	addrs, err := p.addrsOf(ctx, s.spec)
-	if err != nil {
-		return err
-	}
-	alone, err := p.window(ctx, s.spec, 1, plan, addrs)
+	alone, err := p.window(ctx, s.spec, 1, plan)
 	if err != nil {
 		return err
 	}
@@ -123,7 +119,7 @@ func (p *Place) round(ctx context.Context, plan LocksPlan, s, baseline *series) 
 	if s.why != "" {
 		return nil
 	}
-	together, err := p.window(ctx, s.spec, plan.Clients, plan, addrs)
+	together, err := p.window(ctx, s.spec, plan.Clients, plan)
 	if err != nil {
 		return err
 	}
@@ -157,18 +153,25 @@ type window struct {
 const checkEvery = 16
 
 // window has n clients acquire and release a lock for a while.
-func (p *Place) window(ctx context.Context, spec impls.Spec, n int, plan LocksPlan, addrs []string) (_ window, err error) {
-	clients, err := dial(ctx, n, addrs)
+func (p *Place) window(ctx context.Context, spec impls.Spec, n int, plan LocksPlan) (_ window, err error) {
+	site, err := p.siteOf(ctx, spec, "lock")
+	if err != nil {
+		return window{}, err
+	}
+	clients, err := dial(ctx, n, site.addrs)
 	defer func() { err = errors.Join(err, hangUp(clients)) }()
 	if err != nil {
 		return window{}, err
 	}
 	var counter counter
-	key := p.newKey("lock")
 	users := make([]*user, n)
 	for i, client := range clients {
-		users[i] = &user{lock: client.Open(spec, impls.Options{Key: key, Lease: lease}, counter.wrap), counter: &counter, number: i, alone: n == 1}
-		defer users[i].lock.Close()
+		lock, err := client.Open(spec, impls.Options{Key: site.key, Lease: lease}, counter.wrap())
+		if err != nil {
+			return window{}, err
+		}
+		defer lock.Close()
+		users[i] = &user{lock: lock, counter: &counter, number: i, alone: n == 1}
 	}
 	// The first acquire connects, and has the server learn the scripts.
 	if err := users[0].use(ctx, time.Now(), ""); err != nil {

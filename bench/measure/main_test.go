@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	case "host":
 		err = server.HostMain(os.Stdin, os.Stdout)
 	case "client":
-		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, impls.All())
+		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, impls.Every())
 	default:
 		goleak.VerifyTestMain(m)
 		return

@@ -47,7 +47,7 @@ func (p *Place) Market(ctx context.Context, plan MarketPlan, record *bench.Marke
 
 // marketCell has the crowd trade for a while.
 func (p *Place) marketCell(ctx context.Context, plan MarketPlan, guard bench.Guard, crowd bench.Crowd) (_ bench.MarketCell, err error) {
-	addrs, err := p.addrsOf(ctx, plan.Lock)
+	addrs, err := p.addrs(ctx, max(1, plan.Lock.Servers))
 	if err != nil {
 		return bench.MarketCell{}, err
 	}

@@ -3,6 +3,8 @@ package measure_test
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,7 +120,48 @@ func TestLocks(t *testing.T) {
 		assert.InDelta(t, commands[row.Lock], row.Alone.Commands, 0, row.Lock)
 	}
 	assert.Equal(t, 5, record.Rows[4].Servers)
-	assert.Len(t, record.Absent, 3)
+	assert.Len(t, record.Absent, 2)
+}
+
+// TestZooKeeper: locks on a ZooKeeper are measured beside Redis, with their requests counted and the data on Redis.
+func TestZooKeeper(t *testing.T) {
+	p := openOn(t, measure.Embedded, nil)
+	specs := find(t, "zookeeper")
+	if why := measure.Lacks(specs[0]); why != "" {
+		require.NotContains(t, strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper", why)
+		t.Skip(why)
+	}
+	t.Run("locks", func(t *testing.T) {
+		var record bench.Locks
+		require.NoError(t, p.Locks(t.Context(), measure.LocksPlan{Locks: specs, For: 10 * ms, Rounds: 1, Clients: 3}, &record))
+		require.Len(t, record.Rows, 1)
+		assert.InDelta(t, 3, record.Rows[0].Alone.Commands, 0, "CREATE, GETCHILDREN, DELETE")
+		assert.Positive(t, record.Rows[0].Together.PerSecond)
+		assert.Contains(t, p.Describe(), "ZooKeeper")
+	})
+	t.Run("waiting", func(t *testing.T) {
+		var record bench.Waiting
+		wake := []bench.Strategy{{Way: "wake", Lock: "zookeeper"}}
+		plan := measure.WaitingPlan{Sale: wake, Held: wake, Requests: 6, AtOnce: 3, Within: time.Minute, Waiters: 3, Holds: []time.Duration{ms}, For: 10 * ms}
+		require.NoError(t, p.Waiting(t.Context(), plan, &record))
+		require.Len(t, record.Sale, 2)
+		for _, c := range record.Sale {
+			assert.Equal(t, 6, c.Sold, "%+v", c)
+			assert.GreaterOrEqual(t, c.PerGrant(), 3.0, "%+v", c)
+		}
+		assert.GreaterOrEqual(t, record.Held[0].Granted, 3)
+	})
+	t.Run("updates", func(t *testing.T) {
+		enough(t, func(length time.Duration) bool {
+			var record bench.Updates
+			plan := updates(t)
+			plan.Locks, plan.Seeds, plan.For = specs, []int64{1}, plan.Every+plan.Pause+length
+			require.NoError(t, p.Updates(t.Context(), plan, &record))
+			require.Len(t, record.Rows, 1)
+			assert.Zero(t, bench.Total(record.Rows[0].Guarded).Lost)
+			return bench.Total(record.Rows[0].Unguarded).Acked > 0
+		})
+	})
 }
 
 // TestWakingWhatCannotWake: a lock without wake-ups is measured alone.

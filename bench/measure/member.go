@@ -69,11 +69,21 @@ func (m *member) hear(ctx context.Context, what any) error {
 	select {
 	case answer, ok := <-m.heard:
 		if !ok {
-			return fmt.Errorf("its process has ended: %s", m.process.State())
+			return m.ended(ctx)
 		}
 		return json.Unmarshal(answer, what)
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// ended says how the process ended, whose output has.
+func (m *member) ended(ctx context.Context) error {
+	select {
+	case <-m.process.Done():
+		return fmt.Errorf("its process has ended: %s", m.process.State())
+	case <-ctx.Done():
+		return errors.New("its process has closed its output")
 	}
 }
 

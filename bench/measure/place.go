@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/worker/protocol"
 )
 
 // The servers that Config.Server can name. A measurement floods its servers, so there are none at an address.
@@ -51,6 +52,7 @@ type Place struct {
 	guard   *process.Guard
 	host    *server.Host
 	servers []server.Server
+	keeper  *server.ZooKeeper // nil: no lock has needed one so far
 	keys    atomic.Int64
 }
 
@@ -87,14 +89,35 @@ func usual() string {
 	return Embedded
 }
 
-// Describe says what the servers are.
-func (p *Place) Describe() string { return p.servers[0].Describe() }
+// Describe says what the servers are that have been needed so far.
+func (p *Place) Describe() string {
+	if p.keeper != nil {
+		return p.servers[0].Describe() + "; " + p.keeper.Describe()
+	}
+	return p.servers[0].Describe()
+}
+
+// Lacks says why a lock cannot be measured on this machine, or "".
+func Lacks(spec impls.Spec) string {
+	switch spec.Needs {
+	case impls.Replicas:
+		return "the lab measures locks on servers without replicas"
+	case impls.OneZooKeeper:
+		if _, _, err := server.FindZooKeeper(); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
 
 // Close ends everything that was started.
 func (p *Place) Close() error {
 	var errs []error
 	for _, s := range p.servers {
 		errs = append(errs, s.Close())
+	}
+	if p.keeper != nil {
+		errs = append(errs, p.keeper.Close())
 	}
 	if p.host != nil {
 		errs = append(errs, p.host.Close())
@@ -136,9 +159,33 @@ func (p *Place) start(ctx context.Context) (server.Server, error) {
 	return s, nil
 }
 
-// addrsOf are the servers that a lock needs.
-func (p *Place) addrsOf(ctx context.Context, spec impls.Spec) ([]string, error) {
-	return p.addrs(ctx, max(1, spec.Servers))
+// site is where a lock is: nothing else uses its key.
+type site struct {
+	addrs []string
+	key   string
+}
+
+// siteOf finds a place for a lock, on servers that it starts as needed.
+func (p *Place) siteOf(ctx context.Context, spec impls.Spec, what string) (site, error) {
+	if spec.Needs == impls.OneZooKeeper {
+		return p.node(ctx, what)
+	}
+	addrs, err := p.addrs(ctx, max(1, spec.Servers))
+	return site{addrs, p.newKey(what)}, err
+}
+
+// node makes a node for a lock.
+func (p *Place) node(ctx context.Context, what string) (site, error) {
+	if p.keeper == nil {
+		keeper, err := server.StartZooKeeper(ctx, p.guard, "")
+		if err != nil {
+			return site{}, err
+		}
+		p.keeper = keeper
+	}
+	key := fmt.Sprintf("/bench-%s-%d", what, p.keys.Add(1))
+	err := server.MakeNodes(ctx, p.keeper.Addr(), []string{key})
+	return site{[]string{protocol.ZooKeeperScheme + p.keeper.Addr()}, key}, err
 }
 
 // newKey is a key that nothing else uses: what a cell leaves behind does not disturb the next.

@@ -25,7 +25,10 @@ func (t *trader) guarded(ctx context.Context, item string, watched []string, pre
 	if t.guard == bench.Watch {
 		return t.run(ctx, watched, prepare)
 	}
-	lock, done := t.lockFor(item)
+	lock, done, err := t.lockFor(item)
+	if err != nil {
+		return refused, err
+	}
 	defer done()
 	way, err := wayOf(t.wait, lock.Lock, 0)
 	if err != nil {
@@ -64,15 +67,18 @@ func (t *trader) run(ctx context.Context, watched []string, prepare func(context
 }
 
 // lockFor is the lock for an item; done closes it.
-func (t *trader) lockFor(item string) (_ *worker.Lock, done func()) {
+func (t *trader) lockFor(item string) (_ *worker.Lock, done func(), err error) {
 	if t.guard == bench.PerItem {
-		lock := t.client.Open(t.spec, impls.Options{Key: t.lockKey(item), Lease: lease}, nil)
-		return lock, lock.Close
+		lock, err := t.client.Open(t.spec, impls.Options{Key: t.lockKey(item), Lease: lease}, worker.Wrap{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return lock, lock.Close, nil
 	}
 	if t.one == nil {
-		t.one = t.client.Open(t.spec, impls.Options{Key: t.lockKey("market"), Lease: lease}, nil)
+		t.one, err = t.client.Open(t.spec, impls.Options{Key: t.lockKey("market"), Lease: lease}, worker.Wrap{})
 	}
-	return t.one, func() {}
+	return t.one, func() {}, err
 }
 
 // close closes the lock of the whole market.

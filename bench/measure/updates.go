@@ -45,25 +45,21 @@ func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Upd
 
 // updates runs all seeds at once.
 func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.UpdatesRow, err error) {
-	servers := 1
-	for _, spec := range plan.Locks {
-		servers = max(servers, spec.Servers)
-	}
-	addrs, err := p.addrs(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
 	groups := make([]*group, len(plan.Seeds))
 	for i, seed := range plan.Seeds {
-		groups[i] = &group{plan: plan, seed: seed, sets: p.sets(plan.Locks, addrs)}
+		groups[i] = &group{plan: plan, seed: seed}
+		if groups[i].sets, err = p.sets(ctx, plan.Locks); err != nil {
+			return nil, err
+		}
 	}
+	store := p.servers[0].Addr()
 	defer func() {
 		for _, g := range groups {
 			err = errors.Join(err, g.close())
 		}
 	}()
 	for _, g := range groups {
-		if err := g.start(ctx, p, addrs[0]); err != nil {
+		if err := g.start(ctx, p, store); err != nil {
 			return nil, err
 		}
 	}
@@ -71,26 +67,30 @@ func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.Update
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return p.counted(ctx, plan.Locks, addrs[0], groups)
+	return p.counted(ctx, plan.Locks, store, groups)
 }
 
 // set is a shared set under a lock. Clients get it as JSON.
 type set struct {
 	Lock    string   `json:"lock"`
-	Servers []string `json:"servers"`
-	Key     string   `json:"key"`
+	Servers []string `json:"servers"` // of the lock
+	LockKey string   `json:"lock_key"`
+	Key     string   `json:"key"` // of the set
 	Guarded bool     `json:"guarded"`
 }
 
 // sets are those of one seed: for each lock one without and one with the fence.
-func (p *Place) sets(specs []impls.Spec, addrs []string) []set {
-	var all []set
+func (p *Place) sets(ctx context.Context, specs []impls.Spec) (all []set, _ error) {
 	for _, spec := range specs {
 		for _, guarded := range []bool{false, true} {
-			all = append(all, set{spec.Name, addrs[:max(1, spec.Servers)], p.newKey("set"), guarded})
+			site, err := p.siteOf(ctx, spec, "lock")
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, set{spec.Name, site.addrs, site.key, p.newKey("set"), guarded})
 		}
 	}
-	return all
+	return all, nil
 }
 
 // group are the clients of one seed.

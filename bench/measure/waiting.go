@@ -25,6 +25,7 @@ type WaitingPlan struct {
 	Waiters  int              // of the held lock
 	Holds    []time.Duration
 	For      time.Duration // of each way under each hold
+	Absent   []bench.Absent
 }
 
 // stock is that of article 000, which 2,000 requests never use up.
@@ -34,7 +35,7 @@ const stock = 100_000
 func (p *Place) Waiting(ctx context.Context, plan WaitingPlan, record *bench.Waiting) error {
 	*record = bench.Waiting{
 		Requests: plan.Requests, AtOnce: plan.AtOnce, Within: plan.Within, Waiters: plan.Waiters, For: plan.For,
-		Absent: []bench.Absent{{Lock: "zookeeper's watch", Why: bench.Planned()[0].Why}},
+		Absent: plan.Absent,
 	}
 	var steps []step
 	for _, stock := range bench.Stocks() {
@@ -76,32 +77,52 @@ func guess(plan WaitingPlan, way string) time.Duration {
 // shoppers are clients that use one lock.
 type shoppers struct {
 	clients []*worker.Client
+	stores  []*worker.Client // connected to the data; nil: clients are
 	locks   []*worker.Lock
 	counter counter
 }
 
 // gather connects n clients and opens a lock for each.
-func (p *Place) gather(ctx context.Context, n int, name, key string) (*shoppers, error) {
+func (p *Place) gather(ctx context.Context, n int, name, what string) (_ *shoppers, err error) {
 	spec, err := find(name)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := p.addrsOf(ctx, spec)
+	site, err := p.siteOf(ctx, spec, what)
 	if err != nil {
 		return nil, err
 	}
 	s := &shoppers{}
-	s.clients, err = dial(ctx, n, addrs)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.clients, err = dial(ctx, n, site.addrs); err != nil {
+		return nil, err
+	}
 	for _, client := range s.clients {
-		s.locks = append(s.locks, client.Open(spec, impls.Options{Key: key, Lease: lease}, s.counter.wrap))
+		lock, err := client.Open(spec, impls.Options{Key: site.key, Lease: lease}, s.counter.wrap())
+		if err != nil {
+			return nil, err
+		}
+		s.locks = append(s.locks, lock)
 	}
-	if err == nil {
-		err = s.warmUp(ctx)
+	if spec.Needs == impls.OneZooKeeper {
+		if s.stores, err = p.dialStore(ctx, n); err != nil {
+			return nil, err
+		}
 	}
+	return s, s.warmUp(ctx)
+}
+
+// dialStore connects n clients to the data.
+func (p *Place) dialStore(ctx context.Context, n int) ([]*worker.Client, error) {
+	addrs, err := p.addrs(ctx, 1)
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, err
 	}
-	return s, nil
+	return dial(ctx, n, addrs)
 }
 
 // warmUp has the server learn the lock's scripts, so that none is sent twice later.
@@ -123,18 +144,26 @@ func (s *shoppers) close() error {
 	for _, lock := range s.locks {
 		lock.Close()
 	}
-	return hangUp(s.clients)
+	return errors.Join(hangUp(s.clients), hangUp(s.stores))
+}
+
+// store is where the data are, through connections of client i.
+func (s *shoppers) store(i int) impls.Server {
+	if s.stores != nil {
+		return s.stores[i].Server()
+	}
+	return s.clients[i].Server()
 }
 
 // sale is article 000's flash sale: requests that each take the lock of the whole sale, sell one item and release the lock.
 func (p *Place) sale(ctx context.Context, plan WaitingPlan, s bench.Strategy, where bench.Stock) (_ bench.WaitingCell, err error) {
-	key := p.newKey("sale")
-	all, err := p.gather(ctx, min(plan.AtOnce, plan.Requests), s.Lock, key+":lock")
+	key := p.newKey("stock")
+	all, err := p.gather(ctx, min(plan.AtOnce, plan.Requests), s.Lock, "sale")
 	if err != nil {
 		return bench.WaitingCell{}, err
 	}
 	defer func() { err = errors.Join(err, all.close()) }()
-	store := all.clients[0].Server()
+	store := all.store(0)
 	if _, err := store.Do(ctx, "SET", key+":stock", stock); err != nil {
 		return bench.WaitingCell{}, err
 	}
@@ -152,7 +181,7 @@ func (p *Place) sale(ctx context.Context, plan WaitingPlan, s bench.Strategy, wh
 		if err != nil {
 			return err
 		}
-		task := work.Task{Resource: all.clients[i].Server(), Shared: memory, Key: key, Stock: stock}
+		task := work.Task{Resource: all.store(i), Shared: memory, Key: key, Stock: stock}
 		for requests.Add(1) <= int64(plan.Requests) {
 			asked := time.Now()
 			held, err := all.locks[i].Acquire(ctx, plan.Within, way)
@@ -207,7 +236,7 @@ func summed(times [][]time.Duration, failed []int, commands int64) bench.Waiting
 
 // held has clients take the lock in turn and hold it for a time. A wait that has begun is waited to its end, so that none is cut short.
 func (p *Place) held(ctx context.Context, plan WaitingPlan, s bench.Strategy, hold time.Duration) (_ bench.WaitingCell, err error) {
-	all, err := p.gather(ctx, plan.Waiters, s.Lock, p.newKey("held"))
+	all, err := p.gather(ctx, plan.Waiters, s.Lock, "held")
 	if err != nil {
 		return bench.WaitingCell{}, err
 	}

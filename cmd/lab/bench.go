@@ -133,7 +133,7 @@ func bound[N int | time.Duration](flag string, value, least, most N) error {
 	return nil
 }
 
-// benchLocks are the named locks, and those among them whose servers the lab does not have. Without names they are usual and all of those.
+// benchLocks are the named locks, and those among them whose servers this machine or the lab does not have. Without names they are usual and all of those.
 func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absent, _ error) {
 	planned := bench.Planned()
 	if len(names) == 0 {
@@ -149,12 +149,8 @@ func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absen
 		if !found {
 			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}
-		switch spec.Needs {
-		case impls.OneZooKeeper:
-			absent = append(absent, bench.Absent{Lock: name, Why: planned[0].Why})
-			continue
-		case impls.Replicas:
-			absent = append(absent, bench.Absent{Lock: name, Why: "the lab measures locks on servers without replicas"})
+		if why := measure.Lacks(spec); why != "" {
+			absent = append(absent, bench.Absent{Lock: name, Why: why})
 			continue
 		}
 		locks = append(locks, spec)
@@ -163,6 +159,23 @@ func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absen
 		return nil, nil, &nothingError{"nothing to measure: " + absent[0].Lock + " is n/a, because " + absent[0].Why}
 	}
 	return locks, absent, nil
+}
+
+// present are the strategies whose locks this machine can measure, and the locks of the others.
+func present(all []bench.Strategy, absent []bench.Absent) ([]bench.Strategy, []bench.Absent) {
+	var here []bench.Strategy
+	for _, s := range all {
+		spec, _ := impls.Find(s.Lock)
+		why := measure.Lacks(spec)
+		if why == "" {
+			here = append(here, s)
+			continue
+		}
+		if lacked := (bench.Absent{Lock: s.Lock, Why: why}); !slices.Contains(absent, lacked) {
+			absent = append(absent, lacked)
+		}
+	}
+	return here, absent
 }
 
 // checkWait finds a way to wait that does not exist, or that one of the locks does not have.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/bench"
 	"github.com/locklab/locklab/bench/measure"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
 )
 
@@ -41,6 +42,9 @@ items that were gone when the lock was granted.`,
 			return lab.BenchPlan{}, err
 		}
 		plan.Lock = locks[0]
+		if plan.Lock.Needs == impls.OneZooKeeper {
+			return lab.BenchPlan{}, usagef("--lock %s: each item would need a node of its own on the ZooKeeper; take a lock on Redis", lock)
+		}
 		return lab.BenchPlan{Market: plan}, errors.Join(bound("for", plan.For, minBench, maxBench), checkWait(plan.Wait, plan.Lock), checkServed(plan.Lock))
 	})
 }
@@ -69,10 +73,10 @@ hold for a time in turn: what a wake-up costs against a poll.`,
 			return lab.BenchPlan{}, unknown("part", only, parts, "--only takes "+enumerate(parts, "or"))
 		}
 		if only != held {
-			plan.Sale = bench.Strategies()
+			plan.Sale, plan.Absent = present(bench.Strategies(), plan.Absent)
 		}
 		if only != sale {
-			plan.Held = bench.HeldStrategies()
+			plan.Held, plan.Absent = present(bench.HeldStrategies(), plan.Absent)
 		}
 		err := errors.Join(
 			bound("requests", plan.Requests, 1, maxRequests), bound("at-once", plan.AtOnce, 1, maxThreads), bound("within", plan.Within, minBench, maxBench),

@@ -69,13 +69,26 @@ func TestPagesAreListed(t *testing.T) {
 			require.Contains(t, list, "]("+name+")", "docs/README.md does not list %s", name)
 		}
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
 	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md") {
 		for _, m := range link.FindAllStringSubmatch(pageText(t, page), -1) {
-			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
+			target := filepath.Join(filepath.Dir(page), m[1])
+			_, err := os.Stat(target)
 			require.NoError(t, err, "%s links to %s", page, m[1])
+			if m[2] != "" {
+				require.Contains(t, headings(pageText(t, target)), m[2], "%s links to %s", page, m[0])
+			}
 		}
 	}
+}
+
+// headings are the anchors of a page.
+func headings(page string) (anchors []string) {
+	other := regexp.MustCompile(`[^a-z0-9 -]`)
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		anchors = append(anchors, strings.ReplaceAll(other.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return anchors
 }
 
 // TestConcepts holds the anomalies of docs/concepts.md against the checker.
