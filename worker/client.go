@@ -30,8 +30,10 @@ type Wrap struct {
 	Session func(impls.Session) impls.Session
 }
 
-// Dial connects a client to lock servers, one at least. Those of a ZooKeeper have protocol.ZooKeeperScheme before their addresses, and are
-// connected to by each lock. ctx ends the client's background tasks; Close is still needed.
+// ZooKeeperAddr is the address of a ZooKeeper as Dial takes it.
+func ZooKeeperAddr(addr string) string { return protocol.ZooKeeperScheme + addr }
+
+// Dial connects a client to lock servers, one at least. Each lock connects to a ZooKeeper by itself; see ZooKeeperAddr. ctx ends the client's background tasks; Close is still needed.
 func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Client{ctx: ctx, cancel: cancel, clock: newClock(), shared: &shared{values: make(map[string]any)}}

@@ -20,7 +20,6 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/impls/waiting"
 	"github.com/locklab/locklab/worker"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // The servers that Config.Server can name. A measurement floods its servers, so there are none at an address.
@@ -185,7 +184,7 @@ func (p *Place) node(ctx context.Context, what string) (site, error) {
 	}
 	key := fmt.Sprintf("/bench-%s-%d", what, p.keys.Add(1))
 	err := server.MakeNodes(ctx, p.keeper.Addr(), []string{key})
-	return site{[]string{protocol.ZooKeeperScheme + p.keeper.Addr()}, key}, err
+	return site{[]string{worker.ZooKeeperAddr(p.keeper.Addr())}, key}, err
 }
 
 // newKey is a key that nothing else uses: what a cell leaves behind does not disturb the next.
