@@ -39,9 +39,10 @@ func (d *downtime) act(step Step) error {
 		return cmp.Or(d.notDown(names), d.breakAll(names))
 	case VerbComesBack:
 		return d.comeBack(names)
-	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved,
-		VerbHoldBack, VerbTakeOver, VerbRequireReplica,
-		VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal, VerbArrives:
+	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbArrives:
+		return d.notDown(names)
+	}
+	if ofServer(step.Verb) {
 		return d.notDown(names)
 	}
 	return nil

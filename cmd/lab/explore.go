@@ -215,7 +215,7 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	if !ok {
 		return plan, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
-	if err := needsMore("explore", "what is explored has none", spec); err != nil {
+	if err := needsMore("explore", "the explorer has none", spec); err != nil {
 		return plan, err
 	}
 	if err := checkScriptOut(f.out); err != nil {

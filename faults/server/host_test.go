@@ -1,8 +1,11 @@
 package server
 
 import (
+	"io"
 	"net"
+	"net/rpc"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +42,15 @@ func TestAPanicEndsTheHostOnly(t *testing.T) {
 	}
 	require.Contains(t, s.End(), "exit status 2: panic: runtime error: ")
 	require.ErrorContains(t, s.RestartEmpty(bounded(t)), "its process has ended: exit status 2")
+}
+
+// TestHowAConnectionBrokeIsNoReason: which end of the pipe is noticed first is chance; the error says how the process ended.
+func TestHowAConnectionBrokeIsNoReason(t *testing.T) {
+	h := startHost(t, 0)
+	require.NoError(t, h.process.Kill(bounded(t)))
+	for _, err := range []error{syscall.EPIPE, io.ErrUnexpectedEOF, rpc.ErrShutdown} {
+		require.ErrorContains(t, h.broken(bounded(t), err), "its process has ended: ")
+	}
 }
 
 // TestEndlessScriptsInAHost: what cannot be interrupted can be killed.

@@ -59,6 +59,12 @@ func (r *Redis) do(ctx context.Context, args ...any) error {
 	return nil
 }
 
+// listenAt has the process listen at another port of this host, unless that is taken.
+func (r *Redis) listenAt(ctx context.Context, port int) (taken bool, err error) {
+	err = r.do(ctx, "CONFIG", "SET", "port", port)
+	return err != nil && strings.Contains(err.Error(), "Unable to listen"), err
+}
+
 // move has the process listen at another address of this host.
 func (r *Redis) move(ctx context.Context, addr string) error {
 	r.mu.Lock()
@@ -67,11 +73,7 @@ func (r *Redis) move(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	err = onSamePort(ctx, func() (taken bool, err error) {
-		err = r.do(ctx, "CONFIG", "SET", "port", port)
-		return err != nil && strings.Contains(err.Error(), "Unable to listen"), err
-	})
-	if err != nil {
+	if err := onSamePort(ctx, func() (taken bool, err error) { return r.listenAt(ctx, port) }); err != nil {
 		return fmt.Errorf("take over the address of the primary, which Redis can since version 7: %w", err)
 	}
 	r.addr = addr

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -57,8 +56,7 @@ func (r *Redis) giveWay(ctx context.Context) error {
 	var addr string
 	err := onFreePort(func(port int) (taken bool, err error) {
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		err = r.do(ctx, "CONFIG", "SET", "port", port)
-		return err != nil && strings.Contains(err.Error(), "Unable to listen"), err
+		return r.listenAt(ctx, port)
 	})
 	if err != nil {
 		return fmt.Errorf("leave its address: %w", err)

@@ -52,16 +52,16 @@ func (c *Cell) waitRefused(ctx context.Context) (scenarios.Result, error) {
 
 // demote has the old primaries answer nobody any more, and all clients connect to the new ones.
 func (c *Cell) demote(ctx context.Context) error {
-	for _, s := range c.Stage.Servers() {
-		replicator, ok := s.(Replicator)
-		if !ok {
-			return NotApplicable(NeedsReplicas)
-		}
-		evidence, err := replicator.Demote(ctx)
+	err := c.atReplicators(ctx, func(r Replicator, ctx context.Context) error {
+		evidence, err := r.Demote(ctx)
 		if err != nil {
-			return fmt.Errorf("the old primary of %s: %w", s.Name(), err)
+			return fmt.Errorf("the old primary: %w", err)
 		}
-		c.Fault(faults.SplitBrain, s.Name(), history.PhaseRecover, evidence)
+		c.Fault(faults.SplitBrain, r.Name(), history.PhaseRecover, evidence)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return c.reconnectAll(ctx, nil)
 }

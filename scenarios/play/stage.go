@@ -77,6 +77,7 @@ type Server interface {
 
 // Replicator is a Server with several replicas.
 type Replicator interface {
+	Server
 	// HoldBack has one replica get nothing more.
 	HoldBack(ctx context.Context) error
 	// RequireReplica has the server refuse writes while no replica reports.

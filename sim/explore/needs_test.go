@@ -14,6 +14,6 @@ import (
 func TestLocksOnOtherServersAreNotExplored(t *testing.T) {
 	for _, lock := range slices.Concat(impls.OnZooKeeper(), impls.OnReplicas()) {
 		_, err := explore.Explore(t.Context(), explore.Config{Lock: lock, Clients: 2, Rounds: 1})
-		require.EqualError(t, err, lock.Name+" cannot be explored: it needs "+string(lock.Needs)+", and what is explored has none")
+		require.EqualError(t, err, lock.Name+" cannot be explored: it needs "+string(lock.Needs)+", and the explorer has none")
 	}
 }
