@@ -30,3 +30,17 @@ func TestDivert(t *testing.T) {
 	}
 	assert.Equal(t, []string{"old", "redis", "redis", "redis", "old"}, servers)
 }
+
+// A server that gets another name keeps its connections.
+func TestCall(t *testing.T) {
+	b := setUp(t, startMini(t))
+	c := b.dial("C1")
+	for _, asked := range []bool{true, false, true} {
+		b.Call(map[bool]string{true: "redis", false: "old"}[asked], asked)
+		assert.Equal(t, "OK", c.do("SET", "lock", "here"))
+	}
+	for i, e := range b.recorded(3) {
+		assert.Equal(t, []string{"redis", "old", "redis"}[i], e.Detail.Command.Server)
+		assert.Equal(t, i == 1, len(e.Detail.Command.Changes) == 0)
+	}
+}

@@ -94,7 +94,7 @@ func (s *session) prepare(f *flight) {
 	_, now := t.cfg.Current(s.client)
 	f.late = f.id != 0 && now != f.id
 	f.before = nil
-	if t.cfg.StateProbes && !s.astray && f.turn && !f.queued && !f.silent {
+	if t.cfg.StateProbes && !s.named().astray && f.turn && !f.queued && !f.silent {
 		f.asked = t.cfg.Since()
 		// If the server does not answer, the command is recorded without states.
 		f.before, _ = t.prober.states(f.db, f.keys)
@@ -112,7 +112,7 @@ func (s *session) record(f *flight, reply *resp.Reply) {
 	}
 	note.Command = &note.command
 	note.command = history.Command{
-		Server:       s.server,
+		Server:       s.named().server,
 		Conn:         s.number,
 		Args:         f.args,
 		Sent:         f.sent,

@@ -18,9 +18,8 @@ import (
 type session struct {
 	tap     *Tap
 	client  string
-	addr    string // of the server
-	server  string // its name
-	astray  bool   // it is not the tap's own
+	addr    string  // of the server
+	other   *naming // of the server, if it is not the tap's own; else nil
 	number  int64
 	down    net.Conn // to the client
 	up      net.Conn // to the server
@@ -41,7 +40,7 @@ type session struct {
 
 // serve relays between a client and the server until both are done.
 func (t *Tap) serve(client string, down net.Conn) {
-	addr, server, astray := t.wayOf(client)
+	addr, other := t.wayOf(client)
 	up, err := dial(t.ctx, addr)
 	if err != nil {
 		// To the client the server is down.
@@ -49,7 +48,7 @@ func (t *Tap) serve(client string, down net.Conn) {
 		return
 	}
 	s := &session{
-		tap: t, client: client, addr: addr, server: server, astray: astray, number: t.conns.Add(1), down: down, up: up,
+		tap: t, client: client, addr: addr, other: other, number: t.conns.Add(1), down: down, up: up,
 		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
 	}
 	held := t.cfg.Limits.Held
@@ -64,6 +63,14 @@ func (t *Tap) serve(client string, down net.Conn) {
 	s.requests()
 	both.Wait()
 	s.partExpiry()
+}
+
+// named is what the server is called in the history.
+func (s *session) named() naming {
+	if s.other != nil {
+		return *s.other
+	}
+	return s.tap.calledNow()
 }
 
 func (s *session) abort() {

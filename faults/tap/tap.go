@@ -96,7 +96,7 @@ type Tap struct {
 	trouble   error
 	troubled  chan struct{}
 	broken    chan struct{} // see Break
-	diverted  diversion
+	ways      ways
 }
 
 // errClosed is the error of a closed tap.
@@ -131,6 +131,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		canaries:  map[string]chan struct{}{},
 		troubled:  make(chan struct{}),
 		broken:    make(chan struct{}),
+		ways:      ways{called: naming{server: cfg.Server}},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
@@ -267,30 +268,6 @@ func (t *Tap) Break() {
 	defer t.mu.Unlock()
 	close(t.broken)
 	t.broken = make(chan struct{})
-}
-
-// diversion sends the connections of some clients to another server.
-type diversion struct {
-	of           func(client string) bool // nil: none
-	addr, server string
-}
-
-// Divert sends new connections of the clients to another server at an address. In the history it has a name of its own, and it is not asked
-// for the state of keys. A nil function ends that.
-func (t *Tap) Divert(of func(client string) bool, addr, server string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.diverted = diversion{of, addr, server}
-}
-
-// wayOf is the address and the name of the server for a connection of a client; astray: it is not the tap's own.
-func (t *Tap) wayOf(client string) (addr, server string, astray bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if d := t.diverted; d.of != nil && d.of(client) {
-		return d.addr, d.server, true
-	}
-	return t.cfg.Upstream, t.cfg.Server, false
 }
 
 // untilBroken is closed by the next Break.
