@@ -49,7 +49,8 @@ type Options struct {
 	// Args are further arguments of redis-server.
 	Args []string
 
-	fate *fate // nil: one of its own
+	config string // the name of a configuration file that the process rewrites; empty: none
+	fate   *fate  // nil: one of its own
 }
 
 // Redis is a redis-server process that the lab has started. Its methods may be called by several goroutines at once.
@@ -59,6 +60,7 @@ type Redis struct {
 	dir     string
 	log     string
 	args    []string
+	config  string // the path of a file, relative to dir; empty: none
 	addr    string
 	version string
 	memory  uint64
@@ -94,7 +96,7 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 }
 
 func newRedis(guard *process.Guard, path, dir string, options Options) *Redis {
-	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, args: options.Args, memory: options.Memory, fate: options.fate}
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, args: options.Args, config: options.config, memory: options.Memory, fate: options.fate}
 	if r.fate == nil {
 		r.fate = newFate()
 	}
@@ -119,8 +121,16 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	cmd := exec.Command(r.path, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
-		"--daemonize", "no", "--logfile", ""}, r.args...)...)
+	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
+		"--daemonize", "no", "--logfile", ""}, r.args...)
+	if r.config != "" {
+		file := filepath.Join(r.dir, r.config)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			return false, err
+		}
+		args = append([]string{file}, args...)
+	}
+	cmd := exec.Command(r.path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, log, log
 	p, err := r.guard.Start(cmd)
 	if err != nil {
@@ -269,6 +279,11 @@ func (r *Redis) Stop(ctx context.Context) error {
 	if err := r.Save(ctx); err != nil {
 		return err
 	}
+	return r.halt(ctx)
+}
+
+// halt kills the process until StartAgain.
+func (r *Redis) halt(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := r.kill(ctx)

@@ -8,11 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 )
@@ -99,41 +95,9 @@ func portOf(addr string) string {
 	return port
 }
 
-// marker is the key, in a database that no client uses, whose write tells how far the replica is.
-const (
-	markerDB  = 15
-	markerKey = "locklab:replicated"
-)
-
-// noReplicas begins the error of a primary that lacks a replica that it requires.
-const noReplicas = "NOREPLICAS"
-
 // caughtUp waits until so many replicas have all that the primary has acknowledged.
 func (r *Replicated) caughtUp(ctx context.Context, count int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return within(ctx, r.addr, markerDB, -1, func(client *redis.Client) error {
-		for {
-			// WAIT is about what its own connection has written.
-			err := client.Set(ctx, markerKey, "", time.Second).Err()
-			if err != nil && strings.HasPrefix(err.Error(), noReplicas) { // until one has reported again
-				if err := pause(ctx); err != nil {
-					return err
-				}
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			replicas, err := client.Wait(ctx, count, 100*time.Millisecond).Result()
-			if err != nil {
-				return fmt.Errorf("the replicas do not catch up: %w", err)
-			}
-			if replicas >= int64(count) {
-				return client.Del(ctx, markerKey).Err()
-			}
-		}
-	})
+	return caughtUp(ctx, r.addr, count)
 }
 
 // Save holds the links, once the replicas have caught up: what is written from now on does not reach them.
@@ -251,19 +215,7 @@ func (r *Replicated) RequireReplica(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.strict = true
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := r.primary.do(ctx, "CONFIG", "SET", "min-replicas-to-write", 1, "min-replicas-max-lag", int(faults.MaxLag.Seconds()))
-	for err == nil {
-		var refuses bool
-		if refuses, err = r.refusesWrites(ctx); err == nil && !refuses {
-			return nil
-		}
-		if err == nil {
-			err = pause(ctx)
-		}
-	}
-	return wrapped("require a replica", err)
+	return wrapped("require a replica", requireReplica(ctx, r.primary))
 }
 
 // RefusesWrites says whether the primary requires a replica that it does not have, by its own account.
@@ -273,34 +225,8 @@ func (r *Replicated) RefusesWrites(ctx context.Context) (bool, error) {
 	if !r.strict {
 		return false, nil
 	}
-	refuses, err := r.refusesWrites(ctx)
+	refuses, err := refusesWrites(ctx, r.addr)
 	return refuses, wrapped("ask for its replicas", err)
-}
-
-func (r *Replicated) refusesWrites(ctx context.Context) (bool, error) {
-	var about map[string]string
-	err := patiently(ctx, r.addr, func(client *redis.Client) (err error) {
-		about, err = info(ctx, client, "replication")
-		return err
-	})
-	return about["min_slaves_good_slaves"] == "0", err
-}
-
-// pause lets a moment pass before a server is asked again.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(20 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func wrapped(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 // Stop kills the primary, once the replicas have all that it has acknowledged.
