@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/worker/protocol"
 )
 
 // poolSize is only a limit: connections are made on demand. It is high because go-redis, after as many failed dials, refuses to dial for up
@@ -25,8 +26,9 @@ const poolSize = 100
 
 // server is a Redis server reached through go-redis.
 type server struct {
-	options func() *redis.Options // anew for each client: go-redis fills them in
-	rdb     atomic.Pointer[redis.Client]
+	options  func() *redis.Options // anew for each client: go-redis fills them in
+	follower *follower             // finds the primary; nil: the server is at the address of the options
+	rdb      atomic.Pointer[redis.Client]
 	// resends: the library resends commands, so an error reply says nothing about earlier tries.
 	resends bool
 	running sync.WaitGroup // commands, including cancelled ones
@@ -57,8 +59,18 @@ func newResendingServer(addr string, db int) *server {
 
 func dial(resends bool, options func() *redis.Options) *server {
 	s := &server{options: options, resends: resends}
-	s.rdb.Store(redis.NewClient(quiet(options())))
+	if addr, is, _ := protocol.ParseSentinel(s.addr()); is {
+		s.follower = newFollower(addr)
+	}
+	s.rdb.Store(s.newClient())
 	return s
+}
+
+func (s *server) newClient() *redis.Client {
+	if s.follower != nil {
+		return redis.NewFailoverClient(s.follower.options(s.options()))
+	}
+	return redis.NewClient(quiet(s.options()))
 }
 
 // quiet switches off the commands that the library itself sends when it connects.
@@ -79,10 +91,15 @@ func (s *server) ping(ctx context.Context) error {
 // reconnect replaces all connections. Commands on the old ones end with an error. A resending library reconnects by itself, and must not be
 // interrupted between two tries.
 func (s *server) reconnect(ctx context.Context) error {
+	if s.follower != nil {
+		if switched, err := s.follow(ctx); err != nil || switched {
+			return err
+		}
+	}
 	if s.resends {
 		return s.ping(ctx)
 	}
-	old := s.rdb.Swap(redis.NewClient(quiet(s.options())))
+	old := s.rdb.Swap(s.newClient())
 	if err := old.Close(); err != nil {
 		return err
 	}

@@ -112,6 +112,9 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		if isKeeper(addr) {
 			continue // a session has the time-out of its lock, which open names
 		}
+		if _, _, err := protocol.ParseSentinel(addr); err != nil {
+			return refused(err.Error())
+		}
 		server := s.dial(addr)
 		s.servers = append(s.servers, server)
 		if err := server.ping(s.ctx); err != nil {

@@ -42,6 +42,10 @@ const (
 // ZooKeeperScheme begins the address of a lock server that is a ZooKeeper. Only the lab's own client gets one.
 const ZooKeeperScheme = "zookeeper://"
 
+// SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
+// client gets one.
+const SentinelScheme = "sentinel://"
+
 // The values of Hello.Servers.
 const (
 	Majority = "majority"
