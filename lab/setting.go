@@ -38,22 +38,29 @@ type Setting struct {
 	AnyCommand    bool // let clients send a server at an address commands that touch more than their cell's keys
 }
 
-// reviewed says whether what is n/a was reviewed for such a setting.
+// reviewed says whether what is n/a was reviewed for such a setting. With Sentinels more is.
 func (s Setting) reviewed() bool {
 	own := s.Server == "" || slices.Contains(live.Servers(), s.Server)
-	return own && s.Wait == ""
+	return own && s.Server != live.Sentinel && s.Wait == ""
 }
 
 // CellsPerCore is how many cells of the live world are in flight by default, for each core: they mostly wait. With 24 a suite took a third
 // longer than with 40; with 48 more cells were retried because the host stalled.
 const CellsPerCore = 40
 
+// groupsPerCore is how many cells are in flight, for each core, where each has six processes that ask each other all the time.
+const groupsPerCore = 6
+
 // parallel is how many cells are in flight where nobody says: in the live world they mostly wait, if this process may have so many files open.
 func (s Setting) parallel() int {
 	if s.World == Sim {
 		return runtime.NumCPU()
 	}
-	return min(CellsPerCore*runtime.NumCPU(), live.MostCells())
+	perCore := CellsPerCore
+	if s.Server == live.Sentinel {
+		perCore = groupsPerCore
+	}
+	return min(perCore*runtime.NumCPU(), live.MostCells())
 }
 
 // open opens the world, whose results go to dir; empty: nothing is kept.

@@ -62,6 +62,9 @@ func (f *runFlags) checkValues() error {
 	if err := f.outFlags.check(); err != nil {
 		return err
 	}
+	if f.Server == live.Sentinel && f.client != "" {
+		return usagef("--server sentinel and --client do not go together: the lab cannot tell a program which of its links leads to the server that a Sentinel names; take --server replicated")
+	}
 	return f.settingFlags.check()
 }
 
@@ -224,7 +227,7 @@ func (f *settingFlags) suite() []impls.Spec {
 	switch {
 	case f.Server == live.ZooKeeper:
 		return impls.OnZooKeeper()
-	case f.Server == live.Replicated || f.World == lab.Sim:
+	case live.HasReplicas(f.Server) || f.World == lab.Sim:
 		return slices.Concat(impls.All(), impls.OnReplicas())
 	}
 	return impls.All()

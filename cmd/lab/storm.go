@@ -175,6 +175,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
 	case f.Server == live.ZooKeeper:
 		return none, usagef("--server: storms run on Redis servers only")
+	case f.Server == live.Sentinel:
+		return none, usagef("--server: storms have no Sentinels; take replicated")
 	case !f.ownServer() && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}

@@ -22,23 +22,28 @@ type links struct {
 type lockLink struct {
 	*link
 	server   *lockServer
+	member   *member           // of a group, to which it leads; nil: the server is one process
+	at       string            // the address by which the client knows the server
 	injected *network.Injected // the fault in effect; nil: none
 	fault    faults.LinkFault
+	apart    *network.Injected // what parts the client from a member of a group; nil: nothing does
 }
 
 // connect makes the links of a handle. With an error it returns those made before.
 func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	l := &links{}
 	for _, s := range c.servers {
-		what := "lock"
-		if len(c.servers) > 1 {
-			what += "-" + s.name
+		from := len(l.servers)
+		for _, e := range s.ends(len(c.servers) > 1) {
+			link, err := c.link(ctx, e.tap, handle, e.what)
+			if err != nil {
+				return l, err
+			}
+			l.servers = append(l.servers, &lockLink{link: link, server: s, member: e.member})
 		}
-		link, err := c.link(ctx, s.tap, handle, what)
-		if err != nil {
-			return l, err
+		for _, one := range l.servers[from:] {
+			one.at = s.address(l.servers[from:])
 		}
-		l.servers = append(l.servers, &lockLink{link: link, server: s})
 	}
 	var err error
 	l.resource, err = c.link(ctx, c.resourceTap, handle, "resource")
@@ -46,10 +51,15 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 }
 
 // addrs are the addresses that the client uses for the lock servers.
-func (l *links) addrs() []string {
-	addrs := make([]string, len(l.servers))
-	for i, one := range l.servers {
-		addrs[i] = one.server.scheme() + one.Addr()
+func (l *links) addrs() []string { return addrsOf(l.servers) }
+
+// addrsOf are the addresses of the servers to which links lead, each once.
+func addrsOf(links []*lockLink) []string {
+	var addrs []string
+	for _, one := range links {
+		if !slices.Contains(addrs, one.at) {
+			addrs = append(addrs, one.at)
+		}
 	}
 	return addrs
 }
@@ -108,11 +118,13 @@ func atLinks(links []*lockLink, do func(*lockLink) (string, error)) ([]string, e
 	return said, errors.Join(errs...)
 }
 
-// evidence joins the evidence of several links.
+// evidence joins the evidence of several links, which may be the same.
 func (p *peer) evidence(links []*lockLink, said []string) string {
-	parts := make([]string, len(links))
+	var parts []string
 	for i, l := range links {
-		parts[i] = p.cell.About([]string{l.server.name}, said[i])
+		if part := p.cell.About([]string{l.server.name}, said[i]); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
 	}
 	return strings.Join(parts, "; ")
 }
@@ -154,16 +166,19 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 // Reconnect has a process replace its broken connections before the script goes on; otherwise it would depend on chance whether its next
 // command fails. Links with a fault keep theirs.
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
-	links := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected != nil })
-	if p.doomed() || p.paused || len(links) == 0 {
+	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil && !l.strands() })
+	stays := addrsOf(faulty)
+	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
+	if p.doomed() || p.paused || len(addrs) == 0 {
 		return nil
 	}
 	req := protocol.Request{Do: protocol.Reconnect}
-	if len(links) < len(p.linksTo(nil)) {
-		for _, l := range links {
-			req.Servers = append(req.Servers, l.Addr())
-		}
+	if len(addrs) < len(addrsOf(p.linksTo(nil))) {
+		req.Servers = addrs
 	}
 	_, err := p.ask(ctx, req)
 	return err
 }
+
+// strands says whether a client that is parted from this member of a group stays where it is: it is parted from those that name the primary.
+func (l *lockLink) strands() bool { return l.apart != nil && l.member.guide }

@@ -21,7 +21,11 @@ type lockServer struct {
 	name string // "redis", or S1 and so on where there are several
 	keys *keys  // of the cell; nil: the server is the lab's own
 	part func() error
-	tap  *tap.Tap
+	tap  *tap.Tap // of the primary, if the server is a group
+
+	cell    *cell
+	group   server.Group // nil: the server is one process
+	members []*member    // of the group
 }
 
 func (s *lockServer) Name() string { return s.name }
@@ -38,14 +42,20 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 	if err != nil {
 		return "", err
 	}
+	if s.group != nil && f.Kind == faults.SplitBrain {
+		if err := s.separate(ctx, f.Without); err != nil {
+			return "", err
+		}
+	}
 	err = s.tap.Exclusively(ctx, func() error {
 		evidence, err = cause(ctx)
 		return err
 	})
+	defer s.rename()
 	if err == nil && (f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain) {
 		s.tap.Break()
 	}
-	return evidence, atServer(err)
+	return evidence, ofGroup(err)
 }
 
 // ComeBack starts a server that is down.
@@ -99,6 +109,9 @@ func (s *lockServer) Demote(ctx context.Context) (string, error) {
 	replicator, err := s.replicator()
 	if err != nil {
 		return "", err
+	}
+	if s.group != nil {
+		return s.demoteGroup(ctx, replicator)
 	}
 	err = s.tap.Exclusively(ctx, func() error {
 		s.tap.Divert(nil, "", "")
@@ -159,6 +172,12 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		replicator, err := s.replicator()
 		if err != nil {
 			return nil, err
+		}
+		if s.group != nil {
+			return func(ctx context.Context) (string, error) {
+				_, err := replicator.Split(ctx)
+				return "the Sentinels have promoted a replica, and both answer as primaries", wrap("splitting", err)
+			}, nil
 		}
 		return func(ctx context.Context) (string, error) {
 			old, err := replicator.Split(ctx)
@@ -249,7 +268,7 @@ func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
 	servers := make([]*lockServer, len(names))
 	errs := atOnce(len(names), func(i int) (err error) {
-		s := &lockServer{name: names[i], keys: c.keys}
+		s := &lockServer{name: names[i], keys: c.keys, cell: c}
 		log := filepath.Join(c.dir, serverLog(s.name))
 		if c.own != nil {
 			s.Server, s.part, err = c.startOwn(ctx, log)
@@ -271,6 +290,12 @@ func (c *cell) startServers(ctx context.Context) error {
 	for _, s := range c.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
+		if s.group, _ = s.Server.(server.Group); s.group != nil {
+			if err = s.meetGroup(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
 			return err
 		}
@@ -290,8 +315,11 @@ func serverLog(name string) string {
 func (c *cell) stopServers() error {
 	var errs []error
 	for _, s := range c.servers {
-		if s.tap != nil {
+		if s.tap != nil && s.group == nil {
 			errs = append(errs, s.tap.Close())
+		}
+		for _, m := range s.members {
+			errs = append(errs, m.tap.Close())
 		}
 		errs = append(errs, s.part())
 	}

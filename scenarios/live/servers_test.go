@@ -197,10 +197,7 @@ func TestRedlockOnRealServers(t *testing.T) {
 // with it.
 func TestFailOverToAReplica(t *testing.T) {
 	needRedis(t)
-	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated })
-	matrix, err := scenarios.BuiltinExpected()
-	require.NoError(t, err)
-	for scenario, locks := range map[string][]string{
+	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "redlock"},
 		"fail-over-after-replication":  {"setpx-lua", "redlock", "setpx-lua-wait"},
 		"replica-lags-past-renewals":   {"watchdog"},
@@ -210,7 +207,29 @@ func TestFailOverToAReplica(t *testing.T) {
 		"min-replicas-refuses":         {"setpx-lua", "setpx-lua-wait"},
 		"min-replicas-within-lag":      {"watchdog"},
 		"redis-down":                   {"setpx-lua-wait"},
-	} {
+	})
+}
+
+// TestFailOverBySentinels: where the Sentinels decide, and clients follow by themselves, the verdicts are the same.
+func TestFailOverBySentinels(t *testing.T) {
+	needRedis(t)
+	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), map[string][]string{
+		"fail-over-before-replication": {"watchdog"},
+		"fail-over-after-replication":  {"setnx-watch"},
+		"wait-and-the-right-replica":   {"setpx-lua-wait"},
+		"wait-and-the-wrong-replica":   {"setpx-lua-wait"},
+		"split-brain":                  {"setpx-lua-resend", "setpx-lua-wait"},
+		"restart-amid-release":         {"setpx-lua"},
+		"cut-off-past-lease":           {"setpx-lua"},
+	})
+}
+
+// playExpected holds locks in scenarios to the reviewed matrix.
+func playExpected(t *testing.T, s *stage, cells map[string][]string) {
+	t.Helper()
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	for scenario, locks := range cells {
 		for _, lock := range locks {
 			t.Run(scenario+" "+lock, func(t *testing.T) {
 				t.Parallel()

@@ -51,6 +51,12 @@ func TestEveryVerbOfReplicas(t *testing.T) {
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), replicaVerbs())
 }
 
+// TestEveryVerbWithSentinels does so where Sentinels fail over.
+func TestEveryVerbWithSentinels(t *testing.T) {
+	needRedis(t)
+	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), replicaVerbs())
+}
+
 func playEach(t *testing.T, s *stage, all map[string]verbTest) {
 	for name, test := range all {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,7 @@ const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
 	Replicated  = "replicated" // a redis-server with replicas
+	Sentinel    = "sentinel"   // the same, watched by Redis Sentinels
 	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
 )
 
@@ -40,7 +41,10 @@ const (
 func RedisServers() []string { return []string{Embedded, RedisServer, Replicated} }
 
 // Servers are all the servers that the lab starts.
-func Servers() []string { return append(RedisServers(), ZooKeeper) }
+func Servers() []string { return append(RedisServers(), Sentinel, ZooKeeper) }
+
+// HasReplicas says whether a server that the lab starts has replicas.
+func HasReplicas(server string) bool { return server == Replicated || server == Sentinel }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
@@ -71,6 +75,7 @@ type World struct {
 	replicas *network.Network  // of the links from replicas to primaries; nil: there are none
 	host     *server.Host      // of the embedded servers of the lab's own clients; else nil
 	keeper   *server.ZooKeeper // of all cells; nil: the lock servers are Redis
+	first    string            // describes the servers, if the resource is another one
 	resource *spare            // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
@@ -126,7 +131,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	if w.cfg.Server == Replicated {
+	if HasReplicas(w.cfg.Server) {
 		if w.replicas, err = network.Open(ctx, ""); err != nil {
 			return nil, err
 		}
@@ -142,8 +147,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		}
 	}
 	if w.startsServers() {
-		w.resource, err = w.ownServer(ctx, w.host, 0)
-		return w, err
+		return w, w.startResource(ctx)
 	}
 	return w, w.approach(ctx)
 }
@@ -208,6 +212,8 @@ func (w *World) ServerVersion() string {
 		return w.remote.Describe()
 	case w.keeper != nil:
 		return w.keeper.Describe()
+	case w.first != "":
+		return w.first
 	}
 	return w.resource.Describe()
 }
@@ -269,14 +275,15 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 		return nil, err
 	}
 	options := server.Options{Log: log, Memory: memory}
-	if w.cfg.Server == Replicated {
-		s, err := server.StartReplicated(ctx, w.guard, w.replicas, options)
-		if err != nil {
-			return nil, err
-		}
-		return &spare{s, log}, nil
+	var s server.Server
+	switch w.cfg.Server {
+	case Replicated:
+		s, err = server.StartReplicated(ctx, w.guard, w.replicas, options)
+	case Sentinel:
+		s, err = server.StartSentinel(ctx, w.guard, w.replicas, options)
+	default:
+		s, err = server.StartRedis(ctx, w.guard, options)
 	}
-	s, err := server.StartRedis(ctx, w.guard, options)
 	if err != nil {
 		return nil, err
 	}
@@ -302,6 +309,8 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 		return lacksAtKeeper(script, traits)
 	case traits.ZooKeeper:
 		return play.NeedsZooKeeper
+	case w.cfg.Server == Sentinel:
+		return lacksWithSentinels(script, traits)
 	case traits.Replicas && w.cfg.Server != Replicated:
 		return play.NeedsReplicas
 	case w.cfg.Server == Replicated:
