@@ -32,9 +32,9 @@ func TestAnomaliesAreTheCheckers(t *testing.T) {
 
 // Explorer and checker share the rules of ownership, but not the evidence. On random interleavings, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
-	walks := 40
+	walks, reentering, waiting := 40, 160, 400
 	if racing.Enabled {
-		walks = 5
+		walks, reentering, waiting = 5, 5, 5
 	}
 	endless, ok := impls.Find("setpx-lua-published/endless-release")
 	require.True(t, ok)
@@ -50,7 +50,7 @@ func TestTheJudgesAgree(t *testing.T) {
 	for _, name := range []string{"redisson", "redisson-fair"} {
 		t.Run(name+" re-entered", func(t *testing.T) {
 			t.Parallel()
-			walk(t, Config{Lock: lock(t, name), Reenter: 2}, 4*walks, func(n checker.Name) bool { return n != checker.Unfair })
+			walk(t, Config{Lock: lock(t, name), Reenter: 2}, reentering, func(n checker.Name) bool { return n != checker.Unfair })
 		})
 	}
 	for _, name := range []string{"setnx-del", "getset", "setpx-lua", "redisson"} {
@@ -64,7 +64,7 @@ func TestTheJudgesAgree(t *testing.T) {
 		fair, ok := impls.Find("redisson-fair")
 		require.True(t, ok)
 		config := Config{Lock: fair, Skew: 20 * time.Second, Only: []checker.Name{checker.Unfair}}
-		unfairly := walk(t, config, 10*walks, func(n checker.Name) bool { return n == checker.Unfair })
+		unfairly := walk(t, config, waiting, func(n checker.Name) bool { return n == checker.Unfair })
 		require.True(t, unfairly > 0 || racing.Enabled, "nobody was overtaken")
 	})
 }
