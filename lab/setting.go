@@ -48,8 +48,12 @@ func (s Setting) reviewed() bool {
 // longer than with 40; with 48 more cells were retried because the host stalled.
 const CellsPerCore = 40
 
-// groupsPerCore is how many cells are in flight, for each core, where each has six processes that ask each other all the time.
-const groupsPerCore = 6
+// So many are in flight where each cell has several processes: three for each server with replicas, which a script may start anew, and six
+// that ask each other all the time where there are Sentinels.
+const (
+	replicatedPerCore = 20
+	sentinelsPerCore  = 6
+)
 
 // parallel is how many cells are in flight where nobody says: in the live world they mostly wait, if this process may have so many files open.
 func (s Setting) parallel() int {
@@ -57,8 +61,11 @@ func (s Setting) parallel() int {
 		return runtime.NumCPU()
 	}
 	perCore := CellsPerCore
-	if s.Server == live.Sentinel {
-		perCore = groupsPerCore
+	switch s.Server {
+	case live.Replicated:
+		perCore = replicatedPerCore
+	case live.Sentinel:
+		perCore = sentinelsPerCore
 	}
 	return min(perCore*runtime.NumCPU(), live.MostCells())
 }

@@ -119,6 +119,7 @@ func order() []string {
 		"redis-restarts-empty",
 		"fail-over-before-replication",
 		"fail-over-after-replication",
+		"fails-over-and-back",
 		"replica-lags-past-renewals",
 		"no-replica-acknowledges",
 		"wait-and-the-right-replica",

@@ -45,7 +45,10 @@ func (r *replica) close() error {
 	if r.Redis != nil {
 		errs = append(errs, r.Redis.Close())
 	}
-	return errors.Join(append(errs, r.link.Close())...)
+	if r.link != nil {
+		errs = append(errs, r.link.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // do has the process carry out one command.

@@ -45,7 +45,8 @@ var ofReplication = []string{"--repl-timeout", "3600", "--repl-diskless-sync", "
 func StartReplicated(ctx context.Context, guard *process.Guard, links *network.Network, options Options) (*Replicated, error) {
 	r := &Replicated{guard: guard, network: links, options: options, fate: newFate()}
 	var err error
-	if r.primary, err = r.start(ctx); err != nil {
+	r.started = 1
+	if r.primary, err = r.start(ctx, 1); err != nil {
 		return nil, err
 	}
 	r.addr = r.primary.Addr()
@@ -56,38 +57,48 @@ func StartReplicated(ctx context.Context, guard *process.Guard, links *network.N
 }
 
 // start starts a process. Each has a log of its own, which tells why it has ended.
-func (r *Replicated) start(ctx context.Context) (*Redis, error) {
+func (r *Replicated) start(ctx context.Context, number int) (*Redis, error) {
 	options := r.options
 	options.Args, options.fate = ofReplication, r.fate
-	if r.started++; r.started > 1 && options.Log != "" {
+	if number > 1 && options.Log != "" {
 		ext := filepath.Ext(options.Log)
-		options.Log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(options.Log, ext), r.started, ext)
+		options.Log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(options.Log, ext), number, ext)
 	}
 	return StartRedis(ctx, r.guard, options)
 }
 
-// replicate starts the replicas of the primary.
+// replicate starts the replicas of the primary, all at once: a busy machine takes long to start a process.
 func (r *Replicated) replicate(ctx context.Context) error {
-	for range replicaCount {
+	errs := make([]error, replicaCount)
+	var starts sync.WaitGroup
+	for i := range errs {
 		one := &replica{}
-		var err error
-		name := fmt.Sprintf("replication-%s-%d", portOf(r.addr), r.started)
-		if one.link, err = r.network.Link(ctx, name, r.addr, nil); err != nil {
-			return err
-		}
 		r.replicas = append(r.replicas, one)
-		if one.Redis, err = r.start(ctx); err != nil {
-			return err
-		}
-		host, port, err := net.SplitHostPort(one.link.Addr())
-		if err != nil {
-			return err
-		}
-		if err = one.do(ctx, "REPLICAOF", host, port); err != nil {
-			return err
-		}
+		r.started++
+		number := r.started
+		starts.Go(func() { errs[i] = r.follow(ctx, one, number) })
+	}
+	starts.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	return r.caughtUp(ctx, replicaCount)
+}
+
+// follow starts a replica with its link to the primary.
+func (r *Replicated) follow(ctx context.Context, one *replica, number int) (err error) {
+	name := fmt.Sprintf("replication-%s-%d", portOf(r.addr), number)
+	if one.link, err = r.network.Link(ctx, name, r.addr, nil); err != nil {
+		return err
+	}
+	if one.Redis, err = r.start(ctx, number); err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(one.link.Addr())
+	if err != nil {
+		return err
+	}
+	return one.do(ctx, "REPLICAOF", host, port)
 }
 
 func portOf(addr string) string {
