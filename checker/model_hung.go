@@ -64,6 +64,7 @@ type hungHistory struct {
 	name    string
 	lease   time.Duration
 	limited bool // leases end
+	session bool // with the tick after that
 	waits   []window
 }
 
@@ -74,6 +75,8 @@ func (l *hungHistory) freedBy(at time.Duration) time.Duration {
 		return at
 	case l.lease == 0:
 		return never
+	case l.session:
+		at += l.lease / 2
 	}
 	return at + l.lease + clockRoom(l.lease)
 }
@@ -114,7 +117,7 @@ func hungHistories(events []history.Event) []*hungHistory {
 		case history.KindOpen:
 			if e.Lock != "" && e.Detail != nil {
 				l := r.of(e.Lock)
-				l.lease, l.limited = e.Detail.Lease, !e.Detail.Leaseless
+				l.lease, l.limited, l.session = e.Detail.Lease, !e.Detail.Leaseless, e.Detail.Session
 			}
 		case history.KindExit:
 			r.waiting = slices.DeleteFunc(r.waiting, func(w pendingWait) bool { return w.client == e.Client })

@@ -110,10 +110,10 @@ func (s *serviceHistory) settlePassed() {
 }
 
 // queueFault takes in that a fault, or its end, may keep clients from waiting. A clock that is wrong does not.
-func (s *serviceHistory) queueFault(f *history.Fault, i, target int) {
+func (s *serviceHistory) queueFault(f *history.Fault, i int, targets []int) {
 	kind := faults.Kind(f.Name)
 	for n := range s.waits {
-		if w := &s.waits[n]; w.left == 0 && (kind.OnServer() || w.op.client == target && kind != faults.Skew) {
+		if w := &s.waits[n]; w.left == 0 && (kind.OnServer() || slices.Contains(targets, w.op.client) && kind != faults.Skew) {
 			w.left = i
 		}
 	}

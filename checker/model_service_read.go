@@ -200,12 +200,14 @@ func (r *ownerReader) faultService(i int, e *history.Event) {
 	if f == nil {
 		return
 	}
-	target := 0
-	if c := r.clients[f.Target]; c != nil {
-		target = c.number
+	var targets []int
+	for name, c := range r.clients {
+		if name == f.Target || history.ProcessOf(name) == f.Target {
+			targets = append(targets, c.number)
+		}
 	}
 	for _, l := range r.order {
-		l.service.queueFault(f, i, target)
+		l.service.queueFault(f, i, targets)
 		if faults.Kind(f.Name).OnServer() {
 			l.service.stale = i
 			l.spread.doubt(f.Target)

@@ -36,6 +36,8 @@ func (l *ownerHistory) freedBy(at time.Duration) time.Duration {
 		return at
 	case l.lease == 0:
 		return never
+	case l.session: // ended at the tick after its time-out, of which it lasts two
+		at += l.lease / 2
 	}
 	return at + l.lease + clockRoom(l.lease)
 }

@@ -93,12 +93,16 @@ func (m *unfair) disturbed(f *timeline.Fact, v *timeline.Cursor) {
 		m.drop(func(o timeline.Operation) bool { return o.Client == f.Client })
 	case f.Event.Kind == history.KindFault && f.Event.Detail != nil && f.Event.Detail.Fault != nil:
 		fault := f.Event.Detail.Fault
-		target := v.Clients.Find(fault.Target)
 		for n := range m.queue {
 			w := &m.queue[n]
-			w.served = w.served || faults.Kind(fault.Name).OnServer() || w.Client == target && faults.Kind(fault.Name) != faults.Skew
+			w.served = w.served || faults.Kind(fault.Name).OnServer() || hits(fault, v.Clients.Name(w.Client)) && faults.Kind(fault.Name) != faults.Skew
 		}
 	}
+}
+
+// hits says whether a fault is one of the client, or of its process.
+func hits(f *history.Fault, client string) bool {
+	return f.Target == client || f.Target == history.ProcessOf(client)
 }
 
 // drop forgets acquires that will not return, and what would have been known by their returns.

@@ -59,8 +59,9 @@ type Waker interface {
 type Patient interface {
 	// Enter is called before the first try of an acquire that will wait.
 	Enter(ctx context.Context) error
-	// Leave is called after the last try, if Enter succeeded. held is the result of the acquire; ctx may have ended.
-	Leave(ctx context.Context, held bool)
+	// Leave is called after the last try, if Enter succeeded. held is the result of the acquire; ctx may have ended. After an error the
+	// service may still have the client's request, so that the answer to the acquire cannot be no.
+	Leave(ctx context.Context, held bool) error
 }
 
 // SelfTimed is a lock that decides itself when a wait is over.

@@ -226,7 +226,7 @@ func TestPoolStarvesTheHolder(t *testing.T) {
 	cancel()
 	_, err = holder.Release(ctx)
 	assert.ErrorIs(t, err, context.Canceled, "there is no connection left")
-	first.(impls.Patient).Leave(t.Context(), false)
+	require.NoError(t, first.(impls.Patient).Leave(t.Context(), false))
 	env.exchanges = []exchange{{want: "EVAL delete k t1", reply: one}}
 	assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
 }
@@ -246,7 +246,7 @@ func TestMonitorIsThatOfTheLockObject(t *testing.T) {
 			env.asleep = func(time.Duration) {
 				ctx, cancel := context.WithCancel(t.Context())
 				env.asleep = func(time.Duration) { blocked++; cancel() } // its thread ends
-				second.(impls.Patient).Leave(ctx, false)
+				assert.NoError(t, second.(impls.Patient).Leave(ctx, false))
 			}
 			assert.Equal(t, history.OK, impls.Outcome(holder.Release(t.Context())))
 			assert.Equal(t, want, blocked)
@@ -293,7 +293,7 @@ func TestFairLockQueuesWhileItsUserWaits(t *testing.T) {
 	})
 	require.NoError(t, l.Enter(t.Context()))
 	_, _ = l.TryAcquire(t.Context())
-	l.Leave(t.Context(), false)
+	require.NoError(t, l.Leave(t.Context(), false))
 	_, _ = l.TryAcquire(t.Context())
 	_, err := l.Wakeups(t.Context())
 	assert.NoError(t, err)

@@ -138,15 +138,16 @@ func (l *redissonFairLock) Enter(context.Context) error {
 }
 
 // Leave leaves the queue if the lock was not granted.
-func (l *redissonFairLock) Leave(ctx context.Context, held bool) {
+func (l *redissonFairLock) Leave(ctx context.Context, held bool) error {
 	l.queues = false
 	if held {
-		return
+		return nil
 	}
 	ctx, cancel := l.env.WithTimeout(context.WithoutCancel(ctx), l.opts.Lease/3)
 	defer cancel()
-	// There is no caller for an error: after one, we stay in the queue until we are due.
+	// The refusal stands, whatever the error: after one, we stay in the queue until we are due.
 	_, _ = l.env.Server().Eval(ctx, &Script{Source: leaveQueue}, []string{l.queue(), l.dues()}, l.name(), l.turn())
+	return nil
 }
 
 // Wakeups wake this thread only.

@@ -50,7 +50,10 @@ func (l *fairRedlock) Enter(context.Context) error {
 }
 
 // Leave ends that. Each try has left the queues itself.
-func (l *fairRedlock) Leave(context.Context, bool) { l.waits = false }
+func (l *fairRedlock) Leave(context.Context, bool) error {
+	l.waits = false
+	return nil
+}
 
 // inQueue tries one of the locks and waits in its queue, for as long as a third of RedLock's own time.
 func (l *fairRedlock) inQueue(ctx context.Context, i int) history.Outcome {
@@ -60,7 +63,7 @@ func (l *fairRedlock) inQueue(ctx context.Context, i int) history.Outcome {
 	if vote == history.No {
 		vote = l.untilTurn(ctx, i, lock)
 	}
-	lock.Leave(ctx, vote == history.OK)
+	_ = lock.Leave(ctx, vote == history.OK) // nor does this
 	return vote
 }
 

@@ -145,6 +145,6 @@ func TestFairRedlockWaitsInItsQueues(t *testing.T) {
 	held, err := l.TryAcquire(t.Context())
 	require.NoError(t, err)
 	assert.True(t, held)
-	waiter.Leave(t.Context(), held)
+	require.NoError(t, waiter.Leave(t.Context(), held))
 	assert.Empty(t, f.exchanges)
 }

@@ -118,12 +118,13 @@ func (l *setpxLuaPublishedLock) Enter(ctx context.Context) error {
 }
 
 // Leave returns the connection.
-func (l *setpxLuaPublishedLock) Leave(ctx context.Context, _ bool) {
+func (l *setpxLuaPublishedLock) Leave(ctx context.Context, _ bool) error {
 	if !l.waiting {
-		return
+		return nil
 	}
 	l.waiting = false
-	_ = l.closeClient(ctx) // the only error is the end of ctx
+	_ = l.closeClient(ctx) // the only error is the end of ctx, and the connection has nothing to do with the answer
+	return nil
 }
 
 // borrow takes a connection for one command, unless the lock has one already.

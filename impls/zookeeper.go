@@ -118,13 +118,17 @@ const createTries = 3
 // createProtected looks for its token among the nodes when it does not know whether it has made one.
 func (l *zookeeperLock) createProtected(ctx context.Context) (err error) {
 	token := l.env.Token()
+	if err = l.createFound(ctx, token); Classify(err) == history.Unknown {
+		l.removeLater(func(ctx context.Context) (string, error) { return l.find(ctx, token) })
+	}
+	return err
+}
+
+// createFound makes a node with the token, or finds the one that an earlier try has made.
+func (l *zookeeperLock) createFound(ctx context.Context, token string) (err error) {
 	for range createTries {
 		l.own, err = l.env.Session().Create(ctx, path.Join(l.opts.Key, token+"-lock-"), true)
-		if Classify(err) != history.Unknown {
-			return err
-		}
-		if ctx.Err() != nil {
-			l.env.Go(func(ctx context.Context) { l.removeLater(ctx, token) })
+		if Classify(err) != history.Unknown || ctx.Err() != nil {
 			return err
 		}
 		l.own, err = l.find(ctx, token)
@@ -147,18 +151,20 @@ func (l *zookeeperLock) find(ctx context.Context, token string) (string, error) 
 	return "", nil
 }
 
-// removeLater removes the node of a create that was given up, as soon as the server answers.
-func (l *zookeeperLock) removeLater(ctx context.Context, token string) {
-	for ctx.Err() == nil {
-		node, err := l.find(ctx, token)
-		if err == nil && node != "" {
-			err = l.env.Session().Delete(ctx, node)
+// removeLater removes a node that was given up, if it is there, as soon as the server answers.
+func (l *zookeeperLock) removeLater(find func(context.Context) (string, error)) {
+	l.env.Go(func(ctx context.Context) {
+		for ctx.Err() == nil {
+			node, err := find(ctx)
+			if err == nil && node != "" {
+				err = l.env.Session().Delete(ctx, node)
+			}
+			if Classify(err) != history.Unknown {
+				return
+			}
+			_ = l.env.Sleep(ctx, l.opts.Lease/20) // ctx is checked above
 		}
-		if Classify(err) != history.Unknown {
-			return
-		}
-		_ = l.env.Sleep(ctx, l.opts.Lease/20) // ctx is checked above
-	}
+	})
 }
 
 // granted begins a hold. It is lost with the session.
@@ -188,15 +194,20 @@ func follow(ctx context.Context, env Env, life Lifetime, tell bool) {
 func (l *zookeeperLock) abandon(ctx context.Context, err error) error {
 	ctx, cancel := l.env.WithTimeout(context.WithoutCancel(ctx), l.opts.Lease/4)
 	defer cancel()
-	_ = l.withdraw(ctx) // the first error is the answer
+	if also := l.withdraw(ctx); err == nil {
+		err = also
+	}
 	return err
 }
 
-// withdraw deletes our node.
+// withdraw deletes our node. The protected lock goes on trying after an error: without that the node stays for as long as the session.
 func (l *zookeeperLock) withdraw(ctx context.Context) error {
 	node := l.own
 	l.own, l.ahead = "", nil
 	_, err := deleted(l.env.Session().Delete(ctx, node))
+	if l.protected && Classify(err) == history.Unknown {
+		l.removeLater(func(context.Context) (string, error) { return node, nil })
+	}
 	return err
 }
 
@@ -207,11 +218,12 @@ func (l *zookeeperLock) Enter(context.Context) error {
 }
 
 // Leave deletes our node if the time is over.
-func (l *zookeeperLock) Leave(ctx context.Context, held bool) {
+func (l *zookeeperLock) Leave(ctx context.Context, held bool) error {
 	l.waits = false
-	if !held && l.own != "" {
-		_ = l.abandon(ctx, nil) // the answer has been made
+	if held || l.own == "" {
+		return nil
 	}
+	return l.abandon(ctx, nil)
 }
 
 // Wakeups are the changes of the predecessor that the last try has watched.

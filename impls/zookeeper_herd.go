@@ -59,7 +59,10 @@ func (l *zookeeperHerdLock) Enter(context.Context) error {
 }
 
 // Leave ends it. There is nothing to clean up.
-func (l *zookeeperHerdLock) Leave(context.Context, bool) { l.waits, l.watch = false, nil }
+func (l *zookeeperHerdLock) Leave(context.Context, bool) error {
+	l.waits, l.watch = false, nil
+	return nil
+}
 
 // Wakeups are the changes of the node that the last try has watched.
 func (l *zookeeperHerdLock) Wakeups(context.Context) (Subscription, error) {

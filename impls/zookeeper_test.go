@@ -128,8 +128,29 @@ func TestWaitingOnZooKeeper(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, held)
 	}
-	patient.Leave(t.Context(), false)
+	require.NoError(t, patient.Leave(t.Context(), false))
 	assert.Empty(t, env.exchanges)
+}
+
+// A client that cannot delete its node does not answer no. The protected lock goes on trying.
+func TestNodeThatStays(t *testing.T) {
+	for name, task := range map[string]bool{"zookeeper": false, "zookeeper-protected": true} {
+		env := newFake(t,
+			exchange{reply: "k/n-0000000007"}, exchange{reply: []string{"n-0000000006", "n-0000000007"}}, exchange{reply: true},
+			exchange{want: "DELETE k/n-0000000007", err: errLost},
+			exchange{want: "DELETE k/n-0000000007", err: errLost}, exchange{want: "DELETE k/n-0000000007"},
+		)
+		l := lock(t, name, env)
+		patient := l.(impls.Patient)
+		require.NoError(t, patient.Enter(t.Context()))
+		assert.Equal(t, history.No, impls.Outcome(l.TryAcquire(t.Context())))
+		require.ErrorIs(t, patient.Leave(t.Context(), false), errLost, name)
+		assert.Equal(t, task, env.task != nil, name)
+		if task {
+			env.background()
+			assert.Empty(t, env.exchanges, name)
+		}
+	}
 }
 
 // A create that was given up is looked for in the background, until the server answers.
@@ -145,6 +166,15 @@ func TestCreateGivenUp(t *testing.T) {
 	l := lock(t, "zookeeper-protected", env)
 	_, err := l.TryAcquire(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	env.background()
+	assert.Empty(t, env.exchanges)
+
+	env = newFake(t, // the look for it fails
+		exchange{want: "CREATE sequential k/t1-lock-", err: errLost}, exchange{want: "CHILDREN k", err: errLost},
+		exchange{want: "CHILDREN k", reply: []string{"t1-lock-0000000002"}}, exchange{want: "DELETE k/t1-lock-0000000002"},
+	)
+	_, err = lock(t, "zookeeper-protected", env).TryAcquire(t.Context())
+	require.ErrorIs(t, err, errLost)
 	env.background()
 	assert.Empty(t, env.exchanges)
 }

@@ -33,6 +33,7 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 		for round := 1; round <= max(1, plan.Storms); round++ {
 			params := plan.Params
 			params.Seed += int64(round) - 1
+			params.ZooKeeper = subject.Traits.ZooKeeper
 			run.Cases = append(run.Cases, StormCase(subject, storm.New(params), plan.Workload, round))
 		}
 	}

@@ -36,6 +36,8 @@ func (k *Lock) FreedBy(at time.Duration) time.Duration {
 		return at
 	case k.Lease == 0:
 		return Never
+	case k.Session: // a server ends it at a tick after its time-out, and has it last two ticks at least
+		at += k.Lease / 2
 	}
 	return at + k.Lease + ownership.LeaseMargin(k.Lease)
 }

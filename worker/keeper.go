@@ -18,6 +18,7 @@ type keeper struct {
 	conn    *zk.Conn
 	hosts   hosts
 	running sync.WaitGroup // requests, including cancelled ones
+	turn    chan struct{}  // has room while no request is under way
 
 	mu      sync.Mutex
 	wire    *contact      // the latest connection
@@ -33,7 +34,9 @@ var errClosed = errors.New("the session is closed")
 
 // dialKeeper opens a session with the time-out. It returns when there is one.
 func dialKeeper(ctx context.Context, addrs []string, timeout time.Duration) (*keeper, error) {
-	k := &keeper{ready: make(chan struct{}), expired: make(chan struct{}), heard: make(chan struct{}), timeout: timeout}
+	k := &keeper{
+		turn: make(chan struct{}, 1), ready: make(chan struct{}), expired: make(chan struct{}), heard: make(chan struct{}), timeout: timeout,
+	}
 	conn, _, err := zk.Connect(addrs, timeout, zk.WithDialer(k.dial), zk.WithHostProvider(&k.hosts), zk.WithEventCallback(k.event),
 		zk.WithLogger(silence{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(64<<10))
 	if err != nil {
@@ -176,9 +179,18 @@ func (k *keeper) Delete(ctx context.Context, path string) error {
 	return err
 }
 
-// ask sends a request. It returns as soon as ctx ends; the library's calls cannot be cancelled.
+// ask sends a request. It returns as soon as ctx ends; the library's calls cannot be cancelled. The next one is sent when the library has
+// answered: a session's requests arrive in the order in which they were asked for, also those of which the client has given one up.
 func (k *keeper) ask(ctx context.Context, send func() (any, error)) (any, error) {
-	reply, err := await(ctx, &k.running, send)
+	select {
+	case k.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	reply, err := await(ctx, &k.running, func() (any, error) {
+		defer func() { <-k.turn }()
+		return send()
+	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, impls.NoNode

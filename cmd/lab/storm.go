@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -21,6 +22,7 @@ type stormFlags struct {
 	lease   time.Duration
 	hold    time.Duration
 	faults  []string
+	chosen  bool // the faults are those of the flag
 }
 
 func newStorm() *cobra.Command {
@@ -42,7 +44,8 @@ Part of the faults wait for the next client that is granted the lock. With
   lab storm --lock redisson,watchdog --for 10m
   lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7
   lab storm --lock getset --for 20s --count 20
-  lab storm --lock setpx-lua --workload ledger`,
+  lab storm --lock setpx-lua --workload ledger
+  lab storm --lock zookeeper-protected --server zookeeper`,
 		Args: noArgs,
 		RunE: flags.run,
 	}
@@ -112,6 +115,7 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 	if err := f.checkGiven(cmd); err != nil {
 		return err
 	}
+	f.chosen = cmd.Flags().Changed("faults")
 	plan, err := f.plan()
 	if err != nil {
 		return err
@@ -138,11 +142,6 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 	}
 	if plan.Subjects, err = f.subjects(); err != nil {
 		return plan, err
-	}
-	for _, subject := range plan.Subjects {
-		if subject.Traits.ZooKeeper || subject.Traits.Replicas && f.Server != live.Replicated {
-			return plan, needsMore("storm", "storms have none", *subject.Spec)
-		}
 	}
 	f.Timeout = defaultTimeout // not a flag of this command
 	if err := f.checkValues(); err != nil {
@@ -173,12 +172,22 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
 	case f.hold < 0 || f.hold > f.lease/2:
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
-	case f.Server == live.ZooKeeper:
-		return none, usagef("--server: storms run on Redis servers only")
 	case f.Server == live.Sentinel:
 		return none, usagef("--server: storms have no Sentinels; take replicated")
 	case !f.ownServer() && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
+	case f.chosen && f.Server == live.ZooKeeper:
+		return p, lackedByZooKeeper(kinds)
 	}
 	return p, nil
+}
+
+// lackedByZooKeeper finds a kind of faults that a ZooKeeper does not have.
+func lackedByZooKeeper(kinds []faults.Kind) error {
+	for _, kind := range kinds {
+		if why := storm.LackedByZooKeeper(kind); why != "" {
+			return usagef("--faults: a ZooKeeper has no %s: %s; remove it", kind, why)
+		}
+	}
+	return nil
 }

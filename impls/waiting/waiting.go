@@ -29,7 +29,11 @@ func Acquire(ctx, patience context.Context, env impls.Env, lock impls.Lock, way 
 		if err := patient.Enter(ctx); err != nil {
 			return false, err
 		}
-		defer func() { patient.Leave(ctx, held) }()
+		defer func() {
+			if left := patient.Leave(ctx, held); err == nil && !held {
+				err = left
+			}
+		}()
 	}
 	waiter := way(env, lock)
 	defer waiter.End()

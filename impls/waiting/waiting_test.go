@@ -33,6 +33,7 @@ type story struct {
 	left   time.Duration
 	refuse error // of Subscribe
 	breaks error // of Receive when no message is left
+	stays  error // of Leave
 }
 
 func newStory(t *testing.T, frees, bound time.Duration) *story {
@@ -69,7 +70,10 @@ func (s *story) TryAcquire(context.Context) (bool, error) {
 }
 func (s *story) Release(context.Context) (bool, error) { return true, nil }
 func (s *story) Enter(context.Context) error           { s.say("enter"); return nil }
-func (s *story) Leave(_ context.Context, held bool)    { s.say(fmt.Sprint("leave ", held)) }
+func (s *story) Leave(_ context.Context, held bool) error {
+	s.say(fmt.Sprint("leave ", held))
+	return s.stays
+}
 func (s *story) WaitedEnough(began time.Time, within time.Duration) bool {
 	return s.Now().Sub(began) >= within
 }
@@ -183,6 +187,20 @@ func TestPatientLocksKnow(t *testing.T) {
 	s = newStory(t, 0, 0)
 	acquire(t, s, "sleep:1s")
 	assert.Empty(t, s.said, "who tries once does not wait")
+}
+
+func TestAFailedLeaveIsTheAnswer(t *testing.T) {
+	s := newStory(t, time.Hour, time.Second)
+	s.stays = errors.New("lost")
+	held, err := waiting.Acquire(t.Context(), s.patience, s, s, waiting.Yield())
+	assert.False(t, held)
+	assert.ErrorIs(t, err, s.stays)
+
+	s = newStory(t, 0, time.Second)
+	s.stays = errors.New("lost")
+	held, err = waiting.Acquire(t.Context(), s.patience, s, s, waiting.Yield())
+	assert.True(t, held)
+	assert.NoError(t, err, "it has the lock")
 }
 
 func TestWake(t *testing.T) {

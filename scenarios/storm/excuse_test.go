@@ -23,6 +23,7 @@ type made struct {
 	events  []history.Event
 	servers int
 	local   bool
+	session bool
 }
 
 func (m *made) add(at int, e history.Event) int {
@@ -80,7 +81,7 @@ func (m *made) record(anomalies ...*checker.Anomaly) *record {
 	var events []history.Event
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
 		events = append(events, history.Event{
-			Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: 1000 * ms, Servers: m.servers, Local: m.local},
+			Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: 1000 * ms, Servers: m.servers, Local: m.local, Session: m.session},
 		})
 	}
 	opened := len(events)
@@ -462,6 +463,29 @@ func TestBeingReleased(t *testing.T) {
 		{"given up longer before", renewing, givenUp(2000, 110, 0, "C1"), nil, ""},
 		{"given up, and held longer before", renewing, givenUp(2999, 110, 2000, "C1"), nil, ""},
 		{"given up while somebody else is held", renewing, givenUp(2010, 110, 0, "C2"), nil, ""},
+	})
+}
+
+// TestBeingWithdrawn: a lock is not stuck by its own fault while a fault keeps a client from deleting a node that it has given up.
+func TestBeingWithdrawn(t *testing.T) {
+	stuck := func(session bool, outcome history.Outcome, from, to int, target string) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.session = session
+			m.acquires(10, 20, 1900, "C1", 1, outcome)
+			m.call(1950, "C1", history.OpAcquire, 2)
+			first := m.call(2000, "C2", history.OpAcquire, 3)
+			m.interval(from, to, target, "hold")
+			return anomaly(checker.StuckLock, 3000, []int{first}, "C2", "C1")
+		}
+	}
+	testExcuses(t, []excuseCase{
+		{"held", plain, stuck(true, history.Unknown, 1800, 3100, "C1"), nil, "C1 took back an acquire of unknown outcome, and was hindered for 1s (hold)"},
+		{"held for long enough", plain, stuck(true, history.Unknown, 1800, 2500, "C1"), nil,
+			"C1 took back an acquire of unknown outcome, and was hindered for 500ms (hold)"},
+		{"it has had time since", plain, stuck(true, history.Unknown, 1800, 2499, "C1"), nil, ""},
+		{"somebody else is held", plain, stuck(true, history.Unknown, 1800, 3100, "C3"), nil, ""},
+		{"it was told no", plain, stuck(true, history.No, 1800, 3100, "C1"), nil, ""},
+		{"a lock with a lease", plain, stuck(false, history.Unknown, 1800, 3100, "C1"), nil, ""},
 	})
 }
 

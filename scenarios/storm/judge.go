@@ -134,7 +134,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 	case checker.HungOperation:
 		return r.slowHost(a)
 	case checker.StuckLock:
-		return cmp.Or(c.beingReleased(a, r), r.lateRenewal(a), r.splitVotes(a))
+		return cmp.Or(c.beingReleased(a, r), r.beingWithdrawn(a), r.lateRenewal(a), r.splitVotes(a))
 	}
 	return ""
 }
@@ -186,6 +186,28 @@ func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 			if hindered, what := r.hindered(client, from, to); hindered > 0 {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
+		}
+	}
+	return ""
+}
+
+// beingWithdrawn excuses a lock whose owner keeps its session, does not know whether it got the lock, and is kept by a fault from taking
+// its request back. What it leaves behind when the fault is over stays in the lock's way for longer.
+func (r *record) beingWithdrawn(a checker.Anomaly) string {
+	if !r.session {
+		return ""
+	}
+	for _, client := range a.Clients[1:] {
+		all := r.acquires[client]
+		last := slices.IndexFunc(all, func(t operation) bool { return t.ended >= a.At }) // the first that is under way
+		if last < 0 {
+			last = len(all)
+		}
+		if last == 0 || all[last-1].outcome != history.Unknown {
+			continue
+		}
+		if hindered, what := r.hindered(client, a.At-r.lease, a.At); hindered >= r.lease/2 {
+			return fmt.Sprintf("%s took back an acquire of unknown outcome, and was hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 		}
 	}
 	return ""

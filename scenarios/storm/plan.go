@@ -23,6 +23,8 @@ type Params struct {
 	Lease   time.Duration
 	Work    time.Duration // the longest that a client keeps the lock if nothing hinders it; zero: a quarter of the lease
 	Faults  []faults.Kind
+	// ZooKeeper: the locks are on one. Breakpoints are for its requests, and the kinds of faults that it lacks are left out.
+	ZooKeeper bool
 }
 
 // Restarts says whether servers are restarted.
@@ -74,6 +76,9 @@ func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
 func New(params Params) *Plan {
 	if params.Work == 0 {
 		params.Work = params.Lease / 4
+	}
+	if params.ZooKeeper {
+		params.Faults = slices.DeleteFunc(slices.Clone(params.Faults), func(k faults.Kind) bool { return LackedByZooKeeper(k) != "" })
 	}
 	p := &Plan{Params: params}
 	for i := range params.Clients {
@@ -210,9 +215,9 @@ func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
 	case faults.HoldRequest:
 		s.For = d.either(p.Lease, 0.7)
-		s.Breakpoints = d.traps([]faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
+		s.Breakpoints = p.traps(d, []faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
 	case faults.Duplicate:
-		s.Breakpoints = d.traps(faults.ActDuplicate)
+		s.Breakpoints = p.traps(d, faults.ActDuplicate)
 	case faults.Skew:
 		s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
 		switch d.IntN(4) {
@@ -243,16 +248,16 @@ func (p *Plan) drawCrash(d dice, s *Strike) {
 	switch d.IntN(4) {
 	case 0:
 	case 1:
-		s.Breakpoints, s.Late, s.For = d.traps(faults.ActHoldRequest), true, d.either(p.Lease, 0.5)
+		s.Breakpoints, s.Late, s.For = p.traps(d, faults.ActHoldRequest), true, d.either(p.Lease, 0.5)
 	case 2:
-		s.Breakpoints = d.traps(faults.ActHoldRequest)
+		s.Breakpoints = p.traps(d, faults.ActHoldRequest)
 	default:
-		s.Breakpoints = d.traps(faults.ActHoldReply)
+		s.Breakpoints = p.traps(d, faults.ActHoldReply)
 	}
 }
 
 // traps draws breakpoints: for whatever removes the lock or may, for any request, or for some of the commands that locks are made of.
-func (d dice) traps(do faults.Action) []faults.Breakpoint {
+func (p *Plan) traps(d dice, do faults.Action) []faults.Breakpoint {
 	switch d.IntN(6) {
 	case 0:
 		return []faults.Breakpoint{{Action: do, Nth: 1 + d.IntN(3), Match: faults.Match{Kind: faults.MatchAny}}}
@@ -260,6 +265,9 @@ func (d dice) traps(do faults.Action) []faults.Breakpoint {
 		return []faults.Breakpoint{{Action: do, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}}
 	}
 	commands := []string{"DEL", "EVAL", "EXEC", "EXPIRE", "GETSET", "GET"}
+	if p.ZooKeeper {
+		commands = []string{"CREATE", "GETCHILDREN", "EXISTS", "DELETE"}
+	}
 	var traps []faults.Breakpoint
 	for _, i := range d.Perm(len(commands))[:3] {
 		traps = append(traps, faults.Breakpoint{Action: do, Nth: 1, Match: faults.Match{Kind: faults.MatchCommand, Command: commands[i]}})

@@ -153,6 +153,23 @@ func TestPlansAreFrozen(t *testing.T) {
 	}
 }
 
+// TestOnZooKeeper: breakpoints are for its requests, and no kind strikes that it lacks.
+func TestOnZooKeeper(t *testing.T) {
+	p := storm.New(storm.Params{Seed: 1, Clients: 5, For: 10 * time.Minute, Lease: time.Second, Faults: kinds(), ZooKeeper: true})
+	commands := map[string]bool{}
+	struck := map[faults.Kind]bool{}
+	for _, s := range p.Strikes {
+		struck[s.Kind] = true
+		for _, b := range s.Breakpoints {
+			commands[b.Match.Command] = true
+		}
+	}
+	require.Equal(t, map[string]bool{"": true, "CREATE": true, "GETCHILDREN": true, "EXISTS": true, "DELETE": true}, commands)
+	for _, kind := range kinds() {
+		require.Equal(t, storm.LackedByZooKeeper(kind) == "", struck[kind], kind)
+	}
+}
+
 // TestEveryKindStrikes: a storm of some length has each kind that it was asked for.
 func TestEveryKindStrikes(t *testing.T) {
 	p := storm.New(storm.Params{Seed: 1, Clients: 5, For: 10 * time.Minute, Lease: time.Second, Faults: kinds()})

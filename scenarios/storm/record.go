@@ -14,6 +14,7 @@ type record struct {
 	events   []history.Event
 	lease    time.Duration
 	local    bool          // the lock reaches no server
+	session  bool          // it lasts as long as the client's session
 	servers  int           // on which the lock lives; zero: one, or none
 	began    time.Duration // the first operation
 	effects  int           // faults that took effect
@@ -65,7 +66,7 @@ func newRecord(events []history.Event) *record {
 			if e.Detail == nil {
 				continue
 			}
-			r.lease, r.local, r.servers = e.Detail.Lease, e.Detail.Local, e.Detail.Servers
+			r.lease, r.local, r.servers, r.session = e.Detail.Lease, e.Detail.Local, e.Detail.Servers, e.Detail.Session
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At

@@ -34,7 +34,7 @@ func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	held, err := l.Lock.TryAcquire(ctx)
 	if held {
-		patient.Leave(ctx, true)
+		err = patient.Leave(ctx, true)
 	}
 	return held, err
 }
