@@ -184,13 +184,15 @@ func (m *falseAlarm) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	client := v.Clients.Name(f.Client)
 	why := fmt.Sprintf("%s's release returned no at %s, although its own command at %s had removed its lock.",
 		client, seconds(f.Event.At), seconds(t.removedAt))
+	proof := t.removed
 	if f.Op.Kind != history.OpRelease || t.removed == 0 {
+		proof = max(t.removed, t.lookedAt, f.Op.Called)
 		why = fmt.Sprintf("%s's %s returned no at %s, although it had owned the lock since %s, with %s of the lease left.",
 			client, f.Op.Kind, seconds(f.Event.At), seconds(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
 	}
 	return []Anomaly{{
 		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At, Why: why,
-		Events: inOrder(f.Op.Called, max(t.removed, t.lookedAt, f.Op.Called), f.Index),
+		Events: inOrder(f.Op.Called, proof, f.Index),
 	}}
 }
 

@@ -3,6 +3,7 @@ package readme
 import (
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,7 +22,7 @@ func TestStormsPage(t *testing.T) {
 		told = append(told, row[1])
 	}
 	var broken, sound []string
-	for _, spec := range impls.All() {
+	for _, spec := range slices.Concat(impls.All(), impls.OnZooKeeper()) {
 		if spec.Bug != "" {
 			broken = append(broken, spec.Name)
 		} else {

@@ -398,6 +398,16 @@ func TestWhenLeasesBegin(t *testing.T) {
 	m.send(80, 81, "C1", 0, resource)
 	require.Equal(t, 60*ms, began("C1"), "not the lock")
 	require.Equal(t, time.Duration(0), began("C2"))
+
+	node := history.State{Type: "znode", Value: "n-1 of C1"}
+	m = &made{session: true}
+	m.call(10, "C1", history.OpAcquire, 1)
+	m.send(20, 21, "C1", 1, history.Command{Args: []string{"CREATE"}, Changes: []history.Change{{Key: "k", After: node}}})
+	m.send(30, 31, "C1", 1, history.Command{Args: []string{"EXPIRED"}, Changes: []history.Change{{Key: "k", Before: node}}})
+	m.back(40, "C1", history.OpAcquire, 1, history.OK)
+	require.Equal(t, 20*ms, began("C1"), "what ends a session begins none")
+	m.send(50, 51, "C1", 0, history.Command{Args: []string{"PING"}, Changes: []history.Change{{Key: "k", Before: node, After: node}}})
+	require.Equal(t, 50*ms, began("C1"), "a session goes on")
 }
 
 // TestFollows: an update that is lost because of an excused write is excused like it.
@@ -585,6 +595,26 @@ func TestLateRequests(t *testing.T) {
 			m.back(40, "C1", history.OpAcquire, 2, history.No)
 			return anomaly(checker.GhostLock, 200, []int{m.send(50, 50, "C1", 0, history.Command{Conn: 3})}, "C1", "C3")
 		}, nil, ""},
+	})
+}
+
+// TestLateReleases: a release that finds the lock gone, because the request of the one before came in between.
+func TestLateReleases(t *testing.T) {
+	alarm := func(outcome history.Outcome, next int64) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.call(10, "C1", history.OpRelease, 1)
+			m.back(50, "C1", history.OpRelease, 1, outcome)
+			first := m.call(60, "C1", history.OpRelease, 2)
+			i := m.send(100, 100, "C1", 2, history.Command{Conn: 7})
+			m.send(150, 150, "C1", 2, history.Command{Conn: next})
+			return anomaly(checker.FalseAlarm, 200, []int{first, i}, "C1")
+		}
+	}
+	testExcuses(t, []excuseCase{
+		{"given up before", plain, alarm(history.Unknown, 8), nil, "the request arrived late: C1 had given up the release that sent it"},
+		{"answered before", plain, alarm(history.OK, 8), nil, ""},
+		{"its own, sent again", plain, alarm(history.Unknown, 7), nil, ""},
+		{"a broken lock", broken, alarm(history.Unknown, 8), nil, ""},
 	})
 }
 

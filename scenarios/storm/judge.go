@@ -131,6 +131,10 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 			return what
 		}
 		return r.lateRequest(a)
+	case checker.FalseAlarm:
+		if !c.Broken {
+			return r.lateRelease(a)
+		}
 	case checker.HungOperation:
 		return r.slowHost(a)
 	case checker.StuckLock:
@@ -242,6 +246,17 @@ func (r *record) splitVotes(a checker.Anomaly) string {
 // lateRequest excuses a ghost that was made by a request of the acquire before, which its client had given up. It arrived when the client
 // was idle, or at its next operation but on a connection that the client no longer used.
 func (r *record) lateRequest(a checker.Anomaly) string {
+	return r.late(a, "acquire", r.acquires[a.Clients[0]])
+}
+
+// lateRelease excuses a release that was answered no because the request of the release before, which its client had given up, arrived in
+// between and removed the lock.
+func (r *record) lateRelease(a checker.Anomaly) string {
+	return r.late(a, "release", r.releases[a.Clients[0]])
+}
+
+// late says whether the command of an anomaly's first client belongs to an earlier operation, of those given, that the client had given up.
+func (r *record) late(a checker.Anomaly, what string, asked []operation) string {
 	client := a.Clients[0]
 	made := slices.IndexFunc(a.Events, func(i int) bool { return r.events[i].Kind == history.KindCommand && r.events[i].Client == client })
 	if made < 0 {
@@ -260,12 +275,12 @@ func (r *record) lateRequest(a checker.Anomaly) string {
 	if by.Conn == 0 || usedAgain {
 		return ""
 	}
-	for _, before := range slices.Backward(r.acquires[client]) {
+	for _, before := range slices.Backward(asked) {
 		if before.ended <= e.At {
 			if before.outcome != history.Unknown {
 				return ""
 			}
-			return fmt.Sprintf("the request arrived late: %s had given up the acquire that sent it", client)
+			return fmt.Sprintf("the request arrived late: %s had given up the %s that sent it", client, what)
 		}
 	}
 	return ""

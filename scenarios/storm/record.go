@@ -119,8 +119,11 @@ func (r *record) command(i int, e *history.Event) {
 	}
 	last := &all[len(all)-1]
 	last.seen = true
-	renewed := slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectProlonged })
-	if float64(i) < last.done || renewed {
+	does := func(effect history.Effect) bool {
+		return slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == effect })
+	}
+	renewed := does(history.EffectProlonged) || r.session && len(c.Args) > 0 && c.Args[0] == "PING"
+	if float64(i) < last.done && !does(history.EffectRemoved) || renewed {
 		last.lease = c.Sent
 	}
 	if _, gone := r.exits[e.Client]; gone && renewed {
