@@ -72,6 +72,7 @@ type mutexReader struct {
 	counts map[string]bool    // locks whose holder can take them again
 	spread map[string]bool    // locks on several servers
 	fair   map[string]bool    // locks that promise order
+	opaque map[string]bool    // locks without commands on record
 	drift  map[string]float64 // by process: how fast its clock runs; none: right
 	owners *ownerReader       // reads along; nil: there is no command
 }
@@ -81,7 +82,7 @@ type mutexReader struct {
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
-		spread: make(map[string]bool), fair: make(map[string]bool), drift: make(map[string]float64),
+		spread: make(map[string]bool), fair: make(map[string]bool), opaque: make(map[string]bool), drift: make(map[string]float64),
 	}
 	if matters(events) {
 		r.owners = newOwnerReader(&r, all)
@@ -142,7 +143,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	case history.KindOpen:
 		r.dead[e.Client] = false
 		if e.Detail != nil {
-			r.counts[e.Lock], r.fair[e.Lock] = e.Detail.Reentrant, e.Detail.Fair
+			r.counts[e.Lock], r.fair[e.Lock], r.opaque[e.Lock] = e.Detail.Reentrant, e.Detail.Fair, e.Detail.Unseen == history.Opaque
 			r.spread[e.Lock] = r.spread[e.Lock] || e.Detail.Servers > 1
 		}
 		return
@@ -392,6 +393,9 @@ func (r *mutexReader) declare(h *holder, lock *mutexHistory, i int, e *history.E
 		return
 	}
 	h.ends = r.validUntil(e.Client, h.from, e.Valid)
+	if r.opaque[lock.name] {
+		h.from = e.At // nothing else is known of when the next can have been made
+	}
 	if h.active && h.ends <= e.At {
 		h.active = false
 		lock.spans[h.span].end, lock.spans[h.span].done = at(i), at(i)

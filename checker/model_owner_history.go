@@ -21,6 +21,7 @@ type ownerHistory struct {
 	lease     time.Duration
 	leaseless bool // its lease does not end by time: it has none, or it is a session, whose end is a command
 	session   bool
+	opaque    bool   // no command of it is on record
 	server    string // with the key; empty: none was seen
 	there     bool   // the key was there when it was last seen
 	value     string // with that value

@@ -52,10 +52,11 @@ func newOwnerReader(m *mutexReader, all bool) *ownerReader {
 	return &ownerReader{mutex: m, all: all, locks: make(map[string]*ownerHistory), clients: make(map[string]*asker), names: []string{""}}
 }
 
-// matters says whether the model has anything to judge: a command.
+// matters says whether the model has anything to judge: a command, or a lock without commands on record.
 func matters(events []history.Event) bool {
 	for i := range events {
-		if events[i].Kind == history.KindCommand {
+		e := &events[i]
+		if e.Kind == history.KindCommand || e.Kind == history.KindOpen && e.Detail != nil && e.Detail.Unseen == history.Opaque {
 			return true
 		}
 	}
@@ -106,6 +107,7 @@ func (r *ownerReader) event(i int, e *history.Event) {
 	l := r.lock(e.Lock)
 	if e.Kind == history.KindOpen && e.Detail != nil {
 		l.lease, l.leaseless, l.session = e.Detail.Lease, e.Detail.Leaseless || e.Detail.Session, e.Detail.Session
+		l.opaque = e.Detail.Unseen == history.Opaque
 		if e.Detail.Servers > 1 && l.spread == nil {
 			l.spread = spreadOver(e.Detail.Servers, e.Detail.Need)
 		}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type serviceHistory struct {
 	queued    [][]porcupine.Operation // those that count
 	swapped   []keptFor               // acquires that were told ok though the lock was kept for another, whose acquire is under way
 	counted   countedHolds
+	unknown   map[int]bool // of a lock without commands on record: clients that do not know what became of their latest acquire or release
 }
 
 // serviceEvent takes in event i, a call, a return or a notice of loss, of a client; op is the operation, nil if it is not known.
@@ -90,7 +92,7 @@ func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, 
 		if releasing {
 			s.resumed = s.releasing
 		}
-		s.waits = append(s.waits, serviceWait{op: op, client: e.Client, used: r.inUse(l, i, e), freed: l.freedBy(e.At)})
+		s.waits = append(s.waits, r.begins(l, i, e, op))
 	case history.OpRelease:
 		if l.state.owner.client == c.number && !op.inner {
 			s.releasing = l.state.owner.began
@@ -109,9 +111,30 @@ func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, 
 	}
 }
 
+// begins is an acquire that is called just now.
+func (r *ownerReader) begins(l *ownerHistory, i int, e *history.Event, op *asking) serviceWait {
+	w := serviceWait{op: op, client: e.Client, used: r.inUse(l, i, e), freed: l.freedBy(e.At)}
+	if l.opaque {
+		l.service.takes(i) // it may
+		w.used = w.used || !r.alone(&w) || l.service.untold()
+	}
+	return w
+}
+
+// untold says whether there is a client that does not know what became of its latest acquire or release.
+func (s *serviceHistory) untold() bool {
+	return slices.Contains(slices.Collect(maps.Values(s.unknown)), true)
+}
+
 // told takes in the return of an operation.
 func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
 	s := &l.service
+	if l.opaque && (op.op == history.OpAcquire || op.op == history.OpRelease) {
+		if s.unknown == nil {
+			s.unknown = make(map[int]bool)
+		}
+		s.unknown[c.number] = op.outcome == history.Unknown
+	}
 	switch op.op {
 	case history.OpAcquire:
 		if op.outcome == history.OK && e.Valid == history.ValidityExpired && l.state.owner.client == c.number {
@@ -219,4 +242,5 @@ func (r *ownerReader) faultService(i int, e *history.Event) {
 func (s *serviceHistory) exitService(client int) {
 	s.asks = slices.DeleteFunc(s.asks, func(a ownersAsk) bool { return a.op.client == client })
 	s.waits = slices.DeleteFunc(s.waits, func(w serviceWait) bool { return w.op.client == client })
+	delete(s.unknown, client)
 }

@@ -77,6 +77,9 @@ func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *aski
 	if op.outcome != history.No {
 		return
 	}
+	if l.opaque {
+		w.seen = i // that it was refused is all that shows it
+	}
 	s.stuck(r.mutex.events, i, e, w)
 	if w.met.op != nil {
 		var o observation

@@ -27,7 +27,7 @@ type premises struct {
 	v        *timeline.Cursor
 	tried    bool            // an acquire was called
 	acquired bool            // one returned ok, or took the lock on the server without its client being told
-	local    bool            // the lock reaches no server
+	unread   bool            // no command of the lock is on record: it reaches no server, or what it sends there is not read
 	called   map[string]bool // clients that were asked to do anything
 	trying   []trial         // acquires under way
 	unseen   string          // the first client that was told that it has the lock without a command of its having been seen
@@ -47,7 +47,8 @@ type trial struct {
 func (p *premises) fact(f *timeline.Fact) {
 	switch {
 	case f.Event.Kind == history.KindOpen:
-		p.local = p.local || f.Event.Detail != nil && f.Event.Detail.Local
+		d := f.Event.Detail
+		p.unread = p.unread || d != nil && d.Unseen != 0
 	case f.Event.Kind == history.KindCommand:
 		p.command(f)
 	case f.Op.Kind != history.OpAcquire:
@@ -57,7 +58,7 @@ func (p *premises) fact(f *timeline.Fact) {
 	case f.Event.Kind == history.KindReturn:
 		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
 		p.acquired = p.acquired || f.Op.Outcome == history.OK
-		if f.Began && !t.seen && !p.local && p.unseen == "" {
+		if f.Began && !t.seen && !p.unread && p.unseen == "" {
 			p.unseen = f.Event.Client
 		}
 	}

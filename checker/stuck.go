@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -12,9 +13,16 @@ import (
 // client held the lock, and the lock did not change hands; and when every lease that had begun before had ended, a command of the acquire
 // still found the lock there. A lock that promises order may be stuck without being there: then it is
 // refused for the sake of somebody who is gone.
+//
+// Where no command is on record, it is the refusal at the end of the wait that says so. Then nobody else may have asked for the lock meanwhile, nor
+// may the answer of a living client to its latest acquire or release be unknown.
 type stuckLock struct {
 	waiting []stuckWait
+	unsure  []unsureClient
 }
+
+// unsureClient is a client that may have the lock, as far as its latest answer says.
+type unsureClient struct{ client, lock int }
 
 // stuckWait is a pending acquire with a bound.
 type stuckWait struct {
@@ -29,8 +37,11 @@ type stuckWait struct {
 }
 
 func (m *stuckLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+	if f.Lock != 0 && v.Locks[f.Lock].Opaque {
+		m.unread(f)
+	}
 	if f.Event.Kind == history.KindCall && f.Op.Kind == history.OpAcquire && f.Op.Bound > 0 && f.Lock != 0 {
-		m.waiting = append(m.waiting, stuckWait{op: f.Op.ID, client: f.Client, lock: f.Lock, contended: contended(f, v)})
+		m.waiting = append(m.waiting, stuckWait{op: f.Op.ID, client: f.Client, lock: f.Lock, contended: contended(f, v) || m.doubted(f, v)})
 		return nil
 	}
 	if len(m.waiting) == 0 || f.Lock == 0 {
@@ -52,6 +63,30 @@ func (m *stuckLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return m.returned(f, v)
 	}
 	return nil
+}
+
+// unread follows a lock of which no command is on record.
+func (m *stuckLock) unread(f *timeline.Fact) {
+	switch {
+	case f.Op.Kind != history.OpAcquire && f.Op.Kind != history.OpRelease:
+	case f.Event.Kind == history.KindReturn:
+		this := unsureClient{f.Client, f.Lock}
+		m.unsure = slices.DeleteFunc(m.unsure, func(u unsureClient) bool { return u == this })
+		if f.Op.Outcome == history.Unknown {
+			m.unsure = append(m.unsure, this)
+		}
+	case f.Event.Kind == history.KindCall && f.Op.Kind == history.OpAcquire:
+		for n := range m.waiting {
+			w := &m.waiting[n]
+			w.contended = w.contended || w.lock == f.Lock
+		}
+	}
+}
+
+// doubted says whether somebody else may have such a lock, or is about to, when an acquire is called.
+func (m *stuckLock) doubted(f *timeline.Fact, v *timeline.Cursor) bool {
+	return v.Locks[f.Lock].Opaque && (!v.Ops.Alone(f.Client, f.Lock) ||
+		slices.ContainsFunc(m.unsure, func(u unsureClient) bool { return u.lock == f.Lock && !v.Dead[u.client] }))
 }
 
 // contended says whether somebody has the lock, or may have it, when an acquire is called.
@@ -107,6 +142,9 @@ func (m *stuckLock) command(f *timeline.Fact, v *timeline.Cursor) {
 func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	w := takeWaiting(&m.waiting, func(w stuckWait) bool { return w.op == f.Op.ID && w.client == f.Client })
 	waited := f.Event.At - f.Op.CalledAt
+	if k := &v.Locks[f.Lock]; k.Opaque && f.Event.At > k.FreedBy(f.Op.CalledAt) {
+		w.seen, w.seenAt = f.Index, f.Event.At
+	}
 	if w.op == 0 || w.contended || w.seen == 0 || f.Op.Outcome != history.No || waited < f.Op.Bound*3/4 {
 		return nil
 	}
@@ -118,6 +156,9 @@ func (m *stuckLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		whose = fmt.Sprintf(" (acquired by %s at %s)", owner, seconds(w.owner.At))
 	}
 	still := fmt.Sprintf("the lock was still there at %s%s", seconds(w.seenAt), whose)
+	if v.Locks[f.Lock].Opaque {
+		still = fmt.Sprintf("every lease from before was over at %s", seconds(v.Locks[f.Lock].FreedBy(f.Op.CalledAt)))
+	}
 	if w.free {
 		still = fmt.Sprintf("the lock was free at %s", seconds(w.seenAt))
 	}

@@ -137,7 +137,9 @@ func (d *decoder) opened(v *Detail, key []byte) bool {
 	case "need":
 		v.Need = int(d.int())
 	case "local":
-		v.Local = d.bool()
+		d.unseen(v, Local)
+	case "opaque":
+		d.unseen(v, Opaque)
 	case "reentrant":
 		v.Reentrant = d.bool()
 	case "fair":
@@ -146,6 +148,13 @@ func (d *decoder) opened(v *Detail, key []byte) bool {
 		return false
 	}
 	return true
+}
+
+// unseen reads whether a reason why no command is on record holds.
+func (d *decoder) unseen(v *Detail, why Unseen) {
+	if d.bool() {
+		v.Unseen = why
+	}
 }
 
 func (d *decoder) command() *Command {

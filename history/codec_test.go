@@ -165,7 +165,7 @@ func genDetail(t *rapid.T) *Detail {
 	})
 	d := &Detail{
 		Lease: length.Draw(t, "lease"), Leaseless: rapid.Bool().Draw(t, "leaseless"), Session: rapid.Bool().Draw(t, "session"),
-		Local: rapid.Bool().Draw(t, "local"), Servers: rapid.Int().Draw(t, "servers"), Need: rapid.Int().Draw(t, "need"),
+		Unseen: rapid.SampledFrom([]Unseen{0, Local, Opaque}).Draw(t, "unseen"), Servers: rapid.Int().Draw(t, "servers"), Need: rapid.Int().Draw(t, "need"),
 		Reentrant: rapid.Bool().Draw(t, "reentrant"), Fair: rapid.Bool().Draw(t, "fair"), Bound: length.Draw(t, "bound"),
 		GaveUp: rapid.Bool().Draw(t, "gave up"), Error: text.Draw(t, "error"), Why: text.Draw(t, "why"),
 		Read: number.Draw(t, "read"), Wrote: number.Draw(t, "wrote"), Value: number.Draw(t, "value"),

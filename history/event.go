@@ -15,7 +15,7 @@ type Kind uint8
 
 // The kinds of events, with the fields of an Event that each uses.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Session, Local, Reentrant, Fair, Servers; Work, with the initial data, unless the work
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Session, Unseen, Reentrant, Fair, Servers; Work, with the initial data, unless the work
 	// is a Counter.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
@@ -143,7 +143,7 @@ type Detail struct {
 	Session   bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
 	Servers   int           // number of lock servers; zero: one
 	Need      int           // on how many of them a client must have the lock; zero: on a majority
-	Local     bool          // the lock is in its client's memory and has no state on a server
+	Unseen    Unseen        // why no command of the lock is on record; zero: they are
 	Reentrant bool          // the holder can acquire again, and holds until as many releases
 	Fair      bool          // the lock promises grants in the order of asking
 	GaveUp    bool          // the script cancelled the operation
@@ -158,6 +158,23 @@ type Detail struct {
 	Command   *Command
 	Fault     *Fault
 	Work      *Work
+}
+
+// Unseen says why no command of a lock is on record.
+type Unseen uint8
+
+// The reasons.
+const (
+	Local  Unseen = iota + 1 // the lock is in its client's memory and has no state on a server
+	Opaque                   // what clients send to the lock's server is not read
+)
+
+// UnseenIf is a reason, if it holds.
+func UnseenIf(holds bool, why Unseen) Unseen {
+	if holds {
+		return why
+	}
+	return 0
 }
 
 // OldPrimary is the name of a server that another one has replaced, and that still answers the clients on its side of a partition. What

@@ -74,6 +74,7 @@ const (
 	MostServers  Need = "several independent Redis servers, of which a majority must answer"
 	Replicas     Need = "one Redis server with replicas"
 	OneZooKeeper Need = "a ZooKeeper"
+	OneEtcd      Need = "an etcd"
 	EveryServer  Need = "several independent Redis servers, all of which must answer"
 )
 

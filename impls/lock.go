@@ -79,6 +79,18 @@ type Paced interface {
 // NoPause is the pause of a waiter that does not even let others run.
 const NoPause = time.Duration(-1)
 
+// Blocking is a lock that waits by itself.
+type Blocking interface {
+	// Acquire waits until the lock is granted, patience ends or an error occurs. ctx is that of its requests, and patience ends with it.
+	Acquire(ctx, patience context.Context) (bool, error)
+}
+
+// Connected is a lock of a program of its own that connects to its service by itself, at Options.Service, and not by Env.
+type Connected interface {
+	// Connect makes the lock's connections, or replaces those that are broken. It returns when they work. They end with the lock.
+	Connect(ctx context.Context) error
+}
+
 // Env is a lock's only access to the world. One Env belongs to one Lock.
 type Env interface {
 	// Server is the lock service, or the first of several.
@@ -116,6 +128,8 @@ type Options struct {
 	Key string
 	// Lease is the time after which the server frees the lock. Leaseless locks ignore it.
 	Lease time.Duration
+	// Service is the address of the lock's service, for a lock that is Connected.
+	Service string
 	// Bugs selects among the lock's published bugs; nil: the default ones.
 	Bugs []string
 }

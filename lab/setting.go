@@ -55,6 +55,9 @@ const (
 	sentinelsPerCore  = 6
 )
 
+// programCellsPerCore is the same where each cell has a server that is started for it, with a log of its own: that of an etcd has 123 MiB.
+const programCellsPerCore = 6
+
 // parallel is how many cells are in flight where nobody says: in the live world they mostly wait, if this process may have so many files open.
 func (s Setting) parallel() int {
 	if s.World == Sim {
@@ -66,6 +69,8 @@ func (s Setting) parallel() int {
 		perCore = replicatedPerCore
 	case live.Sentinel:
 		perCore = sentinelsPerCore
+	case live.Etcd:
+		perCore = programCellsPerCore
 	}
 	return min(perCore*runtime.NumCPU(), live.MostCells())
 }

@@ -22,6 +22,7 @@ type Lock struct {
 	Lease     time.Duration
 	Leaseless bool
 	Session   bool    // it lasts as long as its client's session: the history says when that ends
+	Opaque    bool    // no command of it is on record: it is known by its clients' answers only
 	Reentrant bool    // its holder has it until as many releases as acquires
 	Fair      bool    // it promises order
 	Holds     []Hold  // by client
@@ -153,6 +154,7 @@ func (v *Cursor) open(f *Fact) {
 	if d := f.Event.Detail; d != nil && f.Lock != 0 {
 		k := &v.Locks[f.Lock]
 		k.Lease, k.Leaseless, k.Session, k.Reentrant, k.Fair = d.Lease, d.Leaseless || d.Session, d.Session, d.Reentrant, d.Fair
+		k.Opaque = d.Unseen == history.Opaque
 		if d.Servers > 1 && k.quorum == nil {
 			k.quorum = newQuorum(d.Servers, d.Need)
 		}

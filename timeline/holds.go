@@ -26,8 +26,12 @@ func (h Hold) Active(at time.Duration) bool { return h.On && at < h.Ends }
 // operation that the event answers; zero if it answers none.
 func (v *Cursor) declare(h *Hold, e *history.Event, made time.Duration) {
 	h.from = max(h.from, made)
-	if e.Valid > 0 {
-		h.Ends = validUntil(h.from, e.Valid, v.rate(history.ProcessOf(e.Client)))
+	if e.Valid <= 0 {
+		return
+	}
+	h.Ends = validUntil(h.from, e.Valid, v.rate(history.ProcessOf(e.Client)))
+	if v.Locks[v.lock(e.Lock)].Opaque {
+		h.from = e.At // the next is made later than this one, and nothing else is known of when
 	}
 }
 

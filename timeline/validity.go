@@ -15,6 +15,8 @@ import (
 //   - A declaration from the background is made after the reply of the last command by which the client got or prolonged the lease, or
 //     tried to: a client that takes a refusal for a renewal believes that it holds the lock from that refusal on.
 //
+// Where no command is on record, a declaration from the background is made after the one before it.
+//
 // A lock on several servers sends its commands side by side, so there only commands that may have granted count.
 //
 // The client measures what it declares by its own clock. If that runs at another rate, the hold ends when the client's clock says so:

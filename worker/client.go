@@ -22,6 +22,7 @@ type Client struct {
 	servers   []*server
 	resending *server
 	keepers   []string // the addresses of a ZooKeeper, of which each lock has a session of its own; then there are no servers
+	service   string   // the address of a service to which each lock connects by itself; then there are no servers
 }
 
 // Wrap is put around what a lock uses; a nil function: nothing is.
@@ -39,6 +40,10 @@ func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	c := &Client{ctx: ctx, cancel: cancel, clock: newClock(), shared: &shared{values: make(map[string]any)}}
 	if isKeeper(addrs[0]) {
 		c.keepers = keeperAddrs(addrs)
+		return c, nil
+	}
+	if isService(addrs[0]) {
+		c.service = serviceAddr(addrs[0])
 		return c, nil
 	}
 	for _, addr := range addrs {
@@ -95,7 +100,14 @@ func (c *Client) Open(spec impls.Spec, opts impls.Options, wrap Wrap) (*Lock, er
 		}
 	}
 	l.env.servers = c.serversFor(spec, wrap)
+	opts.Service = c.service
 	l.Lock = spec.New(l.env, opts)
+	if connected, ok := l.Lock.(impls.Connected); ok {
+		if err := connected.Connect(ctx); err != nil {
+			l.Close()
+			return nil, fmt.Errorf("connecting to %s: %w", c.service, err)
+		}
+	}
 	return l, nil
 }
 

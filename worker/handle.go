@@ -50,6 +50,14 @@ func (h *handle) reconnectKeeper(ctx context.Context) error {
 	}
 }
 
+// connect has a lock connect that does so by itself.
+func (h *handle) connect(ctx context.Context) error {
+	if connected, ok := h.lock.(impls.Connected); ok {
+		return connected.Connect(ctx)
+	}
+	return nil
+}
+
 // perform runs an operation of the lock and answers it through say.
 func (h *handle) perform(ctx context.Context, req protocol.Request, say func(protocol.Message)) {
 	switch req.Do {

@@ -16,12 +16,16 @@ type links struct {
 	resource *server   // nil if none was named
 	own      []*server
 	keeper   *keeper // the session with a ZooKeeper; nil: the lock servers are Redis
+	service  string  // the address of a service of another kind, to which the lock connects by itself; empty: none
 }
 
 // linksOf returns a lock's connections. It makes those of the lock's own at once, so that no operation has to.
 func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) {
 	if isKeeper(s.init.Servers[0]) {
 		return s.keeperOf(req)
+	}
+	if isService(s.init.Servers[0]) {
+		return s.serviceOf(req)
 	}
 	if len(req.Servers) == 0 {
 		servers, err := s.serversOf(spec)
@@ -90,6 +94,31 @@ func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 	if l.keeper, err = dialKeeper(s.ctx, keeperAddrs(named), protocol.Duration(req.LeaseMS)); err != nil {
 		l.close()
 		return links{}, fmt.Errorf("the ZooKeeper of %s: %w", req.Handle, err)
+	}
+	return l, nil
+}
+
+// isService says whether an address is that of a service to which locks connect by themselves.
+func isService(addr string) bool { return strings.HasPrefix(addr, protocol.EtcdScheme) }
+
+// serviceAddr is the address of such a service without its kind.
+func serviceAddr(addr string) string { return strings.TrimPrefix(addr, protocol.EtcdScheme) }
+
+// serviceOf returns the connections of a lock that connects to its service by itself: the resource's.
+func (s *session) serviceOf(req protocol.Request) (l links, err error) {
+	named := req.Servers
+	if len(named) == 0 {
+		named = s.init.Servers
+	}
+	l.resource, l.service = s.resource, serviceAddr(named[0])
+	if req.Resource == "" {
+		return l, nil
+	}
+	l.resource = s.dial(req.Resource)
+	l.own = []*server{l.resource}
+	if err := l.resource.ping(s.ctx); err != nil {
+		l.close()
+		return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
 	}
 	return l, nil
 }

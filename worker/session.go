@@ -23,7 +23,9 @@ type session struct {
 	cancel context.CancelFunc
 	out    *output
 	specs  []impls.Spec
-	clock  *clock
+	// program is the only lock of a program of its own, whatever name it is opened by; nil: specs are the lab's.
+	program *impls.Spec
+	clock   *clock
 
 	init      *protocol.Request // nil before init
 	timeout   time.Duration     // of reads, writes and dials
@@ -39,10 +41,10 @@ type session struct {
 	pending    map[int64]context.CancelFunc // operations in flight, by id
 }
 
-func newSession(ctx context.Context, out *output, specs []impls.Spec) *session {
+func newSession(ctx context.Context, out *output, specs []impls.Spec, program *impls.Spec) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	return &session{
-		ctx: ctx, cancel: cancel, out: out, specs: specs,
+		ctx: ctx, cancel: cancel, out: out, specs: specs, program: program,
 		clock:   newClock(),
 		shared:  &shared{values: make(map[string]any)},
 		handles: make(map[string]*handle),
@@ -109,8 +111,8 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	}
 	s.init = &req
 	for _, addr := range req.Servers {
-		if isKeeper(addr) {
-			continue // a session has the time-out of its lock, which open names
+		if isKeeper(addr) || isService(addr) {
+			continue // open connects: a session has the time-out of its lock
 		}
 		if _, _, err := protocol.ParseSentinel(addr); err != nil {
 			return refused(err.Error())
@@ -135,7 +137,24 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		Workloads: work.Workloads(),
 		Separate:  true,
 	}
+	if s.program != nil {
+		introduce(answer.Hello, *s.program)
+	}
 	return answer
+}
+
+// introduce says what the card of a program's lock says. Its library may have clocks and background tasks of its own.
+func introduce(hello *protocol.Hello, spec impls.Spec) {
+	hello.Name = spec.Name
+	hello.Verbs = []string{protocol.Reconnect}
+	if spec.CanRenew() {
+		hello.Verbs = append(hello.Verbs, protocol.Renew)
+	}
+	if spec.CanCheck() {
+		hello.Verbs = append(hello.Verbs, protocol.Check)
+	}
+	hello.Leaseless, hello.Renews, hello.Resends = spec.Leaseless, spec.Renews, spec.Resends
+	hello.Reentrant, hello.Fair = slices.Contains(spec.Promises, impls.Reentrance), slices.Contains(spec.Promises, impls.Fairness)
 }
 
 // name is the program's name and version, as far as the build knows it.
@@ -148,6 +167,9 @@ func name() string {
 
 func (s *session) open(req protocol.Request) protocol.Message {
 	spec, found := impls.Lookup(s.specs, req.Lock)
+	if s.program != nil {
+		spec, found = *s.program, true
+	}
 	switch {
 	case !found:
 		return refused(fmt.Sprintf("unknown lock %q", req.Lock))
@@ -171,13 +193,16 @@ func (s *session) open(req protocol.Request) protocol.Message {
 	close(idle)
 	h := &handle{
 		env:   e,
-		lock:  spec.New(e, impls.Options{Key: req.Key, Lease: protocol.Duration(req.LeaseMS)}),
+		lock:  spec.New(e, impls.Options{Key: req.Key, Lease: protocol.Duration(req.LeaseMS), Service: links.service}),
 		close: cancel,
 		links: links,
 		last:  idle,
 	}
-	s.handles[req.Handle] = h
 	s.opened = append(s.opened, h)
+	if err := h.connect(s.ctx); err != nil {
+		return refused(err.Error())
+	}
+	s.handles[req.Handle] = h
 	return done()
 }
 
@@ -218,7 +243,11 @@ func (s *session) reconnect(req protocol.Request) protocol.Message {
 		}
 	}
 	for _, h := range s.opened {
-		if err := h.reconnectKeeper(s.ctx); err != nil {
+		err := h.reconnectKeeper(s.ctx)
+		if err == nil && s.handles[h.env.handle] == h {
+			err = h.connect(s.ctx)
+		}
+		if err != nil {
 			return refused(err.Error())
 		}
 	}

@@ -25,15 +25,26 @@ func Main(ctx context.Context, specs []impls.Spec) error {
 	return Run(ctx, os.Stdin, os.Stdout, specs)
 }
 
+// Program is Main of a program with a lock of its own, as lab run --client starts it: its hello says what the lock's card says.
+func Program(ctx context.Context, spec impls.Spec) error {
+	runtime.GOMAXPROCS(1)
+	return run(ctx, os.Stdin, os.Stdout, []impls.Spec{spec}, &spec)
+}
+
 // Run serves the requests on stdin with the given locks until exit, the end of stdin, or the end of ctx. It releases no lock: the server
 // frees them when their lease ends. It returns an error if it cannot read a request or write an answer.
 //
 // A read of stdin cannot be interrupted: if ctx ends first, its goroutine remains.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.Spec) error {
+	return run(ctx, stdin, stdout, specs, nil)
+}
+
+// run is Run; program is the only lock of a program of its own, or nil.
+func run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.Spec, program *impls.Spec) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := &output{encoder: json.NewEncoder(stdout), failed: cancel}
-	session := newSession(ctx, out, specs)
+	session := newSession(ctx, out, specs, program)
 	defer func() { session.end() }()
 
 	requests := make(chan protocol.Request)
@@ -59,7 +70,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, specs []impls.S
 			case protocol.Reset:
 				session.end()
 				out.answer(req.ID, asNew(idle))
-				session = newSession(ctx, out, specs)
+				session = newSession(ctx, out, specs, program)
 			default:
 				session.serve(req)
 			}

@@ -47,7 +47,7 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), python(ctx)}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), python(ctx)}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
 		rows = append(rows, f.row())
@@ -146,6 +146,14 @@ func zooKeeper() finding {
 	return finding{
 		what: "ZooKeeper", version: version + ", run by " + java, err: err, word: "zookeeper",
 		use: "lab run --server zookeeper",
+	}
+}
+
+func etcd() finding {
+	path, version, err := server.FindEtcd()
+	return finding{
+		what: "etcd", version: version + " at " + path, err: err, word: "etcd",
+		use: "lab run --server etcd --client",
 	}
 }
 

@@ -155,10 +155,15 @@ func (f *runFlags) subjects() ([]play.Subject, error) {
 		names = namesOf(f.suite())
 	}
 	subjects, err := subjectsOf(names)
-	if err != nil || f.client == "" {
-		return subjects, err
+	switch {
+	case err != nil:
+		return nil, err
+	case f.client != "":
+		return f.foreign()
+	case f.forPrograms():
+		return nil, f.needsProgram()
 	}
-	return f.foreign()
+	return subjects, nil
 }
 
 // subjectsOf are the locks of those names.
@@ -231,6 +236,15 @@ func (f *settingFlags) suite() []impls.Spec {
 		return slices.Concat(impls.All(), impls.OnReplicas())
 	}
 	return impls.All()
+}
+
+// forPrograms says whether only programs of one's own have locks on the server.
+func (f *settingFlags) forPrograms() bool {
+	return f.World != lab.Sim && slices.Contains(live.ProgramServers(), f.Server)
+}
+
+func (f *settingFlags) needsProgram() error {
+	return usagef("--server %s needs --client: no lock of the lab runs there; adapters/%s has a client", f.Server, f.Server)
 }
 
 // needsMore finds a lock that cannot be had in a place without its service; why says it of the place.

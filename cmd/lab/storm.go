@@ -174,6 +174,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
 	case f.Server == live.Sentinel:
 		return none, usagef("--server: storms have no Sentinels; take replicated")
+	case f.forPrograms():
+		return none, usagef("--server: storms go by the commands of clients, and the lab does not read those to %s", f.Server)
 	case !f.ownServer() && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	case f.chosen && f.Server == live.ZooKeeper:

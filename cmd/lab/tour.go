@@ -21,6 +21,9 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	if err := f.checkValues(); err != nil {
 		return err
 	}
+	if f.forPrograms() {
+		return f.needsProgram()
+	}
 	if f.Server == live.ZooKeeper {
 		return usagef("the tour shows locks on Redis; for those on a ZooKeeper write lab run --all --server zookeeper")
 	}

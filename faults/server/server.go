@@ -1,4 +1,4 @@
-// Package server runs the Redis servers under test: an embedded one, a redis-server process, or one that runs at an address. It
+// Package server runs the servers under test: an embedded Redis, processes of redis-server, ZooKeeper, etcd and PostgreSQL, or a Redis at an address. It
 // also reads, writes and deletes keys on the lab's behalf, and moves the servers' clocks.
 //
 // It owns their start, restart and reset. On a server that the lab did not start it must touch only the keys below a prefix. It must not
@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/locklab/locklab/history"
 )
 
 // patience bounds a server's start and its end.
@@ -55,6 +57,12 @@ type Replicator interface {
 	RequireReplica(ctx context.Context) error
 	// RefusesWrites says whether it does.
 	RefusesWrites(ctx context.Context) (bool, error)
+}
+
+// Observable is a server whose locks the lab looks at by itself, because what clients send to it is not read.
+type Observable interface {
+	// State is that of the lock below a key.
+	State(ctx context.Context, key string) (history.State, error)
 }
 
 // Mortal is a server in a process that may end against the lab's will.

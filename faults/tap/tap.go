@@ -5,6 +5,8 @@
 // It owns breakpoints on the wire, and records every command of a lock: the DEL of a release becomes an event of the history here
 // (flight.go). It must not know a script, a lock or a verdict.
 //
+// A server of another kind is relayed unread: opaque.go.
+//
 // Limits: a connection in MONITOR or replication, or whose transaction subscribed or switched replies off, is passed on unread until it
 // ends. While a client has its replies switched off, the end of a command cannot be observed: it is recorded without reply and without
 // state probes. Commands that may block are recorded, but not probed.
@@ -68,6 +70,9 @@ type Config struct {
 	Expiry Expiry
 	// Locks are the nodes of the locks, if the server is a ZooKeeper and no Redis: whose the locks are is read from the nodes below them.
 	Locks []string
+	// Opaque: the server is neither a Redis nor a ZooKeeper. What passes is not read: no command is recorded, no breakpoint reached and no
+	// state known.
+	Opaque bool
 	// Queue bounds the bytes of unread replies of one client, beyond the last; default 64 MiB. The tap takes no further request of a client
 	// with more.
 	Queue int
@@ -143,6 +148,9 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		t.nodes = newNodes(t)
 		check = t.nodes.prober.check
 	}
+	if cfg.Opaque {
+		check = func(context.Context) error { return nil }
+	}
 	if err := check(ctx); err != nil {
 		t.stop()
 		return nil, fmt.Errorf("tap of %s: %w", cfg.Server, err)
@@ -198,8 +206,11 @@ func (t *Tap) accept(client string, listener net.Listener) {
 			continue
 		}
 		serve := t.serve
-		if t.nodes != nil {
+		switch {
+		case t.nodes != nil:
 			serve = t.serveKeeper
+		case t.cfg.Opaque:
+			serve = t.serveOpaque
 		}
 		if !t.begin(func() { defer open.Add(-1); serve(client, conn) }) {
 			conn.Close()

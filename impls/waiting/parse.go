@@ -61,6 +61,9 @@ func Parse(text string) (way Way, needsWaker bool, _ error) {
 
 // For is the named way to wait for a lock, or the lock's default if the name is empty. It says why if the lock does not support it.
 func For(name string, lock impls.Lock) (_ Way, why string) {
+	if _, blocks := lock.(impls.Blocking); blocks && name == "" {
+		return nil, ""
+	}
 	if name == "" {
 		return Default(lock), ""
 	}

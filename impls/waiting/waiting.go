@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Way begins a wait: it makes the Waiter for one acquire.
+// Way begins a wait: it makes the Waiter for one acquire. The nil Way is that of a Blocking lock, which waits by itself.
 type Way func(env impls.Env, lock impls.Lock) Waiter
 
 // Waiter waits between the tries of one acquire. It is used by one goroutine.
@@ -24,6 +24,9 @@ type Waiter interface {
 func Acquire(ctx, patience context.Context, env impls.Env, lock impls.Lock, way Way) (held bool, err error) {
 	if patience.Err() != nil {
 		return lock.TryAcquire(ctx)
+	}
+	if way == nil {
+		return lock.(impls.Blocking).Acquire(ctx, patience)
 	}
 	if patient, ok := lock.(impls.Patient); ok {
 		if err := patient.Enter(ctx); err != nil {

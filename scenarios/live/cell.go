@@ -80,6 +80,9 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 		return out, err
 	}
 	var failed error
+	if subject.Argv != nil {
+		subject.Traits.Opaque = w.opaque()
+	}
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
 		failed = w.awaitTurn(ctx)
@@ -265,7 +268,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	}
 	if !resource {
-		cfg.Locks = c.lockNodes()
+		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.opaque() != ""
 	}
 	keys.confine(&cfg, c.limit())
 	t, err := tap.New(ctx, cfg)
@@ -316,6 +319,7 @@ func (c *cell) startClients(ctx context.Context) error {
 	}
 	if !c.Traits.Known {
 		c.Traits = play.TraitsOf(c.peers[names[0]].hello, len(c.servers))
+		c.Traits.Opaque = c.world.opaque()
 	}
 	for _, client := range c.Clients {
 		if slices.Contains(names, client.Name) {

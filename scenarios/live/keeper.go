@@ -87,8 +87,11 @@ func (c *cell) removeNodes() error {
 
 // scheme says in an address what the server is.
 func (s *lockServer) scheme() string {
-	if _, is := s.Server.(*server.ZooKeeper); is {
+	switch s.Server.(type) {
+	case *server.ZooKeeper:
 		return protocol.ZooKeeperScheme
+	case *server.Etcd:
+		return protocol.EtcdScheme
 	}
 	return ""
 }

@@ -32,6 +32,10 @@ func (s *lockServer) Name() string { return s.name }
 
 // State reads a key on the server.
 func (s *lockServer) State(ctx context.Context, key string) (history.State, error) {
+	if observable, is := s.Server.(server.Observable); is {
+		state, err := observable.State(ctx, key)
+		return state, atServer(err)
+	}
 	state, err := s.tap.State(ctx, key)
 	return state, atServer(err)
 }
@@ -270,9 +274,12 @@ func (c *cell) startServers(ctx context.Context) error {
 	errs := atOnce(len(names), func(i int) (err error) {
 		s := &lockServer{name: names[i], keys: c.keys, cell: c}
 		log := filepath.Join(c.dir, serverLog(s.name))
-		if c.own != nil {
+		switch {
+		case c.world.opaque() != "":
+			s.Server, s.part, err = c.world.startOpaque(ctx, log)
+		case c.own != nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
-		} else {
+		default:
 			s.Server, s.part, err = c.world.startServer(ctx, log)
 		}
 		if err == nil {

@@ -35,13 +35,19 @@ const (
 	Replicated  = "replicated" // a redis-server with replicas
 	Sentinel    = "sentinel"   // the same, watched by Redis Sentinels
 	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
+	Etcd        = "etcd"       // for clients of one's own; the data are on an embedded Redis
 )
 
 // RedisServers are the Redis servers that the lab starts.
 func RedisServers() []string { return []string{Embedded, RedisServer, Replicated} }
 
+// ProgramServers are the servers whose protocols the lab does not read, and for which it has no lock itself.
+func ProgramServers() []string { return []string{Etcd} }
+
 // Servers are all the servers that the lab starts.
-func Servers() []string { return append(RedisServers(), Sentinel, ZooKeeper) }
+func Servers() []string {
+	return slices.Concat(RedisServers(), []string{Sentinel, ZooKeeper}, ProgramServers())
+}
 
 // HasReplicas says whether a server that the lab starts has replicas.
 func HasReplicas(server string) bool { return server == Replicated || server == Sentinel }
@@ -102,13 +108,8 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if w.guard, err = process.StartGuard(cfg.Guard); err != nil {
+	if err = w.startGuard(); err != nil {
 		return nil, err
-	}
-	if cfg.Alone {
-		if err = w.guard.AdoptOrphans(); err != nil {
-			return nil, err
-		}
 	}
 	if cfg.Dir == "" {
 		if w.cfg.Dir, err = w.guard.TempDir("locklab-run-"); err != nil {
@@ -150,6 +151,20 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		return w, w.startResource(ctx)
 	}
 	return w, w.approach(ctx)
+}
+
+// startGuard starts the guard.
+func (w *World) startGuard() (err error) {
+	if w.guard, err = process.StartGuard(w.cfg.Guard); err != nil {
+		return err
+	}
+	if err = w.findOpaque(); err != nil { // it runs a program by itself, so before orphans are adopted
+		return err
+	}
+	if w.cfg.Alone {
+		return w.guard.AdoptOrphans()
+	}
+	return nil
 }
 
 // approach makes sure that the server at the address can be used, before the first cell.
@@ -258,7 +273,9 @@ func (w *World) newPrefix() string {
 func (w *World) startsServers() bool { return slices.Contains(Servers(), w.cfg.Server) }
 
 // embeds says whether Redis servers are embedded ones.
-func (w *World) embeds() bool { return w.cfg.Server == Embedded || w.cfg.Server == ZooKeeper }
+func (w *World) embeds() bool {
+	return w.cfg.Server == Embedded || w.cfg.Server == ZooKeeper || w.opaque() != ""
+}
 
 // ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
 // of memory, in bytes.
@@ -305,6 +322,8 @@ func (w *World) newStore(prefix string, own bool) *store {
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
 func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 	switch {
+	case w.opaque() != "":
+		return w.lacksAtOpaque(script, traits)
 	case w.keeper != nil:
 		return lacksAtKeeper(script, traits)
 	case traits.ZooKeeper:

@@ -105,7 +105,7 @@ func (c *Cell) Opened(client *Client) {
 	}
 	for _, h := range client.Handles {
 		c.Record.Add(history.Event{Kind: history.KindOpen, Client: h.Name, Lock: h.Key, Detail: &history.Detail{
-			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Session: c.Traits.ZooKeeper, Local: c.Traits.Local, Work: c.laid, Servers: servers, Need: need,
+			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Session: c.Traits.ZooKeeper, Unseen: c.Traits.unseen(), Work: c.laid, Servers: servers, Need: need,
 			Reentrant: c.Traits.Reentrant, Fair: c.Traits.Fair,
 		}})
 	}

@@ -25,11 +25,12 @@ const (
 	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
 	NeedsRedis     = "the lock does not run on a ZooKeeper"
 	NeedsReplicas  = "only a server with replicas has that (--server replicated)"
+	NeedsProgram   = "the lock does not run on this server; give a client that does (--client)"
 )
 
 // ServesOthers says whether what is lacking is servers of another kind.
 func ServesOthers(lacks string) bool {
-	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas
+	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas || lacks == NeedsProgram
 }
 
 // Limits are the capabilities that a world lacks, each with the reason.
@@ -40,6 +41,8 @@ type Traits struct {
 	Known     bool // false: known only once a client runs
 	Local     bool // the lock lives in its client's process
 	Leaseless bool
+	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
+	Opaque    string
 	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session
 	Replicas  bool // the lock waits for replicas
 	Renews    bool
@@ -82,6 +85,17 @@ func TraitsOf(hello protocol.Hello, servers int) Traits {
 		t.Servers, t.Majority = servers, hello.Servers == protocol.Majority
 	}
 	return t
+}
+
+// unseen says why no command of the lock is on record.
+func (t Traits) unseen() history.Unseen {
+	switch {
+	case t.Local:
+		return history.Local
+	case t.Opaque != "":
+		return history.Opaque
+	}
+	return 0
 }
 
 // Can says whether the client knows an optional verb.
@@ -233,6 +247,8 @@ func ServerNames(script *scenarios.Script, traits Traits) []string {
 	switch {
 	case traits.ZooKeeper:
 		return []string{"zookeeper"}
+	case traits.Opaque != "":
+		return []string{traits.Opaque}
 	case n < 2:
 		return []string{"redis"}
 	}

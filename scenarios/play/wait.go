@@ -30,7 +30,7 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		if err != nil {
 			return "", err
 		}
-		granted, ok := c.Record.LastTouch(c.LockKey)
+		granted, ok := c.touched()
 		if !ok {
 			return "", c.untouched()
 		}
@@ -53,6 +53,14 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
+}
+
+// touched is when a command last created, replaced or prolonged the lock. Where commands are not read, that was before the step.
+func (c *Cell) touched() (at time.Duration, ok bool) {
+	if c.Traits.Opaque != "" {
+		return c.begun, true
+	}
+	return c.Record.LastTouch(c.LockKey)
 }
 
 // waitHalfOver waits until half the lease of the last grant has passed, so that a renewal changes the TTL.

@@ -68,7 +68,7 @@ func frozen(w io.Writer, e history.Event) {
 	if e.Detail != nil {
 		d = *e.Detail
 	}
-	fmt.Fprintln(w, d.Lease, d.Leaseless, d.Servers, d.Local, d.Reentrant, d.Fair, d.GaveUp, d.Bound, d.Read, d.Wrote, d.Value, d.Error != "")
+	fmt.Fprintln(w, d.Lease, d.Leaseless, d.Servers, d.Unseen == history.Local, d.Reentrant, d.Fair, d.GaveUp, d.Bound, d.Read, d.Wrote, d.Value, d.Error != "")
 	if e.Kind == history.KindEnd {
 		fmt.Fprintln(w, d.Text)
 	}

@@ -81,7 +81,7 @@ func (m *made) record(anomalies ...*checker.Anomaly) *record {
 	var events []history.Event
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
 		events = append(events, history.Event{
-			Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: 1000 * ms, Servers: m.servers, Local: m.local, Session: m.session},
+			Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: 1000 * ms, Servers: m.servers, Unseen: history.UnseenIf(m.local, history.Local), Session: m.session},
 		})
 	}
 	opened := len(events)

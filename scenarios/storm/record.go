@@ -66,7 +66,7 @@ func newRecord(events []history.Event) *record {
 			if e.Detail == nil {
 				continue
 			}
-			r.lease, r.local, r.servers, r.session = e.Detail.Lease, e.Detail.Local, e.Detail.Servers, e.Detail.Session
+			r.lease, r.local, r.servers, r.session = e.Detail.Lease, e.Detail.Unseen == history.Local, e.Detail.Servers, e.Detail.Session
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At

@@ -103,7 +103,7 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Leaseless: card.Leaseless, Local: card.Needs == impls.NoServer,
+		Lease: Lease, Leaseless: card.Leaseless, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {

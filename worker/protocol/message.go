@@ -39,8 +39,11 @@ const (
 	Unknown = "unknown"
 )
 
-// ZooKeeperScheme begins the address of a lock server that is a ZooKeeper. Only the lab's own client gets one.
-const ZooKeeperScheme = "zookeeper://"
+// What begins the address of a lock server that is no Redis. Only the lab's own client gets a ZooKeeper, and only clients of one's own any other.
+const (
+	ZooKeeperScheme = "zookeeper://"
+	EtcdScheme      = "etcd://"
+)
 
 // SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
 // client gets one.

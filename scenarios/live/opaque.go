@@ -1,0 +1,78 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// opaque is the service of the lock servers if the tap does not read what clients send to it, or "".
+func (w *World) opaque() string {
+	if slices.Contains(ProgramServers(), w.cfg.Server) {
+		return w.cfg.Server
+	}
+	return ""
+}
+
+// findOpaque looks for the lock servers' program before the first cell, and describes them.
+func (w *World) findOpaque() (err error) {
+	if w.opaque() == "" {
+		return nil
+	}
+	_, version, err := server.FindEtcd()
+	w.first = "etcd " + version + " (started by the lab)"
+	return err
+}
+
+// startOpaque starts a lock server whose protocol the tap does not read. log is the path at which to link its log.
+func (w *World) startOpaque(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+	file, err := w.spares.nextLog(w.cfg.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := server.StartEtcd(ctx, w.guard, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := (&spare{s, file}).linkLog(log); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, s.Close, nil
+}
+
+// lacksAtOpaque says what a script needs that a lock on such a server, its client or the lab does not have, or "".
+func (w *World) lacksAtOpaque(script *scenarios.Script, traits play.Traits) string {
+	if traits.Opaque == "" {
+		return play.NeedsProgram
+	}
+	for _, step := range script.Steps {
+		if why := w.unseen(step); why != "" {
+			return why
+		}
+	}
+	return traits.Lack(script, play.Limits{
+		faults.ServerCopy: "the lab does not restart " + w.opaque() + " with an older copy of its data",
+		faults.Replicas:   play.NeedsReplicas,
+	})
+}
+
+// unseen says why a step is not possible where nobody reads what clients send to the lock server, or "".
+func (w *World) unseen(step scenarios.Step) string {
+	onLock := step.Op != history.OpWork && len(step.Breakpoints) > 0
+	switch step.Verb {
+	case scenarios.VerbRenews, scenarios.VerbWaitRenewed, scenarios.VerbWaitHalf, scenarios.VerbWaits:
+		return "the lab does not read what clients send to " + w.opaque()
+	case scenarios.VerbServerJump, scenarios.VerbOperator:
+		return "the lab does not change the clock or the data of " + w.opaque()
+	}
+	if onLock {
+		return "the lab does not read what clients send to " + w.opaque() + ": no breakpoint there"
+	}
+	return ""
+}
