@@ -122,6 +122,7 @@ func TestEveryRuleIsEnforced(t *testing.T) {
 		"init":                   {"report/a.go", `func init() {}`, "has an init function"},
 		"method named init":      {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
 		"testing":                {"scenarios/a.go", `import "testing"`, "must not import testing"},
+		"testing for others":     {"locktest/a.go", `import "testing"`, ""},
 		"tests are free":         {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},
 		"too long":               {"checker/a.go", strings.Repeat("\n", maxLines+1), "lines"},
 		"branches":               {"checker/a.go", `func f() { ` + strings.Repeat("if a && b {}; ", maxComplexity/2) + `}`, "complexity of 21"},

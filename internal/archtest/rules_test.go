@@ -11,6 +11,7 @@ type rule struct {
 	external []string // modules of others
 	pure     bool     // neither a network, nor a clock, nor the operating system
 	clock    bool     // but a clock
+	tests    bool     // it is for tests: it may import testing
 	scripted bool     // pure, and a function of its inputs: no goroutine and no chance of its own
 }
 
@@ -62,7 +63,8 @@ func rules() map[string]rule {
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
 		"scenarios/sim": {own: []string{
-			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim", "worker/work",
+			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
+			"worker/protocol", "worker/work",
 		}},
 		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
 		"scenarios/reproduce": {own: []string{"history", "faults", "timeline", "impls", "checker", "scenarios", "sim", "sim/trace"}, pure: true},
@@ -75,6 +77,13 @@ func rules() map[string]rule {
 			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points", "sim/trace",
 		}},
+		"locktest": {
+			own: []string{
+				"history", "impls", "checker", "lab", "report", "scenarios", "scenarios/play", "scenarios/sim", "scenarios/storm", "worker/protocol",
+			},
+			external: []string{"github.com/redis/go-redis/v9"},
+			tests:    true,
+		},
 		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{

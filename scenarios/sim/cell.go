@@ -18,36 +18,56 @@ type cell struct {
 	*play.Cell
 	world *World
 	spec  impls.Spec
+	// outside is what happens beside the events; nil: nothing does.
+	outside outside
 
+	base     time.Time // when it begins by a clock that is right
 	table    commands.Table
 	blank    *redis.Server
 	servers  []*server
 	resource *server
 	waiting  []*breakpoint // that wait for their request
 	conns    int
-	peers    []*peer
+	nodes    []*node
+	start    func(context.Context, *play.Client) (play.Process, error)
+	stop     []func() // at the end
 	tokens   int
 	broken   error // a client is of no more use
 }
 
+// outside is what goes on beside the events of a cell: goroutines that need time, but no event of the cell, to go on.
+type outside interface {
+	// settle waits until all goroutines are at rest, and takes in what they send.
+	settle()
+	// sleep lets time pass until then, and says whether a goroutine has sent something before that.
+	sleep(until time.Duration) (early bool)
+}
+
 func newCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
 	c := &cell{
-		timeline: timeline{now: stride}, world: w, spec: *subject.Spec, table: commands.NewTable(),
+		timeline: timeline{now: stride}, base: base(), world: w, table: commands.NewTable(),
 		Cell: play.NewCell(script, subject.Traits, script.Clients, "", "counter"),
 	}
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c, c, w.cfg.Wait
 	return c
 }
 
+// newModelCell is a cell whose clients are processes of the model.
+func newModelCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
+	c := newCell(w, subject, script)
+	c.spec = *subject.Spec
+	c.start = func(_ context.Context, client *play.Client) (play.Process, error) {
+		p := c.newPeer(client)
+		c.stop = append(c.stop, p.proc.Close)
+		return p, nil
+	}
+	return c
+}
+
 // play sets the cell up and carries out the script.
 func (c *cell) play(ctx context.Context) error {
-	if c.Traits.ZooKeeper {
-		c.Lacks = play.NeedsZooKeeper
-	} else {
-		c.Lacks = c.Traits.Lack(c.Script, nil)
-	}
-	if c.Lacks != "" {
-		return play.NotApplicable("%s", c.Lacks)
+	if err := c.applicable(); err != nil {
+		return err
 	}
 	c.blank = c.world.take()
 	for _, name := range play.ServerNames(c.Script, c.Traits) {
@@ -58,9 +78,14 @@ func (c *cell) play(ctx context.Context) error {
 		return err
 	}
 	for _, client := range c.Clients {
-		p := c.newPeer(client)
-		client.Process = p
-		c.peers = append(c.peers, p)
+		process, err := c.start(ctx, client)
+		if err != nil {
+			return err
+		}
+		client.Process = process
+	}
+	if err := c.applicable(); err != nil { // again: what a library can do is known when it has opened its locks
+		return err
 	}
 	for _, client := range c.Clients {
 		c.Opened(client)
@@ -71,11 +96,27 @@ func (c *cell) play(ctx context.Context) error {
 	return c.broken
 }
 
+// applicable ends a script whose needs the lock does not meet.
+func (c *cell) applicable() error {
+	switch {
+	case c.Traits.ZooKeeper:
+		c.Lacks = play.NeedsZooKeeper
+	case c.outside != nil && c.OtherKey != "":
+		c.Lacks = "the script has two locks, and a test one"
+	default:
+		c.Lacks = c.Traits.Lack(c.Script, nil)
+	}
+	if c.Lacks != "" {
+		return play.NotApplicable("%s", c.Lacks)
+	}
+	return nil
+}
+
 // end takes down what the cell has set up.
 func (c *cell) end() {
 	c.End()
-	for _, p := range c.peers {
-		p.proc.Close()
+	for _, stop := range c.stop {
+		stop()
 	}
 	if c.blank != nil {
 		c.world.giveBack(c.blank)
@@ -106,27 +147,47 @@ func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bo
 	if end > c.limit() {
 		return false, c.tooLong()
 	}
-	for n := 1; !done(); n++ {
-		if c.broken != nil {
+	for n := 1; ; n++ {
+		c.settle()
+		switch {
+		case done():
+			return true, nil
+		case c.broken != nil:
 			return false, c.broken
-		}
-		if n%eventsPerLook == 0 && ctx.Err() != nil {
+		case n%eventsPerLook == 0 && ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		}
 		at, ok := c.next()
+		ok = ok && at <= end
+		if !ok && d == play.Ever && c.outside == nil {
+			return false, c.tooLong()
+		}
+		if !ok {
+			at = end
+		}
+		if c.sleep(at) {
+			continue
+		}
+		c.reach(at)
 		switch {
-		case ok && at <= end:
-			e := c.pop()
-			c.reach(e.at)
-			e.do()
+		case ok:
+			c.pop().do()
 		case d == play.Ever:
 			return false, c.tooLong()
 		default:
-			c.reach(end)
 			return done(), c.broken
 		}
 	}
-	return true, nil
+}
+
+func (c *cell) settle() {
+	if c.outside != nil {
+		c.outside.settle()
+	}
+}
+
+func (c *cell) sleep(until time.Duration) (early bool) {
+	return c.outside != nil && c.outside.sleep(until)
 }
 
 // reach moves time on, and with it the clocks of the servers.

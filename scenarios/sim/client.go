@@ -7,25 +7,15 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/redis"
 )
-
-// handle is one lock object of a client, with its ways to the servers.
-type handle struct {
-	*play.Handle
-	peer         *peer
-	links        []*link // to the lock servers
-	resourceLink *link
-	inFlight     *operation
-}
 
 // peer is a client's process: what the script does to a client is carried out here.
 type peer struct {
-	name    string
-	cell    *cell
-	client  *play.Client
-	handles map[string]*handle
-	proc    *process.Process
-	waits   map[int]bool // that have begun, by Seq
+	*node
+	proc     *process.Process
+	waits    map[int]bool          // that have begun, by Seq
+	inFlight map[string]*operation // by handle
 
 	set     time.Duration // when its wall clock was set
 	shown   time.Time     // what it showed then
@@ -39,14 +29,9 @@ type peer struct {
 
 // newPeer starts a process, and lets it open its locks.
 func (c *cell) newPeer(client *play.Client) *peer {
-	p := &peer{name: client.Name, cell: c, client: client, handles: map[string]*handle{}, waits: map[int]bool{}, shown: base(), rate: 1}
+	p := &peer{node: c.newNode(client), waits: map[int]bool{}, inFlight: map[string]*operation{}, shown: base(), rate: 1}
 	p.proc = process.New(p)
 	for _, of := range client.Handles {
-		h := &handle{Handle: of, peer: p, resourceLink: &link{server: c.resource, conns: map[int]*conn{}}}
-		for _, s := range c.servers {
-			h.links = append(h.links, &link{server: s, conns: map[int]*conn{}})
-		}
-		p.handles[of.Name] = h
 		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.Script.Lease}, len(c.servers))
 	}
 	return p
@@ -128,11 +113,11 @@ func (p *peer) serve() {
 func (p *peer) begin(w process.Wait) {
 	switch w.Kind {
 	case process.Request:
-		p.handles[w.Handle].request(w)
+		p.request(w)
 	case process.Sleep:
 		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
 	case process.Message:
-		p.handles[w.Handle].linkTo(w.Server).conn(p.cell, w.Conn).sub.await(w)
+		p.handles[w.Handle].linkTo(w.Server).conn(p.cell, w.Conn).user.(*subscription).await(w)
 	}
 }
 
@@ -141,8 +126,8 @@ func (p *peer) heard(n process.Notice) {
 	h := p.handles[n.Handle]
 	switch n.Kind {
 	case process.Returned:
-		op := h.inFlight
-		h.inFlight = nil
+		op := p.inFlight[n.Handle]
+		delete(p.inFlight, n.Handle)
 		op.Return(op.answer)
 	case process.Lost:
 		h.NoticeLoss(n.Why)
@@ -161,43 +146,43 @@ func (h *handle) linkTo(number int) *link {
 	return h.links[number]
 }
 
-// linksTo are the process's links to a server, of every handle in it.
-func (p *peer) linksTo(s *server) []*link {
-	var links []*link
-	for _, h := range p.client.Handles {
-		links = append(links, p.handles[h.Name].links[slices.Index(p.cell.servers, s)])
-	}
-	return links
-}
-
 // A client library that is left at its defaults waits so long for a reply, and so long before it sends again.
 const (
 	readTimeout   = 3 * time.Second
 	resendBackOff = 8 * time.Millisecond
 )
 
-func (h *handle) backOff() time.Duration {
-	if h.peer.cell.Traits.Resends {
-		return resendBackOff
-	}
-	return 0
+// pending is a task of a process that waits for replies.
+type pending struct {
+	*peer
+	wait process.Wait
 }
 
-// request sends what a task of the client waits for.
-func (h *handle) request(w process.Wait) {
-	c, l := h.peer.cell, h.linkTo(w.Server)
-	p := &packet{
-		from: h, server: l.server, link: l, wait: w, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
+func (w pending) answered(replies []redis.Reply) { w.resume(w.wait, process.Input{Replies: replies}) }
+
+func (w pending) lost() {
+	after := hop
+	if w.cell.Traits.Resends {
+		after += resendBackOff
+	}
+	w.cell.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
+}
+
+// request sends what a task of a handle waits for.
+func (p *peer) request(w process.Wait) {
+	c, h := p.cell, p.handles[w.Handle]
+	l := h.linkTo(w.Server)
+	sent := &packet{
+		from: h, server: l.server, link: l, to: pending{p, w}, conn: l.conn(c, w.Conn), commands: w.Commands, start: l.server.starts,
 	}
 	if w.Commands[0][0] == "SUBSCRIBE" {
-		p.conn.sub = &subscription{handle: h, link: l, conn: p.conn}
-		l.server.subs = append(l.server.subs, p.conn.sub)
+		sent.conn.user = &subscription{peer: p, conn: sent.conn}
 	}
-	l.send(c, p)
+	l.send(c, sent)
 	if c.Traits.Resends && w.Server != process.Resource {
 		c.after(readTimeout, func() {
-			if slices.Contains(l.waiting, p) {
-				c.lose(p)
+			if slices.Contains(l.waiting, sent) {
+				c.lose(sent)
 			}
 		})
 	}
@@ -205,33 +190,34 @@ func (h *handle) request(w process.Wait) {
 
 // subscription is a client's, to one channel.
 type subscription struct {
-	handle  *handle
-	link    *link
+	peer    *peer
 	conn    *conn
 	message *string // that nobody has taken: who has been woken need not be woken twice
 	wait    process.Wait
 }
 
 // receive takes in what was published.
-func (s *subscription) receive(text string) {
+func (s *subscription) receive(m redis.Message) {
 	if s.message == nil {
-		s.message = &text
+		s.message = &m.Text
 	}
 	s.wake()
 }
+
+func (s *subscription) broke() { s.wake() }
 
 // await has a task wait for the next message.
 func (s *subscription) await(w process.Wait) {
 	s.wait = w
 	if s.message != nil || s.conn.broken {
-		s.handle.peer.cell.after(0, s.wake)
+		s.peer.cell.after(0, s.wake)
 	}
 }
 
 // wake gives the task that waits, if there is one, the message, or the end of the connection.
 func (s *subscription) wake() {
-	s.handle.peer.hand(func() {
-		p := s.handle.peer
+	s.peer.hand(func() {
+		p := s.peer
 		switch {
 		case !p.waits[s.wait.Seq]:
 		case s.message != nil:

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/sim/redis"
 )
 
 // link is the way of one client to one server.
 type link struct {
 	server *server
+	number int               // of the server
 	fault  *faults.LinkFault // nil: it is whole
 
 	requests, replies []func()  // that a partition holds
@@ -24,7 +26,16 @@ type conn struct {
 	busy    bool // a request is under way
 	closing bool // it ends with that
 	broken  bool
-	sub     *subscription // nil: it is none
+	link    *link
+	user    user // nil: nobody learns more of it than the replies to requests
+}
+
+// user is who has a connection to himself.
+type user interface {
+	// receive takes in what was published.
+	receive(m redis.Message)
+	// broke learns that the connection is broken.
+	broke()
 }
 
 // pooled is the number of the connections that a client library shares out: where one is broken it makes another.
@@ -34,7 +45,7 @@ const pooled = 0
 func (l *link) conn(c *cell, number int) *conn {
 	if l.conns[number] == nil {
 		c.conns++
-		l.conns[number] = &conn{id: c.conns}
+		l.conns[number] = &conn{id: c.conns, link: l}
 	}
 	return l.conns[number]
 }
@@ -132,8 +143,8 @@ func (l *link) breakAll(c *cell) {
 		if conn.broken = number != pooled; conn.broken {
 			l.server.hangUp(conn)
 		}
-		if conn.sub != nil {
-			conn.sub.wake()
+		if conn.user != nil {
+			conn.user.broke()
 		}
 	}
 }

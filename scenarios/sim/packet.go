@@ -8,7 +8,6 @@ import (
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
 )
 
@@ -17,12 +16,20 @@ type packet struct {
 	from     *handle
 	server   *server
 	link     *link
-	wait     process.Wait // of the client
 	conn     *conn
+	to       receiver
 	commands [][]string
 	replies  []redis.Reply
 	lost     bool // nothing comes back to the client on this connection any more
 	start    int  // of the server: how often it had been started when the packet was sent
+}
+
+// receiver is the part of a client that waits for the replies to a packet.
+type receiver interface {
+	// answered takes in the replies.
+	answered(replies []redis.Reply)
+	// lost learns that nothing will come back.
+	lost()
 }
 
 // flight is one command of a packet, at the server.
@@ -125,7 +132,7 @@ func (c *cell) keepCopy(b *breakpoint, f *flight) {
 		c.conns++
 		twin := *f
 		sent := *f.packet
-		sent.conn = &conn{id: c.conns}
+		sent.conn = &conn{id: c.conns, link: f.link}
 		twin.packet = &sent
 		for _, words := range begun {
 			f.server.model.Do(c.conns, words...)
@@ -166,7 +173,7 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 	return reply
 }
 
-// follow keeps track of transactions.
+// follow keeps track of transactions and subscribers.
 func (s *server) follow(f *flight, reply redis.Reply) {
 	failed := reply.Kind == redis.Error
 	switch q := s.queued[f.conn.id]; {
@@ -174,6 +181,8 @@ func (s *server) follow(f *flight, reply redis.Reply) {
 		s.queued[f.conn.id] = &queue{begun: [][]string{f.words}}
 	case f.Name == "EXEC", f.Name == "DISCARD":
 		delete(s.queued, f.conn.id)
+	case f.Name == "SUBSCRIBE" && !failed && !slices.Contains(s.subs, f.conn):
+		s.subs = append(s.subs, f.conn)
 	case f.queued && !failed:
 		q.begun = append(q.begun, f.words)
 		q.keys = append(q.keys, f.keys...)
@@ -200,25 +209,25 @@ func (c *cell) answer(p *packet) {
 		return
 	}
 	p.link.forget(p)
-	p.from.peer.resume(p.wait, process.Input{Replies: p.replies})
+	p.to.answered(p.replies)
 }
 
 // lose tells the client that nothing will come back.
 func (c *cell) lose(p *packet) {
 	p.lost = true
 	p.link.forget(p)
-	c.after(hop+p.from.backOff(), func() { p.from.peer.resume(p.wait, process.Input{Lost: true}) })
+	p.to.lost()
 }
 
 // publish hands what has been published to those who have subscribed.
 func (c *cell) publish(s *server) {
 	for _, sub := range slices.Clone(s.subs) {
 		for {
-			message, ok := s.model.Receive(sub.conn.id)
+			message, ok := s.model.Receive(sub.id)
 			if !ok {
 				break
 			}
-			sub.link.back(c, func() { sub.receive(message.Text) })
+			sub.link.back(c, func() { sub.user.receive(message) })
 		}
 	}
 }

@@ -104,11 +104,11 @@ func (s *server) split(without []string) {
 	}
 	s.restart(true)
 	s.breakAll()
-	for _, p := range s.cell.peers {
-		if !slices.Contains(without, p.name) {
+	for _, n := range s.cell.nodes {
+		if !slices.Contains(without, n.name) {
 			continue
 		}
-		for _, l := range p.linksTo(s) {
+		for _, l := range n.linksTo(s) {
 			l.server = s.old
 		}
 	}
@@ -116,8 +116,8 @@ func (s *server) split(without []string) {
 
 // Demote has the old primary answer nobody any more.
 func (s *server) Demote(context.Context) (string, error) {
-	for _, p := range s.cell.peers {
-		for _, l := range p.linksTo(s) {
+	for _, n := range s.cell.nodes {
+		for _, l := range n.linksTo(s) {
 			if l.server == s.old {
 				l.breakAll(s.cell)
 				l.server = s

@@ -27,8 +27,8 @@ type server struct {
 	ahead  time.Duration // how far its clock has jumped
 	watch  func(key string) bool
 	queued map[int]*queue // by connection, between MULTI and EXEC
-	subs   []*subscription
-	starts int // how often it has been started anew
+	subs   []*conn        // that have subscribed
+	starts int            // how often it has been started anew
 	replication
 	old *server // another primary, which this one has replaced; nil: there is none
 }
@@ -42,7 +42,9 @@ type queue struct {
 }
 
 func (c *cell) newServer(name string, watch func(key string) bool) *server {
-	return &server{cell: c, name: name, model: c.blank.Clone(), watch: watch, queued: map[int]*queue{}}
+	s := &server{cell: c, name: name, model: c.blank.Clone(), watch: watch, queued: map[int]*queue{}}
+	s.model.SetWallClock(time.Duration(c.base.UnixNano()))
+	return s
 }
 
 // keepTime lets the server's clock go on, which counts in whole milliseconds.
@@ -123,8 +125,8 @@ func (s *server) restart(keepData bool) {
 
 // breakAll breaks the connections of all clients to the server.
 func (s *server) breakAll() {
-	for _, p := range s.cell.peers {
-		for _, l := range p.linksTo(s) {
+	for _, n := range s.cell.nodes {
+		for _, l := range n.linksTo(s) {
 			l.breakAll(s.cell)
 		}
 	}
@@ -140,13 +142,13 @@ func (s *server) restartSaved() {
 }
 
 // hangUp ends a connection, after what is under way on it.
-func (s *server) hangUp(conn *conn) {
-	if conn.closing = conn.busy; conn.busy {
+func (s *server) hangUp(c *conn) {
+	if c.closing = c.busy; c.busy {
 		return
 	}
-	s.model.Close(conn.id)
-	delete(s.queued, conn.id)
-	s.subs = slices.DeleteFunc(s.subs, func(sub *subscription) bool { return sub.conn == conn })
+	s.model.Close(c.id)
+	delete(s.queued, c.id)
+	s.subs = slices.DeleteFunc(s.subs, func(sub *conn) bool { return sub == c })
 }
 
 // state is what the server has under a key, as a history has it.

@@ -1,8 +1,9 @@
 // Package sim is the model world: every client a process of sim/process, every server one of sim/redis, all in one goroutine and in
-// virtual time. Nothing in it waits, and a cell comes out the same each time.
+// virtual time. Nothing in it waits, and a cell comes out the same each time. In a Bubble the clients are goroutines of a library instead, which
+// reach the same servers over the same links by a net.Conn.
 //
 // It owns virtual time and the messages on their way, and the effects that package play orders. It writes the history that the live
-// world would write. It must not know the order of a script's steps or a verdict.
+// world would write. It must not know the order of a script's steps, a verdict or package testing.
 package sim
 
 import (
@@ -54,8 +55,14 @@ func (w *World) Play(ctx context.Context, subject play.Subject, script *scenario
 		return out, fmt.Errorf("%s is a client program, and the model runs none", subject.Name)
 	}
 	out.Header = history.Header{Lock: subject.Name, Scenario: script.Name, Base: base()}
-	c := newCell(w, subject, script)
+	c := newModelCell(w, subject, script)
 	c.Record = play.NewRecorder(c.Now)
+	err = c.record(ctx, &out)
+	return out, err
+}
+
+// record plays the cell, and completes its history.
+func (c *cell) record(ctx context.Context, out *play.Played) error {
 	failed := c.play(ctx)
 	c.end()
 	if failed == nil {
@@ -63,12 +70,13 @@ func (w *World) Play(ctx context.Context, subject play.Subject, script *scenario
 	}
 	end := play.EndOf(failed)
 	c.Record.Add(end)
+	var err error
 	out.Events, err = c.Record.Close()
 	out.Lacks = c.Lacks
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}
-	return out, err
+	return err
 }
 
 // take is a blank server for one cell.

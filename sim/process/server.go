@@ -97,11 +97,16 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]red
 // read puts a reply into the terms of impls.Server. Where commands are sent again, an error reply says nothing about the tries
 // before.
 func (s server) read(r redis.Reply, script bool) (any, error) {
+	if r.Kind == redis.Error && s.resends {
+		return nil, errors.New(r.Text)
+	}
+	return Value(r, script)
+}
+
+// Value is a reply in the terms of impls.Server; script: it is the reply to a script, or part of one.
+func Value(r redis.Reply, script bool) (any, error) {
 	switch r.Kind {
 	case redis.Error:
-		if s.resends {
-			return nil, errors.New(r.Text)
-		}
 		return nil, impls.ErrorReply(r.Text, script)
 	case redis.Integer:
 		return r.Int, nil
@@ -110,7 +115,7 @@ func (s server) read(r redis.Reply, script bool) (any, error) {
 	case redis.Array:
 		list := make([]any, len(r.List))
 		for i, element := range r.List {
-			value, err := s.read(element, true)
+			value, err := Value(element, true)
 			if err != nil {
 				return nil, fmt.Errorf("an element of the reply is an error: %w", err)
 			}

@@ -308,7 +308,7 @@ func drawStepOf(t *rapid.T, names []string) step {
 		{"GET", key()}, {"SET", key(), value()}, {"SET", key(), value(), "NX", "PX", life()}, {"SET", key(), value(), "XX", "EX", word("100", "200", "0")},
 		{"SET", key(), value(), "NX", "GET"}, {"SET", key(), value(), "KEEPTTL"}, {"SET", key(), value(), "NX", "XX"}, {"SET", key(), value(), "PX"},
 		{"SETEX", key(), word("100", "200", "0"), value()}, {"PSETEX", key(), life(), value()}, {"GETEX", key(), "PX", life()}, {"GETEX", key()},
-		{"GETEX", key(), "PERSIST"}, {"STRLEN", key()}, {"APPEND", key(), value()}, {"SETBIT", key(), word("0", "9", "x"), word("0", "1", "2")},
+		{"GETEX", key(), "PERSIST"}, {"STRLEN", key()}, {"GETRANGE", key(), index(), index()}, {"APPEND", key(), value()}, {"SETBIT", key(), word("0", "9", "x"), word("0", "1", "2")},
 		{"GETBIT", key(), word("1", "9")}, {"UNLINK", key(), key()}, {"RENAME", key(), key()}, {"RENAMENX", key(), key()}, {"COPY", key(), "k4"},
 		{"COPY", key(), "k4", "REPLACE"}, {"GET", "k4"}, {"PTTL", "k4"}, {"PEXPIRE", key(), life(), word("NX", "XX", "GT", "LT")},
 		{"HSETNX", key(), value(), value()}, {"RPOP", key()}, {"ZRANK", key(), value()}, {"ZRANGE", key(), index(), index(), "WITHSCORES"},

@@ -152,20 +152,22 @@ func (s *Server) touch(name string) {
 
 func keyCommands() map[string]command {
 	return map[string]command{
-		"PING":     {arity: -1, run: func(*Server, *conn, []string) Reply { return status("PONG") }},
-		"DEL":      {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
-		"UNLINK":   {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
-		"RENAME":   {arity: 3, run: rename},
-		"RENAMENX": {arity: 3, run: renamenx},
-		"COPY":     {arity: -3, run: copyKey},
-		"EXISTS":   {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.exists) }},
-		"TYPE":     {arity: 2, run: typeOf},
-		"TTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Second) }},
-		"PTTL":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Millisecond) }},
-		"EXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
-		"PEXPIRE":  {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
-		"PERSIST":  {arity: 2, run: persist},
-		"FLUSHALL": {arity: 1, run: flushAll},
+		"PING":      {arity: -1, run: func(*Server, *conn, []string) Reply { return status("PONG") }},
+		"DEL":       {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"UNLINK":    {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"RENAME":    {arity: 3, run: rename},
+		"RENAMENX":  {arity: 3, run: renamenx},
+		"COPY":      {arity: -3, run: copyKey},
+		"EXISTS":    {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.exists) }},
+		"TYPE":      {arity: 2, run: typeOf},
+		"TTL":       {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Second) }},
+		"PTTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Millisecond) }},
+		"EXPIRE":    {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
+		"PEXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
+		"EXPIREAT":  {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expireAt(args, time.Second) }},
+		"PEXPIREAT": {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expireAt(args, time.Millisecond) }},
+		"PERSIST":   {arity: 2, run: persist},
+		"FLUSHALL":  {arity: 1, run: flushAll},
 	}
 }
 
@@ -209,6 +211,28 @@ func (s *Server) expire(args []string, unit time.Duration) Reply {
 	if !ok {
 		return notAnInteger()
 	}
+	return s.expireIn(args, n, unit)
+}
+
+// expireAt sets when a key expires, by the wall clock.
+func (s *Server) expireAt(args []string, unit time.Duration) Reply {
+	n, ok := parseInt(args[2])
+	if !ok {
+		return notAnInteger()
+	}
+	return s.expireIn(args, int64(s.fromNow(args, n, unit)/time.Millisecond), time.Millisecond)
+}
+
+// fromNow is how far in the future a time of the wall clock is.
+func (s *Server) fromNow(args []string, at int64, unit time.Duration) time.Duration {
+	if s.epoch == 0 {
+		s.meet(strings.Join(args, " "))
+	}
+	return time.Duration(at)*unit - s.epoch - s.now
+}
+
+// expireIn has a key expire in n units.
+func (s *Server) expireIn(args []string, n int64, unit time.Duration) Reply {
 	if tooLong(n, unit) {
 		return badExpiry(args[0])
 	}

@@ -15,6 +15,7 @@ import (
 // Server is one server. It is used by one goroutine.
 type Server struct {
 	now     time.Duration // by its clock, in whole milliseconds
+	epoch   time.Duration // what its wall clock shows when its clock stands at zero, since 1970; zero: it has none
 	keys    map[string]*entry
 	conns   map[int]*conn
 	scripts map[string]string // by SHA
@@ -39,6 +40,11 @@ type Message struct{ Channel, Text string }
 // New returns a server without data. Its clock stands at zero.
 func New() *Server {
 	return &Server{keys: map[string]*entry{}, conns: map[int]*conn{}, scripts: map[string]string{}, library: newLibrary()}
+}
+
+// SetWallClock has the server know what time it is: it was since1970 when its clock stood at zero.
+func (s *Server) SetWallClock(since1970 time.Duration) {
+	s.epoch = since1970.Truncate(time.Millisecond)
 }
 
 // Now is the server's clock.
@@ -149,7 +155,7 @@ type library struct {
 func newLibrary() *library {
 	l := &library{commands: map[string]command{}, compiled: compiled{}}
 	for _, family := range []map[string]command{
-		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), setCommands(), txCommands(), channelCommands(), scriptCommands(),
+		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), setCommands(), txCommands(), channelCommands(), scriptCommands(), clientCommands(),
 	} {
 		for name, command := range family {
 			l.commands[name] = command

@@ -10,7 +10,7 @@ import (
 // Clone is a server in the same state, from which it goes on by itself.
 func (s *Server) Clone() *Server {
 	twin := &Server{
-		now: s.now, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
+		now: s.now, epoch: s.epoch, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
 		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown,
 	}
 	for name, e := range s.keys {

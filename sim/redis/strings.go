@@ -2,6 +2,7 @@ package redis
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,22 +10,23 @@ import (
 
 func stringCommands() map[string]command {
 	return map[string]command{
-		"GET":    {arity: 2, run: get},
-		"GETEX":  {arity: -2, run: getex},
-		"SETEX":  {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "EX") }},
-		"PSETEX": {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "PX") }},
-		"STRLEN": {arity: 2, run: strlen},
-		"APPEND": {arity: 3, run: appendTo},
-		"GETBIT": {arity: 3, run: getbit},
-		"SETBIT": {arity: 4, run: setbit},
-		"SET":    {arity: -3, run: set},
-		"SETNX":  {arity: 3, run: setnx},
-		"GETSET": {arity: 3, run: getset},
-		"GETDEL": {arity: 2, run: getdel},
-		"INCR":   {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", false) }},
-		"DECR":   {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", true) }},
-		"INCRBY": {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], false) }},
-		"DECRBY": {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], true) }},
+		"GET":      {arity: 2, run: get},
+		"GETEX":    {arity: -2, run: getex},
+		"SETEX":    {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "EX") }},
+		"PSETEX":   {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "PX") }},
+		"STRLEN":   {arity: 2, run: strlen},
+		"GETRANGE": {arity: 4, run: getrange},
+		"APPEND":   {arity: 3, run: appendTo},
+		"GETBIT":   {arity: 3, run: getbit},
+		"SETBIT":   {arity: 4, run: setbit},
+		"SET":      {arity: -3, run: set},
+		"SETNX":    {arity: 3, run: setnx},
+		"GETSET":   {arity: 3, run: getset},
+		"GETDEL":   {arity: 2, run: getdel},
+		"INCR":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", false) }},
+		"DECR":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", true) }},
+		"INCRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], false) }},
+		"DECRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], true) }},
 	}
 }
 
@@ -89,10 +91,10 @@ func (s *Server) readSetOptions(words []string, from int) (options setOptions, w
 			options.answer = true
 		case word == "KEEPTTL" && !options.expiry:
 			options.keep = true
-		case (word == "PX" || word == "EX") && !options.expiry && !options.keep && i+1 < len(words):
+		case slices.Contains([]string{"EX", "PX", "EXAT", "PXAT"}, word) && !options.expiry && !options.keep && i+1 < len(words):
 			i++
 			unit := time.Second
-			if word == "PX" {
+			if word[0] == 'P' {
 				unit = time.Millisecond
 			}
 			n, ok := parseInt(words[i])
@@ -103,6 +105,9 @@ func (s *Server) readSetOptions(words []string, from int) (options setOptions, w
 				return options, badExpiry(words[0])
 			}
 			options.expiry, options.lasts = true, time.Duration(n)*unit
+			if strings.HasSuffix(word, "AT") {
+				options.lasts = s.fromNow(words, n, unit)
+			}
 		default:
 			return options, s.syntaxError(words)
 		}

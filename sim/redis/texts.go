@@ -49,6 +49,33 @@ func strlen(s *Server, c *conn, args []string) Reply {
 	return integer(int64(len(reply.Text)))
 }
 
+// getrange is a part of a text, both ends included; negative numbers count from the end.
+func getrange(s *Server, c *conn, args []string) Reply {
+	from, ok := parseInt(args[2])
+	to, okTo := parseInt(args[3])
+	if !ok || !okTo {
+		return notAnInteger()
+	}
+	reply := get(s, c, args)
+	if reply.Kind == Error {
+		return reply
+	}
+	n := int64(len(reply.Text))
+	if from < 0 && to < 0 && from > to {
+		return bulk("")
+	}
+	if from < 0 {
+		from = max(0, n+from)
+	}
+	if to < 0 {
+		to = max(0, n+to)
+	}
+	if to = min(to, n-1); from > to {
+		return bulk("")
+	}
+	return bulk(reply.Text[from : to+1])
+}
+
 // appendTo appends to a text. The expiry stays.
 func appendTo(s *Server, c *conn, args []string) Reply {
 	old := get(s, c, args)

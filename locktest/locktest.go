@@ -1,0 +1,76 @@
+// Package locktest tests a lock library in its own go test: every scenario of the lab that fits, as a subtest, in virtual time and without a
+// server.
+//
+//	func TestMyLock(t *testing.T) {
+//		locktest.Run(t, locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
+//			return mylock.New(env.Redis, "orders")
+//		}})
+//	}
+//
+// The library runs unmodified, in a bubble of testing/synctest: clients reach a model of Redis over a net.Conn in memory, and time goes on when
+// every goroutine waits for it. What a bubble cannot do is skipped, with the reason: set a client's clock, or stop its timers while it
+// is paused.
+//
+// It owns what a test gets and sees. It must not know what a step of a script does, which package play knows, nor judge a history, which package
+// checker does.
+package locktest
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// Lock is one client's lock. It may also have the methods of Renewer, Checker, Limited or Fencer, and Close, which ends all that it has
+// started. Funcs makes one of functions that return errors.
+type Lock = impls.Lock
+
+// The abilities that a Lock may have.
+type (
+	Renewer = impls.Renewer
+	Checker = impls.Checker
+	Limited = impls.Limited
+	Fencer  = impls.Fencer
+)
+
+// Subject is a lock under test.
+type Subject struct {
+	// Name is the name of the lock that all clients open.
+	Name     string
+	Promises Promises
+	// New makes one client's lock, on a goroutine in the bubble. It may send commands.
+	New func(Env) Lock
+	// Key is the lock's key on the server, if that is not its name: func(name string) string { return "mutex:" + name }.
+	Key func(name string) string
+	// Resends: Env.Redis has go-redis's own time-outs and sends a command again when no reply comes, or New makes a client that does. Else
+	// Env.Redis never sends a command twice and gives no reply up: that is a scenario's to say.
+	Resends bool
+	// Leaseless: only a release frees the lock.
+	Leaseless bool
+	// Servers is how many lock servers the lock uses, if it is several of which a majority is enough.
+	Servers int
+}
+
+// Env is what a lock gets of a test. It belongs to one client's lock.
+type Env struct {
+	// Redis is connected to the lock server, the first of several.
+	Redis *redis.Client
+	// Servers are all of them.
+	Servers []*redis.Client
+	// Addrs are their addresses, and Dial connects to them, for a client library of your own: go-redis's Dialer, rueidis's DialCtxFn, redigo's
+	// DialContextFunc. Servers speak RESP2, without client-side caching.
+	Addrs []string
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Name is the name of the lock, and Client that of its client.
+	Name, Client string
+	// Lease is the time after which the server should free the lock.
+	Lease time.Duration
+	// Lost is to be called when the lock finds by itself that it is no longer held.
+	Lost func(why string)
+	// Renewed is to be called by a lock that declares its validity when a renewal in the background was confirmed.
+	Renewed func(valid time.Duration)
+}

@@ -1,0 +1,162 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
+	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// cellTimeout is how long a scenario may take, in virtual time.
+const cellTimeout = 10 * time.Minute
+
+// Run plays every scenario of the lab with a lock, each in a subtest. A scenario that does not apply is skipped, with the reason. A subtest fails
+// if the lock shows an anomaly that a correct lock with the same promises does not show.
+func Run(t *testing.T, subject Subject) {
+	t.Helper()
+	suite, err := newSuite(subject)
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	for _, script := range suite.scripts {
+		t.Run(script.Name, func(t *testing.T) { suite.play(t, script) })
+	}
+	if suite.judged == 0 && !t.Failed() && suite.played > 0 {
+		t.Errorf("locktest: none of %d scenarios came to a verdict about %q; the skipped subtests say why", suite.played, subject.Name)
+	}
+}
+
+// suite is the scenarios of one subject.
+type suite struct {
+	subject Subject
+	model   impls.Spec
+	lock    play.Subject
+	scripts []*scenarios.Script
+	matrix  *scenarios.Matrix
+
+	played, judged int
+}
+
+func newSuite(subject Subject) (*suite, error) {
+	s := &suite{subject: subject}
+	if err := lab.CheckName(subject.Name); err != nil {
+		return nil, fmt.Errorf("Subject.Name %q: %w", subject.Name, err)
+	}
+	if subject.New == nil {
+		return nil, fmt.Errorf("Subject.New is missing: it makes one client's lock")
+	}
+	var ok bool
+	if s.model, ok = subject.Promises.model(); !ok {
+		return nil, fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", subject.Promises)
+	}
+	var err error
+	if s.scripts, err = scenarios.Builtin(); err != nil {
+		return nil, err
+	}
+	if s.matrix, err = scenarios.BuiltinExpected(); err != nil {
+		return nil, err
+	}
+	s.lock = play.Subject{Name: subject.Name, Traits: subject.traits(s.model)}
+	return s, nil
+}
+
+// traits are what scripts need to know of the lock.
+func (s Subject) traits(model impls.Spec) play.Traits {
+	return play.Traits{
+		Known: true, Separate: true, Leaseless: s.Leaseless, Resends: s.Resends, Renews: model.Renews,
+		Servers: s.Servers, Majority: s.Servers > 1,
+		Verbs:     []string{protocol.Reconnect, protocol.Renew, protocol.Check},
+		Workloads: scenarios.WorkloadNames(),
+	}
+}
+
+// play plays one scenario.
+func (s *suite) play(t *testing.T, script *scenarios.Script) {
+	s.played++
+	world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
+	cs := lab.Case{Subject: s.lock, Script: script, Round: 1, Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByDefault}}
+	began := time.Now()
+	played, err := world.Play(context.Background(), s.lock, script, "")
+	if err != nil {
+		t.Fatalf("locktest: the lab failed: %v", err)
+	}
+	cell := cs.Planned()
+	cell.Took = time.Since(began)
+	cs.Settle(&cell, played.Events, played.Lacks, true, nil)
+	switch cell.Verdict.Kind {
+	case checker.NotApplicable:
+		t.Skipf("n/a: %s", cell.Verdict.Reason)
+	case checker.Undecided:
+		t.Skipf("unknown: %s", cell.Verdict.Reason)
+	}
+	s.judged++
+	promised, _ := storm.Conclude(played.Events, contractOf(s.model), checker.Storm{})
+	against := judge(s.model, s.matrix, script.Name, cell, promised)
+	if len(against) > 0 {
+		s.fail(t, script, cell, played, against)
+		return
+	}
+	if cell.Verdict.Kind == checker.Broken {
+		t.Logf("%s, as every lock that promises no more than a %s", cell.Verdict, s.subject.Promises)
+	}
+}
+
+// bubbleWorld plays each cell in a bubble.
+type bubbleWorld struct {
+	t *testing.T
+	*sim.Bubble
+}
+
+func (w bubbleWorld) Play(ctx context.Context, subject play.Subject, script *scenarios.Script, dir string) (out play.Played, err error) {
+	w.t.Helper()
+	ended := false
+	defer func() {
+		if what := recover(); what != nil {
+			if !ended {
+				panic(what)
+			}
+			w.t.Logf("goroutines of the lock are blocked for ever after its Close: %v", what)
+		}
+	}()
+	synctest.Test(w.t, func(*testing.T) {
+		out, err = w.Bubble.Play(ctx, subject, script, dir)
+		ended = true
+	})
+	return out, err
+}
+
+// library is the lock as the world of bubbles knows it.
+func (s Subject) library() sim.Library {
+	return sim.Library{
+		Name: s.Name, Key: s.Key, Settle: synctest.Wait, Linger: time.Minute,
+		Open: func(access sim.Access) (impls.Lock, func(), error) {
+			clients := connect(access, s.Resends)
+			lock := s.New(Env{
+				Redis: clients[0], Servers: clients, Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client,
+				Lease: access.Lease, Lost: access.Lost, Renewed: access.Renewed,
+			})
+			end := func() {
+				if closer, ok := lock.(interface{ Close() }); ok {
+					closer.Close()
+				}
+				for _, client := range clients {
+					_ = client.Close()
+				}
+			}
+			if lock == nil {
+				return nil, end, fmt.Errorf("Subject.New returned nil")
+			}
+			return lock, end, nil
+		},
+	}
+}

@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// Library is a lock whose code uses clocks, goroutines and connections by itself. It runs in a bubble: see package testing/synctest.
+type Library struct {
+	// Open makes one client's lock, and a function that ends all that it has started. It may send commands.
+	Open func(Access) (lock impls.Lock, end func(), err error)
+	// Settle waits until every other goroutine of the bubble is blocked: synctest.Wait.
+	Settle func()
+	// Key is the key that a lock of some name has on the server; nil: its name.
+	Key func(name string) string
+	// Linger is how much time goes by at the end, so that goroutines that sleep find out that all has ended.
+	Linger time.Duration
+	// Name is the name of the lock.
+	Name string
+}
+
+// Access is all that a lock gets of a bubble.
+type Access struct {
+	Client string // whose lock it is
+	Name   string // of the lock
+	Lease  time.Duration
+	Addrs  []string // of the lock servers
+	Dial   func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Lost and Renewed are those of impls.Env.
+	Lost    func(why string)
+	Renewed func(valid time.Duration)
+}
+
+// Bubble is a world in virtual time whose clients are goroutines of a library. Its servers and links are those of World; time is that of the
+// bubble in which Play is called. Time goes on when all goroutines of the bubble wait for it.
+type Bubble struct {
+	*World
+	library Library
+}
+
+// OpenBubble makes a world for a library.
+func OpenBubble(cfg Config, library Library) *Bubble {
+	return &Bubble{World: Open(cfg), library: library}
+}
+
+// ServerVersion describes the servers of the cells.
+func (w *Bubble) ServerVersion() string { return w.World.ServerVersion() + ", reached over net.Conn" }
+
+// Play plays a script with the library; see World.Play. It must be called in a bubble. Every goroutine that it starts ends with it, as far as
+// those of the library do.
+func (w *Bubble) Play(ctx context.Context, subject play.Subject, script *scenarios.Script, dir string) (out play.Played, err error) {
+	b := w.newBubble(subject, script)
+	out.Header = history.Header{Lock: subject.Name, Scenario: script.Name, Base: b.base}
+	err = b.record(ctx, &out)
+	time.Sleep(w.library.Linger)
+	return out, err
+}
+
+// bubble is a cell with the goroutines of a library beside its events.
+type bubble struct {
+	*cell
+	library Library
+	began   time.Time
+	peers   []*guest
+	woken   chan struct{} // has room for one: something has been sent
+}
+
+func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubble {
+	b := &bubble{cell: newCell(w.World, subject, script), library: w.library, began: time.Now(), woken: make(chan struct{}, 1)}
+	b.base = b.began.Add(-stride)
+	b.name()
+	b.outside = b
+	b.Record = play.NewRecorder(b.elapsed)
+	b.start = b.newGuest
+	b.stop = append(b.stop, b.close)
+	return b
+}
+
+// name gives the lock its name, and its key on the server.
+func (b *bubble) name() {
+	b.LockKey = b.library.Name
+	if b.library.Key != nil {
+		b.LockKey = b.library.Key(b.library.Name)
+	}
+	for _, client := range b.Clients {
+		for _, h := range client.Handles {
+			h.Key = b.LockKey
+		}
+	}
+}
+
+// elapsed is the time of the cell. Goroutines of the library may ask for it.
+func (b *bubble) elapsed() time.Duration { return stride + time.Since(b.began) }
+
+// wake ends the sleep of the script's goroutine.
+func (b *bubble) wake() {
+	select {
+	case b.woken <- struct{}{}:
+	default:
+	}
+}
+
+// settle waits until the goroutines of the library are at rest, and sends what they have written, in an order that does not depend on theirs.
+func (b *bubble) settle() {
+	b.library.Settle()
+	select {
+	case <-b.woken:
+	default:
+	}
+	b.reach(b.elapsed())
+	for _, g := range b.peers {
+		g.takeIn()
+	}
+}
+
+// sleep lets time pass.
+func (b *bubble) sleep(until time.Duration) (early bool) {
+	d := until - b.elapsed()
+	if d <= 0 {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false
+	case <-b.woken:
+		return true
+	}
+}
+
+// close ends the clients: what the library still does reaches nobody.
+func (b *bubble) close() {
+	for _, g := range b.peers {
+		g.close()
+	}
+}

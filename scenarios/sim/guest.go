@@ -1,0 +1,393 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/worker/work"
+)
+
+// guest is a client in a bubble. It belongs to the script's goroutine, but for what is marked otherwise.
+//
+// A pause holds what it sends and what is sent to it. Its goroutines and timers go on: if that makes it act, the script does not apply.
+type guest struct {
+	*node
+	bubble  *bubble
+	locks   map[string]*guestLock // by handle
+	missed  []func()              // what was to happen to it while it was paused
+	streams []*stream
+	numbers map[*link]int // of the connections made
+
+	mu      sync.Mutex
+	asked   []*call // to the resource, that have not been sent
+	dials   []*dialing
+	closed  bool
+	paused  atomic.Bool
+	acted   atomic.Bool  // while it was paused
+	dead    atomic.Bool  // by order
+	watches atomic.Int64 // connections to the resource
+}
+
+// guestLock is a lock of a guest.
+type guestLock struct {
+	*handle
+	lock     impls.Lock
+	stop     func() // ends what the lock has started; nil: it was not opened
+	ctx      context.Context
+	end      context.CancelFunc
+	inFlight context.CancelFunc // cancels the operation in flight
+
+	mu        sync.Mutex
+	acquiring bool
+	notices   []func() // that wait for the answer to the acquire: a hold cannot end before it begins
+}
+
+// newGuest makes a client, and has it open its locks.
+func (b *bubble) newGuest(ctx context.Context, client *play.Client) (play.Process, error) {
+	g := &guest{node: b.newNode(client), bubble: b, locks: map[string]*guestLock{}, numbers: map[*link]int{}}
+	b.peers = append(b.peers, g)
+	for _, of := range client.Handles {
+		if err := g.open(ctx, g.handles[of.Name]); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// open opens a lock on a goroutine of the client: it may send commands, and wait for replies.
+func (g *guest) open(ctx context.Context, h *handle) error {
+	l := &guestLock{handle: h}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	g.locks[h.Name] = l
+	var err error
+	var opened atomic.Bool
+	go func() {
+		l.lock, l.stop, err = g.bubble.library.Open(g.access(l))
+		opened.Store(true)
+		g.bubble.wake()
+	}()
+	if _, late := g.bubble.Until(ctx, play.Ever, opened.Load); late != nil {
+		return late
+	}
+	if err != nil {
+		return play.Undecided("the lock of %s could not be opened: %v", h.Name, err)
+	}
+	g.cell.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.Traits.Verbs), func(verb string) bool {
+		return verb == protocol.Renew && !is[impls.Renewer](l.lock) || verb == protocol.Check && !is[impls.Checker](l.lock)
+	})
+	return nil
+}
+
+func is[T any](lock impls.Lock) bool {
+	_, ok := lock.(T)
+	return ok
+}
+
+// access is what a lock gets.
+func (g *guest) access(l *guestLock) Access {
+	a := Access{
+		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.Script.Lease,
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return g.dial(ctx, l.handle, network, addr)
+		},
+		Lost: func(why string) { l.tell(g, func() { l.NoticeLoss(why) }) },
+		Renewed: func(valid time.Duration) {
+			l.tell(g, func() { l.NoticeValidity(valid) })
+		},
+	}
+	for i := range l.links {
+		a.Addrs = append(a.Addrs, addr(i))
+	}
+	return a
+}
+
+// addr is the address of a server by its number. It is an IP address: a bubble cannot look names up.
+func addr(n int) string { return fmt.Sprintf("10.0.0.%d:6379", n+1) }
+
+// dial connects a lock to a server. Any goroutine may call it.
+func (g *guest) dial(ctx context.Context, h *handle, network, to string) (net.Conn, error) {
+	d := &dialing{handle: h, to: to, done: make(chan struct{})}
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: net.ErrClosed}
+	}
+	g.dials = append(g.dials, d)
+	g.mu.Unlock()
+	g.act()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-d.done:
+	}
+	if d.err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: d.err}
+	}
+	return d.conn, nil
+}
+
+// dialing is a connection that a goroutine waits for.
+type dialing struct {
+	handle *handle
+	to     string
+	done   chan struct{} // closed when conn or err is there
+	conn   *stream
+	err    error
+}
+
+// connect connects those who wait for it.
+func (g *guest) connect(all []*dialing) {
+	for _, d := range all {
+		d.conn, d.err = g.connected(d)
+		close(d.done)
+	}
+}
+
+func (g *guest) connected(d *dialing) (*stream, error) {
+	n := slices.IndexFunc(d.handle.links, func(l *link) bool { return addr(l.number) == d.to })
+	switch {
+	case n < 0:
+		return nil, fmt.Errorf("no lock server is at %s", d.to)
+	case g.dead.Load(), d.handle.links[n].has(faults.Refuse):
+		return nil, syscall.ECONNREFUSED
+	}
+	l := d.handle.links[n]
+	g.numbers[l]++
+	s := newStream(g, d.handle, l, g.numbers[l])
+	g.streams = append(g.streams, s)
+	return s, nil
+}
+
+// act notes that the client does something. Any goroutine may call it.
+func (g *guest) act() {
+	if g.paused.Load() {
+		g.acted.Store(true)
+	}
+	g.bubble.wake()
+}
+
+// tell has the lab hear what a lock says by itself. Any goroutine may call it.
+func (l *guestLock) tell(g *guest, notice func()) {
+	g.act()
+	if g.dead.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.acquiring {
+		l.notices = append(l.notices, notice)
+		return
+	}
+	notice()
+}
+
+// takeIn sends what the client has written.
+func (g *guest) takeIn() {
+	if g.acted.Load() && g.cell.broken == nil {
+		g.cell.broken = play.NotApplicable("%s went on while it was paused: in virtual time a pause holds what a client sends and receives, and its timers fire", g.name)
+	}
+	if g.paused.Load() || g.dead.Load() {
+		return
+	}
+	g.mu.Lock()
+	asked, dials := g.asked, g.dials
+	g.asked, g.dials = nil, nil
+	g.mu.Unlock()
+	g.connect(dials)
+	for _, s := range g.streams {
+		s.takeIn()
+	}
+	for _, call := range asked {
+		call.send()
+	}
+}
+
+// hand lets something happen to the client: later, if it is paused, and never if it is no more.
+func (g *guest) hand(what func()) {
+	switch {
+	case g.dead.Load() || g.cell.Over():
+	case g.paused.Load():
+		g.missed = append(g.missed, what)
+	default:
+		what()
+	}
+}
+
+// Call begins an operation of a handle.
+func (g *guest) Call(op *play.Operation) error {
+	l := g.locks[op.Handle.Name]
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.inFlight = cancel
+	g.hand(func() {
+		go func() {
+			defer cancel()
+			answer := g.carryOut(ctx, l, op)
+			l.answered(g, func() {
+				if !g.dead.Load() {
+					op.Return(answer)
+				}
+			})
+		}()
+	})
+	return nil
+}
+
+// answered records the answer to an operation, and then what the lock has said meanwhile.
+func (l *guestLock) answered(g *guest, record func()) {
+	g.act()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	record()
+	l.acquiring = false
+	for _, notice := range l.notices {
+		notice()
+	}
+	l.notices = nil
+}
+
+// carryOut carries out an operation, on a goroutine of the client.
+func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) history.Answer {
+	switch op.Op {
+	case history.OpAcquire:
+		way, why := waiting.For(g.cell.Wait, l.lock)
+		if why != "" {
+			return impls.Unsupported(why)
+		}
+		l.mu.Lock()
+		l.acquiring = true
+		l.mu.Unlock()
+		held, err := acquire(ctx, l.lock, guestEnv{began: g.bubble.began}, op.Within, way)
+		return impls.Granted(l.lock, held, err)
+	case history.OpWork:
+		task := work.Task{
+			Resource: resource{g, l.handle}, Client: g.name, Key: l.Data.Key, Stock: l.Data.Stock, Item: l.Data.Item,
+			Shared: func(_ string, fresh func() any) any { return fresh() },
+		}
+		return task.Under(l.lock).Do(ctx, l.Data.Work)
+	}
+	return impls.Perform(ctx, l.lock, op.Op)
+}
+
+// acquire tries for some time, or once.
+func acquire(ctx context.Context, lock impls.Lock, env impls.Env, within time.Duration, way waiting.Way) (bool, error) {
+	if timed, ok := lock.(impls.SelfTimed); ok && within > 0 {
+		return waiting.Acquire(ctx, ctx, env, lock, waiting.ByLock(way, timed, within))
+	}
+	patience, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return waiting.Acquire(ctx, patience, env, lock, way)
+}
+
+// guestEnv is what a client needs to wait between its tries: the time.
+type guestEnv struct {
+	impls.Env
+	began time.Time
+}
+
+func (e guestEnv) Now() time.Time { return time.Now() }
+
+func (e guestEnv) Monotonic() time.Duration { return time.Since(e.began) }
+
+func (guestEnv) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}
+
+func (guestEnv) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// Cancel gives an operation up: its context ends and, if that does not bring it back, its reads time out.
+func (g *guest) Cancel(_ context.Context, op *play.Operation) error {
+	l := g.locks[op.Handle.Name]
+	g.hand(func() {
+		l.inFlight()
+		g.bubble.settle()
+		if op.Answered() {
+			return
+		}
+		for _, s := range g.streams {
+			if s.handle == l.handle {
+				s.timeOut()
+			}
+		}
+	})
+	return nil
+}
+
+// TakeIn is not offered: nobody but the library knows when one of its goroutines acts on a reply.
+func (g *guest) TakeIn(context.Context, *play.Handle) error { return nil }
+
+// Pause holds what the client sends and receives.
+func (g *guest) Pause(context.Context) error {
+	g.paused.Store(true)
+	return nil
+}
+
+// Resume lets the client go on, with what has come in meanwhile.
+func (g *guest) Resume(context.Context) error {
+	g.paused.Store(false)
+	missed := g.missed
+	g.missed = nil
+	for _, what := range missed {
+		g.cell.after(0, func() { g.hand(what) })
+	}
+	return nil
+}
+
+// Kill cuts the client off for good, and ends its connections. Its goroutines get errors from then on, which nobody hears of.
+func (g *guest) Kill(context.Context) error {
+	g.dead.Store(true)
+	g.hangUpAll()
+	g.abandon(io.EOF)
+	return nil
+}
+
+// SetClock is not possible: the clock of a library is that of the bubble.
+func (g *guest) SetClock(context.Context, time.Duration, float64) error {
+	return play.NotApplicable("%s's clock cannot be set", g.name)
+}
+
+// abandon ends what the client's goroutines wait for.
+func (g *guest) abandon(err error) {
+	for _, l := range g.locks {
+		l.end()
+	}
+	for _, s := range g.streams {
+		s.fail(err)
+	}
+}
+
+// close ends the client after the script, and has its locks end what they have started.
+func (g *guest) close() {
+	g.dead.Store(true)
+	g.mu.Lock()
+	dials := g.dials
+	g.closed, g.dials = true, nil
+	g.mu.Unlock()
+	g.connect(dials)
+	g.abandon(net.ErrClosed)
+	for _, l := range g.locks {
+		if l.stop != nil {
+			go l.stop()
+		}
+	}
+}
