@@ -34,6 +34,9 @@ type Wrap struct {
 // ZooKeeperAddr is the address of a ZooKeeper as Dial takes it.
 func ZooKeeperAddr(addr string) string { return protocol.ZooKeeperScheme + addr }
 
+// EtcdAddr is the address of an etcd as Dial takes it, for locks that connect to it by themselves.
+func EtcdAddr(addr string) string { return protocol.EtcdScheme + addr }
+
 // Dial connects a client to lock servers, one at least. Each lock connects to a ZooKeeper by itself; see ZooKeeperAddr. ctx ends the client's background tasks; Close is still needed.
 func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
@@ -24,8 +23,8 @@ func main() {
 
 // run serves the lab's requests, or takes part in a measurement.
 func run(args []string) error {
-	if len(args) == 1 && args[0] == "bench" {
-		return measure.ClientMain(context.Background(), os.Stdin, os.Stdout, slices.Concat(impls.Every(), Specs()))
+	if ours, err := measure.ProgramMain(context.Background(), args, os.Stdin, os.Stdout, Specs()); ours {
+		return err
 	}
 	flags := flag.NewFlagSet("etcd-client", flag.ContinueOnError)
 	name := flags.String("lock", "etcd", "which `LOCK`: etcd, etcd-fenced or etcd-counted")

@@ -109,7 +109,11 @@ func newUpdaters(ctx context.Context, job clientJob, specs []impls.Spec) (_ []*u
 		if err != nil {
 			return nil, done, errors.Join(err, client.Close())
 		}
-		way, err := wayOf(job.Wait, lock.Lock, job.Client)
+		wait := job.Wait
+		if _, blocks := lock.Lock.(impls.Blocking); blocks {
+			wait = "" // it has a queue of its own
+		}
+		way, err := wayOf(wait, lock.Lock, job.Client)
 		if err != nil {
 			lock.Close()
 			return nil, done, errors.Join(err, client.Close())

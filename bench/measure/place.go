@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -52,6 +53,7 @@ type Place struct {
 	host    *server.Host
 	servers []server.Server
 	keeper  *server.ZooKeeper // nil: no lock has needed one so far
+	etcd    *server.Etcd      // the same
 	keys    atomic.Int64
 }
 
@@ -90,10 +92,22 @@ func usual() string {
 
 // Describe says what the servers are that have been needed so far.
 func (p *Place) Describe() string {
-	if p.keeper != nil {
-		return p.servers[0].Describe() + "; " + p.keeper.Describe()
+	what := p.servers[0].Describe()
+	for _, s := range p.services() {
+		what += "; " + s.Describe()
 	}
-	return p.servers[0].Describe()
+	return what
+}
+
+// services are the servers of other kinds that have been needed so far.
+func (p *Place) services() (all []server.Server) {
+	if p.keeper != nil {
+		all = append(all, p.keeper)
+	}
+	if p.etcd != nil {
+		all = append(all, p.etcd)
+	}
+	return all
 }
 
 // Lacks says why a lock cannot be measured on this machine, or "".
@@ -105,6 +119,10 @@ func Lacks(spec impls.Spec) string {
 		if _, _, err := server.FindZooKeeper(); err != nil {
 			return err.Error()
 		}
+	case impls.OneEtcd:
+		if _, _, err := server.FindEtcd(); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
@@ -112,11 +130,8 @@ func Lacks(spec impls.Spec) string {
 // Close ends everything that was started.
 func (p *Place) Close() error {
 	var errs []error
-	for _, s := range p.servers {
+	for _, s := range slices.Concat(p.servers, p.services()) {
 		errs = append(errs, s.Close())
-	}
-	if p.keeper != nil {
-		errs = append(errs, p.keeper.Close())
 	}
 	if p.host != nil {
 		errs = append(errs, p.host.Close())
@@ -166,8 +181,11 @@ type site struct {
 
 // siteOf finds a place for a lock, on servers that it starts as needed.
 func (p *Place) siteOf(ctx context.Context, spec impls.Spec, what string) (site, error) {
-	if spec.Needs == impls.OneZooKeeper {
+	switch spec.Needs {
+	case impls.OneZooKeeper:
 		return p.node(ctx, what)
+	case impls.OneEtcd:
+		return p.prefix(ctx, what)
 	}
 	addrs, err := p.addrs(ctx, max(1, spec.Servers))
 	return site{addrs, p.newKey(what)}, err
@@ -185,6 +203,18 @@ func (p *Place) node(ctx context.Context, what string) (site, error) {
 	key := fmt.Sprintf("/bench-%s-%d", what, p.keys.Add(1))
 	err := server.MakeNodes(ctx, p.keeper.Addr(), []string{key})
 	return site{[]string{worker.ZooKeeperAddr(p.keeper.Addr())}, key}, err
+}
+
+// prefix finds a prefix of keys for a lock on an etcd.
+func (p *Place) prefix(ctx context.Context, what string) (site, error) {
+	if p.etcd == nil {
+		etcd, err := server.StartEtcd(ctx, p.guard, "")
+		if err != nil {
+			return site{}, err
+		}
+		p.etcd = etcd
+	}
+	return site{[]string{worker.EtcdAddr(p.etcd.Addr())}, p.newKey(what)}, nil
 }
 
 // newKey is a key that nothing else uses: what a cell leaves behind does not disturb the next.

@@ -25,6 +25,8 @@ type UpdatesPlan struct {
 	Wait    string
 	Seeds   []int64
 	Absent  []bench.Absent
+	// Program is the command of a program with locks of its own, whose processes are then the clients; empty: there is none.
+	Program string
 }
 
 // Updates has clients append to shared sets while one of them is paused now and then. All locks are measured at the same time, each with sets of
@@ -106,7 +108,11 @@ type group struct {
 // start starts the client processes, and waits until all are connected.
 func (g *group) start(ctx context.Context, p *Place, store string) error {
 	for i := range g.plan.Clients {
-		m, err := startMember(p.guard, p.cfg.Client)
+		argv := p.cfg.Client
+		if g.plan.Program != "" {
+			argv = memberOf(g.plan.Program)
+		}
+		m, err := startMember(p.guard, argv)
 		if err != nil {
 			return err
 		}

@@ -134,8 +134,11 @@ func bound[N int | time.Duration](flag string, value, least, most N) error {
 }
 
 // benchLocks are the named locks, and those among them whose servers this machine or the lab does not have. Without names they are usual and all of those.
-func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absent, _ error) {
-	planned := bench.Planned()
+// own are those of a program.
+func benchLocks(names, usual []string, own ...impls.Spec) (locks []impls.Spec, absent []bench.Absent, _ error) {
+	planned := slices.DeleteFunc(bench.Planned(), func(a bench.Absent) bool {
+		return slices.ContainsFunc(own, func(s impls.Spec) bool { return s.Name == a.Lock })
+	})
 	if len(names) == 0 {
 		names, absent = usual, planned
 	}
@@ -145,7 +148,7 @@ func benchLocks(names, usual []string) (locks []impls.Spec, absent []bench.Absen
 			absent = append(absent, planned[at])
 			continue
 		}
-		spec, found := impls.Find(name)
+		spec, found := impls.Lookup(slices.Concat(impls.Every(), own), name)
 		if !found {
 			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -116,6 +117,7 @@ to ask whether the lock is still held.`,
 
 func newBenchUpdates() *cobra.Command {
 	flags, what, plan, names, seeds := &benchFlags{}, flagSet(), &measure.UpdatesPlan{}, []string{}, []int64{}
+	what.StringVar(&plan.Program, "client", "", "measure the locks of a program, too, such as adapters/etcd, started by `COMMAND`")
 	what.StringSliceVar(&names, "lock", nil, "measure the locks `NAMES` (default: "+enumerate(bench.UpdatesLocks(), "and")+")")
 	what.IntVar(&plan.Clients, "clients", 5, "run `N` clients, each in a process")
 	what.DurationVar(&plan.For, "for", time.Minute, "let them update for `TIME`")
@@ -136,7 +138,13 @@ measured on a store that compares fences, where nothing may be lost.`,
 		Example: "  lab bench updates\n  lab bench updates --lock setpx-lua,fenced --seeds 1,2,3,4,5\n  lab bench updates --pause 2500ms --think 20ms --for 2m",
 	}, what, func() (_ lab.BenchPlan, err error) {
 		plan.Seeds = seeds
-		if plan.Locks, plan.Absent, err = benchLocks(names, bench.UpdatesLocks()); err != nil {
+		var own []impls.Spec
+		if plan.Program != "" {
+			if own, err = measure.ProgramLocks(context.Background(), plan.Program); err != nil {
+				return lab.BenchPlan{}, usagef("--client: %v", err)
+			}
+		}
+		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(bench.UpdatesLocks(), namesOf(own)), own...); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		return lab.BenchPlan{Updates: plan}, errors.Join(checkUpdates(*plan), checkWait(plan.Wait, plan.Locks...), checkServed(plan.Locks...))

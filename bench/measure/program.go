@@ -1,0 +1,85 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// The arguments by which a measurement runs a program that has locks of its own.
+const (
+	asMember = "bench"
+	asked    = "locks"
+)
+
+// card is what a measurement must know of a program's lock.
+type card struct {
+	Name   string     `json:"name"`
+	Needs  impls.Need `json:"needs"`
+	Fences bool       `json:"fences"` // it issues fences
+}
+
+// ProgramMain carries out the arguments by which a measurement runs a program with locks of its own; any others are not its business (ours is
+// false). The program's processes then measure the lab's locks, too.
+func ProgramMain(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer, own []impls.Spec) (ours bool, err error) {
+	switch {
+	case len(args) == 0 || args[0] != asMember:
+		return false, nil
+	case len(args) == 1:
+		return true, ClientMain(ctx, stdin, stdout, slices.Concat(impls.Every(), own))
+	case len(args) > 2 || args[1] != asked:
+		return true, fmt.Errorf("%s takes nothing, or %s; a measurement runs it", asMember, asked)
+	}
+	var cards []card
+	for _, spec := range own {
+		_, fences := spec.New(nil, impls.Options{}).(impls.Fencer)
+		cards = append(cards, card{spec.Name, spec.Needs, fences})
+	}
+	return true, json.NewEncoder(stdout).Encode(cards)
+}
+
+// memberOf is the command of a program's process.
+func memberOf(program string) []string { return []string{"/bin/sh", "-c", program + " " + asMember} }
+
+// ProgramLocks are the locks of a program that ProgramMain serves, by its own word. Only its processes can use them.
+func ProgramLocks(ctx context.Context, program string) ([]impls.Spec, error) {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", program+" "+asMember+" "+asked)
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s %s: %w", program, asMember, asked, err)
+	}
+	var cards []card
+	if err := json.Unmarshal(text, &cards); err != nil || len(cards) == 0 {
+		return nil, fmt.Errorf("%s %s %s does not say which locks it has: it must be made with measure.ProgramMain", program, asMember, asked)
+	}
+	var specs []impls.Spec
+	for _, c := range cards {
+		spec := impls.Spec{Card: impls.Card{Name: c.Name, Needs: c.Needs}, New: func(impls.Env, impls.Options) impls.Lock { return elsewhere{} }}
+		if c.Fences {
+			spec.New = func(impls.Env, impls.Options) impls.Lock { return fencesElsewhere{} }
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// elsewhere is a lock that only its program can use.
+type elsewhere struct{}
+
+var errElsewhere = errors.New("only its program has this lock")
+
+func (elsewhere) TryAcquire(context.Context) (bool, error) { return false, errElsewhere }
+func (elsewhere) Release(context.Context) (bool, error)    { return false, errElsewhere }
+
+// fencesElsewhere is one that issues fences.
+type fencesElsewhere struct{ elsewhere }
+
+func (fencesElsewhere) Fence() int64 { return 0 }
