@@ -20,6 +20,17 @@ type Run struct {
 	Dir       string    `json:"-"`         // where the results lie
 	Cells     []Cell    `json:"cells"`
 	Finished  bool      `json:"finished"` // false: interrupted, or the lab was killed
+	// Part is set if the run is one part of several, each for a machine of its own, and says which.
+	Part *Part `json:"part,omitempty"`
+}
+
+// Part is one of several parts of a whole.
+type Part struct {
+	Index  int    `json:"index"`  // from 1
+	Of     int    `json:"of"`     // how many parts there are
+	Whole  string `json:"whole"`  // the same for all parts of a whole: a digest of what it is made of
+	Total  int    `json:"total"`  // how many items the whole has
+	Places []int  `json:"places"` // where the items of this part are among them, from 0
 }
 
 // Cell is one lock in one scenario, run once.

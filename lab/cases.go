@@ -43,15 +43,6 @@ func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, exp
 	return cases
 }
 
-// Shard is the ith of n parts of the cases, i from 1. Neighbours fall into different parts, so that all take about as long.
-func Shard(cases []Case, i, n int) []Case {
-	var part []Case
-	for k := i - 1; k < len(cases); k += n {
-		part = append(part, cases[k])
-	}
-	return part
-}
-
 // Planned is the cell that a case will become, as run.json has it before the run.
 func (c Case) Planned() checker.Cell {
 	cell := checker.Cell{

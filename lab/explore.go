@@ -2,10 +2,7 @@ package lab
 
 import (
 	"context"
-	"runtime"
-	"slices"
 
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
 )
@@ -55,54 +52,6 @@ func (e *Exploration) Outcome() Outcome {
 	case e.Found == nil && !e.Complete(), e.Vacuous():
 		return Unknown
 	case !e.Expected.Meets(e.Result, e.Config.Lock.Card):
-		return Surprise
-	}
-	return Expected
-}
-
-// PointsPlan says for which locks to find breaking points: how few faults of each kind break them.
-type PointsPlan struct {
-	Locks []impls.Spec // nil: all that come with the lab
-	// States is how many states each search may find; zero: enough to find most of the reviewed table again.
-	States int
-	// Done is told each line as it comes, one call at a time; nil: nobody is.
-	Done func(points.Line)
-}
-
-// BreakingPoints are the lines of a table, held against the reviewed ones.
-type BreakingPoints struct {
-	Lines       []points.Line
-	Differences []string // one sentence each
-}
-
-// FindBreakingPoints finds breaking points on all cores, and compares them with the reviewed table.
-func FindBreakingPoints(ctx context.Context, plan PointsPlan) (*BreakingPoints, error) {
-	if plan.Locks == nil {
-		plan.Locks = impls.All()
-	}
-	if plan.States == 0 {
-		plan.States = points.UsualStates
-	}
-	search := points.Search{Locks: plan.Locks, States: plan.States, Parallel: runtime.NumCPU(), Done: plan.Done}
-	lines, err := search.Find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	reviewed, err := points.Reviewed()
-	return &BreakingPoints{Lines: lines, Differences: points.Differences(lines, reviewed)}, err
-}
-
-// Disputed says whether explorer and checker disagree about a trace.
-func (b *BreakingPoints) Disputed() bool {
-	return slices.ContainsFunc(b.Lines, func(l points.Line) bool { return len(l.Disputed) > 0 })
-}
-
-// Outcome compares the lines with the reviewed ones.
-func (b *BreakingPoints) Outcome() Outcome {
-	switch {
-	case b.Disputed():
-		return Failed
-	case len(b.Differences) > 0:
 		return Surprise
 	}
 	return Expected

@@ -30,8 +30,21 @@ type group struct {
 
 // grouped reads the history of a cell that is packed with those of its scenario.
 func (h *Histories) grouped(ctx context.Context, cell checker.Cell) (file *history.File, found bool, err error) {
+	text, found, err := h.textOf(cell)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	where := filepath.Join(h.run.Dir, PackFile) + ":" + groupOf(cell)
+	file, err = history.Read(ctx, bytes.NewReader(text), where+" ("+groupName(cell)+")")
+	return file, true, err
+}
+
+// groupName is the name of a cell among those of its scenario.
+func groupName(cell checker.Cell) string { return path.Base(filepath.ToSlash(cell.Dir)) }
+
+// textOf is the history of a cell that is packed with those of its scenario, as written.
+func (h *Histories) textOf(cell checker.Cell) (text []byte, found bool, err error) {
 	entry := groupOf(cell)
-	where := filepath.Join(h.run.Dir, PackFile) + ":" + entry
 	if h.group.entry != entry {
 		packed, err := h.pack.Open(entry)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -44,16 +57,11 @@ func (h *Histories) grouped(ctx context.Context, cell checker.Cell) (file *histo
 		h.group.entry = entry
 		if err != nil {
 			h.group = group{}
-			return nil, false, fmt.Errorf("%s: %w", where, err)
+			return nil, false, fmt.Errorf("%s:%s: %w", filepath.Join(h.run.Dir, PackFile), entry, err)
 		}
 	}
-	name := path.Base(filepath.ToSlash(cell.Dir))
-	text, found := h.group.texts[name]
-	if !found {
-		return nil, false, nil
-	}
-	file, err = history.Read(ctx, bytes.NewReader(text), where+" ("+name+")")
-	return file, true, err
+	text, found = h.group.texts[groupName(cell)]
+	return text, found, nil
 }
 
 // closeGroup packs the histories that have been gathered.

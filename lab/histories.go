@@ -68,15 +68,8 @@ func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *histor
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	name := filepath.Join(h.run.Dir, PackFile)
-	if !h.opened {
-		h.opened = true
-		h.pack, err = openPack(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if h.pack == nil {
-		return nil, false, nil
+	if err := h.open(); err != nil || h.pack == nil {
+		return nil, false, err
 	}
 	entry := path.Join(filepath.ToSlash(cell.Dir), play.HistoryFile)
 	packed, err := h.pack.Open(entry)
@@ -88,6 +81,19 @@ func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *histor
 	}
 	file, err = history.Read(ctx, packed, name+":"+entry)
 	return file, true, errors.Join(err, packed.Close())
+}
+
+// open opens the pack, if there is one, once. The caller has the lock.
+func (h *Histories) open() (err error) {
+	if h.opened {
+		return nil
+	}
+	h.opened = true
+	name := filepath.Join(h.run.Dir, PackFile)
+	if h.pack, err = openPack(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 var errNotRegular = errors.New("not a regular file; remove it, or restore that of the run")
@@ -216,18 +222,23 @@ func (p *packer) add(name string, d fs.DirEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	var to io.Writer = &p.group
-	if d.Name() != play.HistoryFile {
-		if to, err = p.entry(filepath.ToSlash(inPack)); err != nil {
-			return err
-		}
-	}
 	from, err := os.Open(name)
 	if err != nil {
 		return err
 	}
+	return errors.Join(p.put(filepath.ToSlash(inPack), from), from.Close())
+}
+
+// put packs a file: a history with those of its scenario, another by itself.
+func (p *packer) put(name string, from io.Reader) (err error) {
+	var to io.Writer = &p.group
+	if path.Base(name) != play.HistoryFile {
+		if to, err = p.entry(name); err != nil {
+			return err
+		}
+	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, from.Close())
+	return err
 }
 
 // part is added to the name of the pack until it is complete: a run that is killed leaves none that cannot be read.

@@ -37,6 +37,8 @@ type Options struct {
 	Results Results
 	// Parallel is how many cells are in flight; zero: as many as suit the world.
 	Parallel int
+	// Shard is the part of the cells that is run; the zero Shard is all of them. Merge puts the parts together.
+	Shard Shard
 	// Seed decides in which order cells are started.
 	Seed int64
 	// FailFast starts no more cells after the first surprise or failure.
@@ -55,7 +57,13 @@ var errFailFast = errors.New("a surprise or a failure, after which no more cells
 // Run runs cells and judges them. The run that it returns has the cells that ended, in the order of the plan; Finished is false if these
 // are not all. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
 func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
+	var part *checker.Part
+	if plan.Shard != (Shard{}) {
+		part = plan.Shard.part(plan.whole(), caseCosts(plan.Cases))
+		plan.Cases = plan.Shard.Cases(plan.Cases)
+	}
 	run := plan.record()
+	run.Part = part
 	if err := plan.checkNames(); err != nil {
 		return run, err
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,12 +17,12 @@ const (
 
 // CreateBench writes dir/bench.json if there is none yet; else the error is fs.ErrExist. Of several programs that do so at once, one succeeds.
 func CreateBench(dir string, record *bench.Record) error {
-	return putJSON(filepath.Join(dir, BenchFile), record, os.Link)
+	return CreateJSON(filepath.Join(dir, BenchFile), record)
 }
 
 // WriteBench writes dir/bench.json and dir/bench.html.
 func WriteBench(dir string, record *bench.Record) error {
-	if err := putJSON(filepath.Join(dir, BenchFile), record, os.Rename); err != nil {
+	if err := WriteJSON(filepath.Join(dir, BenchFile), record); err != nil {
 		return err
 	}
 	var page bytes.Buffer
@@ -40,13 +39,9 @@ func WriteBench(dir string, record *bench.Record) error {
 // ReadBench reads dir/bench.json.
 func ReadBench(dir string) (*bench.Record, error) {
 	path := filepath.Join(dir, BenchFile)
-	data, err := readBounded(path)
-	if err != nil {
-		return nil, plainPathError(path, err)
-	}
 	var record bench.Record
-	if err := json.Unmarshal(data, &record); err != nil {
-		return nil, fmt.Errorf("%s: not the %s of a measurement: %w", path, BenchFile, err)
+	if err := ReadJSON(path, "a measurement", &record); err != nil {
+		return nil, err
 	}
 	if record.Version != bench.Version {
 		return nil, fmt.Errorf("%s: version %d of %s; this lab reads version %d", path, record.Version, BenchFile, bench.Version)

@@ -55,9 +55,11 @@ func sampleHistory(c checker.Cell) ([]history.Event, error) {
 
 func TestRunGoldens(t *testing.T) {
 	renderers := map[string]func(io.Writer, *checker.Run) error{
-		"html":  func(w io.Writer, run *checker.Run) error { return HTML(w, run, readBy(sampleHistory)) },
-		"junit": JUnit,
-		"json":  func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
+		"html":        func(w io.Writer, run *checker.Run) error { return HTML(w, run, readBy(sampleHistory)) },
+		"junit":       JUnit,
+		"summary":     Summary,
+		"annotations": Annotations,
+		"json":        func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
 		"terminal": func(w io.Writer, run *checker.Run) error {
 			return feed(NewTerminal(w, io.Discard, TerminalOptions{Since: ticking()}), run)
 		},

@@ -86,18 +86,32 @@ func readBounded(path string) ([]byte, error) {
 
 // CreateRun writes dir/run.json if there is none yet; else the error is fs.ErrExist. Of several programs that do so at once, one succeeds.
 func CreateRun(dir string, run *checker.Run) error {
-	return putRun(dir, run, os.Link)
+	run.Version = RunVersion
+	return CreateJSON(filepath.Join(dir, RunFile), run)
 }
 
 // WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.
 func WriteRun(dir string, run *checker.Run) error {
-	return putRun(dir, run, os.Rename)
+	run.Version = RunVersion
+	return WriteJSON(filepath.Join(dir, RunFile), run)
 }
 
-// putRun writes run.json beside its place and moves it there.
-func putRun(dir string, run *checker.Run, move func(from, to string) error) error {
-	run.Version = RunVersion
-	return putJSON(filepath.Join(dir, RunFile), run, move)
+// CreateJSON writes a value into a file that is not there yet; else the error is fs.ErrExist. Of several programs that do so at once, one succeeds.
+func CreateJSON(path string, value any) error { return putJSON(path, value, os.Link) }
+
+// WriteJSON writes a value so that a reader sees the old file or the new one, never a part.
+func WriteJSON(path string, value any) error { return putJSON(path, value, os.Rename) }
+
+// ReadJSON reads a value that CreateJSON or WriteJSON wrote; what says of what it is.
+func ReadJSON(path, what string, value any) error {
+	data, err := readBounded(path)
+	if err != nil {
+		return plainPathError(path, err)
+	}
+	if err := json.Unmarshal(data, value); err != nil {
+		return fmt.Errorf("%s: not the %s of %s: %w", path, filepath.Base(path), what, err)
+	}
+	return nil
 }
 
 // putJSON writes a value beside its place and moves it there.

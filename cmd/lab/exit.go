@@ -68,6 +68,7 @@ func exitCode(ctx context.Context, err error) int {
 		nothing *nothingError
 		noDir   *lab.DirError
 		noRun   *lab.NoRunError
+		parts   *lab.MergeError
 		scripts scenarios.Errors
 	)
 	switch {
@@ -77,7 +78,7 @@ func exitCode(ctx context.Context, err error) int {
 		return codeFailed
 	case done != nil:
 		return done.code
-	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &scripts):
+	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &parts), errors.As(err, &scripts):
 		return codeUsage
 	case errors.As(err, &nothing):
 		return codeNothing

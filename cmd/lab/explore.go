@@ -32,6 +32,7 @@ type exploreFlags struct {
 	limits                           []string
 	all, update, releaseAgain        bool
 	json, quiet, verbose             bool
+	shard                            string
 	replayFlags
 }
 
@@ -76,6 +77,7 @@ failed, or the lock cannot be explored.`,
   lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
   lab explore --all
   lab explore --all getset redlock --limit states=6000000
+  lab explore --all --shard 2/4 --out part-2
   lab explore --all --replay --world sim
   lab explore --all --replay --server redis-server --count 20`,
 		ValidArgsFunction: completeExplored,
@@ -114,12 +116,14 @@ func (f *exploreFlags) groups() []flagGroup {
 	what.StringSliceVar(&f.limits, "limit", nil, "stop the search at `LIMITS`: states=N, time=30s, memory=4GiB (default: memory=4GiB)")
 	what.BoolVar(&f.all, "all", false, "find the breaking points of every lock, and compare them with the reviewed table")
 
+	bindShard(what, &f.shard, "locks of --all")
+
 	flags.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
 	flags.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
 	flags.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	f.budgetFlags(flags)
 
-	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run")
+	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run; with --all: the lines to a directory")
 	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample as a script; with --all, those of the table")
 	shown.StringVar(&f.world, "world", lab.Live, "`WORLD` to replay in: live (real processes, faults and servers) or sim (the model)")
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server or replicated")
@@ -223,6 +227,9 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	}
 	if f.update {
 		return plan, usagef("--update is for --all")
+	}
+	if f.shard != "" {
+		return plan, usagef("--shard is for --all")
 	}
 	plan = lab.ExplorePlan{
 		Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,

@@ -38,9 +38,16 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	began, done, total := time.Now(), 0, len(locks)
+	shard, err := parseShard(f.shard)
+	if err != nil {
+		return err
+	}
+	if err := checkShard(f.shard, len(locks)); err != nil {
+		return err
+	}
+	began, done, total := time.Now(), 0, len(shard.Locks(locks))
 	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
-	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Done: func(l points.Line) {
+	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Shard: shard, Results: lab.Results{Dir: f.out}, Done: func(l points.Line) {
 		done++
 		took := time.Since(began)
 		meter.Show(took, fmt.Sprintf("%d/%d locks explored, %v elapsed; %s", done, total, took.Round(time.Second), l.Lock))
@@ -56,8 +63,13 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	if f.update {
 		return updatePoints(cmd, table.Lines)
 	}
+	return showTable(cmd, table, f.json)
+}
+
+// showTable shows breaking points, and what is wrong with them.
+func showTable(cmd *cobra.Command, table *lab.BreakingPoints, asJSON bool) (err error) {
 	rows := points.Rows(table.Lines)
-	if f.json {
+	if asJSON {
 		err = writeJSON(cmd.OutOrStdout(), struct {
 			Lines []map[string]string `json:"lines"`
 		}{byHead(rows)})
@@ -114,7 +126,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if f.replay && len(args) > 0 {
 		return usagef("--all --replay is about every lock; remove %s", strings.Join(args, " "))
 	}
-	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "release-again", "out"}
+	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "release-again"}
 	for _, kind := range explore.Faults() {
 		names = append(append(names, kind.Of().Flag), kind.Of().Old...)
 	}
@@ -122,6 +134,15 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed(name) {
 			return usagef("--all has bounds of its own; remove --%s", name)
 		}
+	}
+	if f.shard != "" && f.out == "" {
+		return usagef("--all --shard needs --out DIR: lab merge puts together what is there")
+	}
+	if f.update && (f.shard != "" || f.out != "") {
+		return usagef("--all --update writes the reviewed table; remove --shard and --out")
+	}
+	if f.replay && (f.shard != "" || f.out != "") {
+		return usagef("--all --replay is about every lock, and writes nothing; remove --shard and --out")
 	}
 	if f.update && len(f.limits) > 0 {
 		return usagef("--all --update writes the table by its own, large searches; remove --limit")

@@ -41,17 +41,10 @@ func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix,
 	if matrix, err = f.matrix(scripts); err != nil {
 		return plan, nil, err
 	}
-	all, err := f.cases(scripts, subjects, matrix)
-	if err != nil {
+	if plan.Cases, err = f.cases(scripts, subjects, matrix); err != nil {
 		return plan, nil, err
 	}
-	if plan.Cases, err = f.part(all); err != nil {
-		return plan, nil, err
-	}
-	if len(plan.Cases) == 0 {
-		return plan, nil, &nothingError{fmt.Sprintf("nothing to run: part %s is empty", f.shard)}
-	}
-	return plan, matrix, nil
+	return plan, matrix, checkShard(f.shard, len(plan.Cases))
 }
 
 // checkValues finds what is wrong with the values of flags by themselves.
@@ -195,19 +188,6 @@ func (f *runFlags) foreign() ([]play.Subject, error) {
 		}
 	}
 	return []play.Subject{subject}, nil
-}
-
-// part is the shard of the cases that --shard asks for.
-func (f *runFlags) part(cases []lab.Case) ([]lab.Case, error) {
-	if f.shard == "" {
-		return cases, nil
-	}
-	var i, n int
-	var rest string
-	if count, _ := fmt.Sscanf(f.shard, "%d/%d%s", &i, &n, &rest); count != 2 || i < 1 || i > n {
-		return nil, usagef("--shard is i/n with i from 1 to n, for example 1/4, not %q", f.shard)
-	}
-	return lab.Shard(cases, i, n), nil
 }
 
 func scenarioNames(scripts []*scenarios.Script) []string {

@@ -56,7 +56,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newExplain(), newCheck())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newCheck())
 	add(root, groupLook, newShow(), newList())
 	add(root, groupTools, newDoctor(), newWorker())
 	strict(root)

@@ -39,14 +39,17 @@ type runFlags struct {
 
 // outFlags say where results go.
 type outFlags struct {
-	out, junit string
-	keep       int
+	out, junit, summary string
+	annotate            bool
+	keep                int
 }
 
 func (f *outFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/<time>-<id>)")
 	flags.IntVar(&f.keep, "keep", 20, "keep the `N` newest runs in runs and remove the others; 0 keeps all")
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
+	flags.StringVar(&f.summary, "summary", "", "also append a summary in Markdown to `FILE`, such as $GITHUB_STEP_SUMMARY")
+	flags.BoolVar(&f.annotate, "annotate", false, "also write GitHub's annotations of surprises and failures, on stderr")
 }
 
 func (f *outFlags) check() error {
@@ -64,21 +67,41 @@ func (f *outFlags) results() lab.Results {
 	return lab.Results{Dir: filepath.Join("runs", lab.NewID()), Latest: true, Most: f.keep}
 }
 
-// sink adds the JUnit report that was asked for to a screen.
-func (f *outFlags) sink(screen report.Sink) (report.Sink, error) {
-	if f.junit == "" {
-		return screen, nil
+// sink adds the reports that were asked for to a screen.
+func (f *outFlags) sink(screen report.Sink, stderr io.Writer) (report.Sink, error) {
+	sinks := []report.Sink{screen}
+	if f.annotate {
+		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error { return report.Annotations(stderr, run) }))
 	}
-	if err := checkOut("--junit", f.junit); err != nil {
+	if f.junit != "" {
+		file, err := openOut("--junit", f.junit, 0) // an old report stays until there is a new one
+		if err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error {
+			return errors.Join(file.Truncate(0), report.JUnit(file, run), file.Close())
+		}))
+	}
+	if f.summary != "" {
+		file, err := openOut("--summary", f.summary, os.O_APPEND)
+		if err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error { return errors.Join(report.Summary(file, run), file.Close()) }))
+	}
+	return report.Tee(sinks...), nil
+}
+
+// openOut opens the file of a flag before anything is run.
+func openOut(flag, path string, how int) (*os.File, error) {
+	if err := checkOut(flag, path); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.junit, os.O_CREATE|os.O_WRONLY, 0o644) // an old report stays until there is a new one
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|how, 0o644)
 	if err != nil {
-		return nil, usagef("--junit: %v", plainly(err))
+		return nil, usagef("%s: %v", flag, plainly(err))
 	}
-	return report.Tee(screen, report.AtEnd(func(run *checker.Run) error {
-		return errors.Join(file.Truncate(0), report.JUnit(file, run), file.Close())
-	})), nil
+	return file, nil
 }
 
 func newRun() *cobra.Command {
@@ -143,7 +166,7 @@ func (f *runFlags) groups() []flagGroup {
 	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times and list the cells whose verdicts differ")
-	what.StringVar(&f.shard, "shard", "", "run a part of the cells: `i/n` is the ith of n")
+	bindShard(what, &f.shard, "cells")
 	what.IntVar(&f.parallel, "parallel", 0, fmt.Sprintf("run `N` cells at once (default: %d in the live world, where cells mostly wait)", lab.CellsPerCore*runtime.NumCPU()))
 	what.Int64Var(&f.seed, "seed", 0, "start the cells in the order of seed `N` (default: random)")
 	what.DurationVar(&f.Timeout, "timeout", defaultTimeout, "give up a cell after `TIME`, and what its script waits for besides; its verdict is then unknown")
@@ -198,7 +221,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkGiven(cmd); err != nil {
 		return err
 	}
-	if !cmd.Flags().Changed("seed") {
+	switch {
+	case cmd.Flags().Changed("seed"):
+	case f.shard != "":
+		f.seed = 1 // it decides on the order only, and must be that of all parts
+	default:
 		f.seed = rand.Int64N(1 << 31)
 	}
 	if f.tours(args) {
@@ -243,9 +270,14 @@ func (f *runFlags) options(cmd *cobra.Command, screen report.Sink) (lab.Options,
 	if err != nil {
 		return lab.Options{}, err
 	}
-	sink, err := f.sink(screen)
+	shard, err := parseShard(f.shard)
+	if err != nil {
+		return lab.Options{}, err
+	}
+	sink, err := f.sink(screen, cmd.ErrOrStderr())
 	f.Alone = true
 	return lab.Options{
 		Setting: f.Setting, Results: f.results(), Parallel: f.parallel, Seed: f.seed, FailFast: f.failFast, Known: known, Sink: sink, Command: os.Args[1:],
+		Shard: shard,
 	}, err
 }

@@ -45,7 +45,8 @@ Part of the faults wait for the next client that is granted the lock. With
   lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7
   lab storm --lock getset --for 20s --count 20
   lab storm --lock setpx-lua --workload ledger
-  lab storm --lock zookeeper-protected --server zookeeper`,
+  lab storm --lock zookeeper-protected --server zookeeper
+  lab storm --lock redisson --count 20 --seed 1 --shard 2/4 --out part-2`,
 		Args: noArgs,
 		RunE: flags.run,
 	}
@@ -71,6 +72,7 @@ func (f *stormFlags) groups() []flagGroup {
 	what.DurationVar(&f.lease, "lease", time.Second, "use a lease of `TIME`; faults are shorter or longer than it")
 	what.DurationVar(&f.hold, "hold", 0, "hold the lock for up to `TIME` (default: a quarter of the lease); a renewing lock sometimes longer")
 	what.IntVar(&f.count, "count", 1, "run `N` storms for each lock, each with a seed of its own")
+	bindShard(what, &f.shard, "storms")
 	what.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "run `N` storms at once; on several servers one keeps a core busy")
 
 	f.bindServers(where)
@@ -121,6 +123,9 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if !cmd.Flags().Changed("seed") {
+		if f.shard != "" {
+			return usagef("--shard needs --seed N, the same for every part: each is a part of the same storms")
+		}
 		plan.Params.Seed = rand.Int64N(1 << 31)
 	}
 	f.seed = plan.Params.Seed
@@ -151,8 +156,10 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 		return plan, usagef("--count %d makes more than %d storms, too many for one run", f.count, maxCells)
 	}
 	plan.Storms = f.count
-	plan.Workload, err = f.workloadNamed()
-	return plan, err
+	if plan.Workload, err = f.workloadNamed(); err != nil {
+		return plan, err
+	}
+	return plan, checkShard(f.shard, len(plan.Subjects)*plan.Storms)
 }
 
 // params are the values of the flags that only a storm has.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
@@ -242,4 +243,16 @@ func (r *rowSearch) within(bounds []explore.Config, states int, budget explore.B
 		}
 	}
 	return Break{Clear: most}, nil, nil
+}
+
+// Cost is about how long the searches for a lock take: on several servers up to 80 s on one core, with a task in the background or a queue some
+// 15 s, else one or two.
+func Cost(lock impls.Spec) time.Duration {
+	switch {
+	case lock.Servers > 1:
+		return 40 * time.Second
+	case lock.Renews, lock.Queues():
+		return 15 * time.Second
+	}
+	return time.Second
 }

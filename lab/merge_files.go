@@ -1,0 +1,190 @@
+package lab
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// copied is a cell of a merged run, with the part that has its files.
+type copied struct {
+	checker.Cell
+	part int
+}
+
+// copyCells copies what parts have kept of their cells into the merged run, packed like those of any run, and the logs of servers.
+func copyCells(ctx context.Context, runs []*checker.Run, run *checker.Run) (err error) {
+	var cells []copied
+	from := make([]*Histories, len(runs))
+	for i, part := range runs {
+		from[i] = HistoriesOf(part)
+		defer func() { err = errors.Join(err, from[i].Close()) }()
+		for _, cell := range part.Cells {
+			cells = append(cells, copied{cell, i})
+		}
+		if err := copyLogs(part.Dir, run.Dir, part.Part.Index); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b copied) int { return cmp.Compare(groupOf(a.Cell), groupOf(b.Cell)) })
+	packer := newPacker(run)
+	for i, cell := range cells {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := packer.take(cell.Cell, from[cell.part], runs[cell.part]); err != nil {
+			return err
+		}
+		if i+1 == len(cells) || groupOf(cells[i+1].Cell) != groupOf(cell.Cell) {
+			if err := packer.closeGroup(groupOf(cell.Cell)); err != nil {
+				return err
+			}
+		}
+	}
+	return packer.close()
+}
+
+// take copies the files of a cell from another run.
+func (p *packer) take(cell checker.Cell, from *Histories, of *checker.Run) error {
+	found := false
+	err := from.each(cell, func(name string, r io.Reader) error {
+		found = found || path.Base(name) == play.HistoryFile
+		if p.packs(cell) {
+			return p.put(name, r)
+		}
+		return writeNew(filepath.Join(p.dir, filepath.FromSlash(name)), r)
+	})
+	if err == nil && !found && of.Finished && cell.Failure == "" {
+		err = &NoRunError{of.Dir, fmt.Errorf("%s: the history of %s/%s is missing; restore it, or run the part again", of.Dir, cell.Lock, cell.Scenario)}
+	}
+	if err != nil || p.packs(cell) {
+		return err
+	}
+	return copyLinks(filepath.Join(of.Dir, cell.Dir), filepath.Join(p.dir, cell.Dir), of.Part.Index)
+}
+
+// each calls use with every file that was kept of a cell, by its name below the run's directory.
+func (h *Histories) each(cell checker.Cell, use func(name string, r io.Reader) error) error {
+	dir := filepath.Join(h.run.Dir, cell.Dir)
+	entries, err := os.ReadDir(dir)
+	if err == nil {
+		return h.eachFile(cell, entries, use)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return h.eachPacked(cell, use)
+}
+
+// eachFile is each for a cell with a directory.
+func (h *Histories) eachFile(cell checker.Cell, entries []fs.DirEntry, use func(name string, r io.Reader) error) error {
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() {
+			continue
+		}
+		file, err := os.Open(filepath.Join(h.run.Dir, cell.Dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(use(path.Join(filepath.ToSlash(cell.Dir), entry.Name()), file), file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachPacked is each for a cell that was packed.
+func (h *Histories) eachPacked(cell checker.Cell, use func(name string, r io.Reader) error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.open(); err != nil || h.pack == nil {
+		return err
+	}
+	dir := filepath.ToSlash(cell.Dir)
+	for _, entry := range h.pack.File {
+		if path.Dir(entry.Name) != dir || path.Base(entry.Name) == groupFile {
+			continue
+		}
+		if err := useEntry(entry, use); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(h.run.Dir, PackFile), err)
+		}
+	}
+	text, found, err := h.textOf(cell)
+	if err != nil || !found {
+		return err
+	}
+	return use(path.Join(dir, play.HistoryFile), bytes.NewReader(text))
+}
+
+func useEntry(entry *zip.File, use func(name string, r io.Reader) error) error {
+	packed, err := entry.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(entry.Name, packed), packed.Close())
+}
+
+// copyLogs copies the logs of a part's servers. Each part has a directory for them, because their names count the servers of a part.
+func copyLogs(from, to string, part int) error {
+	entries, err := os.ReadDir(filepath.Join(from, servers))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for i := 0; err == nil && i < len(entries); i++ {
+		if !entries[i].Type().IsRegular() {
+			continue
+		}
+		var log *os.File
+		if log, err = os.Open(filepath.Join(from, servers, entries[i].Name())); err == nil {
+			err = errors.Join(writeNew(filepath.Join(to, servers, strconv.Itoa(part), entries[i].Name()), log), log.Close())
+		}
+	}
+	return err
+}
+
+// copyLinks has a cell's links to logs of its servers point to where these are now.
+func copyLinks(from, to string, part int) error {
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was packed, without its links
+	}
+	for i := 0; err == nil && i < len(entries); i++ {
+		target, unread := os.Readlink(filepath.Join(from, entries[i].Name()))
+		if unread != nil {
+			continue // no link
+		}
+		dir, log := filepath.Split(target)
+		if path.Base(filepath.ToSlash(filepath.Clean(dir))) != servers || strings.Contains(log, "..") {
+			continue
+		}
+		err = os.Symlink(filepath.Join(dir, strconv.Itoa(part), log), filepath.Join(to, entries[i].Name()))
+	}
+	return err
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	return errors.Join(err, file.Close())
+}

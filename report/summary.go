@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// Summary writes a run as Markdown for the page of a CI job: what came of it, and each cell that needs attention.
+func Summary(w io.Writer, run *checker.Run) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Lock Lab: %s\n\n", summaryHead(run))
+	for _, f := range facts(run) {
+		fmt.Fprintf(&b, "- %s: %s\n", f.name, markdown(f.value))
+	}
+	b.WriteString("\n")
+	if news := newMatrix(run.Cells).needingAttention(); len(news) > 0 {
+		b.WriteString("| | cell | came out as |\n| --- | --- | --- |\n")
+		for i, g := range news {
+			if i == maxListed {
+				fmt.Fprintf(&b, "| | and %d more | |\n", len(news)-i)
+				break
+			}
+			c := g.worst()
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", statusOf(c), markdown(roundName(c, len(g))), markdown(outcome(c)))
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// summaryHead is the run in one line.
+func summaryHead(run *checker.Run) string {
+	head := countCells(run.Cells).String()
+	if !run.Finished {
+		head = "CUT SHORT; " + head
+	}
+	return head
+}
+
+// needingAttention are the cells that came out otherwise than expected, or not at all; those that a baseline knows are none.
+func (m matrix) needingAttention() []group {
+	var news []group
+	for _, s := range []status{statusFailed, statusSurprise, statusUnknown} {
+		for _, g := range m.withStatus(s) {
+			if s != statusSurprise || !g.worst().Known {
+				news = append(news, g)
+			}
+		}
+	}
+	return news
+}
+
+// markdown makes text safe within a cell of a Markdown table.
+func markdown(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`).Replace(clean(s))
+}
+
+// Annotations writes the cells that need attention as workflow commands of GitHub Actions, which shows them beside the job.
+func Annotations(w io.Writer, run *checker.Run) error {
+	var b strings.Builder
+	for i, g := range newMatrix(run.Cells).needingAttention() {
+		if i == maxListed {
+			break // GitHub shows ten of a step; the summary has all
+		}
+		c := g.worst()
+		level := "error"
+		if statusOf(c) == statusUnknown {
+			level = "warning"
+		}
+		text := outcome(c)
+		if where := explained(run, c); where != "" {
+			text += "; " + where
+		}
+		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, property(roundName(c, len(g))), commandValue(text))
+	}
+	if !run.Finished {
+		b.WriteString("::warning title=Lock Lab::the run was cut short\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// explained is the command that shows what happened in a cell; empty if nothing was kept.
+func explained(run *checker.Run, c checker.Cell) string {
+	if run.Dir == "" || statusOf(c) == statusFailed {
+		return ""
+	}
+	return "lab explain " + shellWord(filepath.ToSlash(run.Dir)) + " " + shellWord(c.Lock+"/"+c.Scenario)
+}
+
+// commandValue is text as the value of a workflow command.
+func commandValue(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(clean(s))
+}
+
+// property is text as a property of a workflow command.
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandValue(s))
+}
