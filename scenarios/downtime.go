@@ -50,9 +50,12 @@ func (d *downtime) act(step Step) error {
 
 // notDown says that one of the servers is down.
 func (d *downtime) notDown(names []string) error {
-	for _, name := range names {
+	if slices.Contains(names, Whichever) { // which may be any of them
+		names = d.servers
+	}
+	for _, name := range slices.Concat(names, []string{Whichever}) { // which may be one of them
 		if line := d.since[name]; line > 0 {
-			return fmt.Errorf("%s has been down since line %d; '%[1]s comes back' comes first", orServer(name), line)
+			return downError(name, line)
 		}
 	}
 	return nil
@@ -87,7 +90,7 @@ func (d *downtime) breakAll(names []string) error {
 // spared says why the servers cannot break their connections: something of a client would be in the way, or never arrive.
 func (a *actor) spared(servers []string) error {
 	for _, l := range a.host.links {
-		if l.line > 0 && slices.Contains(servers, l.server) {
+		if l.line > 0 && (slices.Contains(servers, l.server) || slices.Contains(servers, Whichever)) {
 			return fmt.Errorf("%s's link has had a fault since line %d; '%[1]s heal' comes first", a.host.name, l.line)
 		}
 	}
@@ -104,7 +107,7 @@ func (a *actor) spared(servers []string) error {
 func (d *downtime) comeBack(names []string) error {
 	for _, name := range names {
 		if d.since[name] == 0 {
-			return fmt.Errorf("%s is not down", orServer(name))
+			return fmt.Errorf("%s is not down", called(name))
 		}
 	}
 	for _, name := range names {
@@ -115,17 +118,9 @@ func (d *downtime) comeBack(names []string) error {
 
 // end complains about servers that stay down.
 func (d *downtime) end(wrong *complaints) {
-	for _, name := range d.servers {
+	for _, name := range slices.Concat(d.servers, []string{Whichever}) {
 		if line := d.since[name]; line > 0 {
-			wrong.add(line, "%s is still down at the end; add '%[1]s comes back'", orServer(name))
+			wrong.add(line, "%s is still down at the end; add '%s comes back'", called(name), subjectOf(name))
 		}
 	}
-}
-
-// orServer is the name of one of several servers, or the word for the only one.
-func orServer(name string) string {
-	if name == "" {
-		return "server"
-	}
-	return name
 }

@@ -34,8 +34,22 @@ func Format(s *Script) []byte {
 	for _, name := range s.Actors() {
 		width = max(width, len(name))
 	}
-	for _, step := range s.Steps {
-		fmt.Fprintf(&out, "%-*s  %s\n", width, step.Subject(), step.says())
+	write := func(steps []Step) {
+		for _, step := range steps {
+			fmt.Fprintf(&out, "%-*s  %s\n", width, step.Subject(), step.says())
+		}
+	}
+	for i := 0; i < len(s.Steps); {
+		all, each, ok := s.repeated(i)
+		if !ok {
+			write(s.Steps[i : i+1])
+			i++
+			continue
+		}
+		fmt.Fprintf(&out, "repeat %d\n", all/each)
+		write(s.Steps[i : i+each])
+		out.WriteString("end\n")
+		i += all
 	}
 	return out.Bytes()
 }
@@ -66,14 +80,7 @@ func (s *Script) serversWord() string {
 func (s Step) says() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	switch {
-	case s.Client != "":
-		add("%s", wordsFor(phrases(), s.Verb, s.Op))
-	case len(s.Servers) > 0:
-		add("%s", wordsFor(serverPhrases(), s.Verb, s.Op))
-	default:
-		add("%s", wordsFor(labPhrases(), s.Verb, s.Op))
-	}
+	add("%s", s.verbWords())
 	switch s.Verb {
 	case VerbClock:
 		add("%s", s.clockWords())
@@ -116,6 +123,19 @@ func (s Step) says() string {
 		add("=> %s", strings.Join(stringsOf(s.Want), " | "))
 	}
 	return strings.Join(words, " ")
+}
+
+// verbWords are the words of the verb, which differ by who acts.
+func (s Step) verbWords() string {
+	switch {
+	case s.Client != "":
+		return wordsFor(phrases(), s.Verb, s.Op)
+	case s.OnWhichever():
+		return "on " + Whichever + " " + wordsFor(serverPhrases(), s.Verb, s.Op)
+	case len(s.Servers) > 0:
+		return wordsFor(serverPhrases(), s.Verb, s.Op)
+	}
+	return wordsFor(labPhrases(), s.Verb, s.Op)
 }
 
 func (s Step) clockWords() string {

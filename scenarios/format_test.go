@@ -183,6 +183,8 @@ func FuzzParse(f *testing.F) {
 		"S2 restarts empty\nS3 clock jumps 3s\nC1 delay 20ms to S1\nC1 heal S5\nC1 continue\nC1 heal"))
 	f.Add([]byte("lease 1s\nclients C1\nservers 3\nC1 acquire hold before first SET on S3, hold reply of first SET on S3 => held-up\n" +
 		"C1 pause\nC1 continue => held-up\nC1 resume\nC1 times out => ok"))
+	f.Add([]byte("lease 1s\nclients C1\nservers 3\nrepeat 3\nC1 acquire\non whichever server goes down\nwait 2s\non whichever server comes back\nC1 release\nend\nC1 acquire"))
+	f.Add([]byte("lease 1s\nclients C1\nrepeat 2\nserver saves\nserver restarts as saved\nend\nrepeat 100\nC1 acquire\nend"))
 	f.Add([]byte("lease 1s\nclients C1\nC1 acquire drop reply of second removal, hold before ninth DEL => ok | no"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		script, err := Parse("x.lab", src)

@@ -22,6 +22,8 @@ func Grammar() []Form {
 		{"client verb", spellings(phrases())},
 		{"lab verb", spellings(labPhrases())},
 		{"server verb", spellings(serverPhrases())},
+		{"server", []string{"on " + Whichever}},
+		{"block", blockWords()},
 		{"replica", promotions()},
 		{"clock setting", clockSettings()},
 		{"direction", []string{faults.Requests.String(), faults.Replies.String()}},
@@ -77,6 +79,13 @@ func (s Step) uses(add func(form, word string)) {
 		add("server verb", wordsFor(serverPhrases(), s.Verb, s.Op))
 	default:
 		add("lab verb", wordsFor(labPhrases(), s.Verb, history.Op(0)))
+	}
+	if s.OnWhichever() {
+		add("server", "on "+Whichever)
+	}
+	if s.round > 0 {
+		add("block", "repeat")
+		add("block", "end")
 	}
 	if s.Verb == VerbTakeOver {
 		add("replica", s.replicaWords())

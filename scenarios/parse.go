@@ -75,6 +75,8 @@ type parser struct {
 	wrong  complaints
 	seen   map[string]int // header to its line
 	first  int            // the line of the first step, or 0
+	repeat *repeat        // the block that is open; nil: none is
+	blocks int            // how many there were
 }
 
 func (p *parser) parse(lines []line) {
@@ -92,6 +94,9 @@ func (p *parser) parse(lines []line) {
 		if err := p.line(l); err != nil {
 			p.wrong.add(l.number, "%s", err)
 		}
+	}
+	if p.repeat != nil {
+		p.wrong.add(p.repeat.line, "this 'repeat' has no 'end'")
 	}
 	p.missing(cmp.Or(p.first, last))
 }
@@ -140,6 +145,9 @@ func (p *parser) line(l line) error {
 	if slices.Contains(headers(), first[0]) {
 		return p.header(first[0], l)
 	}
+	if slices.Contains(blockWords(), first[0]) {
+		return p.block(first, l.number)
+	}
 	if len(p.script.Steps) == maxSteps {
 		return fmt.Errorf("more than %d steps are too many for one script", maxSteps)
 	}
@@ -152,6 +160,9 @@ func (p *parser) line(l line) error {
 	}
 	if err != nil {
 		return nil // the error of the header clients says it
+	}
+	if p.repeat != nil {
+		step.block, step.round, step.rounds = p.blocks, 1, p.repeat.times
 	}
 	p.script.Steps = append(p.script.Steps, step)
 	return nil
@@ -205,7 +216,7 @@ func (p *parser) lease(words []string) error {
 }
 
 func checkName(name string) error {
-	reserved := append(headers(), append(labWords(), Shop)...)
+	reserved := slices.Concat(headers(), labWords(), blockWords(), []string{Shop})
 	if slices.Contains(reserved, name) {
 		return fmt.Errorf("a client cannot be called %q, because scripts use that word; try C1", name)
 	}

@@ -83,6 +83,9 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"wait until writes are refused => ok": {Verb: VerbWaitRefused, Want: []Result{ResultOK}},
 		"server goes down => done":            {Verb: VerbGoesDown, Want: []Result{ResultDone}},
 		"server comes back":                   {Verb: VerbComesBack},
+		"wait 2s":                             {Verb: VerbWaitFor, Span: Span{Fixed: 2 * time.Second}},
+		"wait 1.5 leases":                     {Verb: VerbWaitFor, Span: Span{Leases: 1.5}},
+		"on whichever server restarts empty":  {Verb: VerbRestart, Servers: []string{Whichever}},
 		"operator limits lock to 20s":         {Verb: VerbOperator, Span: Span{Fixed: 20 * time.Second}},
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -112,7 +112,7 @@ type Step struct {
 	Line   int
 	Text   string // the line as written, comment and surrounding blanks removed
 	Client string // a client, or a handle in its process; empty if the lab acts
-	// Servers are those whose links a fault hits, or the one that the lab acts on; empty: all.
+	// Servers are those whose links a fault hits, or the one that the lab acts on, which may be Whichever; empty: all.
 	Servers []string
 	Verb    Verb
 	// Op is set if Verb is VerbOp.
@@ -132,7 +132,13 @@ type Step struct {
 	Direction faults.Direction
 	// Want lists the results of which one must be observed, a precondition; empty: any.
 	Want []Result
+
+	// A step between 'repeat N' and 'end' is there N times, in the order in which it is carried out: block says of which repeat, from 1.
+	block, round, rounds int
 }
+
+// Round is which time of how many a repeated step is carried out, from 1; zero: it is not repeated.
+func (s Step) Round() (round, of int) { return s.round, s.rounds }
 
 // Verb is what a step does.
 type Verb uint8

@@ -49,16 +49,15 @@ const (
 
 // act follows the effect of a step on the copies.
 func (s saved) act(step Step, servers int) error {
-	names := step.Servers
+	names, who := step.Servers, "server"
 	if len(names) == 0 {
-		names = append(ServerNames(servers), "")
-	}
-	who := "server"
-	if len(step.Servers) > 0 {
-		who = step.Servers[0]
+		names = append(ServerNames(servers), "", Whichever)
+	} else {
+		who = subjectOf(names[0])
 	}
 	for _, name := range names {
 		switch {
+		case name == Whichever && len(names) > 1: // it is one of them
 		case step.Verb == VerbRestartSaved && s[name] != whole:
 			return fmt.Errorf("nothing is saved here; '%s saves' comes first", who)
 		case step.Verb == VerbTakeOver && s[name] != heldBack:
@@ -73,6 +72,7 @@ func (s saved) act(step Step, servers int) error {
 			s[name] = heldBack
 		case VerbRestart, VerbRestartSaved, VerbTakeOver, VerbSplit, VerbGoesDown:
 			delete(s, name)
+			delete(s, Whichever) // it may be this one
 		}
 	}
 	return nil
@@ -132,13 +132,19 @@ func (p *parser) known(server string) error {
 
 // serverVerb reads a verb of one server.
 func (p *parser) serverVerb(step *Step, r *reader) error {
-	step.Servers = []string{r.next()}
-	if err := p.known(step.Servers[0]); err != nil {
+	name := r.next()
+	if err := p.known(name); err != nil {
 		return err
 	}
 	if r.done() {
-		return fmt.Errorf("%s does nothing; add what happens to it, such as 'restarts empty'", step.Servers[0])
+		return fmt.Errorf("%s does nothing; add what happens to it, such as 'restarts empty'", name)
 	}
+	return step.ofServer(name, r)
+}
+
+// ofServer reads what happens to a server.
+func (step *Step) ofServer(name string, r *reader) error {
+	step.Servers = []string{name}
 	found, ok := takePhrase(r, serverPhrases())
 	if !ok {
 		return unknownWord("fault of a server", strings.Join(r.words, " "), spellings(serverPhrases()))
@@ -211,7 +217,7 @@ func (s Step) serverWords() string {
 
 // Subject is the first word of a step: a client, one of several servers, or "" for the lab.
 func (s Step) Subject() string {
-	if s.Client == "" && len(s.Servers) > 0 {
+	if s.Client == "" && len(s.Servers) > 0 && !s.OnWhichever() {
 		return s.Servers[0]
 	}
 	return s.Client

@@ -30,6 +30,8 @@ func (p *parser) step(l line) (Step, error) {
 	switch first := r.peek(); {
 	case first == "":
 		return step, errors.New("nothing stands before '=>'")
+	case first == "on":
+		err = p.onWhichever(&step, r)
 	case slices.Contains(labWords(), first):
 		if err = step.labVerb(r); err == nil && step.Verb == VerbSplit {
 			err = p.without(&step, r)
@@ -76,7 +78,7 @@ func (p *parser) client(step *Step, r *reader) error {
 		step.Client = name
 		return nil
 	}
-	known := slices.Concat(p.script.Actors(), headers(), labWords())
+	known := slices.Concat(p.script.Actors(), headers(), labWords(), blockWords())
 	meant := didYouMean(name, known)
 	if _, isVerb := takePhrase(r, phrases()); isVerb || meant == "" {
 		return unknownWord("client", name, p.script.Actors())
@@ -96,6 +98,9 @@ func takePhrase(r *reader, all []phrase) (phrase, bool) {
 
 func (s *Step) labVerb(r *reader) error {
 	found, ok := takePhrase(r, labPhrases())
+	if !ok && takesSpan(r) {
+		found, ok = phrase{verb: VerbWaitFor}, true
+	}
 	if !ok {
 		return unknownWord("step", strings.Join(r.words, " "), spellings(labPhrases()))
 	}
@@ -112,6 +117,18 @@ func (s *Step) labVerb(r *reader) error {
 		s.Span, err = takeSpan(r)
 	}
 	return err
+}
+
+// takesSpan takes the 'wait' of 'wait 2s', which is short for 'wait for 2s'.
+func takesSpan(r *reader) bool {
+	ahead := &reader{words: r.words}
+	if !ahead.accept("wait") {
+		return false
+	}
+	if _, err := takeSpan(ahead); err != nil {
+		return false
+	}
+	return r.accept("wait")
 }
 
 // jump reads by how much a server's clock jumps.

@@ -28,6 +28,7 @@ func checkStory(s *Script, wrong *complaints) {
 			actors[name] = &actor{name: name, host: shared}
 		}
 	}
+	told := map[int]bool{}
 	copies, off, two := saved{}, newDowntime(s, actors), &split{}
 	for _, step := range s.Steps {
 		err := cmp.Or(checkStep(step, s.Lease), two.check(step))
@@ -41,8 +42,9 @@ func checkStory(s *Script, wrong *complaints) {
 		if who := actors[step.Client]; who != nil {
 			err = cmp.Or(err, who.act(step))
 		}
-		if err != nil {
-			wrong.add(step.Line, "%s", err)
+		if err != nil && !told[step.Line] {
+			told[step.Line] = true // else each round of a repeat would say it
+			wrong.add(step.Line, "%s%s", err, step.inRound())
 		}
 	}
 	for _, name := range s.Actors() {

@@ -68,8 +68,11 @@ func labPhrases() []phrase {
 	}
 }
 
-// labWords are the first words of labPhrases.
-func labWords() []string { return []string{"wait", "server", "operator"} }
+// labWords are the first words of labPhrases, and that of a verb of whichever server.
+func labWords() []string { return []string{"wait", "server", "operator", "on"} }
+
+// blockWords begin and end steps that are repeated.
+func blockWords() []string { return []string{"repeat", "end"} }
 
 func spellings(all []phrase) []string {
 	words := make([]string, len(all))

@@ -304,6 +304,37 @@ func faultVerbs() map[string]verbTest {
 			"safe", []string{"C1 acquire: ok", "redis down: inject", "redis down: effective", "C1 release: unknown", "C2 acquire: unknown",
 				"redis down: recover", "C2 acquire: no", "C1 release: ok", "C2 acquire: ok", "redis down: recover", "C2 release: ok"}},
 
+		"whichever server has the lock restarts": {"redlock", `
+			lease 60s
+			clients C1 C2
+			servers 3
+			C1 acquire hold before first SET on S2 => held-up
+			on whichever server restarts empty
+			C1 continue => ok
+			C2 acquire => no
+			C1 release => ok`,
+			"safe", []string{"S1 restart: effective", "C1 acquire: ok", "C2 acquire: no", "C1 release: ok"}},
+		"whichever server has the lock goes down": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			on whichever server goes down
+			C2 acquire => unknown
+			on whichever server comes back
+			C2 acquire => no
+			C1 release => ok`,
+			"safe", []string{"C1 acquire: ok", "redis down: effective", "C2 acquire: unknown", "redis down: recover", "C1 release: ok"}},
+
+		"repeat": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			repeat 2
+			C1 acquire => ok
+			on whichever server saves
+			C1 release => ok
+			C2 acquire => ok
+			C2 release => ok
+			end`, "safe", []string{"C1 acquire: ok", "C2 release: ok", "C1 acquire: ok", "C2 release: ok"}},
 		"one of three servers goes down": {"redlock", `
 			lease 60s
 			clients C1 C2

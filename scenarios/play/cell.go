@@ -35,17 +35,24 @@ type Cell struct {
 	laid            *history.Work // the initial data; nil for a counter
 	handles         map[string]*Handle
 	ids             atomic.Int64
-	begun           time.Duration            // when the step began, or its wait was over
-	busy            time.Duration            // spent in steps that do not wait
-	saved           map[string]time.Duration // by server: when it kept a copy of its data
+	begun           time.Duration // when the step began, or its wait was over
+	busy            time.Duration // spent in steps that do not wait
+	servers         remembered
 	over            atomic.Bool
+}
+
+// remembered is what earlier steps have done to servers.
+type remembered struct {
+	saved  map[string]time.Duration  // by server: when it kept a copy of its data
+	chosen map[scenarios.Verb]string // the server that a step on whichever server last chose
 }
 
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
-		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle), saved: make(map[string]time.Duration),
-		data: Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
+		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
+		servers: remembered{saved: map[string]time.Duration{}, chosen: map[scenarios.Verb]string{}},
+		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data
 	if len(script.OtherKey) > 0 {
@@ -148,7 +155,7 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 		c.note(step, step.Text+"  (skipped: "+h.Name+" does not hold the lock)")
 		return nil
 	}
-	c.note(step, step.Text)
+	c.note(step, step.Text+inRound(step))
 	c.begun = c.Stage.Now()
 	result, err := c.perform(ctx, h, step)
 	if err != nil {
@@ -180,6 +187,15 @@ func (c *Cell) otherWork(op history.Op) bool {
 func (c *Cell) unfit(why string) error {
 	c.Lacks = fmt.Sprintf("the script does not fit the workload %s: %s", c.Script.Work(), why)
 	return NotApplicable("%s", c.Lacks)
+}
+
+// inRound says which round of a repeat a step is.
+func inRound(step *scenarios.Step) string {
+	round, of := step.Round()
+	if of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  (round %d of %d)", round, of)
 }
 
 func (c *Cell) note(step *scenarios.Step, text string) {

@@ -107,7 +107,7 @@ func (c *Cell) reconnectAll(ctx context.Context, names []string) error {
 // failOver has servers restart with a copy that is at least so old, as a replica has it that lags by that time.
 func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) error {
 	for _, s := range c.named(names) {
-		if left := c.saved[s.Name()] + age - c.Stage.Now(); age > 0 && left > 0 {
+		if left := c.servers.saved[s.Name()] + age - c.Stage.Now(); age > 0 && left > 0 {
 			if err := c.pass(ctx, left); err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (c *Cell) save(ctx context.Context, names []string) error {
 		if err := s.Save(ctx); err != nil {
 			return fmt.Errorf("saving the data of %s: %w", s.Name(), err)
 		}
-		c.saved[s.Name()] = c.Stage.Now()
+		c.servers.saved[s.Name()] = c.Stage.Now()
 	}
 	return nil
 }

@@ -116,6 +116,15 @@ func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (s
 	if !ok {
 		return "", fmt.Errorf("line %d: nothing carries out %q", step.Line, step.Text)
 	}
+	if step.OnWhichever() {
+		server, err := c.whichever(ctx, step)
+		if err != nil {
+			return "", err
+		}
+		there := *step
+		there.Servers = []string{server}
+		step = &there
+	}
 	return verb(ctx, call{c, by, step})
 }
 

@@ -1,0 +1,38 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/locklab/locklab/scenarios"
+)
+
+// whichever is the server that a step on whichever server is about: the one that has the lock now. One that comes back, or restarts as saved, is the one
+// that went down, or saved, by such a step.
+func (c *Cell) whichever(ctx context.Context, step *scenarios.Step) (string, error) {
+	earlier := map[scenarios.Verb]scenarios.Verb{scenarios.VerbComesBack: scenarios.VerbGoesDown, scenarios.VerbRestartSaved: scenarios.VerbSave}
+	if server := c.servers.chosen[earlier[step.Verb]]; server != "" {
+		return server, nil
+	}
+	servers := c.Stage.Servers()
+	states, err := c.states(ctx, servers)
+	if err != nil {
+		return "", err
+	}
+	var having []string
+	for i, s := range servers {
+		if states[i].Exists() {
+			having = append(having, s.Name())
+		}
+	}
+	switch len(having) {
+	case 0:
+		return "", Undecided("line %d: %q, while no server has the lock", step.Line, step.Text)
+	case 1:
+		c.servers.chosen[step.Verb] = having[0]
+		return having[0], nil
+	}
+	c.Lacks = fmt.Sprintf("the lock is on %s, and the script is for one that chooses one of several servers", strings.Join(having, ", "))
+	return "", NotApplicable("%s", c.Lacks)
+}
