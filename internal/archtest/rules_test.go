@@ -50,7 +50,9 @@ func rules() map[string]rule {
 		"faults/probe":    {own: []string{"history", "faults/resp", "faults/commands"}},
 		"faults/tap":      {own: []string{"history", "faults", "faults/jute", "faults/resp", "faults/commands", "faults/probe"}},
 		"faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
-		"faults/process":  {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		// The hooks know no more of the lab than a page in memory.
+		"faults/clocks":  {},
+		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
 			own:      []string{"history", "faults", "faults/jute", "faults/network", "faults/resp", "faults/process"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
@@ -59,7 +61,7 @@ func rules() map[string]rule {
 		"scenarios":      {own: []string{"history", "faults", "checker"}},
 		"scenarios/play": {own: []string{"history", "faults", "impls", "scenarios", "worker/protocol"}},
 		"scenarios/live": {own: []string{
-			"history", "faults", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
+			"history", "faults", "faults/clocks", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
 		"scenarios/sim": {own: []string{

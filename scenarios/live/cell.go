@@ -320,6 +320,7 @@ func (c *cell) startClients(ctx context.Context) error {
 	if !c.Traits.Known {
 		c.Traits = play.TraitsOf(c.peers[names[0]].hello, len(c.servers))
 		c.Traits.Opaque = c.world.opaque()
+		c.Traits.NoClock = c.peers[names[0]].noClock
 	}
 	for _, client := range c.Clients {
 		if slices.Contains(names, client.Name) {

@@ -32,6 +32,8 @@ type peer struct {
 
 	*worker // nil before start, and after putBack
 	hello   protocol.Hello
+	outside bool   // its clock is set from outside
+	noClock string // why it cannot be set
 	paused  bool
 
 	mu      sync.Mutex
@@ -138,6 +140,9 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(hello.Error))
 	}
 	p.hello = *hello.Hello
+	if err := p.reachClock(); err != nil {
+		return err
+	}
 	if p.foreign() {
 		p.cell.world.pool.count(p.worker)
 	}
@@ -414,6 +419,9 @@ func (p *peer) Kill(ctx context.Context) error { return p.proc.Kill(ctx) }
 
 // SetClock sets the process's clock.
 func (p *peer) SetClock(ctx context.Context, offset time.Duration, rate float64) error {
+	if p.outside {
+		return p.clock.Set(offset, rate)
+	}
 	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(offset), Rate: rate})
 	if err == nil && msg.Outcome != protocol.OK {
 		return play.Undecided("%s did not set its clock%s", p.client.Name, clause(msg.Error))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/locklab/locklab/faults/clocks"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -23,11 +24,13 @@ type worker struct {
 	stderr *stderr
 	group  int                  // processes besides it that a foreign client had in its group when it first said hello; -1: not counted
 	user   atomic.Pointer[peer] // nil while it is in the pool
+	clock  *clocks.Clock        // of a foreign client whose clock may have to be set from outside; else nil
 }
 
 // pool holds the reset workers that no cell uses.
 type pool struct {
-	guard *process.Guard
+	guard  *process.Guard
+	clocks *clocks.Kit
 
 	mu     sync.Mutex
 	free   map[string][]*worker // by argv
@@ -35,12 +38,16 @@ type pool struct {
 }
 
 func newPool(guard *process.Guard) *pool {
-	return &pool{guard: guard, free: make(map[string][]*worker)}
+	kit := clocks.NewKit(func() (string, error) { return guard.TempDir("locklab-clocks-") })
+	return &pool{guard: guard, clocks: kit, free: make(map[string][]*worker)}
 }
 
 // take hands a worker to a peer: one that is free, or a new one.
 func (p *pool) take(argv []string, user *peer) (*worker, error) {
 	key := strings.Join(argv, "\x00")
+	if user.wantsClock() {
+		key += "\x00clock"
+	}
 	p.mu.Lock()
 	for all := p.free[key]; len(all) > 0; all = p.free[key] {
 		w := all[len(all)-1]
@@ -86,6 +93,14 @@ func (p *pool) start(argv []string, key string, user *peer) (*worker, error) {
 
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, childErr
+	if user.wantsClock() {
+		if w.clock, err = p.clocks.New(); err != nil {
+			toChild.Close()
+			fromChild.Close()
+			return nil, err
+		}
+		cmd.Env = w.clock.Env(os.Environ())
+	}
 	if w.proc, err = p.guard.Start(cmd); err != nil {
 		toChild.Close()
 		fromChild.Close()

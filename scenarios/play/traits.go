@@ -38,8 +38,9 @@ type Limits map[faults.Capability]string
 
 // Traits are the properties of a lock and its client that a script may need.
 type Traits struct {
-	Known     bool // false: known only once a client runs
-	Local     bool // the lock lives in its client's process
+	Known     bool   // false: known only once a client runs
+	NoClock   string // why a client that cannot set its clock has one that cannot be set from outside, either
+	Local     bool   // the lock lives in its client's process
 	Leaseless bool
 	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
 	Opaque    string
@@ -183,6 +184,9 @@ func (t Traits) limits() Limits {
 	}
 	if !t.Can(protocol.Skew) {
 		limits[faults.SetClock] = without[protocol.Skew]
+		if t.NoClock != "" {
+			limits[faults.SetClock] += ": " + t.NoClock
+		}
 	}
 	if !t.Can(protocol.Reconnect) {
 		limits[faults.Reconnect] = without[protocol.Reconnect]
