@@ -34,14 +34,19 @@ func (s *suite) fail(t *testing.T, script *scenarios.Script, cell checker.Cell, 
 		fmt.Fprintf(&b, "the story cannot be told: %v\n", err)
 	}
 	fmt.Fprintf(&b, "\n%s promises that no such thing happens: %s comes to %s here.\n", s.subject.Promises, s.model.Name, s.reviewed(script))
+	s.close(&b, t, cell, played, "")
+	t.Error(b.String())
+}
+
+// close ends a report: where the picture is, and how to play the cell again with what in the environment.
+func (s *suite) close(b *strings.Builder, t *testing.T, cell checker.Cell, played play.Played, env string) {
 	page, err := keep(t, cell, played)
 	if err != nil {
-		fmt.Fprintf(&b, "picture  none: %v\n", err)
+		fmt.Fprintf(b, "picture  none: %v\n", err)
 	} else {
-		fmt.Fprintf(&b, "picture  %s\n", page)
+		fmt.Fprintf(b, "picture  %s\n", page)
 	}
-	fmt.Fprintf(&b, "rerun    go test -run '%s' .\n", pattern(t.Name()))
-	t.Error(b.String())
+	fmt.Fprintf(b, "rerun    %sgo test -run '%s' .\n", env, pattern(t.Name()))
 }
 
 func names(anomalies []checker.Anomaly) string {

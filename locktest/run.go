@@ -118,6 +118,12 @@ type bubbleWorld struct {
 }
 
 func (w bubbleWorld) Play(ctx context.Context, subject play.Subject, script *scenarios.Script, dir string) (out play.Played, err error) {
+	w.inBubble(func() { out, err = w.Bubble.Play(ctx, subject, script, dir) })
+	return out, err
+}
+
+// inBubble calls do in a bubble. Goroutines of the lock that never end stay behind, blocked.
+func (w bubbleWorld) inBubble(do func()) {
 	w.t.Helper()
 	ended := false
 	defer func() {
@@ -129,10 +135,9 @@ func (w bubbleWorld) Play(ctx context.Context, subject play.Subject, script *sce
 		}
 	}()
 	synctest.Test(w.t, func(*testing.T) {
-		out, err = w.Bubble.Play(ctx, subject, script, dir)
+		do()
 		ended = true
 	})
-	return out, err
 }
 
 // library is the lock as the world of bubbles knows it.

@@ -3,6 +3,7 @@ package libraries
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,14 @@ func TestRedislock(t *testing.T) {
 		Name: "orders", Promises: locktest.Lease,
 		New: func(env locktest.Env) locktest.Lock { return newRedislock(env, env.Redis) },
 	})
+}
+
+// TestExploreRedislock searches for a moment. A search that finds nothing proves nothing.
+func TestExploreRedislock(t *testing.T) {
+	locktest.Explore(t, locktest.Subject{
+		Name: "orders", Promises: locktest.Lease,
+		New: func(env locktest.Env) locktest.Lock { return newRedislock(env, env.Redis) },
+	}, locktest.Search{Schedules: 300, For: time.Minute})
 }
 
 // newRedislock is one client's lock by redislock.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"time"
 
@@ -60,6 +61,22 @@ func (w *Bubble) Play(ctx context.Context, subject play.Subject, script *scenari
 	err = b.record(ctx, &out)
 	time.Sleep(w.library.Linger)
 	return out, err
+}
+
+// Explore takes clients of a library through a random schedule. It must be called in a bubble. It also returns how many commands the servers have
+// carried out.
+func (w *Bubble) Explore(ctx context.Context, subject play.Subject, search Search) (out play.Played, commands int, err error) {
+	script := &scenarios.Script{Name: "explore", Lease: search.Lease}
+	for n := range search.Clients {
+		script.Clients = append(script.Clients, fmt.Sprintf("C%d", n+1))
+	}
+	b := w.newBubble(subject, script)
+	b.Forsakes = true
+	b.schedule = b.newSchedule(search)
+	out.Header = history.Header{Lock: subject.Name, Scenario: script.Name, Base: b.base}
+	err = b.record(ctx, &out)
+	time.Sleep(w.library.Linger)
+	return out, b.executed, err
 }
 
 // bubble is a cell with the goroutines of a library beside its events.

@@ -16,8 +16,10 @@ import (
 type cell struct {
 	timeline
 	*play.Cell
-	world *World
-	spec  impls.Spec
+	world    *World
+	spec     impls.Spec
+	schedule *schedule // decides what arrives when; nil: time does
+	executed int       // commands
 	// outside is what happens beside the events; nil: nothing does.
 	outside outside
 
@@ -90,7 +92,11 @@ func (c *cell) play(ctx context.Context) error {
 	for _, client := range c.Clients {
 		c.Opened(client)
 	}
-	if err := c.Play(ctx); err != nil {
+	carryOut := c.Play
+	if c.schedule != nil {
+		carryOut = c.schedule.run
+	}
+	if err := carryOut(ctx); err != nil {
 		return err
 	}
 	return c.broken

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/redis"
 )
 
 // link is the way of one client to one server.
 type link struct {
+	owner  *handle
 	server *server
 	number int               // of the server
 	fault  *faults.LinkFault // nil: it is whole
@@ -22,9 +24,11 @@ type link struct {
 
 // conn is a connection of a client.
 type conn struct {
-	id      int  // at the server
-	busy    bool // a request is under way
-	closing bool // it ends with that
+	id      int        // at the server
+	number  int        // of the link
+	op      history.Op // during which the request was sent that is under way
+	busy    bool       // a request is under way
+	closing bool       // it ends with that
 	broken  bool
 	link    *link
 	user    user // nil: nobody learns more of it than the replies to requests
@@ -45,7 +49,7 @@ const pooled = 0
 func (l *link) conn(c *cell, number int) *conn {
 	if l.conns[number] == nil {
 		c.conns++
-		l.conns[number] = &conn{id: c.conns, link: l}
+		l.conns[number] = &conn{id: c.conns, number: number, link: l}
 	}
 	return l.conns[number]
 }
@@ -84,7 +88,7 @@ func (l *link) takes() time.Duration {
 func (l *link) send(c *cell, p *packet) {
 	l.waiting = append(l.waiting, p)
 	p.conn.busy = true
-	arrive := func() { c.after(l.takes(), func() { c.arrive(p) }) }
+	arrive := func() { c.travel(p.conn, func() { c.arrive(p) }) }
 	switch {
 	case l.has(faults.Refuse), p.conn.broken:
 		p.conn.busy = false
@@ -97,8 +101,8 @@ func (l *link) send(c *cell, p *packet) {
 }
 
 // back sends something to the client.
-func (l *link) back(c *cell, deliver func()) {
-	arrive := func() { c.after(l.takes(), deliver) }
+func (l *link) back(c *cell, on *conn, deliver func()) {
+	arrive := func() { c.travel(on, deliver) }
 	switch {
 	case l.has(faults.ReplyLost), l.has(faults.Refuse):
 	case l.holds(faults.Replies):
@@ -139,12 +143,26 @@ func (l *link) breakAll(c *cell) {
 		c.lose(p)
 	}
 	for _, number := range slices.Sorted(maps.Keys(l.conns)) {
-		conn := l.conns[number]
-		if conn.broken = number != pooled; conn.broken {
-			l.server.hangUp(conn)
-		}
-		if conn.user != nil {
-			conn.user.broke()
-		}
+		l.breakConn(number)
 	}
+}
+
+// breakConn breaks a connection.
+func (l *link) breakConn(number int) {
+	conn := l.conns[number]
+	if conn.broken = number != pooled; conn.broken {
+		l.server.hangUp(conn)
+	}
+	if conn.user != nil {
+		conn.user.broke()
+	}
+}
+
+// travel has something arrive at the other end of a connection: after the time that the link takes, or when the schedule says so.
+func (c *cell) travel(on *conn, arrive func()) {
+	if c.schedule != nil {
+		c.schedule.add(on, arrive)
+		return
+	}
+	c.after(on.link.takes(), arrive)
 }

@@ -27,9 +27,10 @@ type handle struct {
 func (c *cell) newNode(client *play.Client) *node {
 	n := &node{name: client.Name, cell: c, client: client, handles: map[string]*handle{}}
 	for _, of := range client.Handles {
-		h := &handle{Handle: of, resourceLink: &link{server: c.resource, conns: map[int]*conn{}}}
+		h := &handle{Handle: of}
+		h.resourceLink = &link{owner: h, server: c.resource, conns: map[int]*conn{}}
 		for i, s := range c.servers {
-			h.links = append(h.links, &link{server: s, number: i, conns: map[int]*conn{}})
+			h.links = append(h.links, &link{owner: h, server: s, number: i, conns: map[int]*conn{}})
 		}
 		n.handles[of.Name] = h
 	}

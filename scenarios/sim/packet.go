@@ -155,6 +155,7 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 			note.Changes = append(note.Changes, history.Change{Key: key, Before: f.server.state(key)})
 		}
 	}
+	c.executed++
 	reply := f.server.execute(f)
 	if what := f.server.model.Unknown(); what != "" && c.broken == nil {
 		c.broken = play.Undecided("the model of Redis does not know %s", what)
@@ -200,7 +201,7 @@ func (c *cell) sendBack(p *packet) {
 	if p.lost || p.cut() {
 		return
 	}
-	p.link.back(c, func() { c.answer(p) })
+	p.link.back(c, p.conn, func() { c.answer(p) })
 }
 
 // answer gives the client its replies, if it still waits for them on that connection.
@@ -227,7 +228,7 @@ func (c *cell) publish(s *server) {
 			if !ok {
 				break
 			}
-			sub.link.back(c, func() { sub.user.receive(message) })
+			sub.link.back(c, sub, func() { sub.user.receive(message) })
 		}
 	}
 }

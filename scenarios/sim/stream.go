@@ -139,6 +139,9 @@ func (s *stream) RemoteAddr() net.Addr {
 // takeIn sends the next requests, if the server has answered the ones before, or hangs up.
 func (s *stream) takeIn() {
 	if s.conn != nil && (s.conn.busy || s.conn.broken) {
+		if schedule := s.guest.cell.schedule; schedule != nil && s.conn.busy && s.isClosed() {
+			schedule.hungUp(s.conn)
+		}
 		return
 	}
 	commands, hangUp := s.next()
@@ -153,11 +156,18 @@ func (s *stream) takeIn() {
 			lost: s.last != nil && s.last.lost, // what follows a reply that was lost is lost, too
 		}
 		s.last = p
+		s.conn.op, _ = s.handle.Current(false)
 		s.link.send(c, p)
 	}
 	if hangUp && s.conn != nil {
 		s.link.hangUp(s.number)
 	}
+}
+
+func (s *stream) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // next are the whole requests that have been written, and whether nothing will follow.

@@ -1,0 +1,168 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
+	"github.com/locklab/locklab/scenarios/storm"
+)
+
+// Search bounds a search. The zero Search lasts ten seconds, with two clients that take two turns each.
+type Search struct {
+	For       time.Duration // of real time
+	Schedules int           // at most so many; zero: as many as there is time for
+	// Seed is that of the first schedule; zero: a random one. A schedule is replayed by its seed alone.
+	Seed    uint64
+	Clients int
+	Turns   int // of each client
+	// Faults is how many connections break, and operations are given up, at most; negative: none.
+	Faults int
+	Lease  time.Duration
+	// Expect are anomalies that the lock is known to show. The search then ends with one of these only, and fails if it finds none.
+	Expect []AnomalyName
+}
+
+// AnomalyName is the name of an anomaly, as docs/concepts.md lists them.
+type AnomalyName = checker.Name
+
+// seedVariable names the seed of the only schedule to be played.
+const seedVariable = "LOCKTEST_SEED"
+
+// Explored is what a search has done.
+type Explored struct {
+	Schedules, Commands int
+	Unknown             int // schedules that came to no verdict
+	Took                time.Duration
+	// Seed is that of the schedule that showed something, and Anomalies is what; empty: none did. That is no proof.
+	Seed      uint64
+	Anomalies []checker.Anomaly
+}
+
+// Explore searches schedules of the lock's messages: in which order they arrive, what is late, which connections break. It ends with the first
+// that shows an anomaly against the lock's promises, which fails the test unless it is expected. The search is random and bounded, and never complete.
+func Explore(t *testing.T, subject Subject, search Search) Explored {
+	t.Helper()
+	s, err := newSuite(subject)
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	search = search.withDefaults()
+	if text := os.Getenv(seedVariable); text != "" {
+		if search.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("locktest: %s=%s is no seed: it is a number", seedVariable, text)
+		}
+		search.Schedules = 1
+	}
+	found := s.explore(t, search)
+	rate := float64(found.Commands) / found.Took.Seconds()
+	t.Logf("%d schedules (%d unknown), %d commands in %v (%.0f a second), seeds from %d; a random search, not a proof",
+		found.Schedules, found.Unknown, found.Commands, found.Took.Round(time.Millisecond), rate, search.Seed)
+	return found
+}
+
+func (s Search) withDefaults() Search {
+	orDefault := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	orDefault(&s.Clients, 2)
+	orDefault(&s.Turns, 2)
+	orDefault(&s.Faults, 2)
+	if s.For == 0 {
+		s.For = 10 * time.Second
+	}
+	if s.Lease == 0 {
+		s.Lease = 2 * time.Second
+	}
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64() >> 1
+	}
+	return s
+}
+
+// schedule is the schedule with a seed. Seeds also say how many priorities change: few, mostly, because most races need few.
+func (s Search) schedule(seed uint64) sim.Search {
+	return sim.Search{Seed: seed, Clients: s.Clients, Turns: s.Turns, Faults: s.Faults, Depth: int(seed % 5), Lease: s.Lease}
+}
+
+func (s *suite) explore(t *testing.T, search Search) (found Explored) {
+	began := time.Now()
+	world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
+	defer func() { found.Took = time.Since(began) }()
+	var why string
+	for seed := search.Seed; ; seed++ {
+		if found.Schedules > 0 && (time.Since(began) > search.For || found.Schedules == search.Schedules) {
+			switch {
+			case found.Unknown == found.Schedules:
+				t.Errorf("locktest: no schedule came to a verdict: %s", why)
+			case len(search.Expect) > 0:
+				t.Errorf("locktest: %v was expected, and not found", search.Expect)
+			}
+			return found
+		}
+		played, commands, err := world.explore(s.lock, search.schedule(seed))
+		if err != nil {
+			t.Fatalf("locktest: seed %d: the lab failed: %v", seed, err)
+		}
+		found.Schedules++
+		found.Commands += commands
+		verdict, against := s.judgeSchedule(played, search.Expect)
+		if verdict.Kind == checker.Undecided {
+			found.Unknown++
+			why = verdict.Reason
+		}
+		if len(against) > 0 {
+			found.Seed, found.Anomalies = seed, against
+			s.tell(t, seed, played, verdict, against, len(search.Expect) > 0)
+			return found
+		}
+	}
+}
+
+// judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive.
+func (s *suite) judgeSchedule(played play.Played, only []AnomalyName) (verdict checker.Verdict, against []checker.Anomaly) {
+	verdict, _ = storm.Conclude(played.Events, contractOf(s.model), checker.Storm{})
+	for _, a := range verdict.Anomalies {
+		if a.Beyond == "" && (len(only) == 0 || slices.Contains(only, a.Name)) {
+			against = append(against, a)
+		}
+	}
+	return verdict, against
+}
+
+func (w bubbleWorld) explore(subject play.Subject, search sim.Search) (out play.Played, commands int, err error) {
+	w.inBubble(func() { out, commands, err = w.Bubble.Explore(context.Background(), subject, search) })
+	return out, commands, err
+}
+
+// tell reports a schedule that counts against the lock, which fails the test unless that was expected.
+func (s *suite) tell(t *testing.T, seed uint64, played play.Played, verdict checker.Verdict, against []checker.Anomaly, expected bool) {
+	t.Helper()
+	verdict.Anomalies = against
+	cell := checker.Cell{
+		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(), Storm: &checker.Storm{},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %s\n\n", seed, names(against))
+	if err := report.Explain(&b, cell, played.Events, report.ExplainOptions{Width: storyWidth, Limit: storyEvents}); err != nil {
+		fmt.Fprintf(&b, "the story cannot be told: %v\n", err)
+	}
+	if expected {
+		t.Logf("as expected, %s", b.String())
+		return
+	}
+	s.close(&b, t, cell, played, fmt.Sprintf("%s=%d ", seedVariable, seed))
+	t.Error(b.String())
+}

@@ -1,0 +1,64 @@
+package locktest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/locktest"
+)
+
+var compareAndDelete = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
+
+// tokenLock is a lock by SET NX PX. Unless it is careful, its release deletes the key, whoever it belongs to.
+func tokenLock(careful bool) locktest.Subject {
+	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
+		token, tries := "", 0
+		return locktest.Funcs{
+			Try: func(ctx context.Context) error {
+				tries++
+				mine := env.Client + string(rune('a'+tries%26))
+				ok, err := env.Redis.SetNX(ctx, env.Name, mine, env.Lease).Result()
+				if err == nil && !ok {
+					return redis.Nil
+				}
+				token = mine
+				return err
+			},
+			Unlock: func(ctx context.Context) error {
+				n, err := int64(0), error(nil)
+				if careful {
+					n, err = compareAndDelete.Run(ctx, env.Redis, []string{env.Name}, token).Int64()
+				} else {
+					n, err = env.Redis.Del(ctx, env.Name).Result()
+				}
+				if err == nil && n == 0 {
+					return redis.Nil
+				}
+				return err
+			},
+			Refused: []error{redis.Nil},
+		}.Lock()
+	}}
+}
+
+func TestExploreFindsAWrongfulDelete(t *testing.T) {
+	search := locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}}
+	found := locktest.Explore(t, tokenLock(false), search)
+	require.NotEmpty(t, found.Anomalies)
+
+	search.Seed, search.Schedules = found.Seed, 1
+	again := locktest.Explore(t, tokenLock(false), search)
+	assert.Equal(t, found.Anomalies, again.Anomalies, "a seed replays its schedule")
+}
+
+func TestExploreAccusesNoCarefulLock(t *testing.T) {
+	found := locktest.Explore(t, tokenLock(true), locktest.Search{Seed: 1, Schedules: 300, For: 5 * time.Minute})
+	assert.Equal(t, 300, found.Schedules)
+	assert.Less(t, found.Unknown, 10)
+	assert.Greater(t, found.Commands, 3000)
+}
