@@ -77,6 +77,15 @@ func (m *hungOperation) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return nil
 }
 
+// triesOverdue is how many tries after the deadline show that an acquire does not keep it: one may be due then, and one under way. In a
+// session a third may be none: the look for a node of an acquire that was given up.
+func triesOverdue(session bool) int {
+	if session {
+		return 4
+	}
+	return 3
+}
+
 func (m *hungOperation) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	p := takeWaiting(&m.pending, func(p boundedOperation) bool { return p.op == f.Op.ID && p.client == f.Client })
 	gaveUp := f.Op.Outcome == history.Unknown && f.Op.GaveUp
@@ -86,7 +95,7 @@ func (m *hungOperation) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly
 	waited, why := f.Event.At-f.Op.CalledAt, "although no fault delayed it and every lease had ended"
 	what := fmt.Sprintf("release, called at %s,", seconds(f.Op.CalledAt))
 	switch {
-	case p.acquire && p.late < 3: // one try may be due at the deadline, and one under way
+	case p.acquire && p.late < triesOverdue(v.Locks[f.Lock].Session):
 		return nil
 	case p.acquire:
 		what = fmt.Sprintf("acquire, called at %s for %s at most,", seconds(f.Op.CalledAt), seconds(f.Op.Bound))

@@ -14,9 +14,14 @@ import (
 // The model of a wait that has a deadline: the second judge of operations that hang. A fault may strike at any time while it is in effect.
 // Porcupine looks for an order in which one has struck since the call, or the client had to wait no longer when it gave up.
 
-// triesThatShow is how many tries after the deadline show that an acquire does not keep it: one may be due at the deadline, and another is
-// under way when the client gives up.
-const triesThatShow = 3
+// tries is how many tries after the deadline show that an acquire does not keep it: one may be due at the deadline, and another is
+// under way when the client gives up. In a session, one may be what the client does about an earlier acquire.
+func (l *hungHistory) tries() int {
+	if l.session {
+		return 4
+	}
+	return 3
+}
 
 // waitInput is what can happen while a client waits.
 type waitInput uint8
@@ -210,7 +215,7 @@ func (r *hungReader) window(l *hungHistory, w *pendingWait, i int) window {
 	called := r.events[w.call].At
 	over, tries := max(called+w.bound, l.freedBy(called)), 0
 	if w.acquire {
-		over, tries = called+2*w.bound, triesThatShow
+		over, tries = called+2*w.bound, l.tries()
 	}
 	p := window{model: waitModel(tries)}
 	add := func(what waitInput, call, done int64) {
@@ -225,7 +230,7 @@ func (r *hungReader) window(l *hungHistory, w *pendingWait, i int) window {
 	end := beforeTime(r.events, over)
 	add(waitOver, end, end)
 	late, _ := slices.BinarySearchFunc(w.tries, end, func(try int, end int64) int { return int(at(try) - end) })
-	for _, try := range w.tries[late:min(len(w.tries), late+triesThatShow)] {
+	for _, try := range w.tries[late:min(len(w.tries), late+l.tries())] {
 		add(waitTried, at(try), at(try))
 	}
 	add(waitLeft, at(i), at(i))

@@ -7,15 +7,15 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Tally says in one line what became of the data of a history: "stock 1, sold 2: oversold by 1". It counts, and judges nothing. It
-// is empty for a counter, and where the end was not read.
+// Tally says in one line what became of the data of a history: "stock 1, sold 2: oversold by 1". It counts, and judges nothing. For a
+// counter it says what waiting cost. It is empty where there is nothing to say, and where the end was not read.
 func Tally(events []history.Event) string {
 	t := tally{trades: make(map[string]int)}
 	for i := range events {
 		t.take(&events[i])
 	}
 	if t.begin == nil || t.end == nil {
-		return ""
+		return wakeupsOf(events)
 	}
 	switch t.begin.Workload {
 	case history.Ledger:

@@ -92,7 +92,7 @@ func (s *story) head() {
 		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(*s.cell.Storm))
 	}
 	if s.cell.Data != "" {
-		fmt.Fprintf(&s.b, "%s: %s\n", clean(s.cell.Workload), clean(s.cell.Data))
+		fmt.Fprintln(&s.b, dataWordsOf(s.cell))
 	}
 	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
 }

@@ -179,9 +179,17 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 // data says what became of the data that was worked on.
 func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
 	if c.Data != "" {
-		lines := wrap(clean(c.Workload+": "+c.Data), max(20, t.opts.Width-13))
+		lines := wrap(dataWordsOf(c), max(20, t.opts.Width-13))
 		fmt.Fprintf(b, "           %s\n", strings.Join(lines, "\n           "))
 	}
+}
+
+// dataWordsOf is what became of the data, after the name of the workload; a counter needs none.
+func dataWordsOf(c checker.Cell) string {
+	if c.Workload == "" {
+		return clean(c.Data)
+	}
+	return clean(c.Workload + ": " + c.Data)
 }
 
 // whys writes each anomaly's reason.

@@ -145,7 +145,7 @@ func order() []string {
 		"orphaned-node",
 		"predecessor-gone",
 		"missed-watch",
-		"herd",
+		"herd", "chain",
 		"asked-for-half-a-lease",
 		"release-after-the-lease",
 		"failed-release-keeps-renewing",
