@@ -46,7 +46,7 @@ func All() []Spec {
 // OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run only in the live world, and only there where the
 // server is one.
 func OnZooKeeper() []Spec {
-	return []Spec{zookeeperHerd(), zookeeper(), zookeeperProtected(), zookeeperFenced()}
+	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), zookeeperProtected(), zookeeperFenced()}
 }
 
 // OnReplicas lists the locks that need a Redis with replicas, in the order of reports. The explorer has none.

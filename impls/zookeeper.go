@@ -53,6 +53,8 @@ type zookeeperLock struct {
 	env       Env
 	opts      Options
 	protected bool
+	// unfollowed: nobody learns of the end of the session during a hold.
+	unfollowed bool
 
 	waits bool         // the acquire under way waits
 	own   string       // the path of the node by which it does; empty: there is none
@@ -171,6 +173,9 @@ func (l *zookeeperLock) removeLater(find func(context.Context) (string, error)) 
 func (l *zookeeperLock) granted() {
 	l.held, l.own, l.ahead = l.own, "", nil
 	l.halt()
+	if l.unfollowed {
+		return
+	}
 	life := l.life
 	l.stop = l.env.Go(func(ctx context.Context) { follow(ctx, l.env, life, l.protected) })
 }

@@ -145,7 +145,7 @@ func order() []string {
 		"orphaned-node",
 		"predecessor-gone",
 		"missed-watch",
-		"herd", "chain",
+		"herd", "chain", "time-over-in-the-queue",
 		"asked-for-half-a-lease",
 		"release-after-the-lease",
 		"failed-release-keeps-renewing",

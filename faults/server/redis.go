@@ -190,12 +190,21 @@ func (r *Redis) awaitReady(ctx context.Context, p *process.Process) error {
 
 // lastLines returns the last five lines of a log beyond the offset, each after a line break.
 func lastLines(path string, offset int64) string {
+	text := logged(path, offset)
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	return "\n" + strings.Join(lines[max(0, len(lines)-5):], "\n")
+}
+
+// logged is what was written to a log from an offset on.
+func logged(path string, offset int64) string {
 	text, err := os.ReadFile(path)
 	if err != nil || int64(len(text)) <= offset {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(string(text[offset:])), "\n")
-	return "\n" + strings.Join(lines[max(0, len(lines)-5):], "\n")
+	return strings.TrimSpace(string(text[offset:]))
 }
 
 // Addr is where it listens.

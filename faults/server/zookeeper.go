@@ -156,7 +156,7 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 		return false, err
 	}
 	defer log.Close()
-	logged, err := log.Seek(0, io.SeekEnd)
+	from, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return false, err
 	}
@@ -170,8 +170,8 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 	}
 	if err := z.awaitReady(ctx, p); err != nil {
 		_ = p.Kill(context.WithoutCancel(ctx))
-		last := lastLines(z.log, logged)
-		return strings.Contains(last, "Address already in use"), fmt.Errorf("%w%s", err, last)
+		taken := strings.Contains(logged(z.log, from), "Address already in use") // above the trace of the call stack
+		return taken, fmt.Errorf("%w%s", err, lastLines(z.log, from))
 	}
 	z.process = p
 	go z.watch(p)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,21 @@ func needZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Skip(err)
+}
+
+// TestZooKeeperOnATakenPort: Java says so above the trace of its call stack, and another port is tried.
+func TestZooKeeperOnATakenPort(t *testing.T) {
+	t.Parallel()
+	needZooKeeper(t)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	found, err := findZooKeeper(jarDir)
+	require.NoError(t, err)
+	z := &ZooKeeper{guard: startGuard(t), found: found, dir: t.TempDir(), log: filepath.Join(t.TempDir(), "log"), addr: other.Addr().String(), fate: newFate()}
+	isTaken, err := z.start(bounded(t), other.Addr().(*net.TCPAddr).Port)
+	require.Error(t, err)
+	require.True(t, isTaken, err)
 }
 
 func TestZooKeeper(t *testing.T) {
