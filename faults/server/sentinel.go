@@ -32,6 +32,7 @@ type Sentinel struct {
 	started int   // how many processes
 	links   int   // how many links for replication
 	strict  bool  // the primary requires a replica
+	broken  bool  // a failover has failed half-way
 	closed  bool
 }
 
@@ -70,6 +71,8 @@ func (s *Sentinel) start(ctx context.Context) error {
 			return err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	return s.awaitCalm(ctx)
 }
 
@@ -232,20 +235,34 @@ func (s *Sentinel) TakeOver(ctx context.Context, heldBack bool) error {
 // failOver kills nodes, the primary among them, and waits until the Sentinels have promoted one of those that may take over. Then the dead
 // are started again: the Sentinels make them replicas.
 func (s *Sentinel) failOver(ctx context.Context, may []*node, dead ...*node) error {
-	for _, n := range dead {
-		if err := n.halt(ctx); err != nil {
+	return s.timely(ctx, func(ctx context.Context) error {
+		for _, n := range dead {
+			if err := n.halt(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.awaitSwitch(ctx, may); err != nil {
 			return err
 		}
-	}
-	if err := s.awaitSwitch(ctx, may); err != nil {
-		return err
-	}
-	for _, n := range dead {
-		if err := n.StartAgain(ctx); err != nil {
-			return err
+		for _, n := range dead {
+			if err := n.StartAgain(ctx); err != nil {
+				return err
+			}
 		}
+		return s.settle(ctx)
+	})
+}
+
+// timely bounds what has the Sentinels act. After an error nobody knows what they will do.
+func (s *Sentinel) timely(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, switchTime, ErrSlow)
+	defer cancel()
+	err := do(ctx)
+	s.broken = s.broken || err != nil
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
 	}
-	return s.settle(ctx)
+	return err
 }
 
 // Split cuts the primary off from its replicas and the Sentinels, and waits until they have promoted a replica. Nothing tells the old primary:
@@ -253,7 +270,7 @@ func (s *Sentinel) failOver(ctx context.Context, may []*node, dead ...*node) err
 func (s *Sentinel) Split(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.split(ctx); err != nil {
+	if err := s.timely(ctx, s.split); err != nil {
 		return "", fmt.Errorf("split: %w", err)
 	}
 	return s.old.addr, nil
@@ -282,11 +299,14 @@ func (s *Sentinel) Demote(ctx context.Context) error {
 	if old == nil {
 		return nil
 	}
-	_, err := old.cut.Recover(ctx)
-	s.old, old.cut = nil, nil
-	if err == nil {
-		err = s.settle(ctx)
-	}
+	err := s.timely(ctx, func(ctx context.Context) error {
+		_, err := old.cut.Recover(ctx)
+		s.old, old.cut = nil, nil
+		if err != nil {
+			return err
+		}
+		return s.settle(ctx)
+	})
 	return wrapped("demote the old primary", err)
 }
 
@@ -324,8 +344,8 @@ func (s *Sentinel) RestartEmpty(ctx context.Context) error {
 func (s *Sentinel) Reset(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held, _ := s.parted(); len(held) > 0 || s.strict || s.old != nil {
-		return errors.New("reset a server with replicas: a link to one is held, it requires one, or there is another primary")
+	if held, _ := s.parted(); len(held) > 0 || s.strict || s.old != nil || s.broken {
+		return errors.New("reset a server with replicas: a link to one is held, it requires one, there is another primary, or a failover has failed")
 	}
 	return s.primary.Reset(ctx)
 }

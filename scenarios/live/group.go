@@ -182,7 +182,7 @@ func (s *lockServer) address(links []*lockLink) string {
 	return addr.String()
 }
 
-// leastLease is the shortest lease with which a failover by Sentinels, which takes about four seconds, leaves time for the rest of a script.
+// leastLease is the shortest lease with which a failover by Sentinels, which takes about five seconds, leaves time for the rest of a script.
 const leastLease = 20 * time.Second
 
 // lacksWithSentinels says what a script needs that a primary with Sentinels, or a lock there, does not have, or "".
