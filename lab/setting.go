@@ -38,10 +38,10 @@ type Setting struct {
 	AnyCommand    bool // let clients send a server at an address commands that touch more than their cell's keys
 }
 
-// reviewed says whether what is n/a was reviewed for such a setting. With Sentinels more is.
+// reviewed says whether what is n/a was reviewed for such a setting. Where clients find the primary by themselves, more is.
 func (s Setting) reviewed() bool {
 	own := s.Server == "" || slices.Contains(live.Servers(), s.Server)
-	return own && s.Server != live.Sentinel && s.Wait == ""
+	return own && !live.IsGroup(s.Server) && s.Wait == ""
 }
 
 // CellsPerCore is how many cells of the live world are in flight by default, for each core: they mostly wait. With 24 a suite took a third
@@ -49,10 +49,10 @@ func (s Setting) reviewed() bool {
 const CellsPerCore = 40
 
 // So many are in flight where each cell has several processes: three for each server with replicas, which a script may start anew, and six
-// that ask each other all the time where there are Sentinels.
+// that ask each other all the time where there are Sentinels or a cluster.
 const (
 	replicatedPerCore = 20
-	sentinelsPerCore  = 6
+	groupsPerCore     = 6
 )
 
 // programCellsPerCore is the same where each cell has a server that is started for it, with a log of its own: that of an etcd has 123 MiB.
@@ -67,8 +67,8 @@ func (s Setting) parallel() int {
 	switch s.Server {
 	case live.Replicated:
 		perCore = replicatedPerCore
-	case live.Sentinel:
-		perCore = sentinelsPerCore
+	case live.Sentinel, live.Cluster:
+		perCore = groupsPerCore
 	case live.Etcd:
 		perCore = programCellsPerCore
 	}

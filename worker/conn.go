@@ -13,7 +13,11 @@ import (
 
 // Watch reserves a connection of the pool for fn.
 func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
-	conn := s.rdb.Load().Conn()
+	node, err := s.conn().node(ctx)
+	if err != nil {
+		return err
+	}
+	conn := node.Conn()
 	tx := &tx{server: s, conn: conn}
 	defer tx.end(ctx)
 	if len(keys) == 0 {
@@ -99,7 +103,7 @@ func (t *tx) wait(ctx context.Context, send func() (any, error)) (any, error) {
 // Subscribe makes a connection of its own. If that breaks, the subscription is over, so that the waiter learns that it may have missed
 // messages.
 func (s *server) Subscribe(ctx context.Context, channel string) (impls.Subscription, error) {
-	pubsub := s.rdb.Load().Subscribe(context.WithoutCancel(ctx))
+	pubsub := s.conn().Subscribe(context.WithoutCancel(ctx))
 	sub := &subscription{pubsub: pubsub, messages: make(chan string, 1), over: make(chan struct{})}
 	sub.running = &s.running
 	confirmed := make(chan struct{})

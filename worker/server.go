@@ -28,7 +28,7 @@ const poolSize = 100
 type server struct {
 	options  func() *redis.Options // anew for each client: go-redis fills them in
 	follower *follower             // finds the primary; nil: the server is at the address of the options
-	rdb      atomic.Pointer[redis.Client]
+	rdb      atomic.Pointer[connection]
 	// resends: the library resends commands, so an error reply says nothing about earlier tries.
 	resends bool
 	running sync.WaitGroup // commands, including cancelled ones
@@ -66,12 +66,20 @@ func dial(resends bool, options func() *redis.Options) *server {
 	return s
 }
 
-func (s *server) newClient() *redis.Client {
+func (s *server) newClient() *connection {
+	var made connection
 	if s.follower != nil {
-		return redis.NewFailoverClient(s.follower.options(s.options()))
+		made = single{redis.NewFailoverClient(s.follower.options(s.options()))}
+	} else if addr, is, _ := protocol.ParseCluster(s.addr()); is {
+		made = newClustered(addr, s.options(), s.resends)
+	} else {
+		made = single{redis.NewClient(quiet(s.options()))}
 	}
-	return redis.NewClient(quiet(s.options()))
+	return &made
 }
+
+// conn is the client in use.
+func (s *server) conn() connection { return *s.rdb.Load() }
 
 // quiet switches off the commands that the library itself sends when it connects.
 func quiet(opts *redis.Options) *redis.Options {
@@ -84,7 +92,13 @@ func (s *server) addr() string { return s.options().Addr }
 
 // ping makes the first connection.
 func (s *server) ping(ctx context.Context) error {
-	_, err := s.Do(ctx, "PING")
+	_, err := await(ctx, &s.running, func() (any, error) {
+		node, err := s.conn().node(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, node.Ping(ctx).Err()
+	})
 	return err
 }
 
@@ -100,7 +114,7 @@ func (s *server) reconnect(ctx context.Context) error {
 		return s.ping(ctx)
 	}
 	old := s.rdb.Swap(s.newClient())
-	if err := old.Close(); err != nil {
+	if err := (*old).Close(); err != nil {
 		return err
 	}
 	return s.ping(ctx)
@@ -129,13 +143,13 @@ func (s *server) Eval(ctx context.Context, script *impls.Script, keys []string, 
 
 // close ends all connections, and with them the commands that wait on them.
 func (s *server) close() error {
-	err := s.rdb.Load().Close()
+	err := s.conn().Close()
 	s.running.Wait()
 	return err
 }
 
 func (s *server) send(ctx context.Context, script bool, args []any) (any, error) {
-	reply, err := await(ctx, &s.running, func() (any, error) { return s.rdb.Load().Do(ctx, args...).Result() })
+	reply, err := await(ctx, &s.running, func() (any, error) { return s.conn().Do(ctx, args...).Result() })
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		if isKeeper(addr) || isService(addr) {
 			continue // open connects: a session has the time-out of its lock
 		}
-		if _, _, err := protocol.ParseSentinel(addr); err != nil {
+		if err := protocol.CheckAddr(addr); err != nil {
 			return refused(err.Error())
 		}
 		server := s.dial(addr)

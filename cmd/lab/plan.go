@@ -55,8 +55,8 @@ func (f *runFlags) checkValues() error {
 	if err := f.outFlags.check(); err != nil {
 		return err
 	}
-	if f.Server == live.Sentinel && f.client != "" {
-		return usagef("--server sentinel and --client do not go together: the lab cannot tell a program which of its links leads to the server that a Sentinel names; take --server replicated")
+	if live.IsGroup(f.Server) && f.client != "" {
+		return usagef("--server %s and --client do not go together: the lab cannot tell a program which of its links leads to the server that it is to follow; take --server replicated", f.Server)
 	}
 	return f.settingFlags.check()
 }

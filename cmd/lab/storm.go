@@ -179,8 +179,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
 	case f.hold < 0 || f.hold > f.lease/2:
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
-	case f.Server == live.Sentinel:
-		return none, usagef("--server: storms have no Sentinels; take replicated")
+	case live.IsGroup(f.Server):
+		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
 	case f.forPrograms():
 		return none, usagef("--server: storms go by the commands of clients, and the lab does not read those to %s", f.Server)
 	case !f.ownServer() && p.Restarts():

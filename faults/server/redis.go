@@ -49,8 +49,9 @@ type Options struct {
 	// Args are further arguments of redis-server.
 	Args []string
 
-	config string // the name of a configuration file that the process rewrites; empty: none
-	fate   *fate  // nil: one of its own
+	config  string // the name of a configuration file that the process rewrites; empty: none
+	cluster bool   // it is a node of a cluster, with a bus
+	fate    *fate  // nil: one of its own
 }
 
 // Redis is a redis-server process that the lab has started. Its methods may be called by several goroutines at once.
@@ -61,6 +62,7 @@ type Redis struct {
 	log     string
 	args    []string
 	config  string // the path of a file, relative to dir; empty: none
+	cluster bool
 	addr    string
 	version string
 	memory  uint64
@@ -96,7 +98,7 @@ func StartRedis(ctx context.Context, guard *process.Guard, options Options) (*Re
 }
 
 func newRedis(guard *process.Guard, path, dir string, options Options) *Redis {
-	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, args: options.Args, config: options.config, memory: options.Memory, fate: options.fate}
+	r := &Redis{guard: guard, path: path, dir: dir, log: options.Log, args: options.Args, config: options.config, cluster: options.cluster, memory: options.Memory, fate: options.fate}
 	if r.fate == nil {
 		r.fate = newFate()
 	}
@@ -123,6 +125,9 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 	}
 	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
 		"--daemonize", "no", "--logfile", ""}, r.args...)
+	if r.cluster {
+		args = append(args, "--cluster-port", busPort(port))
+	}
 	if r.config != "" {
 		file := filepath.Join(r.dir, r.config)
 		if err := os.WriteFile(file, nil, 0o600); err != nil {

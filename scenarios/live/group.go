@@ -27,7 +27,7 @@ type member struct {
 // startResource starts the server of the data. It is no group, since clients are told where it is. Then the first group of a cell shows that this
 // machine can have one.
 func (w *World) startResource(ctx context.Context) (err error) {
-	if w.cfg.Server != Sentinel {
+	if !IsGroup(w.cfg.Server) {
 		w.resource, err = w.ownServer(ctx, w.host, 0)
 		return err
 	}
@@ -76,8 +76,12 @@ func (s *lockServer) meetGroup(ctx context.Context) error {
 
 // rename gives the taps of a group their names in the history: which one is the primary may have changed.
 func (s *lockServer) rename() {
+	if s.group == nil {
+		return
+	}
+	at := s.Addr()
 	for _, m := range s.members {
-		if primary := m.Addr == s.Addr(); primary {
+		if m.Addr == at {
 			s.tap = m.tap
 			m.tap.Call(s.name, true)
 		} else {
@@ -170,6 +174,13 @@ func (s *lockServer) address(links []*lockLink) string {
 	if s.group == nil {
 		return s.scheme() + links[0].Addr()
 	}
+	if s.cell.world.cfg.Server == Cluster {
+		addr := protocol.ClusterAddr{Tag: server.ClusterTag}
+		for _, l := range links {
+			addr.Nodes = append(addr.Nodes, protocol.Link{Announced: l.member.Announced, Addr: l.Addr()})
+		}
+		return addr.String()
+	}
 	addr := protocol.SentinelAddr{Name: server.GroupName}
 	for _, l := range links {
 		link := protocol.Link{Announced: l.member.Announced, Addr: l.Addr()}
@@ -204,4 +215,27 @@ func lacksWithSentinels(script *scenarios.Script, traits play.Traits) string {
 		}
 	}
 	return traits.Lack(script, nil)
+}
+
+// lacksOnCluster says what a script needs that a cluster, or a lock there, does not have, or "".
+func lacksOnCluster(script *scenarios.Script, traits play.Traits) string {
+	switch {
+	case !traits.Known:
+		return "a program that is not the lab's cannot be told which of its links leads to the node that a cluster names"
+	case traits.Servers > 1:
+		return "the lock is on several servers, and all of its keys in a cluster would have the same names"
+	case traits.Replicas:
+		return play.NeedsReplicas
+	}
+	for _, step := range script.Steps {
+		switch {
+		case step.Verb == scenarios.VerbGoesDown:
+			return "the lab stops no node of a cluster for a while"
+		case step.Verb == scenarios.VerbRestart && script.Lease < leastLease:
+			return "a primary of a cluster refuses writes for two seconds after its restart, too long for so short a lease"
+		case step.Verb == scenarios.VerbRestartSaved && script.Lease < leastLease:
+			return "that a replica in a cluster takes over takes too long for so short a lease"
+		}
+	}
+	return traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas})
 }

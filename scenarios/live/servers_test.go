@@ -224,6 +224,18 @@ func TestFailOverBySentinels(t *testing.T) {
 	})
 }
 
+// TestFailOverInACluster: so are they where a node of a Redis Cluster takes over.
+func TestFailOverInACluster(t *testing.T) {
+	needRedis(t)
+	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), map[string][]string{
+		"fail-over-before-replication": {"setpx-lua", "fenced"},
+		"fails-over-and-back":          {"setnx-watch", "setpx-lua-resend"},
+		"redis-restarts-empty":         {"redisson-fair"},
+		"cut-off-past-lease":           {"setpx-lua"},
+		"acquire-reply-lost":           {"setpx-lua"},
+	})
+}
+
 // playExpected holds locks in scenarios to the reviewed matrix.
 func playExpected(t *testing.T, s *stage, cells map[string][]string) {
 	t.Helper()

@@ -34,6 +34,7 @@ const (
 	RedisServer = "redis-server"
 	Replicated  = "replicated" // a redis-server with replicas
 	Sentinel    = "sentinel"   // the same, watched by Redis Sentinels
+	Cluster     = "cluster"    // a Redis Cluster
 	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
 	Etcd        = "etcd"       // for clients of one's own; the data are on an embedded Redis
 )
@@ -46,11 +47,17 @@ func ProgramServers() []string { return []string{Etcd} }
 
 // Servers are all the servers that the lab starts.
 func Servers() []string {
-	return slices.Concat(RedisServers(), []string{Sentinel, ZooKeeper}, ProgramServers())
+	return slices.Concat(RedisServers(), []string{Sentinel, Cluster, ZooKeeper}, ProgramServers())
 }
 
-// HasReplicas says whether a server that the lab starts has replicas.
+// HasReplicas says whether a server that the lab starts has several replicas.
 func HasReplicas(server string) bool { return server == Replicated || server == Sentinel }
+
+// replicates says whether replicas of a server have links to primaries.
+func replicates(server string) bool { return server == Replicated || IsGroup(server) }
+
+// IsGroup says whether clients find the primary of a server that the lab starts by themselves.
+func IsGroup(server string) bool { return server == Sentinel || server == Cluster }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
@@ -132,7 +139,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	if HasReplicas(w.cfg.Server) {
+	if replicates(w.cfg.Server) {
 		if w.replicas, err = network.Open(ctx, ""); err != nil {
 			return nil, err
 		}
@@ -264,6 +271,8 @@ func (w *World) newPrefix() string {
 	switch {
 	case w.keeper != nil:
 		return fmt.Sprintf("/%d-", w.names.Add(1))
+	case w.cfg.Server == Cluster:
+		return server.ClusterTag
 	case w.startsServers():
 		return ""
 	}
@@ -298,6 +307,8 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 		s, err = server.StartReplicated(ctx, w.guard, w.replicas, options)
 	case Sentinel:
 		s, err = server.StartSentinel(ctx, w.guard, w.replicas, options)
+	case Cluster:
+		s, err = server.StartCluster(ctx, w.guard, w.replicas, options)
 	default:
 		s, err = server.StartRedis(ctx, w.guard, options)
 	}
@@ -330,6 +341,8 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 		return play.NeedsZooKeeper
 	case w.cfg.Server == Sentinel:
 		return lacksWithSentinels(script, traits)
+	case w.cfg.Server == Cluster:
+		return lacksOnCluster(script, traits)
 	case traits.Replicas && w.cfg.Server != Replicated:
 		return play.NeedsReplicas
 	case w.cfg.Server == Replicated:
