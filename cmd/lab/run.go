@@ -238,6 +238,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
 		return err
 	}
+	if f.client != "" {
+		if _, err := lab.Meet(cmd.Context(), plan.Setting, plan.Cases[0].Subject); err != nil {
+			return err
+		}
+	}
 	run, err := lab.Run(cmd.Context(), plan)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func (p *peer) notice(m storm.Moment) {
 	}
 }
 
-// start starts the process, or takes one from the pool, and has it open its locks.
+// start starts the process, or takes one from the pool, and has it say hello.
 func (p *peer) start(ctx context.Context) error {
 	for _, h := range p.client.Handles {
 		l, err := p.cell.connect(ctx, h.Name)
@@ -126,7 +126,7 @@ func (p *peer) watch() {
 // doomed says whether the process was killed by order, or is about to be.
 func (p *peer) doomed() bool { return p.client.Crashed() }
 
-// introduce sends init and open. A client that fails at them makes the verdict unknown.
+// introduce sends init. A client that fails at it, or at open, makes the verdict unknown.
 func (p *peer) introduce(ctx context.Context) error {
 	main := p.links[p.client.Handles[0]]
 	hello, err := p.ask(ctx, protocol.Request{
@@ -146,6 +146,11 @@ func (p *peer) introduce(ctx context.Context) error {
 	if p.foreign() {
 		p.cell.world.pool.count(p.worker)
 	}
+	return nil
+}
+
+// openAll has the process open its locks.
+func (p *peer) openAll(ctx context.Context) error {
 	if len(p.client.Handles) > 1 && !p.hello.Separate {
 		return nil // the cell is n/a by its traits
 	}
