@@ -7,7 +7,6 @@ import (
 
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // ClientError says that a foreign client cannot be used: it could not be started, or did not say hello.
@@ -15,11 +14,12 @@ type ClientError = live.ClientError
 
 // greeter is a World that runs foreign clients.
 type greeter interface {
-	Greet(ctx context.Context, subject play.Subject) (protocol.Hello, error)
+	Greet(ctx context.Context, subject play.Subject) (play.Subject, error)
 }
 
-// Meet starts a foreign client once, in a setting, and has it say hello. What is wrong with the program is then one error, a *ClientError,
-// instead of one in every cell.
+// Meet starts a foreign client once, in a setting, has it say hello, and completes its subject by that: name, promises, traits. What is wrong
+// with the program is then one error, a *ClientError, instead of one in every cell. The subject has Argv and, if it is to be compared
+// with a lock, Like and its Spec.
 func Meet(ctx context.Context, setting Setting, subject play.Subject) (_ play.Subject, err error) {
 	world, err := setting.open(ctx, "")
 	if err != nil {
@@ -30,6 +30,11 @@ func Meet(ctx context.Context, setting Setting, subject play.Subject) (_ play.Su
 	if !ok {
 		return subject, fmt.Errorf("the world %s runs no foreign client", setting.World)
 	}
-	_, err = host.Greet(ctx, subject)
-	return subject, err
+	if subject, err = host.Greet(ctx, subject); err != nil {
+		return subject, err
+	}
+	if why := CheckName(subject.Name); why != nil {
+		return subject, &ClientError{Why: fmt.Sprintf("name in hello is %q: %v", subject.Name, why)}
+	}
+	return subject, nil
 }

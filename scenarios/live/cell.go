@@ -331,7 +331,7 @@ func (c *cell) startClients(ctx context.Context) error {
 		return firstEnding(errs, err)
 	}
 	if !c.Traits.Known {
-		c.Traits = play.TraitsOf(c.peers[names[0]].hello, len(c.servers))
+		c.Traits = play.TraitsOf(c.peers[names[0]].hello, nil)
 		c.Traits.Opaque = c.world.opaque()
 		c.Traits.NoClock = c.peers[names[0]].noClock
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // greeting is the script of Greet: its client is started and says hello, and no more.
@@ -24,15 +23,15 @@ type ClientError struct{ Why string }
 
 func (e *ClientError) Error() string { return "the client cannot be used: " + e.Why }
 
-// Greet starts a foreign client once, before any cell, and returns its hello. The error is a *ClientError if the client is to blame.
-func (w *World) Greet(ctx context.Context, subject play.Subject) (hello protocol.Hello, err error) {
+// Greet starts a foreign client once, before any cell, and completes its subject by its hello. The error is a *ClientError if the client is to blame.
+func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject, err error) {
 	script := &scenarios.Script{Name: greeting, Lease: greetTime, Clients: []string{"C1"}}
 	dir := filepath.Join(w.cfg.Dir, greeting)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return hello, err
+		return subject, err
 	}
 	if err := w.awaitTurn(ctx); err != nil {
-		return hello, err
+		return subject, err
 	}
 	c := w.newCell(subject, script, script.Clients, dir)
 	c.Record = play.NewRecorder(c.Now)
@@ -50,7 +49,14 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (hello protocol
 	}
 	c.End()
 	c.stopClients()
-	return p.hello, errors.Join(asClientError(failed), c.close())
+	if err := errors.Join(asClientError(failed), c.close()); err != nil {
+		return subject, err
+	}
+	subject, err = subject.Introduced(p.hello)
+	if err != nil {
+		err = &ClientError{err.Error()}
+	}
+	return subject, err
 }
 
 // asClientError is what an error of the greeting means for whoever named the client.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,20 +127,21 @@ func (p *peer) watch() {
 // doomed says whether the process was killed by order, or is about to be.
 func (p *peer) doomed() bool { return p.client.Crashed() }
 
-// introduce sends init. A client that fails at it, or at open, makes the verdict unknown.
+// introduce sends init. A client that fails at it, or at open, makes the verdict unknown. A foreign one that refuses the newest version of
+// the protocol is asked again with the oldest.
 func (p *peer) introduce(ctx context.Context) error {
-	main := p.links[p.client.Handles[0]]
-	hello, err := p.ask(ctx, protocol.Request{
-		Do: protocol.Init, Version: protocol.Version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
-		TimeoutMS: protocol.MS(2 * p.cell.limit()),
-	})
+	version := cmp.Or(p.cell.subject.Protocol, protocol.Version)
+	answer, err := p.sendInit(ctx, version)
+	if err == nil && answer.Hello == nil && p.foreign() && p.cell.subject.Protocol == 0 {
+		answer, err = p.sendInit(ctx, protocol.Oldest)
+	}
 	if err != nil {
 		return err
 	}
-	if hello.Hello == nil {
-		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(hello.Error))
+	if answer.Hello == nil {
+		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
 	}
-	p.hello = *hello.Hello
+	p.hello = *answer.Hello
 	if err := p.reachClock(); err != nil {
 		return err
 	}
@@ -147,6 +149,14 @@ func (p *peer) introduce(ctx context.Context) error {
 		p.cell.world.pool.count(p.worker)
 	}
 	return nil
+}
+
+func (p *peer) sendInit(ctx context.Context, version int) (protocol.Message, error) {
+	main := p.links[p.client.Handles[0]]
+	return p.ask(ctx, protocol.Request{
+		Do: protocol.Init, Version: version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
+		TimeoutMS: protocol.MS(2 * p.cell.limit()),
+	})
 }
 
 // openAll has the process open its locks.
@@ -165,7 +175,7 @@ func (p *peer) openAll(ctx context.Context) error {
 // open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
 func (p *peer) open(ctx context.Context, h *play.Handle) error {
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Name, Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
+		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
 	}
 	if h != p.client.Handles[0] {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
