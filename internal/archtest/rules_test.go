@@ -64,6 +64,7 @@ func rules() map[string]rule {
 			"history", "faults", "faults/clocks", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
+		"scenarios/conform": {own: []string{"faults", "scenarios/live", "scenarios/play", "worker/protocol"}},
 		"scenarios/sim": {own: []string{
 			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
 			"worker/protocol", "worker/work",
@@ -76,7 +77,7 @@ func rules() map[string]rule {
 
 		"lab": {own: []string{
 			"bench", "bench/measure", "history", "impls", "checker", "report", "worker",
-			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
+			"scenarios", "scenarios/conform", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points", "sim/trace",
 		}},
 		"locktest": {

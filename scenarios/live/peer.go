@@ -18,8 +18,8 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// mainHandle is the name under which a process opens its first lock; further ones go by their names in the script.
-const mainHandle = "lock"
+// MainHandle is the name under which a process opens its first lock; further ones go by their names in the script.
+const MainHandle = "lock"
 
 // exitTime is how long a client may take to exit by itself before it is killed.
 const exitTime = 2 * time.Second
@@ -152,11 +152,15 @@ func (p *peer) introduce(ctx context.Context) error {
 }
 
 func (p *peer) sendInit(ctx context.Context, version int) (protocol.Message, error) {
+	return p.ask(ctx, p.initRequest(version))
+}
+
+func (p *peer) initRequest(version int) protocol.Request {
 	main := p.links[p.client.Handles[0]]
-	return p.ask(ctx, protocol.Request{
+	return protocol.Request{
 		Do: protocol.Init, Version: version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
 		TimeoutMS: protocol.MS(2 * p.cell.limit()),
-	})
+	}
 }
 
 // openAll has the process open its locks.
@@ -193,7 +197,7 @@ func (p *peer) open(ctx context.Context, h *play.Handle) error {
 // handle is the name of a lock in requests to the process.
 func (p *peer) handle(h *play.Handle) string {
 	if h == p.client.Handles[0] {
-		return mainHandle
+		return MainHandle
 	}
 	return h.Name
 }
