@@ -11,17 +11,18 @@ import (
 )
 
 // Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, one succeeded though
-// nothing of it reached the lock's key, a fault was injected and never seen to take effect, no fault fell on a hold or on an
-// operation under way of the client that it was aimed at, or all who asked for the lock after a fault learned nothing: a client that answers
-// unknown to everything shows no anomaly.
-func Premises(events []history.Event) string {
-	p := premises{v: timeline.NewCursor(), called: make(map[string]bool)}
+// nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
+// operation under way of the client that it was aimed at.
+func Premises(events []history.Event) string { return premisesOf(events).verdict() }
+
+func premisesOf(events []history.Event) *premises {
+	p := &premises{v: timeline.NewCursor(), called: make(map[string]bool)}
 	for i := range events {
 		p.before(&events[i])
 		p.v.Step(i, &events[i], p.fact)
 		p.after(&events[i])
 	}
-	return p.verdict()
+	return p
 }
 
 type premises struct {
@@ -180,7 +181,14 @@ func (p *premises) verdict() string {
 		return fmt.Sprintf("the fault %s was injected but never seen to take effect", p.missed)
 	case p.effects > 0 && !p.hit:
 		return "no fault fell on a hold or on an operation under way"
-	case p.asked && !p.learned:
+	}
+	return ""
+}
+
+// uninformed says why it counts for nothing that no anomaly was found: all who asked for the lock after a fault learned nothing. A client that
+// answers unknown to everything shows no anomaly.
+func (p *premises) uninformed() string {
+	if p.asked && !p.learned {
 		return "nobody who asked for the lock after the fault learned whether it was free"
 	}
 	return ""

@@ -47,6 +47,17 @@ func PromiseWords() []PromiseWord {
 	}
 }
 
+// PromiseWordsOf are the protocol's words for promises.
+func PromiseWordsOf(promises []Promise) []string {
+	words := []string{}
+	for _, p := range PromiseWords() {
+		if slices.Contains(promises, p.Promise) {
+			words = append(words, p.Word)
+		}
+	}
+	return words
+}
+
 // ParsePromises are the promises of those words.
 func ParsePromises(words []string) ([]Promise, error) {
 	known := PromiseWords()

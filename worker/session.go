@@ -146,7 +146,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 
 // introduce says what the card of a program's lock says. Its library may have clocks and background tasks of its own.
 func introduce(hello *protocol.Hello, spec impls.Spec) {
-	hello.Name = spec.Name
+	hello.Name, hello.Promises = spec.Name, impls.PromiseWordsOf(spec.Promises)
 	hello.Verbs = []string{protocol.Reconnect}
 	if spec.CanRenew() {
 		hello.Verbs = append(hello.Verbs, protocol.Renew)

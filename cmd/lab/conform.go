@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 )
@@ -50,7 +51,7 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 	subject := checked.Subject
 	fmt.Fprintf(&b, "%s (%s): %d of %d checks failed\n\n", subject.Name, report.Clean(subject.Spec.Idea), checked.Broken(), len(checked.Results))
 	fmt.Fprintf(&b, "  protocol  %d\n", subject.Protocol)
-	promises := wordsOf(subject.Spec.Promises)
+	promises := strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", ")
 	if subject.Guessed {
 		promises += " (assumed: hello names none)"
 	}

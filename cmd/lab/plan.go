@@ -63,20 +63,9 @@ func (f *runFlags) meet(cmd *cobra.Command, subject play.Subject) ([]play.Subjec
 	}
 	if subject.Guessed {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: hello of %s names no promises; it is judged by those of any such lock: %s (else --like LOCK)\n",
-			subject.Name, wordsOf(subject.Spec.Promises))
+			subject.Name, strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", "))
 	}
 	return []play.Subject{subject}, nil
-}
-
-// wordsOf are the protocol's words for promises.
-func wordsOf(promises []impls.Promise) string {
-	var words []string
-	for _, p := range impls.PromiseWords() {
-		if slices.Contains(promises, p.Promise) {
-			words = append(words, p.Word)
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // checkValues finds what is wrong with the values of flags by themselves.

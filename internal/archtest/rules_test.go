@@ -75,6 +75,9 @@ func rules() map[string]rule {
 		"bench":         {pure: true, scripted: true},
 		"bench/measure": {own: []string{"bench", "history", "impls", "faults/process", "faults/server", "worker", "worker/work"}},
 
+		"worker/client": {},
+		"kits":          {own: []string{"worker/client"}},
+
 		"lab": {own: []string{
 			"bench", "bench/measure", "history", "impls", "checker", "report", "worker",
 			"scenarios", "scenarios/conform", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
@@ -90,7 +93,7 @@ func rules() map[string]rule {
 		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
+				"history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"bench", "bench/measure", "impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.

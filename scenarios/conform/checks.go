@@ -11,10 +11,10 @@ import (
 // Checks lists all checks, in the order in which their results are shown.
 func Checks() []Check {
 	return append([]Check{
-		{Name: "open", About: "open sends nothing", clients: 1, hold: opensSilently},
-		{Name: "acquire", About: "acquire takes a free lock, by the key as it is given", clients: 1, hold: acquires},
+		{Name: "open", wire: true, About: "open sends nothing", clients: 1, hold: opensSilently},
+		{Name: "acquire", wire: true, About: "acquire takes a free lock, by the key as it is given", clients: 1, hold: acquires},
 		{Name: "refused", About: "acquire of a held lock is answered no", hold: refused},
-		{Name: "waits", About: "acquire retries for within_ms, and gets what is released", hold: waits},
+		{Name: "waits", wire: true, About: "acquire retries for within_ms, and gets what is released", hold: waits},
 		{Name: "release", About: "release frees the lock, once", hold: releases},
 		{Name: "release-unheld", About: "release of a lock that another holds frees nothing", hold: releasesUnheld},
 		{Name: "renew", About: "renew of a held lock, and of a released one", needs: protocol.Renew, clients: 1, hold: verbOfHolder(protocol.Renew, ruleRenew)},
@@ -23,7 +23,7 @@ func Checks() []Check {
 		{Name: "work", About: "work counts on the resource, held or not", hold: works},
 		{Name: "workload", About: "work that hello does not list is unsupported", clients: 1, hold: unknownWorkload},
 		{Name: "order", About: "operations on one handle run in order", clients: 1, hold: inOrder},
-		{Name: "handles", About: "handles do not wait for each other, and keep to their servers", clients: 1, handles: []string{"C1.b"}, hold: handlesApart},
+		{Name: "handles", wire: true, About: "handles do not wait for each other, and keep to their servers", clients: 1, handles: []string{"C1.b"}, hold: handlesApart},
 		{Name: "close", About: "close releases nothing, and the handle can be opened again", hold: closes},
 		{Name: "skew", About: "the clock can be set at any time", needs: protocol.Skew, clients: 1, hold: skews},
 		{Name: "idle", About: "idle answers when no background task waits for a reply", needs: protocol.Idle, clients: 1, hold: idles},

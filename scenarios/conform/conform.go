@@ -35,6 +35,7 @@ type Check struct {
 	needs       string   // the optional verb that it is about
 	clients     int      // two, if not said
 	handles     []string // further ones
+	wire        bool     // it holds or reads what the client sends to the lock servers
 	hold        func(*talk)
 }
 
@@ -48,8 +49,12 @@ const (
 // Run makes a check in a world.
 func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject) (Result, error) {
 	out := Result{Name: c.Name, About: c.About}
-	if c.needs != "" && !subject.Traits.Can(c.needs) {
+	if c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock) {
 		out.Skipped = fmt.Sprintf("hello does not list the verb %q", c.needs)
+		return out, nil
+	}
+	if c.wire && subject.Traits.Opaque != "" {
+		out.Skipped = "the lab does not read what clients send to " + subject.Traits.Opaque
 		return out, nil
 	}
 	if len(c.handles) > 0 && !subject.Traits.Separate {

@@ -12,19 +12,19 @@ import (
 func faultChecks() []Check {
 	return []Check{
 		{Name: "cancel-nothing", About: "cancel of what is not under way is answered no", clients: 1, hold: cancelsNothing},
-		{Name: "cancel-waiting", About: "an acquire that waits for the lock can be cancelled", hold: cancelsWaiting},
-		{Name: "cancel-queued", About: "a cancelled operation that waits for its turn never begins", hold: cancelsQueued},
-		{Name: "cancel-acquire", About: "an acquire that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Acquire, false)},
-		{Name: "cancel-release", About: "a release that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Release, true)},
-		{Name: "cancel-check", About: "a check that waits for the server can be cancelled", clients: 1, needs: protocol.Check, hold: cancelsHeld(protocol.Check, true)},
-		{Name: "cancel-renew", About: "a renewal that waits for the server can be cancelled", clients: 1, needs: protocol.Renew, hold: cancelsHeld(protocol.Renew, true)},
+		{Name: "cancel-waiting", wire: true, About: "an acquire that waits for the lock can be cancelled", hold: cancelsWaiting},
+		{Name: "cancel-queued", wire: true, About: "a cancelled operation that waits for its turn never begins", hold: cancelsQueued},
+		{Name: "cancel-acquire", wire: true, About: "an acquire that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Acquire, false)},
+		{Name: "cancel-release", wire: true, About: "a release that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Release, true)},
+		{Name: "cancel-check", wire: true, About: "a check that waits for the server can be cancelled", clients: 1, needs: protocol.Check, hold: cancelsHeld(protocol.Check, true)},
+		{Name: "cancel-renew", wire: true, About: "a renewal that waits for the server can be cancelled", clients: 1, needs: protocol.Renew, hold: cancelsHeld(protocol.Renew, true)},
 		{Name: "cancel-work", About: "work that waits for the resource can be cancelled", clients: 1, hold: cancelsWork},
 		{Name: "reconnect-after-refusal", About: "it works again after its connections were broken", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Refuse})},
 		{Name: "reconnect-after-partition", About: "it works again after a partition", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})},
 		{Name: "reconnect-after-lost-replies", About: "it works again after replies were lost", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.ReplyLost})},
-		{Name: "broken-amid-acquire", About: "a connection that breaks in an acquire: no silent retry, no false answer", clients: 1, hold: breaksAmidAcquire},
-		{Name: "time-outs", About: "no time-out of the client fires by accident", clients: 1, hold: bearsSilence},
-		{Name: "errors", About: "an error of the server is no grant, and ends nothing", clients: 1, hold: bearsErrors},
+		{Name: "broken-amid-acquire", wire: true, About: "a connection that breaks in an acquire: no silent retry, no false answer", clients: 1, hold: breaksAmidAcquire},
+		{Name: "time-outs", wire: true, About: "no time-out of the client fires by accident", clients: 1, hold: bearsSilence},
+		{Name: "errors", wire: true, About: "an error of the server is no grant, and ends nothing", clients: 1, hold: bearsErrors},
 	}
 }
 
@@ -192,10 +192,6 @@ func bearsSilence(t *talk) {
 }
 
 func bearsErrors(t *talk) {
-	if t.subject.Traits.ZooKeeper {
-		t.skipped = "a ZooKeeper has no values of a wrong type"
-		return
-	}
 	t.lab(t.Do("RPUSH", t.Key(), "not a lock"))
 	t.mustNot(t.do("C1", protocol.Acquire), protocol.OK, ruleNo)
 	if t.over() {

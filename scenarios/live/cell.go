@@ -32,6 +32,7 @@ type cell struct {
 	keys    *keys           // on the lock server at an address; nil: the servers are the lab's own
 	before  server.Identity // of the server at an address
 	storm   *stormRunner    // runs instead of the script's steps; nil: none
+	greets  bool            // the client only says hello
 	store   *store
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality
@@ -321,12 +322,7 @@ func (l *link) close() error {
 // startClients starts all clients of the script concurrently.
 func (c *cell) startClients(ctx context.Context) error {
 	names := c.Script.Clients
-	errs := atOnce(len(names), func(i int) error {
-		if err := c.peers[names[i]].start(ctx); err != nil {
-			return err
-		}
-		return c.peers[names[i]].openAll(ctx)
-	})
+	errs := atOnce(len(names), func(i int) error { return c.peers[names[i]].begin(ctx) })
 	if err := errors.Join(errs...); err != nil {
 		return firstEnding(errs, err)
 	}

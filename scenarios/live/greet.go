@@ -33,8 +33,9 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	if err := w.awaitTurn(ctx); err != nil {
 		return subject, err
 	}
+	subject.Traits.Opaque = w.opaque()
 	c := w.newCell(subject, script, script.Clients, dir)
-	c.Record = play.NewRecorder(c.Now)
+	c.Record, c.greets = play.NewRecorder(c.Now), true
 	bound := min(w.cfg.CellTimeout, greetTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("it had %v", bound))
 	defer cancel()
@@ -53,6 +54,7 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 		return subject, err
 	}
 	subject, err = subject.Introduced(p.hello)
+	subject.Traits.Opaque, subject.Traits.NoClock, subject.Traits.SetClock = w.opaque(), p.noClock, p.outside
 	if err != nil {
 		err = &ClientError{err.Error()}
 	}
