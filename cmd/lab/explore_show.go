@@ -146,7 +146,6 @@ func assumed(r *explore.Result) []string {
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
-		"that two acquires are told each other's answers (a ghost-lock) is not looked for; lab check does",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 	}

@@ -287,9 +287,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		}
 		x.judge.commanded(cmd)
 		x.judge.commandInQueue(cmd)
-	}
-	if q.op != history.OpNone && !q.ended {
-		s.clients[q.client].since = 0
+		if q.op != history.OpNone && !q.ended {
+			s.clients[q.client].since = 0
+		}
 	}
 	return done.reply
 }
@@ -405,6 +405,7 @@ func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
+	x.judge.crashesKept(i)
 	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged

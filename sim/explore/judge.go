@@ -165,6 +165,7 @@ func (j *judge) acquired(n int, a history.Answer) {
 	j.returnsInQueue(n, a.Outcome)
 	j.settleOwner(n, ok)
 	j.settleProvisional(n, ok)
+	j.settleKept(n, ok)
 	if ok {
 		j.granted(n, a)
 	} else {

@@ -66,6 +66,7 @@ type client struct {
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
 	tries   uint8  // that were refused since something has changed
 	entered uint8  // how often it has acquired the lock again in its round
+	keptFor uint8  // the client for whose acquire its own found the lock kept, plus 1, or keptForRefused
 	fence   uint32 // the highest fence when its acquire was called: its place in the judge's list, plus 1
 	queued  queued
 }
@@ -165,6 +166,7 @@ type common struct {
 	shares      uint32 // what each of several servers has of the lock; see sharing
 	turn        uint8  // the client with the latest grant, plus 1
 	over        bool   // that client has released
+	swapped     uint8  // the clients whose acquires are under way though another, for which they kept the lock from it, was told ok
 	provisional [mostProvisional]provisional
 	tally       tally
 	acked       uint32 // values that an acknowledged update has read
