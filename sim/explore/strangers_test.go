@@ -51,7 +51,6 @@ func (l *plain) Release(ctx context.Context) (bool, error) {
 }
 
 func (l *plain) free(ctx context.Context, at impls.Server, key string) (bool, error) {
-	const compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
 	n, err := at.Eval(ctx, &impls.Script{Source: compareAndDelete}, []string{key}, l.value)
 	return n == int64(1), err
 }
@@ -549,7 +548,7 @@ func stranger(made func(plain) impls.Lock) impls.Spec {
 
 func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Parallel()
-	for _, s := range slices.Concat(strangers, scriptedStrangers) {
+	for _, s := range slices.Concat(strangers, scriptedStrangers, knowledgeable) {
 		t.Run(s.name, func(t *testing.T) {
 			spec := stranger(s.made)
 			if s.servers > 0 {
