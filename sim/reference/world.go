@@ -72,7 +72,8 @@ type client struct {
 	delayed bool // its operation, by a fault
 	passed  bool // another client has had a turn since its work was called
 	unsure  bool // its latest release came to unknown, so it may release once more
-	skew    int
+	skew    int  // of both clocks, from the start
+	ahead   int  // by so much the wall clock has been set ahead since
 	on      bool // it was told that it has the lock, and not that it has not
 	ends    int  // when its hold ends by what the lock has declared
 	heard   int  // when the latest of its commands that it waited for was executed
@@ -192,7 +193,7 @@ func (s *search) numberOf(v *server) int {
 
 func (c *client) appendTo(b []byte) []byte {
 	b = append(b, 'c')
-	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ends, c.heard, len(c.due), len(c.answers)} {
+	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ahead, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on, c.torn, c.broken)
