@@ -215,7 +215,7 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 		return list
 	}
 	n := &x.automaton.nodes[c.node]
-	if x.reads && c.skew == 0 && s.now == 0 && c.fresh(n) {
+	if (x.reads || x.slow != 0) && c.skew == 0 && s.now == 0 && c.fresh(n) {
 		if x.canSpend(s, clockAhead) {
 			list = append(list, move{kind: moveAhead, client: uint8(i)})
 		}

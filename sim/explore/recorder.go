@@ -62,7 +62,7 @@ func (r *recorder) takeFlight(s sending) flight {
 
 func newRecorder(x *explorer) *recorder {
 	return &recorder{x: x, trace: &trace.Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), Began: base,
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), ClockRate: x.config.ClockRate, Began: base,
 	}}
 }
 
