@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"reflect"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -19,9 +16,16 @@ const lossSteps = 8_000 // for all paths
 
 // lossErrors are the errors by which client libraries report that a reply does not come.
 func lossErrors() []error {
-	read := func(err error) error { return &net.OpError{Op: "read", Net: "tcp", Err: err} }
-	return []error{io.EOF, read(os.ErrDeadlineExceeded), read(os.NewSyscallError("read", syscall.ECONNRESET)), context.DeadlineExceeded}
+	return []error{io.EOF, networkError("i/o timeout"), networkError("connection reset by peer"), context.DeadlineExceeded}
 }
+
+// networkError is an error of package net and below, by its text, for those who ask for a net.Error, for os.ErrDeadlineExceeded or for an error number.
+type networkError string
+
+func (e networkError) Error() string        { return "read tcp: " + string(e) }
+func (e networkError) Timeout() bool        { return e == "i/o timeout" }
+func (e networkError) Temporary() bool      { return e.Timeout() }
+func (e networkError) Is(target error) bool { return target.Error() == string(e) }
 
 // checkLosses executes paths with losses that are reported by other errors, and says what the lock then does otherwise.
 func (p *sampler) checkLosses(ctx context.Context, ends []uint32) (string, error) {

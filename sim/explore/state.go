@@ -61,12 +61,11 @@ type client struct {
 	phase  phase
 	round  uint8
 	wrongClocks
-	after   uint8  // the clients that took the lock after it did, while it had not been told
+	meetings
 	before  uint8  // the highest update that had been acknowledged when its work was called
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
 	tries   uint8  // that were refused since something has changed
 	entered uint8  // how often it has acquired the lock again in its round
-	keptFor uint8  // the client for whose acquire its own found the lock kept, plus 1, or keptForRefused
 	fence   uint32 // the highest fence when its acquire was called: its place in the judge's list, plus 1
 	queued  queued
 }
@@ -75,6 +74,12 @@ type client struct {
 type connections struct {
 	torn   uint8 // by which its tasks wait, and then those of the requests on their way
 	broken uint8 // connections of its own, by server
+}
+
+// meetings are what its acquire has seen of others'.
+type meetings struct {
+	after   uint8 // the clients that took the lock after it did, while it had not been told
+	keptFor uint8 // the client for whose acquire it found the lock kept, plus 1, or keptForRefused
 }
 
 // wrongClocks is how a client's clocks are wrong.

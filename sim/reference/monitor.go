@@ -347,7 +347,7 @@ func (m *monitor) look(w *world, i int, q message, effect history.Effect, there,
 		ghost := o.client >= 0 && o.client != i && o.standing == refused && w.now < o.ends && !o.over && !o.dead
 		l.ghost = l.ghost || ghost && there && effect == history.EffectNone
 		l.kept, l.keptRefused = 0, false
-		if there && effect == history.EffectNone && o.client >= 0 && o.client != i && (o.standing == pending || o.standing == refused) && w.now < o.ends {
+		if there && effect == history.EffectNone && o.keeps(i, w.now) {
 			l.kept, l.keptRefused = o.client+1, o.standing == refused
 		}
 	case history.OpRelease:

@@ -56,6 +56,12 @@ type server struct {
 	behind *redis.Server // as a replica has it that lacks the last write; nil: there was none
 }
 
+// wrongClocks is by how much a client's clocks are wrong.
+type wrongClocks struct {
+	skew  int // of both, from the start
+	ahead int // by so much the wall clock has been set ahead since
+}
+
 // client is one client.
 type client struct {
 	at           *moment
@@ -72,11 +78,10 @@ type client struct {
 	delayed bool // its operation, by a fault
 	passed  bool // another client has had a turn since its work was called
 	unsure  bool // its latest release came to unknown, so it may release once more
-	skew    int  // of both clocks, from the start
-	ahead   int  // by so much the wall clock has been set ahead since
-	on      bool // it was told that it has the lock, and not that it has not
-	ends    int  // when its hold ends by what the lock has declared
-	heard   int  // when the latest of its commands that it waited for was executed
+	wrongClocks
+	on    bool // it was told that it has the lock, and not that it has not
+	ends  int  // when its hold ends by what the lock has declared
+	heard int  // when the latest of its commands that it waited for was executed
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed.
