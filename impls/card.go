@@ -58,6 +58,7 @@ const (
 	Replicas     Need = "one Redis server with replicas"
 	OneZooKeeper Need = "a ZooKeeper"
 	OneEtcd      Need = "an etcd"
+	OnePostgres  Need = "a PostgreSQL"
 	EveryServer  Need = "several independent Redis servers, all of which must answer"
 )
 

@@ -67,7 +67,7 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), python(ctx)}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx)}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
 		rows = append(rows, f.row())
@@ -174,6 +174,14 @@ func etcd() finding {
 	return finding{
 		what: "etcd", version: version + " at " + path, err: err, word: "etcd",
 		use: "lab run --server etcd --client",
+	}
+}
+
+func postgres() finding {
+	path, version, err := server.FindPostgres()
+	return finding{
+		what: "PostgreSQL", version: version + " at " + path, err: err, word: "postgres",
+		use: "lab run --server postgres --client",
 	}
 }
 

@@ -109,6 +109,8 @@ func rules() map[string]rule {
 			external: []string{"go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/api/v3", "go.uber.org/zap", "google.golang.org/grpc"},
 		},
 
+		"adapters/postgres": {own: []string{"impls", "worker", "bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
+
 		"internal":               {},
 		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},

@@ -46,6 +46,7 @@ const (
 const (
 	ZooKeeperScheme = "zookeeper://"
 	EtcdScheme      = "etcd://"
+	PostgresScheme  = "postgres://"
 )
 
 // SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
