@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"cmp"
-
-	"github.com/locklab/locklab/history"
-)
+import "github.com/locklab/locklab/history"
 
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
 // hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
@@ -24,15 +20,11 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	case history.EndedPremise:
 		return brokenOr(undecided(last.Detail.Why), events, opts)
 	}
-	p := premisesOf(events)
-	if why := p.verdict(); why != "" {
+	if why := Premises(events); why != "" {
 		return undecided(why)
 	}
 	v := Judge(events, opts)
-	if v.Kind != Safe {
-		return v
-	}
-	if why := cmp.Or(p.uninformed(), unasked(events)); why != "" {
+	if why := unasked(events); v.Kind == Safe && why != "" {
 		return undecided(why)
 	}
 	return v

@@ -92,8 +92,6 @@ func (s *lockServer) scheme() string {
 		return protocol.ZooKeeperScheme
 	case *server.Etcd:
 		return protocol.EtcdScheme
-	case *server.Postgres:
-		return protocol.PostgresScheme
 	}
 	return ""
 }

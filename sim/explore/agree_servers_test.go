@@ -20,7 +20,8 @@ func TestTheJudgesAgreeOnEvenNumbersOfServers(t *testing.T) {
 			t.Run(name+" on "+strconv.Itoa(servers), func(t *testing.T) {
 				t.Parallel()
 				walk(t, Config{Lock: lock(t, name), Servers: servers}, walks, func(n checker.Name) bool {
-					return n != checker.Unfair && n != checker.WrongfulRenew
+					// The explorer does not look for acquires that are told each other's answers, which restarts of four servers show.
+					return n != checker.Unfair && n != checker.WrongfulRenew && (n != checker.GhostLock || servers == 2)
 				})
 			})
 		}

@@ -175,11 +175,7 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&timer, due)
 		}
 		sooner(&expiry, c.ends)
-		wrong := ms(c.steps) * x.skew
-		if x.slow == 0 {
-			wrong += ms(c.skew) * x.skew
-		}
-		if wrong != 0 && s.owner.ends != never {
+		if wrong := (ms(c.skew) + ms(c.steps)) * x.skew; wrong != 0 && s.owner.ends != never {
 			sooner(&expiry, s.owner.ends-wrong)
 		}
 	}

@@ -89,7 +89,7 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]red
 		case !in.Lost:
 			return in.Replies, nil
 		case !s.resends || conn != 0 || sent == resendings:
-			return nil, in.lossError()
+			return nil, errLost
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (s *subscription) Receive(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case in.Lost:
-		return "", in.lossError()
+		return "", errLost
 	}
 	return in.Message, nil
 }

@@ -59,8 +59,8 @@ type moment struct {
 	before  *moment
 	client  int
 	given   input
-	shown   reading
-	reads   bool // the lock read a clock
+	clock   int  // what the client's clock showed, in ms
+	reads   bool // the lock read it
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
@@ -68,23 +68,17 @@ type moment struct {
 	next    map[string]*edge
 }
 
-// reading is what a client's clocks show, in ms.
-type reading struct {
-	clock int // of both
-	ahead int // the wall clock has been set ahead by so much since the beginning
-}
-
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
 type edge struct {
 	reads bool
-	to    map[reading]*moment
+	to    map[int]*moment
 }
 
-func (e *edge) place(shown reading) reading {
+func (e *edge) place(clock int) int {
 	if e.reads {
-		return shown
+		return clock
 	}
-	return reading{}
+	return 0
 }
 
 // locals are the moments of all clients.
@@ -99,20 +93,19 @@ type locals struct {
 
 // host answers what a lock asks in the middle of a step.
 type host struct {
-	client, tokens int
-	shown          reading
-	read           bool
+	client, clock, tokens int
+	read                  bool
 }
 
 func (h *host) Now() time.Time {
 	h.read = true
-	return epoch.Add(duration(h.shown.clock + h.shown.ahead))
+	return epoch.Add(time.Duration(h.clock) * time.Millisecond)
 }
 
-// Monotonic counts from a moment of its own, and does not step.
+// Monotonic counts from a moment of its own. No clock steps in this search.
 func (h *host) Monotonic() time.Duration {
 	h.read = true
-	return duration(h.shown.clock + monotonicZero)
+	return duration(h.clock + monotonicZero)
 }
 
 func (h *host) Token() string {
@@ -131,21 +124,21 @@ func (l *locals) start(client int) (*moment, error) {
 }
 
 // after is the client after one more input.
-func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
+func (l *locals) after(m *moment, in input, clock int) (*moment, error) {
 	text := in.text()
 	e := m.next[text]
-	if e != nil && e.to[e.place(shown)] != nil {
-		return e.to[e.place(shown)], nil
+	if e != nil && e.to[e.place(clock)] != nil {
+		return e.to[e.place(clock)], nil
 	}
-	to, err := l.run(&moment{before: m, client: m.client, given: in, shown: shown, main: m.main})
+	to, err := l.run(&moment{before: m, client: m.client, given: in, clock: clock, main: m.main})
 	if err != nil {
 		return nil, err
 	}
 	if e == nil {
-		e = &edge{reads: to.reads, to: map[reading]*moment{}}
+		e = &edge{reads: to.reads, to: map[int]*moment{}}
 		m.next[text] = e
 	}
-	e.to[e.place(shown)] = to
+	e.to[e.place(clock)] = to
 	return to, nil
 }
 
@@ -162,7 +155,7 @@ func (l *locals) run(m *moment) (*moment, error) {
 		path = append(path, n)
 	}
 	for _, n := range slices.Backward(path) {
-		h.shown, h.read = n.shown, false
+		h.clock, h.read = n.clock, false
 		_ = p.Notices()
 		if n.given.kind == call {
 			n.main = p.Call("lock", n.given.op, operation(n.given.op, p.ResourceServer()))
