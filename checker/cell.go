@@ -37,6 +37,8 @@ type Part struct {
 type Cell struct {
 	Lock     string `json:"lock"`
 	Scenario string `json:"scenario"`
+	// Client is the command of the foreign client that was tested; nil: the lock is one of the lab's.
+	Client []string `json:"client,omitempty"`
 	// Round counts from 1 when each cell is run several times.
 	Round int `json:"round"`
 	// Workload is what was done under the lock; empty: a counter was.
@@ -64,7 +66,7 @@ type Cell struct {
 type Expected struct {
 	Verdict Verdict `json:"verdict"`
 	By      string  `json:"by"` // one of the By constants
-	// Promises are those of the lock's card, where a storm is measured by them.
+	// Promises are those of the lock's card or of the client's hello, by which the cell is judged.
 	Promises []string `json:"promises,omitempty"`
 	// Renews: the lock prolongs its lease while it is held; a storm must know, because then its end is the lock's own affair.
 	Renews bool `json:"renews,omitempty"`
@@ -74,12 +76,13 @@ type Expected struct {
 const (
 	ByMatrix  = "matrix"                   // the reviewed matrix
 	ByLock    = "matrix, but for the data" // the same, for another workload than the one that was reviewed
+	ByFile    = "file"                     // the user's own table
 	ByCard    = "card"                     // the lock's own card
 	ByScript  = "script"                   // the script, of the lock that it was written for: at least so much is wrong
 	ByDefault = "default"                  // nothing is known of the lock: it is expected to be safe
 	ByNeeds   = "needs"                    // the lock or the server lacks what the script says that it needs
-	// ByPromises: of a storm only that is expected, of a sound lock, that it breaks none of its promises, and of a broken one that
-	// it is caught.
+	// ByPromises: of a storm, and of a foreign client, only that is expected, of a sound lock, that it breaks none of its promises, and of a
+	// broken one that it is caught.
 	ByPromises = "promises"
 )
 
@@ -88,7 +91,7 @@ func (c Cell) Surprise() bool {
 	switch {
 	case c.Verdict.Kind == Undecided || c.Expected.Verdict.Kind == "":
 		return false
-	case c.Verdict.Kind == NotApplicable && c.Expected.By == ByDefault:
+	case c.Verdict.Kind == NotApplicable && (c.Expected.By == ByDefault || c.Expected.By == ByPromises && c.Storm == nil):
 		return false
 	case c.Expected.By == ByPromises && c.Verdict.Kind != NotApplicable:
 		return c.Verdict.breaksPromise() != (c.Expected.Verdict.Kind == Broken)

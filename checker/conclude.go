@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/locklab/locklab/history"
+import (
+	"cmp"
+
+	"github.com/locklab/locklab/history"
+)
 
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
 // hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
@@ -20,11 +24,15 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	case history.EndedPremise:
 		return brokenOr(undecided(last.Detail.Why), events, opts)
 	}
-	if why := Premises(events); why != "" {
+	p := premisesOf(events)
+	if why := p.verdict(); why != "" {
 		return undecided(why)
 	}
 	v := Judge(events, opts)
-	if why := unasked(events); v.Kind == Safe && why != "" {
+	if v.Kind != Safe {
+		return v
+	}
+	if why := cmp.Or(p.uninformed(), unasked(events)); why != "" {
 		return undecided(why)
 	}
 	return v

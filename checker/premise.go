@@ -13,14 +13,16 @@ import (
 // Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, one succeeded though
 // nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
 // operation under way of the client that it was aimed at.
-func Premises(events []history.Event) string {
-	p := premises{v: timeline.NewCursor(), called: make(map[string]bool)}
+func Premises(events []history.Event) string { return premisesOf(events).verdict() }
+
+func premisesOf(events []history.Event) *premises {
+	p := &premises{v: timeline.NewCursor(), called: make(map[string]bool)}
 	for i := range events {
 		p.before(&events[i])
 		p.v.Step(i, &events[i], p.fact)
 		p.after(&events[i])
 	}
-	return p.verdict()
+	return p
 }
 
 type premises struct {
@@ -33,6 +35,8 @@ type premises struct {
 	unseen   string          // the first client that was told that it has the lock without a command of its having been seen
 	effects  int             // how many faults took effect
 	hit      bool            // one of them fell on something
+	asked    bool            // an acquire was answered after a fault had taken effect
+	learned  bool            // one of them by ok, or by no and a command of it had reached the lock's key
 	missed   string          // the first fault that was taken back, or injected again, before it took effect
 }
 
@@ -58,6 +62,8 @@ func (p *premises) fact(f *timeline.Fact) {
 	case f.Event.Kind == history.KindReturn:
 		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
 		p.acquired = p.acquired || f.Op.Outcome == history.OK
+		p.asked = p.asked || p.effects > 0
+		p.learned = p.learned || p.effects > 0 && (f.Op.Outcome == history.OK || f.Op.Outcome == history.No && (t.seen || p.unread))
 		if f.Began && !t.seen && !p.unread && p.unseen == "" {
 			p.unseen = f.Event.Client
 		}
@@ -175,6 +181,15 @@ func (p *premises) verdict() string {
 		return fmt.Sprintf("the fault %s was injected but never seen to take effect", p.missed)
 	case p.effects > 0 && !p.hit:
 		return "no fault fell on a hold or on an operation under way"
+	}
+	return ""
+}
+
+// uninformed says why it counts for nothing that no anomaly was found: all who asked for the lock after a fault learned nothing. A client that
+// answers unknown to everything shows no anomaly.
+func (p *premises) uninformed() string {
+	if p.asked && !p.learned {
+		return "nobody who asked for the lock after the fault learned whether it was free"
 	}
 	return ""
 }

@@ -38,23 +38,6 @@ func sends(acquire, release []string) Commands {
 	return Commands{history.OpAcquire: acquire, history.OpRelease: release}
 }
 
-// Promise is a property that a lock claims.
-type Promise string
-
-// The promises. An anomaly against a promise that a lock does not make is not the lock's fault, but the verdict names it.
-const (
-	MutualExclusion   Promise = "mutual exclusion"                  // while no fault lasts longer than the lease
-	ExclusionOnPause  Promise = "hold ends with its lease"          // it declares its validity
-	ReleaseByOwner    Promise = "release by owner only"             //
-	RenewByOwner      Promise = "renewal by owner only"             //
-	CrashSafety       Promise = "freed within a lease of a crash"   //
-	KnowsLoss         Promise = "tells its holder that it was lost" //
-	IgnoresClientTime Promise = "does not trust clients' clocks"    //
-	Fencing           Promise = "hands out growing fences"          // a resource that refuses smaller ones is safe
-	Fairness          Promise = "grants in the order of asking"     // to those who wait
-	Reentrance        Promise = "can be taken again by its holder"  // and is free after as many releases
-)
-
 // Clock is a clock of a client.
 type Clock string
 
@@ -75,10 +58,11 @@ const (
 	Replicas     Need = "one Redis server with replicas"
 	OneZooKeeper Need = "a ZooKeeper"
 	OneEtcd      Need = "an etcd"
+	OnePostgres  Need = "a PostgreSQL"
 	EveryServer  Need = "several independent Redis servers, all of which must answer"
 )
 
-// Spec is a registered lock: its card and its constructor. New sends no command and reads no clock.
+// Spec is a lock: its card and its constructor. New sends no command and reads no clock; that of a foreign client's lock is nil.
 type Spec struct {
 	Card
 	New func(env Env, opts Options) Lock
@@ -94,6 +78,9 @@ func (s Spec) CanCheck() bool { return is[Checker](s) }
 func (s Spec) Queues() bool { return is[Patient](s) }
 
 func is[T any](s Spec) bool {
+	if s.New == nil { // a foreign client's lock
+		return false
+	}
 	_, ok := s.New(nil, Options{}).(T)
 	return ok
 }

@@ -46,7 +46,7 @@ func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, exp
 // Planned is the cell that a case will become, as run.json has it before the run.
 func (c Case) Planned() checker.Cell {
 	cell := checker.Cell{
-		Lock: c.Subject.Name, Scenario: c.Script.Name, Round: c.Round, Expected: c.Expected,
+		Lock: c.Subject.Name, Scenario: c.Script.Name, Client: c.Subject.Argv, Round: c.Round, Expected: c.Expected,
 		Dir:   filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
 		Storm: c.storm(),
 	}
@@ -136,23 +136,48 @@ func (o order) of(cases []Case) []int {
 }
 
 // Expect says what a subject should come to in a script: what the reviewed matrix says, if the script comes with the lab; else what the
-// script says, if it was written for the lock; else what the lock's card says; else that it is safe. Where the workload is not the one
-// that was reviewed, the matrix counts but for the data. Without a matrix nothing has been reviewed.
+// script says, if it was written for the lock; else what the lock's card says; else that it is safe. A foreign client is compared with the
+// lock that it is said to be like, or else judged by what it promises. Where the workload is not the one that was reviewed, the matrix
+// counts but for the data. Without a matrix nothing has been reviewed.
 func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) checker.Expected {
 	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
+		name := subject.Name
+		if subject.Argv != nil {
+			name = subject.Like
+		}
 		if matrix != nil && script.Builtin {
-			if expected, ok := matrix.Lookup(script.Name, subject.Name); ok {
-				if script.WorkloadOverridden {
-					expected.By = checker.ByLock
-				}
-				return expected
+			if expected, ok := matrix.Lookup(script.Name, name); ok {
+				return reviewed(expected, script)
 			}
 		}
-		if script.Expect.Lock == subject.Name {
+		if script.Expect.Lock != "" && (script.Expect.Lock == name || script.Expect.Lock == subject.Name) {
 			return checker.Expected{Verdict: script.Expect.Verdict(), By: checker.ByScript}
+		}
+		if subject.Argv != nil && subject.Spec != nil {
+			return storm.ContractOf(*subject.Spec).Expected()
 		}
 		return expectedByCard(subject.Spec)
 	}
+}
+
+// ExpectIn says what the user's own table says of a subject, by its name, in a script that may be the user's, too; else otherwise does.
+func ExpectIn(table *scenarios.Matrix, otherwise func(*scenarios.Script, play.Subject) checker.Expected) func(*scenarios.Script, play.Subject) checker.Expected {
+	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
+		expected, ok := table.Lookup(script.Name, subject.Name)
+		if !ok {
+			return otherwise(script, subject)
+		}
+		expected.By = checker.ByFile
+		return reviewed(expected, script)
+	}
+}
+
+// reviewed is what a table says of a script, under the workload that is used.
+func reviewed(expected checker.Expected, script *scenarios.Script) checker.Expected {
+	if script.WorkloadOverridden {
+		expected.By = checker.ByLock
+	}
+	return expected
 }
 
 func expectedByCard(card *impls.Spec) checker.Expected {
@@ -173,7 +198,8 @@ func expectedByCard(card *impls.Spec) checker.Expected {
 func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
 	out.Verdict, out.Storm = c.Conclude(events)
 	out.Data = checker.Tally(events)
-	if asReviewed := c.Expected.By == checker.ByMatrix && c.Subject.Traits.Known && !elsewhere && !play.ServesOthers(lacks); lacks != "" && !asReviewed {
+	ours := c.Expected.By == checker.ByMatrix && c.Subject.Argv == nil && !elsewhere && !play.ServesOthers(lacks)
+	if asReviewed := ours || c.Expected.By == checker.ByFile; lacks != "" && !asReviewed {
 		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
 	}
 	if failure != nil {

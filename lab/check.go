@@ -125,11 +125,14 @@ func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (c
 // judged is the cell with the verdict that its history deserves.
 func judged(cell checker.Cell, events []history.Event) checker.Cell {
 	cell.Data = checker.Tally(events)
-	if cell.Storm == nil {
+	switch {
+	case cell.Storm != nil:
+		cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
+	case cell.Expected.By == checker.ByPromises:
+		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), checker.Storm{})
+	default:
 		cell.Verdict = checker.Conclude(events, checker.Options{})
-		return cell
 	}
-	cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
 	return cell
 }
 

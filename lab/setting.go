@@ -69,7 +69,7 @@ func (s Setting) parallel() int {
 		perCore = replicatedPerCore
 	case live.Sentinel, live.Cluster:
 		perCore = groupsPerCore
-	case live.Etcd:
+	case live.Etcd, live.Postgres:
 		perCore = programCellsPerCore
 	}
 	return min(perCore*runtime.NumCPU(), live.MostCells())

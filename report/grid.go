@@ -212,6 +212,7 @@ func (g grid) legend(b *strings.Builder) {
 		shown         bool
 	}{
 		{"!!", "SURPRISE: not what was expected", len(g.m.withStatus(statusSurprise)) > 0},
+		{"!", "known: not what was expected, and no news", len(g.m.withStatus(statusKnown)) > 0},
 		{"??", "unknown: the lab cannot say", len(g.m.withStatus(statusUnknown)) > 0},
 		{"XX", "the lab, its checker or a server failed", len(g.m.withStatus(statusFailed)) > 0},
 		{"~", "the rounds came to different verdicts; the worst is shown", len(g.m.differing()) > 0},

@@ -154,6 +154,8 @@ func field(g group, id string) pageField {
 	switch statusOf(c) {
 	case statusSurprise:
 		f.Sign = "SURPRISE"
+	case statusKnown:
+		f.Sign = "known"
 	case statusFailed:
 		f.Words = []string{"FAILED"}
 		return f

@@ -23,8 +23,8 @@ const JSONVersion = 1
 //	{"v":1,"event":"run-end","run":{…},"done":N,"total":N,"counts":{…},"differing":["lock/scenario", …]}
 //
 // "run" is a run as in run.json, with its directory as "dir" and without its cells; "finished" is false in the last event of a
-// run that was interrupted. "cell" is a cell as in run.json. "status" is expected, n/a (as expected), SURPRISE, unknown or
-// FAILED. "counts" are the numbers of cells: cells, safe, broken, not_applicable, unknown, failed, surprises. "differing" names
+// run that was interrupted. "cell" is a cell as in run.json. "status" is expected, n/a (as expected), SURPRISE, known (a
+// surprise that is no news), unknown or FAILED. "counts" are the numbers of cells: cells, safe, broken, not_applicable, unknown, failed, surprises, known. "differing" names
 // the cells whose rounds came to different verdicts. Durations end in _ns.
 func NewJSON(w io.Writer) Sink {
 	encoder := json.NewEncoder(printable{w})

@@ -60,7 +60,7 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the run as JUnit XML: a suite per scenario, a case per lock and round. A surprise is a failure, unknown and a
+// JUnit writes the run as JUnit XML: a suite per scenario, a case per lock and round. A surprise that is news is a failure, unknown and a
 // failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected go to system-out.
 func JUnit(w io.Writer, run *checker.Run) error {
 	doc := junitSuites{Name: "locklab"}

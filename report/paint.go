@@ -37,6 +37,8 @@ func mark(s status) string {
 	switch s {
 	case statusSurprise:
 		return "!!"
+	case statusKnown:
+		return " !"
 	case statusFailed:
 		return "XX"
 	case statusUnknown:

@@ -14,6 +14,7 @@ type status int
 const (
 	statusSkipped  status = iota // n/a, as expected
 	statusExpected               // safe or broken, as expected
+	statusKnown                  // a surprise that the baseline has, or that the run was to accept
 	statusUnknown
 	statusSurprise
 	statusFailed
@@ -25,6 +26,8 @@ func statusOf(c checker.Cell) status {
 		return statusFailed
 	case c.Verdict.Kind == checker.Undecided:
 		return statusUnknown
+	case c.Surprise() && c.Known:
+		return statusKnown
 	case c.Surprise():
 		return statusSurprise
 	case c.Verdict.Kind == checker.NotApplicable:
@@ -37,6 +40,8 @@ func (s status) String() string {
 	switch s {
 	case statusSkipped:
 		return "n/a"
+	case statusKnown:
+		return "known"
 	case statusUnknown:
 		return "unknown"
 	case statusSurprise:
@@ -55,7 +60,7 @@ func outcome(c checker.Cell) string {
 			return clean("the lab's two judges disagree: " + c.Verdict.Reason)
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
-	case statusSurprise:
+	case statusSurprise, statusKnown:
 		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, expectation(c.Expected), author(c.Expected)))
 	}
 	return clean(c.Verdict.String())
@@ -93,6 +98,7 @@ type counts struct {
 	Unknown       int `json:"unknown"`
 	Failed        int `json:"failed"`
 	Surprises     int `json:"surprises"`            // these are counted among the safe, the broken and the n/a as well
+	Known         int `json:"known,omitempty"`      // surprises that are no news; likewise
 	Retried       int `json:"begun_anew,omitempty"` // cells that a stall of the host had spoilt before; they are counted above as well
 }
 
@@ -110,8 +116,11 @@ func (n *counts) add(c checker.Cell) {
 		n.Retried++
 	}
 	s := statusOf(c)
-	if s == statusSurprise {
+	switch s {
+	case statusSurprise:
 		n.Surprises++
+	case statusKnown:
+		n.Known++
 	}
 	switch {
 	case s == statusFailed:
@@ -131,6 +140,9 @@ func (n *counts) add(c checker.Cell) {
 func (n counts) String() string {
 	text := fmt.Sprintf("%s: %d safe, %d broken, %d n/a, %d unknown, %d failed; %s",
 		plural(n.Cells, "cell", "cells"), n.Safe, n.Broken, n.NotApplicable, n.Unknown, n.Failed, plural(n.Surprises, "surprise", "surprises"))
+	if n.Known > 0 {
+		text += fmt.Sprintf(", %d known", n.Known)
+	}
 	if n.Retried > 0 {
 		text += fmt.Sprintf("; %d retried at half speed (host stalled)", n.Retried)
 	}

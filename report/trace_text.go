@@ -52,6 +52,8 @@ func faultExtent(t *trace.Trace, s trace.Step) string {
 	switch {
 	case s.Fault == faults.FailOver && s.Lost > 1:
 		return fmt.Sprintf(", %d writes lost", s.Lost)
+	case t.Rate(s.Fault) != 1:
+		return fmt.Sprintf(" at rate %v", t.Rate(s.Fault))
 	case s.Fault.Of().Recorded == faults.Skew:
 		return " by " + spanText(t.Skew)
 	}

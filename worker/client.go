@@ -37,6 +37,9 @@ func ZooKeeperAddr(addr string) string { return protocol.ZooKeeperScheme + addr 
 // EtcdAddr is the address of an etcd as Dial takes it, for locks that connect to it by themselves.
 func EtcdAddr(addr string) string { return protocol.EtcdScheme + addr }
 
+// PostgresAddr is the address of a PostgreSQL as Dial takes it, likewise.
+func PostgresAddr(addr string) string { return protocol.PostgresScheme + addr }
+
 // Dial connects a client to lock servers, one at least. Each lock connects to a ZooKeeper by itself; see ZooKeeperAddr. ctx ends the client's background tasks; Close is still needed.
 func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)

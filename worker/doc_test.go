@@ -64,7 +64,7 @@ func timeless(m protocol.Message) protocol.Message {
 	}
 	if m.Hello != nil {
 		hello := *m.Hello
-		hello.Name = ""
+		hello.About = ""
 		m.Hello = &hello
 	}
 	return m

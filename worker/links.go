@@ -99,10 +99,12 @@ func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 }
 
 // isService says whether an address is that of a service to which locks connect by themselves.
-func isService(addr string) bool { return strings.HasPrefix(addr, protocol.EtcdScheme) }
+func isService(addr string) bool { return serviceAddr(addr) != addr }
 
 // serviceAddr is the address of such a service without its kind.
-func serviceAddr(addr string) string { return strings.TrimPrefix(addr, protocol.EtcdScheme) }
+func serviceAddr(addr string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(addr, protocol.EtcdScheme), protocol.PostgresScheme)
+}
 
 // serviceOf returns the connections of a lock that connects to its service by itself: the resource's.
 func (s *session) serviceOf(req protocol.Request) (l links, err error) {

@@ -32,7 +32,7 @@ func inPython(t *testing.T, addr string) *client {
 	t.Helper()
 	c := ownProcess(t, python(t), repositoryFile("adapters/python/setpx_lua.py"))
 	hello := c.begin(addr)
-	assert.Contains(t, hello.Hello.Name, "redis-py")
+	assert.Contains(t, hello.Hello.About, "redis-py")
 	assert.Equal(t, []string{protocol.Check, protocol.Reconnect}, hello.Hello.Verbs)
 	assert.True(t, hello.Hello.Separate)
 	c.open("", long)

@@ -100,8 +100,8 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	switch {
 	case s.init != nil:
 		return refused("init was asked before")
-	case req.Version != protocol.Version:
-		return refused(fmt.Sprintf("this client speaks version %d of the protocol, not %d", protocol.Version, req.Version))
+	case req.Version < protocol.Oldest || req.Version > protocol.Version:
+		return refused(fmt.Sprintf("this client speaks versions %d to %d of the protocol, not %d", protocol.Oldest, protocol.Version, req.Version))
 	case len(req.Servers) == 0:
 		return refused("init names no server")
 	}
@@ -131,8 +131,9 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	}
 	answer := done()
 	answer.Hello = &protocol.Hello{
-		Version:   protocol.Version,
-		Name:      name(),
+		Version:   req.Version,
+		Name:      "lab-worker",
+		About:     about(),
 		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Idle, protocol.Reset},
 		Workloads: work.Workloads(),
 		Separate:  true,
@@ -145,7 +146,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 
 // introduce says what the card of a program's lock says. Its library may have clocks and background tasks of its own.
 func introduce(hello *protocol.Hello, spec impls.Spec) {
-	hello.Name = spec.Name
+	hello.Name, hello.Promises = spec.Name, impls.PromiseWordsOf(spec.Promises)
 	hello.Verbs = []string{protocol.Reconnect}
 	if spec.CanRenew() {
 		hello.Verbs = append(hello.Verbs, protocol.Renew)
@@ -157,8 +158,8 @@ func introduce(hello *protocol.Hello, spec impls.Spec) {
 	hello.Reentrant, hello.Fair = slices.Contains(spec.Promises, impls.Reentrance), slices.Contains(spec.Promises, impls.Fairness)
 }
 
-// name is the program's name and version, as far as the build knows it.
-func name() string {
+// about is the program's name and version, as far as the build knows it.
+func about() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return "lab worker " + info.Main.Version
 	}

@@ -160,7 +160,7 @@ func TestRefusals(t *testing.T) {
 		unsupported bool
 	}{
 		{"before init", nil, open, "init comes first", false},
-		{"wrong version", nil, protocol.Request{Do: protocol.Init, Version: 7}, "speaks version 1 of the protocol, not 7", false},
+		{"wrong version", nil, protocol.Request{Do: protocol.Init, Version: 7}, "speaks versions 1 to 2 of the protocol, not 7", false},
 		{"no server", nil, protocol.Request{Do: protocol.Init, Version: protocol.Version}, "names no server", false},
 		{"unreachable server", nil, protocol.Request{
 			Do: protocol.Init, Version: protocol.Version, Servers: []string{"127.0.0.1:1"},

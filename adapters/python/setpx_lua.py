@@ -212,8 +212,8 @@ class Client:
         return {"outcome": "no", "unsupported": True, "error": "unknown verb " + verb}
 
     def init(self, request):
-        if request.get("version") != 1:
-            return {"outcome": "no", "error": "this client speaks version 1 of the protocol"}
+        if request.get("version") != 2:
+            return {"outcome": "no", "error": "this client speaks version 2 of the protocol"}
         self.name = request.get("client", "")
         self.db = request.get("db", 0)
         self.timeout = request.get("timeout_ms", 30000) / 1000
@@ -221,8 +221,8 @@ class Client:
         self.resource = request.get("resource")
         self.connect(self.server).ping()
         hello = {
-            "version": 1, "name": "setpx_lua.py with redis-py " + redis.__version__, "verbs": ["check", "reconnect"],
-            "workloads": WORKLOADS, "separate": True,
+            "version": 2, "name": "setpx-lua-py", "about": "SET NX PX with a token, on redis-py " + redis.__version__,
+            "promises": ["exclusion", "release-by-owner", "crash-safe", "ignores-clocks"], "verbs": ["check", "reconnect"], "workloads": WORKLOADS, "separate": True,
         }
         return {"outcome": "ok", "hello": hello}
 

@@ -54,6 +54,8 @@ type Place struct {
 	servers []server.Server
 	keeper  *server.ZooKeeper // nil: no lock has needed one so far
 	etcd    *server.Etcd      // the same
+	home    *server.PostgresHome
+	pg      *server.Postgres // the same
 	keys    atomic.Int64
 }
 
@@ -107,6 +109,9 @@ func (p *Place) services() (all []server.Server) {
 	if p.etcd != nil {
 		all = append(all, p.etcd)
 	}
+	if p.pg != nil {
+		all = append(all, p.pg)
+	}
 	return all
 }
 
@@ -123,6 +128,10 @@ func Lacks(spec impls.Spec) string {
 		if _, _, err := server.FindEtcd(); err != nil {
 			return err.Error()
 		}
+	case impls.OnePostgres:
+		if _, _, err := server.FindPostgres(); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
@@ -132,6 +141,9 @@ func (p *Place) Close() error {
 	var errs []error
 	for _, s := range slices.Concat(p.servers, p.services()) {
 		errs = append(errs, s.Close())
+	}
+	if p.home != nil {
+		errs = append(errs, p.home.Close())
 	}
 	if p.host != nil {
 		errs = append(errs, p.host.Close())
@@ -186,6 +198,8 @@ func (p *Place) siteOf(ctx context.Context, spec impls.Spec, what string) (site,
 		return p.node(ctx, what)
 	case impls.OneEtcd:
 		return p.prefix(ctx, what)
+	case impls.OnePostgres:
+		return p.row(ctx, what)
 	}
 	addrs, err := p.addrs(ctx, max(1, spec.Servers))
 	return site{addrs, p.newKey(what)}, err
@@ -215,6 +229,21 @@ func (p *Place) prefix(ctx context.Context, what string) (site, error) {
 		p.etcd = etcd
 	}
 	return site{[]string{worker.EtcdAddr(p.etcd.Addr())}, p.newKey(what)}, nil
+}
+
+// row finds a name for a lock in a PostgreSQL.
+func (p *Place) row(ctx context.Context, what string) (_ site, err error) {
+	if p.home == nil {
+		if p.home, err = server.OpenPostgres(ctx, p.guard); err != nil {
+			return site{}, err
+		}
+	}
+	if p.pg == nil {
+		if p.pg, err = p.home.Start(ctx, ""); err != nil {
+			return site{}, err
+		}
+	}
+	return site{[]string{worker.PostgresAddr(p.pg.Addr())}, p.newKey(what)}, nil
 }
 
 // newKey is a key that nothing else uses: what a cell leaves behind does not disturb the next.

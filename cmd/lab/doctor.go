@@ -18,19 +18,39 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
 )
 
 func newDoctor() *cobra.Command {
-	return &cobra.Command{
+	flags := &doctorFlags{}
+	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what this machine has, and what can run",
-		Args:  noArgs,
+		Short: "Check what this machine has and what can run, or whether a client keeps to the protocol",
+		Long: `Doctor says what this machine has, and what can run.
+
+With --client it holds some thirty conversations with a client of yours: each verb,
+cancel, broken links, two handles, errors of the server. Each failure names the
+sentence of docs/protocol.md that the client breaks. That is about the adapter:
+what the lock is worth, lab run says.`,
+		Example: "  lab doctor\n  lab doctor --client 'python3 mylock.py'",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("client") {
+				return flags.conform(cmd)
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
 			defer cancel()
 			return examine(ctx, cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()))
 		},
 	}
+	own := flagSet()
+	own.StringVar(&flags.client, "client", "", "check the client started by `COMMAND`; it speaks docs/protocol.md")
+	own.StringVar(&flags.like, "like", "", "with --client: have it open the lock `LOCK`")
+	flags.bindServers(own)
+	cmd.Flags().AddFlagSet(own)
+	completeFlag(cmd, "server", cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "like", completeLocks)
+	return cmd
 }
 
 // finding is one line of the doctor's report.
@@ -47,7 +67,7 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), python(ctx)}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx)}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
 		rows = append(rows, f.row())
@@ -154,6 +174,14 @@ func etcd() finding {
 	return finding{
 		what: "etcd", version: version + " at " + path, err: err, word: "etcd",
 		use: "lab run --server etcd --client",
+	}
+}
+
+func postgres() finding {
+	path, version, err := server.FindPostgres()
+	return finding{
+		what: "PostgreSQL", version: version + " at " + path, err: err, word: "postgres",
+		use: "lab run --server postgres --client",
 	}
 }
 

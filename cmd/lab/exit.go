@@ -19,7 +19,7 @@ const (
 	codeUnknown  = int(lab.Unknown)
 	codeFailed   = int(lab.Failed)
 	codeNothing  = int(lab.Nothing)
-	codeUsage    = 64 // usage, a bad script, or an unreadable history
+	codeUsage    = 64 // usage, a bad script, an unreadable history, or a client that does not say hello
 	codeSignal   = 128
 )
 
@@ -70,6 +70,7 @@ func exitCode(ctx context.Context, err error) int {
 		noRun   *lab.NoRunError
 		parts   *lab.MergeError
 		scripts scenarios.Errors
+		client  *lab.ClientError
 	)
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
@@ -78,7 +79,7 @@ func exitCode(ctx context.Context, err error) int {
 		return codeFailed
 	case done != nil:
 		return done.code
-	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &parts), errors.As(err, &scripts):
+	case errors.As(err, &usage), errors.As(err, &noDir), errors.As(err, &noRun), errors.As(err, &parts), errors.As(err, &scripts), errors.As(err, &client):
 		return codeUsage
 	case errors.As(err, &nothing):
 		return codeNothing

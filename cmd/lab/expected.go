@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // known are the surprises of the baseline; those that are to be accepted are no news either.
@@ -32,36 +35,80 @@ func (f *runFlags) known() (func(checker.Cell) bool, error) {
 // matrixPath is where the reviewed matrix lies in the sources.
 func matrixPath() string { return filepath.Join("scenarios", "expected.txt") }
 
-// matrix is what is expected: as it came with the lab, or, if it is to be rewritten, as it stands in the sources.
-func (f *runFlags) matrix(scripts []*scenarios.Script) (*scenarios.Matrix, error) {
+// table is what is expected: the reviewed matrix, and before it the user's own.
+type table struct {
+	builtin *scenarios.Matrix
+	own     *scenarios.Matrix // nil: there is none
+	path    string            // of the one that --update writes
+}
+
+// table reads what is expected: the matrix as it came with the lab or, if it is to be rewritten, as it stands in the sources; and the file of
+// --expect, which need not exist if it is to be written.
+func (f *runFlags) table(scripts []*scenarios.Script) (*table, error) {
+	if f.expect != "" {
+		return f.ownTable()
+	}
 	if !f.update {
-		return scenarios.BuiltinExpected()
+		builtin, err := scenarios.BuiltinExpected()
+		return &table{builtin: builtin}, err
 	}
 	for _, script := range scripts {
 		if !script.Builtin {
-			return nil, usagef("--update is for built-in scenarios; remove %s", script.Path)
+			return nil, usagef("--update is for built-in scenarios; remove %s, or name a table of your own by --expect", script.Path)
 		}
 	}
 	if f.client != "" {
-		return nil, usagef("--update is for built-in locks; remove --client")
+		return nil, usagef("--update is for built-in locks; name a table of your own by --expect, or remove --client")
 	}
 	src, err := scenarios.ReadFile(matrixPath())
 	if err != nil {
 		return nil, usagef("--update rewrites %s; run it in the root of the sources: %v", matrixPath(), plainly(err))
 	}
-	return scenarios.ParseExpected(matrixPath(), src)
+	builtin, err := scenarios.ParseExpected(matrixPath(), src)
+	return &table{builtin: builtin, path: matrixPath()}, err
 }
 
-// accept writes what was seen into the reviewed matrix.
-func accept(stderr io.Writer, matrix *scenarios.Matrix, cells []checker.Cell) error {
+// ownTable reads the file of --expect.
+func (f *runFlags) ownTable() (*table, error) {
+	builtin, err := scenarios.BuiltinExpected()
+	if err != nil {
+		return nil, err
+	}
+	t := &table{builtin: builtin, path: f.expect}
+	src, err := scenarios.ReadFile(f.expect)
+	if errors.Is(err, fs.ErrNotExist) && f.update {
+		t.own, err = scenarios.ParseExpected(f.expect, []byte("# Expected verdicts, written by lab run --update: scenario, lock, verdict. Review each line.\n\n"))
+		return t, err
+	}
+	if err != nil {
+		return nil, usagef("--expect: %v; --update writes it", plainly(err))
+	}
+	t.own, err = scenarios.ParseExpected(f.expect, src)
+	return t, err
+}
+
+// expect says what a subject should come to.
+func (t *table) expect() func(*scenarios.Script, play.Subject) checker.Expected {
+	if t.own == nil {
+		return lab.Expect(t.builtin)
+	}
+	return lab.ExpectIn(t.own, lab.Expect(t.builtin))
+}
+
+// accept writes what was seen into the table.
+func (t *table) accept(stderr io.Writer, cells []checker.Cell) error {
+	matrix := t.builtin
+	if t.own != nil {
+		matrix = t.own
+	}
 	changed := lab.Accept(matrix, cells)
 	var text strings.Builder
 	if err := matrix.Write(&text); err != nil {
 		return err
 	}
-	if err := os.WriteFile(matrixPath(), []byte(text.String()), 0o644); err != nil {
+	if err := os.WriteFile(t.path, []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "lab: %d of %d cells changed in %s; review the diff\n", changed, len(cells), matrixPath())
+	fmt.Fprintf(stderr, "lab: %d of %d cells changed in %s; review the diff\n", changed, len(cells), t.path)
 	return nil
 }

@@ -27,6 +27,7 @@ type exploreFlags struct {
 	clients, rounds, servers, faults int
 	lag, reenter                     int
 	skew                             time.Duration
+	clockRate                        float64
 	budget                           map[faults.Kind]*int
 	anomalies                        []string
 	limits                           []string
@@ -120,6 +121,7 @@ func (f *exploreFlags) groups() []flagGroup {
 
 	flags.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
 	flags.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
+	flags.Float64Var(&f.clockRate, "clock-rate", 0, "a clock that is behind runs at `RATE` instead, and one that is ahead as many times too fast")
 	flags.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	f.budgetFlags(flags)
 
@@ -233,7 +235,7 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	}
 	plan = lab.ExplorePlan{
 		Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
-		Lag: f.lag, Skew: f.skew, ReleaseAgain: f.releaseAgain,
+		Lag: f.lag, Skew: f.skew, ClockRate: f.clockRate, ReleaseAgain: f.releaseAgain,
 	}
 	if err := errors.Join(f.only(&plan), f.limit(&plan)); err != nil {
 		return plan, err

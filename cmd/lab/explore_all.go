@@ -126,7 +126,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if f.replay && len(args) > 0 {
 		return usagef("--all --replay is about every lock; remove %s", strings.Join(args, " "))
 	}
-	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "reenter", "release-again"}
+	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "clock-rate", "reenter", "release-again"}
 	for _, kind := range explore.Faults() {
 		names = append(append(names, kind.Of().Flag), kind.Of().Old...)
 	}

@@ -34,6 +34,7 @@ type exploreConfig struct {
 	MostFaults   int            `json:"most_faults"`
 	Budget       explore.Budget `json:"budget"`
 	Skew         time.Duration  `json:"skew_ns"`
+	ClockRate    float64        `json:"clock_rate,omitempty"`
 	Lag          int            `json:"lag"`
 	Only         []checker.Name `json:"only,omitempty"`
 }
@@ -93,7 +94,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	rec := &exploreRecord{
 		Config: exploreConfig{
 			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, ReleaseAgain: c.ReleaseAgain, MostFaults: c.MostFaults,
-			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), Lag: max(c.Lag, 1), Only: c.Only,
+			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), ClockRate: c.ClockRate, Lag: max(c.Lag, 1), Only: c.Only,
 		},
 		Result: exploreResult{
 			Outcome: exploreOutcome(r), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,

@@ -41,7 +41,7 @@ func TestShards(t *testing.T) {
 	names := func(shard string) []string {
 		f := &runFlags{count: 2, shard: shard, workload: "counter"}
 		f.Setting = lab.Setting{Timeout: 1, Server: live.Embedded}
-		p, _, err := f.plan(nil)
+		p, _, err := f.plan(nil, nil)
 		require.NoError(t, err)
 		part, err := parseShard(shard)
 		require.NoError(t, err)

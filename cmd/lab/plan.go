@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
@@ -17,7 +19,7 @@ import (
 const maxCells = 100_000
 
 // plan turns flags and arguments into cells, and finds every mistake in them before anything is started.
-func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix, err error) {
+func (f *runFlags) plan(cmd *cobra.Command, args []string) (plan lab.Plan, table *table, err error) {
 	if f.all && len(args) > 0 {
 		return plan, nil, usagef("--all means every scenario; remove %s or --all", strings.Join(args, " "))
 	}
@@ -38,13 +40,32 @@ func (f *runFlags) plan(args []string) (plan lab.Plan, matrix *scenarios.Matrix,
 	if f.count > maxCells/(len(scripts)*len(subjects)) {
 		return plan, nil, usagef("--count %d makes more than %d cells, too many for one run", f.count, maxCells)
 	}
-	if matrix, err = f.matrix(scripts); err != nil {
+	if table, err = f.table(scripts); err != nil {
 		return plan, nil, err
 	}
-	if plan.Cases, err = f.cases(scripts, subjects, matrix); err != nil {
+	if f.client != "" {
+		if subjects, err = f.meet(cmd, subjects[0]); err != nil {
+			return plan, nil, err
+		}
+	}
+	if plan.Cases, err = f.cases(scripts, subjects, table); err != nil {
 		return plan, nil, err
 	}
-	return plan, matrix, checkShard(f.shard, len(plan.Cases))
+	return plan, table, checkShard(f.shard, len(plan.Cases))
+}
+
+// meet has the client of --client say hello, and says aloud by what it is judged if it does not say so itself.
+func (f *runFlags) meet(cmd *cobra.Command, subject play.Subject) ([]play.Subject, error) {
+	f.Alone = true
+	subject, err := lab.Meet(cmd.Context(), f.Setting, subject)
+	if err != nil {
+		return nil, err
+	}
+	if subject.Guessed {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: hello of %s names no promises; it is judged by those of any such lock: %s (else --like LOCK)\n",
+			subject.Name, strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", "))
+	}
+	return []play.Subject{subject}, nil
 }
 
 // checkValues finds what is wrong with the values of flags by themselves.
@@ -87,13 +108,13 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 }
 
 // cases are all scripts with all subjects. Where nobody chose a lock, the variants that the matrix has in a scenario come along.
-func (f *runFlags) cases(scripts []*scenarios.Script, subjects []play.Subject, matrix *scenarios.Matrix) ([]lab.Case, error) {
-	expect := lab.Expect(matrix)
+func (f *runFlags) cases(scripts []*scenarios.Script, subjects []play.Subject, table *table) ([]lab.Case, error) {
+	expect := table.expect()
 	var cases []lab.Case
 	for _, script := range scripts {
 		with := subjects
 		if len(f.locks) == 0 && f.client == "" && script.Builtin {
-			variants, err := subjectsOf(f.variants(matrix.Variants(script.Name)))
+			variants, err := subjectsOf(f.variants(table.builtin.Variants(script.Name)))
 			if err != nil {
 				return nil, err
 			}
@@ -143,20 +164,15 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 
 // subjects are the locks to be tested, or the client of --client.
 func (f *runFlags) subjects() ([]play.Subject, error) {
-	names := f.locks
-	if len(names) == 0 {
-		names = namesOf(f.suite())
-	}
-	subjects, err := subjectsOf(names)
 	switch {
-	case err != nil:
-		return nil, err
 	case f.client != "":
 		return f.foreign()
 	case f.forPrograms():
 		return nil, f.needsProgram()
+	case len(f.locks) == 0:
+		return subjectsOf(namesOf(f.suite()))
 	}
-	return subjects, nil
+	return subjectsOf(f.locks)
 }
 
 // subjectsOf are the locks of those names.
@@ -175,17 +191,15 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 	return subjects, nil
 }
 
-// foreign is the subject of --client.
+// foreign is the subject of --client, before it has said hello.
 func (f *runFlags) foreign() ([]play.Subject, error) {
-	if len(f.locks) > 1 {
-		return nil, usagef("--client is one lock, so --lock must name one for its expectations, not %d", len(f.locks))
-	}
-	subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", f.client}}
-	if len(f.locks) == 1 {
-		subject.Name = f.locks[0]
-		if spec, ok := impls.Find(subject.Name); ok {
-			subject.Spec = &spec
+	subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", f.client}, Like: f.like}
+	if f.like != "" {
+		like, err := subjectsOf([]string{f.like})
+		if err != nil {
+			return nil, err
 		}
+		subject.Spec = like[0].Spec
 	}
 	return []play.Subject{subject}, nil
 }

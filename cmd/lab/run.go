@@ -26,6 +26,8 @@ type runFlags struct {
 	outFlags
 	locks    []string
 	client   string
+	like     string
+	expect   string
 	workload string
 	shard    string
 	baseline string
@@ -128,6 +130,7 @@ Results go to runs/<time>-<id>; runs/latest points to the newest.`,
   lab run --all --server redis-server --parallel 8
   lab run --all --server 127.0.0.1:6379 --toxiproxy http://127.0.0.1:8474
   lab run --client 'python3 mylock.py'
+  lab run --client 'python3 mylock.py' --expect mylock.expected --update
   lab run --all --workload stock --lock getset,setpx-lua
   lab run --all --wait yield-sleep:600ms,200ms
   lab run my.lab --lock getset --count 50`,
@@ -161,7 +164,7 @@ func (f *runFlags) groups() []flagGroup {
 	what, where, expected, shown := flagSet(), flagSet(), flagSet(), flagSet()
 
 	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
-	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all); with --client: expect what is expected of this lock")
+	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
 	what.StringVar(&f.client, "client", "", "test your own client, started by `COMMAND`; it speaks docs/protocol.md")
 	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
@@ -174,8 +177,10 @@ func (f *runFlags) groups() []flagGroup {
 
 	f.bindServers(where)
 
+	expected.StringVar(&f.like, "like", "", "with --client: expect what is expected of `LOCK` (default: that it breaks none of its promises)")
+	expected.StringVar(&f.expect, "expect", "", "expect what the table in `FILE` says; --update writes it")
 	expected.StringVar(&f.baseline, "baseline", "", "ignore the surprises of an earlier run: `FILE` is its directory or its run.json")
-	expected.BoolVar(&f.update, "update", false, "write the verdicts into scenarios/expected.txt, for review")
+	expected.BoolVar(&f.update, "update", false, "write the verdicts into the table of --expect, or into scenarios/expected.txt, for review")
 
 	f.outFlags.bind(shown)
 	f.shownFlags.bind(shown)
@@ -231,7 +236,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if f.tours(args) {
 		return f.tour(cmd)
 	}
-	plan, matrix, err := f.plan(args)
+	plan, table, err := f.plan(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -243,7 +248,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.update {
-		if err := accept(cmd.ErrOrStderr(), matrix, run.Cells); err != nil {
+		if err := table.accept(cmd.ErrOrStderr(), run.Cells); err != nil {
 			return err
 		}
 	}
@@ -258,6 +263,10 @@ func (f *runFlags) checkGiven(cmd *cobra.Command) error {
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
 	case given("client") && strings.TrimSpace(f.client) == "":
 		return usagef("--client needs a command, for example 'python3 mylock.py'")
+	case f.client != "" && given("lock"):
+		return usagef("--client is the lock under test; for the expectations of one of the lab's locks use --like, not --lock")
+	case f.client == "" && f.like != "":
+		return usagef("--like is for --client: it names the lock that the client is compared with")
 	case given("lock") && len(f.locks) == 0:
 		return usagef("--lock needs a name; %s", see("lab list locks"))
 	}

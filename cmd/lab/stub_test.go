@@ -48,8 +48,17 @@ func answer(req protocol.Request, misconduct string) {
 	reply := protocol.Message{ID: req.ID, Outcome: protocol.OK}
 	if req.Do == protocol.Init {
 		reply.Hello = &protocol.Hello{Version: protocol.Version, Name: "stub"}
-		if misconduct == "version" {
-			reply.Hello.Version = 2
+		switch {
+		case misconduct == "version":
+			reply.Hello.Version = 3
+		case misconduct == "named":
+			reply.Hello.Name = os.Args[2]
+		case misconduct == "promises":
+			reply.Hello.Promises = os.Args[2:]
+		case misconduct == "old" && req.Version != 1:
+			reply = protocol.Message{ID: req.ID, Outcome: protocol.No, Error: "what is that?"}
+		case misconduct == "old":
+			reply.Hello = &protocol.Hello{Version: 1, Name: "stub 1.0, of old"}
 		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {

@@ -25,6 +25,8 @@ type daemon struct {
 	// command is the command that runs it at a port. ready is an error until this very process answers.
 	command func(port string) *exec.Cmd
 	ready   func(ctx context.Context) error
+	// busy is what its log says where a process that was killed has not quite gone; empty: nothing.
+	busy string
 	*fate
 
 	mu      sync.Mutex
@@ -71,7 +73,8 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 	if err := d.awaitReady(ctx, p); err != nil {
 		_ = p.Kill(context.WithoutCancel(ctx))
 		last := lastLines(d.log, logged)
-		return strings.Contains(strings.ToLower(last), "address already in use"), fmt.Errorf("%w%s", err, last)
+		taken = strings.Contains(strings.ToLower(last), "address already in use") || d.busy != "" && strings.Contains(last, d.busy)
+		return taken, fmt.Errorf("%w%s", err, last)
 	}
 	d.process, d.ending = p, false
 	go d.watch(p)

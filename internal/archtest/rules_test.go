@@ -64,6 +64,7 @@ func rules() map[string]rule {
 			"history", "faults", "faults/clocks", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
+		"scenarios/conform": {own: []string{"faults", "scenarios/live", "scenarios/play", "worker/protocol"}},
 		"scenarios/sim": {own: []string{
 			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
 			"worker/protocol", "worker/work",
@@ -74,9 +75,12 @@ func rules() map[string]rule {
 		"bench":         {pure: true, scripted: true},
 		"bench/measure": {own: []string{"bench", "history", "impls", "faults/process", "faults/server", "worker", "worker/work"}},
 
+		"worker/client": {},
+		"kits":          {own: []string{"worker/client"}},
+
 		"lab": {own: []string{
 			"bench", "bench/measure", "history", "impls", "checker", "report", "worker",
-			"scenarios", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
+			"scenarios", "scenarios/conform", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
 			"sim/explore", "sim/points", "sim/trace",
 		}},
 		"locktest": {
@@ -89,7 +93,7 @@ func rules() map[string]rule {
 		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"history", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
+				"history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"bench", "bench/measure", "impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -104,6 +108,8 @@ func rules() map[string]rule {
 			own:      []string{"impls", "worker", "bench/measure"},
 			external: []string{"go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/api/v3", "go.uber.org/zap", "google.golang.org/grpc"},
 		},
+
+		"adapters/postgres": {own: []string{"impls", "worker", "bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
 		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},

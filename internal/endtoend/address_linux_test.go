@@ -41,7 +41,7 @@ func TestMonitorAtAnAddress(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "take-turns", "pause-past-lease", "holder-crashes", "acquire-reply-lost", "server-clock-jumps",
 			"--lock", "setpx-lua,watchdog,redisson,redisson-fair,fenced,setnx-watch", "--json"},
-		{"run", "take-turns", "--lock", "setpx-lua", "--client", `exec "$LOCKLAB_TEST_BINARY" worker`, "--json"},
+		{"run", "take-turns", "--like", "setpx-lua", "--client", `exec "$LOCKLAB_TEST_BINARY" worker`, "--json"},
 		{"storm", "--lock", "setpx-lua", "--for", "1s", "--json"},
 	} {
 		lab := start(t, append(args, "--server", n.addr)...)

@@ -39,7 +39,7 @@ func sleepers(t *testing.T, seconds int) (found []string) {
 func startDaemons(t *testing.T, more ...string) (*lab, int) {
 	t.Helper()
 	seconds := 600_000 + 2*rand.IntN(50_000) // tells them from those of other tests
-	args := []string{"run", "take-turns", "--json", "--lock", "setpx-lua", "--client", fmt.Sprintf(daemons, seconds, seconds+1)}
+	args := []string{"run", "take-turns", "--json", "--like", "setpx-lua", "--client", fmt.Sprintf(daemons, seconds, seconds+1)}
 	return start(t, append(args, more...)...), seconds
 }
 

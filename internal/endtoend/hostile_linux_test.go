@@ -45,7 +45,7 @@ func startHostile(t *testing.T, server string, attacks []hostile.Attack, more ..
 		needRedis(t)
 	}
 	dir := t.TempDir()
-	args := append([]string{"run", "--json", "--server", server, "--lock", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
+	args := append([]string{"run", "--json", "--server", server, "--like", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
 	for _, attack := range attacks {
 		file := attack.Name + ".lab"
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), fmt.Appendf(nil, turn, attack.Name, attack.Does), 0o600))

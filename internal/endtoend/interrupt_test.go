@@ -29,7 +29,7 @@ func TestInterruptedLab(t *testing.T) {
 		"Ctrl-C":                  {syscall.SIGINT, []string{"--all", "--server", "embedded"}, 130},
 		"Ctrl-C, redis-server":    {syscall.SIGINT, []string{"--all", "--server", "redis-server"}, 130},
 		"SIGTERM":                 {syscall.SIGTERM, []string{"--all", "--server", "embedded"}, 143},
-		"SIGTERM, foreign client": {syscall.SIGTERM, []string{"--client", deafChild, "--lock", "setpx-lua", "--count", "5"}, 143},
+		"SIGTERM, foreign client": {syscall.SIGTERM, []string{"--client", deafChild, "--like", "setpx-lua", "--count", "5"}, 143},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 			args := []string{"run", "--all", "--json", "--seed", fmt.Sprint(1 + random.Int64N(1000)), "--server"}
 			args = append(args, []string{"embedded", "redis-server"}[round%2])
 			if round%4 >= 2 {
-				args = append(args, "--client", deafChild, "--lock", "setpx-lua", "--count", "5")
+				args = append(args, "--client", deafChild, "--like", "setpx-lua", "--count", "5")
 			}
 			t.Run(fmt.Sprintf("%d at %v", round, moment), func(t *testing.T) {
 				if round%2 == 1 {

@@ -49,7 +49,7 @@ func subcommands(n *neighbours, saved string) []subcommand {
 	add("bench updates", time.Second, false, "bench", "updates", "--lock", "setpx-lua,fenced", "--seeds", "1")
 	add("tour", time.Second, true, "run", "--json")
 	add("run sim", time.Second, true, "run", "--all", "--json", "--world", "sim")
-	add("foreign client", time.Second, true, "run", "--client", deafChild, "--lock", "setpx-lua", "--count", "5", "--json")
+	add("foreign client", time.Second, true, "run", "--client", deafChild, "--like", "setpx-lua", "--count", "5", "--json")
 	add("explore", 500*time.Millisecond, false, "explore", "redlock")
 	add("check", 100*time.Millisecond, false, "check", saved)
 	add("explain", 100*time.Millisecond, false, "explain", saved)

@@ -32,6 +32,7 @@ type cell struct {
 	keys    *keys           // on the lock server at an address; nil: the servers are the lab's own
 	before  server.Identity // of the server at an address
 	storm   *stormRunner    // runs instead of the script's steps; nil: none
+	greets  bool            // the client only says hello
 	store   *store
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality
@@ -219,7 +220,15 @@ func (c *cell) takes(e history.Event) bool {
 }
 
 // setUp starts servers, taps and clients, and has every client open its locks.
-func (c *cell) setUp(ctx context.Context) (err error) {
+func (c *cell) setUp(ctx context.Context) error {
+	if err := c.startStage(ctx); err != nil {
+		return err
+	}
+	return c.startClients(ctx)
+}
+
+// startStage starts servers and taps.
+func (c *cell) startStage(ctx context.Context) (err error) {
 	if err := c.meetServer(ctx); err != nil {
 		return err
 	}
@@ -241,7 +250,7 @@ func (c *cell) setUp(ctx context.Context) (err error) {
 		}
 	}
 	c.stage.resource, c.store.tap = c.resourceTap, c.resourceTap
-	return c.startClients(ctx)
+	return nil
 }
 
 // Bounds on what clients and servers send, in bytes. Locks send less than a thousandth of each.
@@ -313,12 +322,12 @@ func (l *link) close() error {
 // startClients starts all clients of the script concurrently.
 func (c *cell) startClients(ctx context.Context) error {
 	names := c.Script.Clients
-	errs := atOnce(len(names), func(i int) error { return c.peers[names[i]].start(ctx) })
+	errs := atOnce(len(names), func(i int) error { return c.peers[names[i]].begin(ctx) })
 	if err := errors.Join(errs...); err != nil {
 		return firstEnding(errs, err)
 	}
 	if !c.Traits.Known {
-		c.Traits = play.TraitsOf(c.peers[names[0]].hello, len(c.servers))
+		c.Traits = play.TraitsOf(c.peers[names[0]].hello, nil)
 		c.Traits.Opaque = c.world.opaque()
 		c.Traits.NoClock = c.peers[names[0]].noClock
 	}

@@ -11,8 +11,11 @@ import (
 // wantsClock says whether the client's clock may have to be set from outside: it is not the lab's, and the cell sets clocks.
 func (p *peer) wantsClock() bool { return p.foreign() && p.cell.setsClocks() }
 
-// setsClocks says whether clients' clocks are among the faults of the cell.
+// setsClocks says whether clients' clocks are among the faults of the cell, or of those that a greeting is for.
 func (c *cell) setsClocks() bool {
+	if c.greets {
+		return true
+	}
 	if c.storm != nil {
 		return slices.Contains(c.storm.Plan.Faults, faults.Skew)
 	}

@@ -92,6 +92,8 @@ func (s *lockServer) scheme() string {
 		return protocol.ZooKeeperScheme
 	case *server.Etcd:
 		return protocol.EtcdScheme
+	case *server.Postgres:
+		return protocol.PostgresScheme
 	}
 	return ""
 }

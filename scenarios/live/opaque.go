@@ -21,13 +21,25 @@ func (w *World) opaque() string {
 }
 
 // findOpaque looks for the lock servers' program before the first cell, and describes them.
-func (w *World) findOpaque() (err error) {
-	if w.opaque() == "" {
-		return nil
+func (w *World) findOpaque(ctx context.Context) (err error) {
+	switch w.opaque() {
+	case Etcd:
+		_, version, err := server.FindEtcd()
+		w.first = "etcd " + version + " (started by the lab)"
+		return err
+	case Postgres:
+		if w.home, err = server.OpenPostgres(ctx, w.guard); err != nil {
+			return err
+		}
+		w.first = w.home.Describe()
 	}
-	_, version, err := server.FindEtcd()
-	w.first = "etcd " + version + " (started by the lab)"
-	return err
+	return nil
+}
+
+// observed is a server whose locks the lab looks at by itself.
+type observed interface {
+	server.Server
+	server.Observable
 }
 
 // startOpaque starts a lock server whose protocol the tap does not read. log is the path at which to link its log.
@@ -36,7 +48,12 @@ func (w *World) startOpaque(ctx context.Context, log string) (_ server.Server, p
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := server.StartEtcd(ctx, w.guard, file)
+	var s observed
+	if w.home != nil {
+		s, err = w.home.Start(ctx, file)
+	} else {
+		s, err = server.StartEtcd(ctx, w.guard, file)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

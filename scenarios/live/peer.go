@@ -17,8 +17,8 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// mainHandle is the name under which a process opens its first lock; further ones go by their names in the script.
-const mainHandle = "lock"
+// MainHandle is the name under which a process opens its first lock; further ones go by their names in the script.
+const MainHandle = "lock"
 
 // exitTime is how long a client may take to exit by itself before it is killed.
 const exitTime = 2 * time.Second
@@ -65,7 +65,15 @@ func (p *peer) notice(m storm.Moment) {
 	}
 }
 
-// start starts the process, or takes one from the pool, and has it open its locks.
+// begin starts the process, and has it open its locks.
+func (p *peer) begin(ctx context.Context) error {
+	if err := p.start(ctx); err != nil {
+		return err
+	}
+	return p.openAll(ctx)
+}
+
+// start starts the process, or takes one from the pool, and has it say hello.
 func (p *peer) start(ctx context.Context) error {
 	for _, h := range p.client.Handles {
 		l, err := p.cell.connect(ctx, h.Name)
@@ -126,59 +134,10 @@ func (p *peer) watch() {
 // doomed says whether the process was killed by order, or is about to be.
 func (p *peer) doomed() bool { return p.client.Crashed() }
 
-// introduce sends init and open. A client that fails at them makes the verdict unknown.
-func (p *peer) introduce(ctx context.Context) error {
-	main := p.links[p.client.Handles[0]]
-	hello, err := p.ask(ctx, protocol.Request{
-		Do: protocol.Init, Version: protocol.Version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
-		TimeoutMS: protocol.MS(2 * p.cell.limit()),
-	})
-	if err != nil {
-		return err
-	}
-	if hello.Hello == nil {
-		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(hello.Error))
-	}
-	p.hello = *hello.Hello
-	if err := p.reachClock(); err != nil {
-		return err
-	}
-	if p.foreign() {
-		p.cell.world.pool.count(p.worker)
-	}
-	if len(p.client.Handles) > 1 && !p.hello.Separate {
-		return nil // the cell is n/a by its traits
-	}
-	for _, h := range p.client.Handles {
-		if err := p.open(ctx, h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
-func (p *peer) open(ctx context.Context, h *play.Handle) error {
-	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Name, Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
-	}
-	if h != p.client.Handles[0] {
-		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
-	}
-	opened, err := p.ask(ctx, req)
-	if err != nil {
-		return err
-	}
-	if opened.Outcome != protocol.OK {
-		return play.Undecided("%s could not open its lock%s", h.Name, clause(opened.Error))
-	}
-	return nil
-}
-
 // handle is the name of a lock in requests to the process.
 func (p *peer) handle(h *play.Handle) string {
 	if h == p.client.Handles[0] {
-		return mainHandle
+		return MainHandle
 	}
 	return h.Name
 }
@@ -202,14 +161,6 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 	case <-ctx.Done():
 		return protocol.Message{}, play.Undecided("%s did not answer %s: %v", p.client.Name, req.Do, context.Cause(ctx))
 	}
-}
-
-// unsupported ends a script whose verb a client does not know: n/a if the verb is optional.
-func unsupported(client, verb string) error {
-	if verb == protocol.Skew || verb == protocol.Reconnect || verb == protocol.Idle {
-		return play.NotApplicable("the client does not know %q", verb)
-	}
-	return play.Undecided("%s does not know %q, which every client must", client, verb)
 }
 
 // gone says why a client's connection ended. That concerns the client and is not a failure of the lab.

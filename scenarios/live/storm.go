@@ -234,7 +234,7 @@ func (t *stormRunner) lives(ctx context.Context, i int) error {
 	for n, name := range t.Plan.Names(i) {
 		p := t.cell.peers[name]
 		if n > 0 {
-			if err := p.start(ctx); err != nil {
+			if err := p.begin(ctx); err != nil {
 				return err
 			}
 			t.cell.Opened(p.client)

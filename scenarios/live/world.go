@@ -37,13 +37,14 @@ const (
 	Cluster     = "cluster"    // a Redis Cluster
 	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
 	Etcd        = "etcd"       // for clients of one's own; the data are on an embedded Redis
+	Postgres    = "postgres"   // the same
 )
 
 // RedisServers are the Redis servers that the lab starts.
 func RedisServers() []string { return []string{Embedded, RedisServer, Replicated} }
 
 // ProgramServers are the servers whose protocols the lab does not read, and for which it has no lock itself.
-func ProgramServers() []string { return []string{Etcd} }
+func ProgramServers() []string { return []string{Etcd, Postgres} }
 
 // Servers are all the servers that the lab starts.
 func Servers() []string {
@@ -85,11 +86,12 @@ type World struct {
 	cfg      Config
 	guard    *process.Guard
 	network  *network.Network
-	replicas *network.Network  // of the links from replicas to primaries; nil: there are none
-	host     *server.Host      // of the embedded servers of the lab's own clients; else nil
-	keeper   *server.ZooKeeper // of all cells; nil: the lock servers are Redis
-	first    string            // describes the servers, if the resource is another one
-	resource *spare            // of the lab's own clients; nil at an address, which holds data and locks
+	replicas *network.Network     // of the links from replicas to primaries; nil: there are none
+	host     *server.Host         // of the embedded servers of the lab's own clients; else nil
+	keeper   *server.ZooKeeper    // of all cells; nil: the lock servers are Redis
+	home     *server.PostgresHome // of the PostgreSQL of all cells; nil: there are none
+	first    string               // describes the servers, if the resource is another one
+	resource *spare               // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
 	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
 	prefix   string  // of every key of this run at an address
@@ -115,7 +117,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err = w.startGuard(); err != nil {
+	if err = w.startGuard(ctx); err != nil {
 		return nil, err
 	}
 	if cfg.Dir == "" {
@@ -161,11 +163,11 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 }
 
 // startGuard starts the guard.
-func (w *World) startGuard() (err error) {
+func (w *World) startGuard(ctx context.Context) (err error) {
 	if w.guard, err = process.StartGuard(w.cfg.Guard); err != nil {
 		return err
 	}
-	if err = w.findOpaque(); err != nil { // it runs a program by itself, so before orphans are adopted
+	if err = w.findOpaque(ctx); err != nil { // it runs a program by itself, so before orphans are adopted
 		return err
 	}
 	if w.cfg.Alone {
@@ -211,6 +213,9 @@ func (w *World) Close() error {
 	}
 	if w.keeper != nil {
 		errs = append(errs, w.keeper.Close())
+	}
+	if w.home != nil {
+		errs = append(errs, w.home.Close())
 	}
 	if w.ledger != nil {
 		errs = append(errs, w.ledger.close())

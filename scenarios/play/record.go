@@ -79,6 +79,18 @@ func (r *Recorder) Size() int64 {
 	return r.out.Size()
 }
 
+// Count is how many events are such.
+func (r *Recorder) Count(such func(history.Event) bool) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if such(e) {
+			n++
+		}
+	}
+	return n
+}
+
 // LastTouch is when a command last created, replaced or prolonged key.
 func (r *Recorder) LastTouch(key string) (at time.Duration, ok bool) {
 	r.mu.Lock()

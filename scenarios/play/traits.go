@@ -12,14 +12,6 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// Subject is a lock under test with its specification, so that no world looks a lock up by name.
-type Subject struct {
-	Name   string
-	Spec   *impls.Spec // nil: unknown
-	Argv   []string    // the command of a foreign client, which only the live world can run; nil: the lab's own client runs Spec
-	Traits Traits
-}
-
 // What a lock lacks where the lock servers are of another kind than its service.
 const (
 	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
@@ -40,6 +32,7 @@ type Limits map[faults.Capability]string
 type Traits struct {
 	Known     bool   // false: known only once a client runs
 	NoClock   string // why a client that cannot set its clock has one that cannot be set from outside, either
+	SetClock  bool   // its clock is set from outside: hello does not list skew
 	Local     bool   // the lock lives in its client's process
 	Leaseless bool
 	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
@@ -57,35 +50,6 @@ type Traits struct {
 	Workloads []string // the kinds of work that the client knows, beside a counter
 	// Sends are the commands that operations may send, if known.
 	Sends impls.Commands
-}
-
-// SubjectOf is the subject of a lock in Go, which the lab's own client runs.
-func SubjectOf(spec impls.Spec) Subject {
-	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
-		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
-		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
-		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
-	}
-	if spec.CanRenew() {
-		traits.Verbs = append(traits.Verbs, protocol.Renew)
-	}
-	if spec.CanCheck() {
-		traits.Verbs = append(traits.Verbs, protocol.Check)
-	}
-	return Subject{Name: spec.Name, Spec: &spec, Traits: traits}
-}
-
-// TraitsOf are the traits in a client's hello; servers is the number of servers that it was given.
-func TraitsOf(hello protocol.Hello, servers int) Traits {
-	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
-		Reentrant: hello.Reentrant, Fair: hello.Fair, Verbs: hello.Verbs, Workloads: hello.Workloads,
-	}
-	if hello.Servers == protocol.Majority || hello.Servers == protocol.All {
-		t.Servers, t.Majority = servers, hello.Servers == protocol.Majority
-	}
-	return t
 }
 
 // unseen says why no command of the lock is on record.

@@ -38,7 +38,11 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 			return scenarios.ResultExpired, nil
 		}
 		wait := states.LeaseLeft(granted + lease - c.Stage.Now())
-		if wait <= 0 {
+		switch {
+		case wait > 0:
+		case c.Traits.Opaque != "" && !c.Traits.Leaseless:
+			wait = pollEvery // the server says when it has ended it, and nothing else does
+		default:
 			return c.Traits.AfterLease(), nil
 		}
 		left := bound - c.Stage.Now()

@@ -32,10 +32,16 @@ func (w *writer) strike(i int, b *moment) error {
 		return w.act(i, b)
 	case faults.Skew:
 		w.clock(who, w.trace.Leases(b.step.Passed))
-	case faults.ClockAhead:
+	case faults.ClockAhead, faults.ClockBehind:
+		if rate := w.trace.Rate(b.step.Fault); rate != 1 {
+			w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Rate: rate})
+			return nil
+		}
+		if b.step.Fault == faults.ClockBehind {
+			w.clock(who, -w.trace.Leases(w.trace.Skew))
+			return nil
+		}
 		w.clock(who, w.trace.Leases(w.trace.Skew))
-	case faults.ClockBehind:
-		w.clock(who, -w.trace.Leases(w.trace.Skew))
 	case faults.StepAhead:
 		w.resume(who)
 		w.clock(who, w.clocks[who]+w.trace.Leases(w.trace.Skew))

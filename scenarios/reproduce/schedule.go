@@ -302,6 +302,11 @@ func (r *reader) returned(b *moment) (*moment, error) {
 
 // request notes a request that has reached a server.
 func (r *reader) request(b *moment) (*moment, error) {
+	if len(b.step.Request) > 0 && !counts(b.step) && !r.recorded(b.step) {
+		b.server, b.changes = b.step.Server, changes(&history.Command{Args: b.step.Request[len(b.step.Request)-1]})
+		r.uncount(b)
+		return nil, nil
+	}
 	if b.events = r.take(history.KindCommand); len(b.events) == 0 {
 		return nil, errNoEvent
 	}
@@ -312,6 +317,14 @@ func (r *reader) request(b *moment) (*moment, error) {
 	}
 	r.served(b)
 	return b, nil
+}
+
+// recorded says whether the next event is that of a request. A history has none of a request that does not name the lock.
+func (r *reader) recorded(step *trace.Step) bool {
+	if len(r.rest) == 0 || r.rest[0].Kind != history.KindCommand || r.rest[0].Client != trace.ClientName(step.Client) {
+		return false
+	}
+	return slices.Equal(r.rest[0].Command().Args, step.Request[len(step.Request)-1])
 }
 
 // uncount notes a request that breakpoints do not count.

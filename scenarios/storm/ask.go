@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -66,6 +67,30 @@ func (r *record) hindered(client string, from, to time.Duration) (total time.Dur
 		}
 	}
 	return total, what
+}
+
+// stopped is for how long a client's process, or the host, did not run between two times, if that ended at most half a lease before the
+// second: a process that has run again for longer had the time to tell.
+func (r *record) stopped(client string, from, to time.Duration) (total time.Duration, what string) {
+	paused := slices.DeleteFunc(slices.Clone(r.intervals[history.ProcessOf(client)]), func(s faultInterval) bool { return s.what != string(faults.Pause) })
+	for _, s := range slices.Concat(paused, r.intervals[""]) {
+		begin, end := max(s.from, from), min(s.to, to)
+		if end > begin && end >= to-r.lease/2 {
+			total, what = total+end-begin, s.what
+		}
+	}
+	return total, what
+}
+
+// unprotected says why no lock could have protected the data of the history.
+func (r *record) unprotected() string {
+	switch {
+	case r.work == history.FlashSale && len(r.processes) > 1:
+		return "each process sold a stock of its own memory, which no lock on a server protects"
+	case r.work == history.MarketItems && len(r.locks) > 1:
+		return "the data were used under several locks at a time"
+	}
+	return ""
 }
 
 // leaseGrain is how much sooner than computed a lease may end: servers count it in milliseconds.

@@ -117,12 +117,19 @@ func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *record)
 func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from time.Duration, r *record) string {
 	switch a.Name {
 	case checker.DoubleHolder:
-		if !c.has(impls.ExclusionOnPause) {
+		switch {
+		case c.has(impls.ExclusionOnPause):
+		case c.has(impls.ToldInTime):
+			return c.stoppedPastLease(a, r)
+		default:
 			return c.outlivedLease(a, r)
 		}
 	case checker.StaleWrite:
 		return c.outlivedLease(a, r) // a resource that checks fencing tokens refuses a write only when it has seen a greater one
 	case checker.LostUpdate:
+		if what := r.unprotected(); what != "" {
+			return what
+		}
 		if !c.has(impls.Fencing) {
 			return cmp.Or(c.outlivedLease(a, r), r.follows(before, a, from))
 		}
@@ -157,6 +164,21 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 			if hindered, what := r.hindered(client, began, began+r.lease); hindered >= r.lease/2 {
 				return fmt.Sprintf("%s was hindered for %v of its lease (%s)", client, hindered.Round(time.Millisecond), what)
 			}
+		}
+	}
+	return ""
+}
+
+// stoppedPastLease excuses an anomaly of a hold that was longer than its lease, of a lock that promises to tell its holder in time while its
+// process runs: the process, or the host, did not run, up to half a lease before.
+func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
+	for _, client := range a.Clients {
+		began, over := r.pastLease(client, a.At)
+		if !over {
+			continue
+		}
+		if stopped, what := r.stopped(client, began, a.At); stopped > 0 {
+			return fmt.Sprintf("%s did not run for %v of its lease (%s)", client, stopped.Round(time.Millisecond), what)
 		}
 	}
 	return ""

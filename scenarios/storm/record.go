@@ -11,17 +11,20 @@ import (
 
 // record is a history, arranged by client: its operations and the faults that hit it.
 type record struct {
-	events   []history.Event
-	lease    time.Duration
-	local    bool          // the lock reaches no server
-	session  bool          // it lasts as long as the client's session
-	servers  int           // on which the lock lives; zero: one, or none
-	began    time.Duration // the first operation
-	effects  int           // faults that took effect
-	returns  []int         // indexes of the answers to operations
-	acquires map[string][]operation
-	releases map[string][]operation
-	exits    map[string]time.Duration // by client
+	events    []history.Event
+	lease     time.Duration
+	local     bool // the lock reaches no server
+	session   bool // it lasts as long as the client's session
+	servers   int  // on which the lock lives; zero: one, or none
+	work      history.Workload
+	locks     map[string]bool // opened by anybody
+	processes map[string]bool // that opened one
+	began     time.Duration   // the first operation
+	effects   int             // faults that took effect
+	returns   []int           // indexes of the answers to operations
+	acquires  map[string][]operation
+	releases  map[string][]operation
+	exits     map[string]time.Duration // by client
 
 	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
 
@@ -52,8 +55,8 @@ const forever = timeline.Never
 func newRecord(events []history.Event) *record {
 	r := &record{
 		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
-		lateRenewals: map[string][]time.Duration{},
-		intervals:    map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
+		lateRenewals: map[string][]time.Duration{}, locks: map[string]bool{}, processes: map[string]bool{},
+		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
 	}
 	all := timeline.Of(events)
 	called := make(map[int]*timeline.OperationSpan)
@@ -67,6 +70,10 @@ func newRecord(events []history.Event) *record {
 				continue
 			}
 			r.lease, r.local, r.servers, r.session = e.Detail.Lease, e.Detail.Unseen == history.Local, e.Detail.Servers, e.Detail.Session
+			r.locks[e.Lock], r.processes[history.ProcessOf(e.Client)] = true, true
+			if e.Detail.Work != nil {
+				r.work = e.Detail.Work.Workload
+			}
 		case history.KindCall:
 			if r.began == 0 {
 				r.began = e.At

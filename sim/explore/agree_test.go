@@ -47,6 +47,12 @@ func TestTheJudgesAgree(t *testing.T) {
 			walk(t, Config{Lock: spec}, walks, func(n checker.Name) bool { return n != checker.Unfair })
 		})
 	}
+	for name, rate := range map[string]float64{"getset": .5, "setnx-expired-del": .3, "watchdog": .7, "redisson-watchdog": .5, "watchdog-published": .9, "redlock": .7, "redlock-endless": .5} {
+		t.Run(name+" by clocks that drift", func(t *testing.T) {
+			t.Parallel()
+			walk(t, Config{Lock: lock(t, name), ClockRate: rate}, walks, func(n checker.Name) bool { return n != checker.Unfair })
+		})
+	}
 	for _, name := range []string{"redisson", "redisson-fair"} {
 		t.Run(name+" re-entered", func(t *testing.T) {
 			t.Parallel()

@@ -191,7 +191,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 		c.mend(k)
 	}
 	from := x.automaton.calledAt(c.node, in)
-	c.moveTo(t, &x.automaton.nodes[t.to])
+	c.moveTo(t, &x.automaton.nodes[t.to], x.slow)
 	for _, n := range x.automaton.outputs[t.output] {
 		x.receive(s, i, n, from)
 	}
@@ -211,7 +211,7 @@ func (c *client) resetFinished(i int) {
 }
 
 // moveTo takes the client to the node that a transition leads to, and begins the waits there.
-func (c *client) moveTo(t transition, to *node) {
+func (c *client) moveTo(t transition, to *node, slow slowRate) {
 	c.node = t.to
 	for k := range to.slots {
 		switch {
@@ -219,7 +219,7 @@ func (c *client) moveTo(t transition, to *node) {
 			c.due[k] = never
 			c.mend(k)
 		case t.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
-			c.due[k] = to.slots[k].due
+			c.due[k] = slow.takes(c, to.slots[k].due)
 			c.mend(k)
 		case t.fresh&(1<<k) != 0:
 			c.mend(k)
@@ -287,9 +287,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		}
 		x.judge.commanded(cmd)
 		x.judge.commandInQueue(cmd)
-	}
-	if q.op != history.OpNone && !q.ended {
-		s.clients[q.client].since = 0
+		if q.op != history.OpNone && !q.ended {
+			s.clients[q.client].since = 0
+		}
 	}
 	return done.reply
 }
@@ -405,6 +405,7 @@ func (x *explorer) crash(s *state, i int) {
 	c := &s.clients[i]
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
+	x.judge.crashesKept(i)
 	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged

@@ -18,6 +18,8 @@ const (
 	MostFaults  = 9
 	LeastSkew   = time.Millisecond // the model counts in these
 	MostSkew    = 20 * time.Minute
+	LeastRate   = 0.1
+	MostRate    = 0.999
 )
 
 // Usual fills in the bounds that are not given: three clients, or two clients of three servers; one round; up to two faults of any kind, or
@@ -78,6 +80,12 @@ func (c Config) Check() error {
 	}
 	if c.Skew != 0 && (c.Skew < LeastSkew || c.Skew > MostSkew || c.Skew%LeastSkew != 0) {
 		return &BoundError{"skew", fmt.Sprintf("must be whole milliseconds, up to %v, not %v", MostSkew, c.Skew)}
+	}
+	if c.ClockRate != 0 && (c.ClockRate < LeastRate || c.ClockRate > MostRate) {
+		return &BoundError{"clock-rate", fmt.Sprintf("must be from %v to %v, that of a slow clock, not %v", LeastRate, MostRate, c.ClockRate)}
+	}
+	if c.ClockRate != 0 && c.Skew != 0 {
+		return &BoundError{"clock-rate", "is for clocks that are not off from the start; remove --skew"}
 	}
 	if c.Reenter > 0 && !slices.Contains(c.Lock.Promises, impls.Reentrance) {
 		return &BoundError{"reenter", fmt.Sprintf("is for locks that promise re-entrance, which %s does not", c.Lock.Name)}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,7 +222,7 @@ func (s *strange) explore(t *testing.T) *Result {
 // Nothing is shown of a lock that goes by what the search does not follow.
 func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
 	t.Parallel()
-	for _, s := range doubted {
+	for _, s := range slices.Concat(doubted, lossReaders) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			result := s.explore(t)

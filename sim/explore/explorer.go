@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -36,6 +37,8 @@ type Config struct {
 	Budget       Budget
 	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
 	Lag int
+	// ClockRate is at which rate, of the right one, slow clocks run, and fast ones as many times too fast; 0: wrong clocks are off by Skew instead.
+	ClockRate float64
 	// Skew is by how much a wrong clock is wrong, and by how much one steps; 0: UsualSkew.
 	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
@@ -147,6 +150,7 @@ type bounds struct {
 	clients     int
 	serverCount int
 	lease, skew ms
+	slow        slowRate
 	horizon     ms
 	only        anomalies
 	most        int // faults altogether
@@ -237,7 +241,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless, several: x.serverCount > 1, only: x.only, queues: config.Queues(),
-		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain,
+		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
 		x.judge.sharing = newSharing(x.serverCount, len(orders))
@@ -250,6 +254,7 @@ func newBounds(config Config) bounds {
 		allowed: config.Budget.allowance(), clients: config.Clients, serverCount: config.ServerCount(),
 		lease: ms(Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
 	}
+	b.slow = slowRate(math.Round(config.ClockRate * rightRate))
 	b.horizon = b.lease * horizon
 	for _, n := range b.allowed {
 		b.most += int(n)

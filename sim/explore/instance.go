@@ -21,6 +21,7 @@ type instance struct {
 	slots   [mostSlots]slot // what it waited for when it was last described
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
+	loss    error           // by which losses are reported; nil: by the usual one
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -194,7 +195,7 @@ func (s *instance) give(in input, texts *texts) {
 	case inputReply:
 		s.process.Resume(int(in.slot), process.Input{Replies: texts.replies[in.arg].replies})
 	case inputLost:
-		s.process.Resume(int(in.slot), process.Input{Lost: true})
+		s.process.Resume(int(in.slot), process.Input{Lost: true, Loss: s.loss})
 	case inputExpired:
 		s.process.Resume(int(in.slot), process.Input{Expired: true})
 	case inputWake:

@@ -53,9 +53,10 @@ type judge struct {
 	lease     ms
 	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
 	leaseless bool
-	counts    bool      // its holder can acquire it again
-	queues    bool      // clients wait in a queue
-	again     bool      // see Config.ReleaseAgain
+	counts    bool // its holder can acquire it again
+	queues    bool // clients wait in a queue
+	again     bool // see Config.ReleaseAgain
+	slow      slowRate
 	sharing   *sharing  // of a lock on most of several servers; nil: it lives on one, or on all, or whose it is does not matter
 	several   bool      // the lock lives on several servers
 	only      anomalies // that are looked for
@@ -165,6 +166,7 @@ func (j *judge) acquired(n int, a history.Answer) {
 	j.returnsInQueue(n, a.Outcome)
 	j.settleOwner(n, ok)
 	j.settleProvisional(n, ok)
+	j.settleKept(n, ok)
 	if ok {
 		j.granted(n, a)
 	} else {
@@ -265,7 +267,7 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	was := j.active(n)
 	c.set(on)
 	if limited {
-		c.ends = ms((valid-history.ExpiryMargin)/time.Millisecond) - c.from
+		c.ends = ms((j.slow.lasts(c, valid)-history.ExpiryMargin)/time.Millisecond) - c.from
 	} else if !was {
 		c.ends = never
 	}

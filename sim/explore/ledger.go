@@ -47,6 +47,7 @@ func (j *judge) commanded(cmd command) {
 	if acquires && cmd.before && !o.foreign && cmd.effect == history.EffectNone {
 		j.meetGhost(cmd)
 	}
+	j.noteKept(cmd, cmd.before && !o.foreign)
 	if cmd.op == history.OpRelease && !cmd.ended {
 		j.noteRelease(c, cmd)
 	}

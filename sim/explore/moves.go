@@ -215,7 +215,22 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 		return list
 	}
 	n := &x.automaton.nodes[c.node]
-	if x.reads && c.skew == 0 && s.now == 0 && c.fresh(n) {
+	list = x.clockFaults(list, s, i)
+	if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
+		list = append(list, move{kind: moveCrash, client: uint8(i)})
+	}
+	for k, sl := range n.slots[:n.tasks] {
+		if sl.kind == process.Request && !(c.has(deaf) && k == 0) {
+			list = x.messageFaults(list, s, move{client: uint8(i), slot: uint8(k)})
+		}
+	}
+	return list
+}
+
+// clockFaults are those of a client's clocks.
+func (x *explorer) clockFaults(list []move, s *state, i int) []move {
+	c := &s.clients[i]
+	if (x.reads || x.slow != 0) && c.skew == 0 && s.now == 0 && c.fresh(&x.automaton.nodes[c.node]) {
 		if x.canSpend(s, clockAhead) {
 			list = append(list, move{kind: moveAhead, client: uint8(i)})
 		}
@@ -228,14 +243,6 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 	}
 	if x.walls && x.canSpend(s, stepBack) {
 		list = append(list, move{kind: moveBehind, client: uint8(i), slot: stepping})
-	}
-	if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
-		list = append(list, move{kind: moveCrash, client: uint8(i)})
-	}
-	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind == process.Request && !(c.has(deaf) && k == 0) {
-			list = x.messageFaults(list, s, move{client: uint8(i), slot: uint8(k)})
-		}
 	}
 	return list
 }

@@ -175,7 +175,11 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&timer, due)
 		}
 		sooner(&expiry, c.ends)
-		if wrong := (ms(c.skew) + ms(c.steps)) * x.skew; wrong != 0 && s.owner.ends != never {
+		wrong := ms(c.steps) * x.skew
+		if x.slow == 0 {
+			wrong += ms(c.skew) * x.skew
+		}
+		if wrong != 0 && s.owner.ends != never {
 			sooner(&expiry, s.owner.ends-wrong)
 		}
 	}

@@ -62,7 +62,7 @@ func (r *recorder) takeFlight(s sending) flight {
 
 func newRecorder(x *explorer) *recorder {
 	return &recorder{x: x, trace: &trace.Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), Began: base,
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), ClockRate: x.config.ClockRate, Began: base,
 	}}
 }
 
@@ -356,7 +356,8 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	if q.server == process.Resource {
 		key = counterKey
 	}
-	if names(q.commands, key) {
+	named := names(q.commands, key)
+	if named {
 		c.Changes = []history.Change{{Key: key, Before: before, After: after}}
 	}
 	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
@@ -375,7 +376,9 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	if s.unheard {
 		step.Kind = trace.Arrive
 	}
-	r.event(e)
+	if named || q.server == process.Resource { // a tap records no other
+		r.event(e)
+	}
 	r.note(step)
 }
 

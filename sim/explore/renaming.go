@@ -137,21 +137,27 @@ func (p *sampler) rename(b *baseline, r *renaming, before []askedFor) (asked []a
 		if err != nil {
 			return nil, err
 		}
-		now := askedFor{waits: make([][][]string, mostSlots)}
-		for _, w := range s.process.Waits() {
-			if w.Task < mostSlots {
-				now.waits[w.Task] = append([][]string{{fmt.Sprint(w.Kind, w.Server, w.Length, w.Limit)}}, w.Commands...)
-			}
-		}
-		for _, notice := range notices {
-			now.told += fmt.Sprint(notice.Kind, notice.Op, notice.Answer.Outcome, notice.Answer.Limited, notice.Answer.Valid, notice.Valid, notice.Answer.Fence)
-		}
+		now := askedNow(s, notices)
 		asked = append(asked, now)
 		if r != nil && !r.learn(&before[k], &now) {
 			return asked, nil
 		}
 	}
 	return asked, nil
+}
+
+// askedNow is what the lock of an instance waits for, and what it has told.
+func askedNow(s *instance, notices []process.Notice) askedFor {
+	now := askedFor{waits: make([][][]string, mostSlots)}
+	for _, w := range s.process.Waits() {
+		if w.Task < mostSlots {
+			now.waits[w.Task] = append([][]string{{fmt.Sprint(w.Kind, w.Server, w.Length, w.Limit)}}, w.Commands...)
+		}
+	}
+	for _, notice := range notices {
+		now.told += fmt.Sprint(notice.Kind, notice.Op, notice.Answer.Outcome, notice.Answer.Limited, notice.Answer.Valid, notice.Valid, notice.Answer.Fence)
+	}
+	return now
 }
 
 // learn notes what is sent in the place of something else. It is false where the two have not the same form.

@@ -94,6 +94,9 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 	if doubt, err := p.checkTokens(ctx, ends); doubt != "" || err != nil {
 		return doubt, err
 	}
+	if doubt, err := p.checkLosses(ctx, ends); doubt != "" || err != nil {
+		return doubt, err
+	}
 	if doubt := p.checkCode(); doubt != "" {
 		return doubt, nil
 	}

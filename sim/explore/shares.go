@@ -245,6 +245,7 @@ func (j *judge) commandedOnOne(cmd command) {
 	if acquires && w.found && w.theirs {
 		j.meetGhost(w.command)
 	}
+	j.noteKept(w.command, w.found && w.theirs)
 	if cmd.op == history.OpRelease && !cmd.ended {
 		j.noteRelease(c, w.command)
 	}

@@ -61,7 +61,7 @@ type client struct {
 	phase  phase
 	round  uint8
 	wrongClocks
-	after   uint8  // the clients that took the lock after it did, while it had not been told
+	meetings
 	before  uint8  // the highest update that had been acknowledged when its work was called
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
 	tries   uint8  // that were refused since something has changed
@@ -74,6 +74,12 @@ type client struct {
 type connections struct {
 	torn   uint8 // by which its tasks wait, and then those of the requests on their way
 	broken uint8 // connections of its own, by server
+}
+
+// meetings are what its acquire has seen of others'.
+type meetings struct {
+	after   uint8 // the clients that took the lock after it did, while it had not been told
+	keptFor uint8 // the client for whose acquire it found the lock kept, plus 1, or keptForRefused
 }
 
 // wrongClocks is how a client's clocks are wrong.
@@ -165,6 +171,7 @@ type common struct {
 	shares      uint32 // what each of several servers has of the lock; see sharing
 	turn        uint8  // the client with the latest grant, plus 1
 	over        bool   // that client has released
+	swapped     uint8  // the clients whose acquires are under way though another, for which they kept the lock from it, was told ok
 	provisional [mostProvisional]provisional
 	tally       tally
 	acked       uint32 // values that an acknowledged update has read

@@ -51,7 +51,6 @@ func (l *plain) Release(ctx context.Context) (bool, error) {
 }
 
 func (l *plain) free(ctx context.Context, at impls.Server, key string) (bool, error) {
-	const compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
 	n, err := at.Eval(ctx, &impls.Script{Source: compareAndDelete}, []string{key}, l.value)
 	return n == int64(1), err
 }
@@ -395,6 +394,20 @@ func (l *hashing) TryAcquire(ctx context.Context) (bool, error) {
 	return l.try(ctx, hex.EncodeToString(sum[:4]))
 }
 
+// ticketer takes the lock, and then has it if its ticket is an odd one. So a client that was refused may be told what another should be.
+type ticketer struct{ plain }
+
+func (l *ticketer) TryAcquire(ctx context.Context) (bool, error) {
+	if _, err := l.try(ctx, l.env.Token()); err != nil {
+		return false, err
+	}
+	n, err := l.env.Server().Do(ctx, "INCR", "tickets")
+	if err != nil {
+		return false, err
+	}
+	return n.(int64)%2 == 1, nil
+}
+
 // mood is what a lock remembers by which of two values it points to. They are alike.
 type mood struct{ _ int }
 
@@ -453,6 +466,7 @@ var (
 	holders    = []checker.Name{checker.DoubleHolder}
 	overwrites = []checker.Name{checker.Overwrite}
 	renewals   = []checker.Name{checker.WrongfulRenew}
+	ghosts     = []checker.Name{checker.GhostLock}
 	strays     = []checker.Name{checker.WrongfulDelete, checker.Overwrite, checker.WrongfulRenew}
 )
 
@@ -520,6 +534,7 @@ var strangers = []strange{
 	{name: "uses the first eight characters of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 0, 8} }},
 	{name: "uses the rest of its token", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 10, 0} }},
 	{name: "uses six characters in the middle", only: strays, rounds: 2, holds: true, faults: []faults.Kind{faults.Pause}, made: func(p plain) impls.Lock { return &cutter{p, 5, 11} }},
+	{name: "two acquires are told each other's answers", only: ghosts, made: func(p plain) impls.Lock { return &ticketer{p} }},
 	{name: "the greater token wins", rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 	{name: "the greater token wins, with three clients", clients: 3, rounds: 2, made: func(p plain) impls.Lock { return &bully{p} }},
 }
@@ -533,7 +548,7 @@ func stranger(made func(plain) impls.Lock) impls.Spec {
 
 func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Parallel()
-	for _, s := range slices.Concat(strangers, scriptedStrangers) {
+	for _, s := range slices.Concat(strangers, scriptedStrangers, knowledgeable) {
 		t.Run(s.name, func(t *testing.T) {
 			spec := stranger(s.made)
 			if s.servers > 0 {

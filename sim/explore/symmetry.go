@@ -185,6 +185,9 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 	}
 	twin.sortTravel()
 	twin.after = to.set(c.after)
+	if c.keptFor != 0 && c.keptFor != keptForRefused {
+		twin.keptFor = to[c.keptFor-1] + 1
+	}
 	q := &twin.queued
 	q.ahead, q.before, q.told = to.set(q.ahead), to.set(q.before), to.set(q.told)
 	number := x.parts.clients.number(&twin) + 1
@@ -204,7 +207,7 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 	if q := x.judge.sharing; q != nil {
 		twin.shares = q.renamed(x.texts, o, twin.shares)
 	}
-	twin.owner.early = to.set(twin.owner.early)
+	twin.owner.early, twin.swapped = to.set(twin.owner.early), to.set(twin.swapped)
 	twin.owner.value = x.texts.renameReply(o, twin.owner.value)
 	if twin.tally.client != 0 {
 		twin.tally.client = to[twin.tally.client-1] + 1

@@ -71,9 +71,11 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 
 // instantsOf appends those of one client's step, or of the last of some steps that come at the same time.
 func (x *explorer) instantsOf(list []ms, s *state, i int, given []input, in input, limit ms) []ms {
-	now := x.clock(s, i)
-	for _, t := range x.thresholdsOf(s, i, given, in, now, min(now+limit, farthest)) {
-		for _, d := range [...]ms{t - now - 1, t - now} {
+	c := &s.clients[i]
+	until := x.clockAt(c, min(s.now+min(limit, farthest), farthest))
+	for _, t := range x.thresholdsOf(s, i, given, in, x.clock(s, i), until) {
+		at := x.shows(c, t) - s.now
+		for _, d := range [...]ms{at - 1, at} {
 			if d > 0 && d < limit && !slices.Contains(list, d) {
 				list = append(list, d)
 			}

@@ -40,7 +40,7 @@ func Expect(lines []Line, c explore.Config) Expectation {
 
 // unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
 func unlikeTable(c explore.Config) bool {
-	return c.Skew != 0 || c.Lag > 1 || c.Reenter > 0 || c.ReleaseAgain || c.Queues()
+	return c.Skew != 0 || c.ClockRate != 0 || c.Lag > 1 || c.Reenter > 0 || c.ReleaseAgain || c.Queues()
 }
 
 // wanted says whether one of the anomalies is looked for.

@@ -89,7 +89,7 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]red
 		case !in.Lost:
 			return in.Replies, nil
 		case !s.resends || conn != 0 || sent == resendings:
-			return nil, errLost
+			return nil, in.lossError()
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (s *subscription) Receive(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case in.Lost:
-		return "", errLost
+		return "", in.lossError()
 	}
 	return in.Message, nil
 }

@@ -159,6 +159,10 @@ func (s *search) faultsOf(list []choice, w *world, i int) []choice {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
+	if s.timed { // else the lock reads no clock
+		strike(faults.StepAhead, 0)
+		strike(faults.StepBack, 0)
+	}
 	if c.phase != waiting || c.at.busy {
 		strike(faults.Crash, 0)
 	}

@@ -110,3 +110,8 @@ func (m *monitor) take(c claim) {
 		m.clients[i].rightful = false
 	}
 }
+
+// keeps says whether a claim keeps the lock from a client, and its own client has not been told that it has it.
+func (c *claim) keeps(from, now int) bool {
+	return c.client >= 0 && c.client != from && (c.standing == pending || c.standing == refused) && now < c.ends
+}

@@ -59,8 +59,8 @@ type moment struct {
 	before  *moment
 	client  int
 	given   input
-	clock   int  // what the client's clock showed, in ms
-	reads   bool // the lock read it
+	shown   reading
+	reads   bool // the lock read a clock
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
@@ -68,17 +68,23 @@ type moment struct {
 	next    map[string]*edge
 }
 
+// reading is what a client's clocks show, in ms.
+type reading struct {
+	clock int // of both
+	ahead int // the wall clock has been set ahead by so much since the beginning
+}
+
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
 type edge struct {
 	reads bool
-	to    map[int]*moment
+	to    map[reading]*moment
 }
 
-func (e *edge) place(clock int) int {
+func (e *edge) place(shown reading) reading {
 	if e.reads {
-		return clock
+		return shown
 	}
-	return 0
+	return reading{}
 }
 
 // locals are the moments of all clients.
@@ -93,19 +99,20 @@ type locals struct {
 
 // host answers what a lock asks in the middle of a step.
 type host struct {
-	client, clock, tokens int
-	read                  bool
+	client, tokens int
+	shown          reading
+	read           bool
 }
 
 func (h *host) Now() time.Time {
 	h.read = true
-	return epoch.Add(time.Duration(h.clock) * time.Millisecond)
+	return epoch.Add(duration(h.shown.clock + h.shown.ahead))
 }
 
-// Monotonic counts from a moment of its own. No clock steps in this search.
+// Monotonic counts from a moment of its own, and does not step.
 func (h *host) Monotonic() time.Duration {
 	h.read = true
-	return duration(h.clock + monotonicZero)
+	return duration(h.shown.clock + monotonicZero)
 }
 
 func (h *host) Token() string {
@@ -124,21 +131,21 @@ func (l *locals) start(client int) (*moment, error) {
 }
 
 // after is the client after one more input.
-func (l *locals) after(m *moment, in input, clock int) (*moment, error) {
+func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
 	text := in.text()
 	e := m.next[text]
-	if e != nil && e.to[e.place(clock)] != nil {
-		return e.to[e.place(clock)], nil
+	if e != nil && e.to[e.place(shown)] != nil {
+		return e.to[e.place(shown)], nil
 	}
-	to, err := l.run(&moment{before: m, client: m.client, given: in, clock: clock, main: m.main})
+	to, err := l.run(&moment{before: m, client: m.client, given: in, shown: shown, main: m.main})
 	if err != nil {
 		return nil, err
 	}
 	if e == nil {
-		e = &edge{reads: to.reads, to: map[int]*moment{}}
+		e = &edge{reads: to.reads, to: map[reading]*moment{}}
 		m.next[text] = e
 	}
-	e.to[e.place(clock)] = to
+	e.to[e.place(shown)] = to
 	return to, nil
 }
 
@@ -155,7 +162,7 @@ func (l *locals) run(m *moment) (*moment, error) {
 		path = append(path, n)
 	}
 	for _, n := range slices.Backward(path) {
-		h.clock, h.read = n.clock, false
+		h.shown, h.read = n.shown, false
 		_ = p.Notices()
 		if n.given.kind == call {
 			n.main = p.Call("lock", n.given.op, operation(n.given.op, p.ResourceServer()))

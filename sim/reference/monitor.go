@@ -44,6 +44,9 @@ type acquireOf struct{ client, op int }
 // looks is what a client's operation has seen and done.
 type looks struct {
 	ghost                    bool // its acquire met the lock of a client that was told that it has not got it
+	kept                     int  // the client, plus 1, for whose acquire its own found the lock kept
+	keptRefused              bool // that acquire has ended without the lock
+	swapped                  bool // another was told ok, though the lock was kept from it for this client's acquire
 	rightful                 bool // the lock was its own when its release was called, and since
 	looked, changed, removed bool // by its release
 }
@@ -76,7 +79,7 @@ func (m *monitor) clone() monitor {
 func (m *monitor) appendTo(b []byte) []byte {
 	b = m.challenger.appendTo(m.owner.appendTo(append(b, 'm')))
 	for _, l := range m.clients {
-		b = fmt.Append(b, l.ghost, l.rightful, l.looked, l.changed, l.removed)
+		b = fmt.Append(b, l.ghost, l.kept, l.keptRefused, l.swapped, l.rightful, l.looked, l.changed, l.removed)
 	}
 	for _, n := range append([]int64{int64(m.turn), m.fence, int64(len(m.acked))}, m.acked...) {
 		b = binary.AppendVarint(b, n)
@@ -93,7 +96,7 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 	switch op {
 	case history.OpAcquire:
 		c.phase = acquiring
-		l.ghost = false
+		*l = looks{}
 	case history.OpWork:
 		c.phase, c.passed = working, false
 	case history.OpRelease:
@@ -141,6 +144,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 	switch op {
 	case history.OpAcquire:
 		m.settle(i, c.ops, ok)
+		m.settleKept(i, ok)
 		if ok {
 			m.grant(w, i, a)
 		} else if l.ghost && a.Outcome == history.No {
@@ -250,6 +254,26 @@ func (m *monitor) lost(w *world, i int) {
 	m.ends(i)
 }
 
+// settleKept takes in how an acquire has ended that may have been told ok though the lock was kept for another, or be that other.
+func (m *monitor) settleKept(i int, ok bool) {
+	l := &m.clients[i]
+	if !ok && l.swapped || ok && l.kept != 0 && l.keptRefused {
+		m.suspects.add(checker.GhostLock)
+	}
+	if ok && l.kept != 0 {
+		m.clients[l.kept-1].swapped = true
+	}
+	l.kept, l.swapped = 0, false
+	for k := range m.clients {
+		if other := &m.clients[k]; other.kept == i+1 {
+			other.keptRefused = !ok
+			if ok {
+				other.kept = 0
+			}
+		}
+	}
+}
+
 func (m *monitor) crashed(i int) {
 	m.settle(i, -1, false)
 	if m.owner.client == i {
@@ -322,6 +346,10 @@ func (m *monitor) look(w *world, i int, q message, effect history.Effect, there,
 	case history.OpAcquire:
 		ghost := o.client >= 0 && o.client != i && o.standing == refused && w.now < o.ends && !o.over && !o.dead
 		l.ghost = l.ghost || ghost && there && effect == history.EffectNone
+		l.kept, l.keptRefused = 0, false
+		if there && effect == history.EffectNone && o.keeps(i, w.now) {
+			l.kept, l.keptRefused = o.client+1, o.standing == refused
+		}
 	case history.OpRelease:
 		l.looked = true
 		l.removed = l.removed || own && effect == history.EffectRemoved

@@ -185,14 +185,15 @@ func (r *recorder) notice(i int, n process.Notice) {
 }
 
 func (r *recorder) served(i int, m message, change history.Change, replies []redis.Reply, unheard bool) {
-	if r == nil {
-		return
+	named := m.names(change.Key)
+	if r == nil || !named && m.server != process.Resource {
+		return // a tap records no other command
 	}
 	c := &history.Command{
 		Server: r.server(m.server), Conn: int64(i*10 + m.conn + 1), Args: m.commands[len(m.commands)-1],
 		Reply: replies[len(replies)-1].Recorded(), Sent: r.now, Asked: asked, Late: unheard, ReplyDropped: unheard, Again: m.again,
 	}
-	if m.names(change.Key) {
+	if named {
 		c.Changes = []history.Change{change}
 	}
 	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}

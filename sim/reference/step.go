@@ -109,7 +109,7 @@ func (c *client) drop(task int) {
 func (s *search) give(w *world, i int, in input) error {
 	c := &w.clients[i]
 	before := c.at
-	after, err := s.locals.after(before, in, w.now+c.skew)
+	after, err := s.locals.after(before, in, reading{w.now + c.skew, c.ahead})
 	if err != nil {
 		return err
 	}
@@ -309,6 +309,10 @@ func (s *search) strike(w *world, o choice) error {
 		c.skew = ms(s.Skew)
 	case faults.ClockBehind:
 		c.skew = -ms(s.Skew)
+	case faults.StepAhead:
+		c.ahead += ms(s.Skew)
+	case faults.StepBack:
+		c.ahead -= ms(s.Skew)
 	case faults.Crash:
 		w.monitor.crashed(o.client)
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}

@@ -56,6 +56,12 @@ type server struct {
 	behind *redis.Server // as a replica has it that lacks the last write; nil: there was none
 }
 
+// wrongClocks is by how much a client's clocks are wrong.
+type wrongClocks struct {
+	skew  int // of both, from the start
+	ahead int // by so much the wall clock has been set ahead since
+}
+
 // client is one client.
 type client struct {
 	at           *moment
@@ -72,10 +78,10 @@ type client struct {
 	delayed bool // its operation, by a fault
 	passed  bool // another client has had a turn since its work was called
 	unsure  bool // its latest release came to unknown, so it may release once more
-	skew    int
-	on      bool // it was told that it has the lock, and not that it has not
-	ends    int  // when its hold ends by what the lock has declared
-	heard   int  // when the latest of its commands that it waited for was executed
+	wrongClocks
+	on    bool // it was told that it has the lock, and not that it has not
+	ends  int  // when its hold ends by what the lock has declared
+	heard int  // when the latest of its commands that it waited for was executed
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed.
@@ -192,7 +198,7 @@ func (s *search) numberOf(v *server) int {
 
 func (c *client) appendTo(b []byte) []byte {
 	b = append(b, 'c')
-	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ends, c.heard, len(c.due), len(c.answers)} {
+	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ahead, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on, c.torn, c.broken)

@@ -24,9 +24,11 @@ type Trace struct {
 	Servers int
 	Lease   time.Duration
 	Skew    time.Duration // by which a wrong clock is wrong
-	Began   time.Time     // what a right clock shows at the first step
-	Faults  []faults.Kind // in the order in which they strike
-	Steps   []Step
+	// ClockRate is at which rate slow clocks run, and fast ones as many times too fast; 0: wrong clocks are off by Skew.
+	ClockRate float64
+	Began     time.Time     // what a right clock shows at the first step
+	Faults    []faults.Kind // in the order in which they strike
+	Steps     []Step
 	// Events are the trace as a history, and Verdict is what the checker makes of it.
 	Events  []history.Event
 	Verdict checker.Verdict
@@ -108,7 +110,25 @@ func ServerName(servers, i int) string {
 }
 
 // Meaning is what the fault that strikes at a step does, in one line.
-func (t *Trace) Meaning(s Step) string { return Meaning(s.Fault, t.Skew, t.Lease, s.Lost) }
+func (t *Trace) Meaning(s Step) string {
+	if rate := t.Rate(s.Fault); rate != 1 {
+		return fmt.Sprintf("a client's clocks run at rate %v", rate)
+	}
+	return Meaning(s.Fault, t.Skew, t.Lease, s.Lost)
+}
+
+// Rate is at which rate a client's clocks run after a fault.
+func (t *Trace) Rate(kind faults.Kind) float64 {
+	slow := math.Round(1000 * t.ClockRate)
+	switch {
+	case slow == 0:
+	case kind == faults.ClockBehind:
+		return slow / 1000
+	case kind == faults.ClockAhead:
+		return math.Floor(1e6/slow) / 1000
+	}
+	return 1
+}
 
 // Meaning is what a fault does in the model, in one line: skew is that of a wrong clock, and lost is how many writes a fail-over loses.
 func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {

@@ -233,8 +233,8 @@ func (c *Conn) reply(message Message) (wrong string) {
 		if message.Hello == nil {
 			return "client answered init without hello"
 		}
-		if message.Hello.Version != Version {
-			return fmt.Sprintf("client speaks version %d of the protocol, the lab speaks %d", message.Hello.Version, Version)
+		if version := message.Hello.Version; version < Oldest || version > Version {
+			return fmt.Sprintf("client speaks version %d of the protocol, the lab speaks %d to %d", version, Oldest, Version)
 		}
 	}
 	c.on(message)

@@ -106,7 +106,7 @@ func TestMisconduct(t *testing.T) {
 		{"long line", strings.Repeat("x", protocol.MaxLine), "client wrote a line longer than 64 KiB"},
 		{"never asked", `{"id":7,"outcome":"ok"}` + "\n", "client answered request 7, which was never asked or had its answer (line 1)"},
 		{"flood", strings.Repeat(notice, 20), "client wrote more than 1 MiB of notices that nobody asked for (line 18)"},
-		{"another version", `{"id":1,"outcome":"ok","hello":{"version":2,"name":"x"}}` + "\n", "client speaks version 2 of the protocol, the lab speaks 1"},
+		{"another version", `{"id":1,"outcome":"ok","hello":{"version":3,"name":"x"}}` + "\n", "client speaks version 3 of the protocol, the lab speaks 1 to 2"},
 		{"no hello", `{"id":1,"outcome":"ok"}` + "\n", "client answered init without hello"},
 	}
 	for _, test := range tests {

@@ -4,8 +4,11 @@
 // It owns the messages and both ends of the connection. It must not know a lock or a server.
 package protocol
 
-// Version is the version of the protocol that init and hello carry.
-const Version = 1
+// Version is the newest version of the protocol, and Oldest the oldest that the lab still speaks. Init and hello carry it.
+const (
+	Version = 2
+	Oldest  = 1
+)
 
 // MaxLine is the length in bytes of the longest line that a client may write.
 const MaxLine = 64 << 10
@@ -43,6 +46,7 @@ const (
 const (
 	ZooKeeperScheme = "zookeeper://"
 	EtcdScheme      = "etcd://"
+	PostgresScheme  = "postgres://"
 )
 
 // SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
@@ -124,8 +128,13 @@ type Message struct {
 
 // Hello is how a client introduces itself.
 type Hello struct {
-	Version int    `json:"version"`
-	Name    string `json:"name"` // of the program, with its version
+	Version int `json:"version"`
+	// Name is the name of the lock, which cells are called after; in version 1 that of the program, with its version.
+	Name string `json:"name"`
+	// About says, for people, which library is under test, with versions and options.
+	About string `json:"about,omitempty"`
+	// Promises are words for what the lock promises, see impls.PromiseWords; nil: nothing is said.
+	Promises []string `json:"promises,omitempty"`
 	// Verbs are the optional verbs that the client knows: renew, check, skew, reconnect, idle, reset.
 	Verbs []string `json:"verbs,omitempty"`
 	// Workloads are the kinds of work that the client knows; none: a counter only.
@@ -136,6 +145,8 @@ type Hello struct {
 	Resends   bool `json:"resends,omitempty"`
 	// Servers says how many of its servers the lock needs: Majority or All. Empty: it uses the first only.
 	Servers string `json:"servers,omitempty"`
+	// ServerCount is how many servers a lock on several is tested with where the scenario does not say; zero: three.
+	ServerCount int `json:"server_count,omitempty"`
 	// Separate: a lock uses the servers and the resource that its open names, and no others.
 	Separate  bool `json:"separate,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`

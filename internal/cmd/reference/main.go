@@ -30,6 +30,7 @@ func main() {
 	flag.IntVar(&b.Tries, "tries", b.Tries, "how often a client of the reference search tries in a round")
 	flag.IntVar(&b.Faults, "max-faults", b.Faults, "how many faults of the kind strike")
 	flag.IntVar(&b.States, "states", b.States, "how many states each search may find")
+	flag.BoolVar(&b.ReleaseAgain, "release-again", b.ReleaseAgain, "after a release of unknown outcome a client may release once more")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
 	flag.Parse()
 	cells := search(chosen(*locks, *kinds), b, *parallel)

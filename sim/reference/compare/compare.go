@@ -162,8 +162,5 @@ func fewest(found map[checker.Name]int, name checker.Name) int {
 	return -1
 }
 
-// Kinds are the columns of the table that are compared: none, and each kind of fault. No clock steps in the slow search.
-func Kinds() []faults.Kind {
-	steps := func(k faults.Kind) bool { return k == faults.StepAhead || k == faults.StepBack }
-	return slices.Concat([]faults.Kind{""}, slices.DeleteFunc(explore.Faults(), steps))
-}
+// Kinds are the columns of the table that are compared: none, and each kind of fault.
+func Kinds() []faults.Kind { return append([]faults.Kind{""}, explore.Faults()...) }

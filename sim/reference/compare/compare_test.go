@@ -30,7 +30,7 @@ func TestTheSearchesAgree(t *testing.T) {
 		"setnx-del":   {"", faults.Crash},
 		"setpx-del":   {faults.Pause, faults.FailOver},
 		"setpx-lua":   {faults.Restart, faults.LateRequest},
-		"getset":      {faults.ClockAhead},
+		"getset":      {faults.ClockAhead, faults.StepBack},
 		"setnx-watch": {faults.Duplicate},
 	} {
 		for _, kind := range kinds {

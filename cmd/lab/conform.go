@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
+)
+
+// doctorFlags are the flags of lab doctor as given.
+type doctorFlags struct {
+	settingFlags
+	client, like string
+}
+
+// conform checks the client of --client.
+func (f *doctorFlags) conform(cmd *cobra.Command) error {
+	run := runFlags{settingFlags: f.settingFlags, client: f.client, like: f.like}
+	run.World, run.Timeout, run.Alone, run.NoStateProbes = lab.Live, defaultTimeout, true, !f.stateProbes
+	if err := run.checkGiven(cmd); err != nil {
+		return err
+	}
+	if err := run.settingFlags.check(); err != nil {
+		return err
+	}
+	subjects, err := run.foreign()
+	if err != nil {
+		return err
+	}
+	checked, err := lab.Conform(cmd.Context(), run.Setting, subjects[0])
+	if err != nil {
+		return err
+	}
+	if err := writeConformance(cmd.OutOrStdout(), checked, f.client); err != nil {
+		return err
+	}
+	if checked.Broken() > 0 {
+		return exitWith(codeSurprise)
+	}
+	return nil
+}
+
+// writeConformance is the screen of lab doctor --client.
+func writeConformance(w io.Writer, checked lab.Conformance, command string) error {
+	var b strings.Builder
+	subject := checked.Subject
+	fmt.Fprintf(&b, "%s (%s): %d of %d checks failed\n\n", subject.Name, report.Clean(subject.Spec.Idea), checked.Broken(), len(checked.Results))
+	fmt.Fprintf(&b, "  protocol  %d\n", subject.Protocol)
+	promises := strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", ")
+	if subject.Guessed {
+		promises += " (assumed: hello names none)"
+	}
+	fmt.Fprintf(&b, "  promises  %s\n\n", promises)
+	for _, r := range checked.Results {
+		switch {
+		case r.Breach != nil:
+			fmt.Fprintf(&b, "FAILED   %-28s %s\n", r.Name, r.About)
+			fmt.Fprintf(&b, "         %s\n         docs/protocol.md: %s\n", report.Clean(r.Breach.What), r.Breach.Rule)
+		case r.Skipped != "":
+			fmt.Fprintf(&b, "skipped  %-28s %s\n", r.Name, report.Clean(r.Skipped))
+		default:
+			fmt.Fprintf(&b, "ok       %-28s %s\n", r.Name, r.About)
+		}
+	}
+	b.WriteString("\n")
+	if checked.Broken() == 0 {
+		b.WriteString(report.Next(invocation(), []string{"scenarios", "run", "--client", command}))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

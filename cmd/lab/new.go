@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/kits"
+	"github.com/locklab/locklab/report"
+)
+
+func newNew() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new LANGUAGE DIR",
+		Short: "Write a client for a lock of yours, to edit",
+		Long: `New writes a working client into DIR: the client protocol in one file, and a
+small lock in another, which you replace by yours. The languages are ` + enumerate(kitNames(), "and") + `.
+It overwrites nothing.`,
+		Example:           "  lab new python mylock\n  lab doctor --client 'python3 mylock/client.py'",
+		ValidArgsFunction: cobra.FixedCompletions(kitNames(), cobra.ShellCompDirectiveDefault),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("new takes a language and a directory, for example: lab new python mylock")
+			}
+			kit, ok := kits.Find(args[0])
+			if !ok {
+				return unknown("language", args[0], kitNames(), "there are "+enumerate(kitNames(), "and"))
+			}
+			names, err := kit.Write(args[1])
+			switch {
+			case errors.Is(err, kits.ErrThere):
+				return usagef("%s is there already, and nothing is overwritten", strings.SplitN(err.Error(), ":", 2)[0])
+			case err != nil:
+				return usagef("%v", plainly(err))
+			}
+			out := cmd.OutOrStdout()
+			for _, name := range names {
+				fmt.Fprintln(out, filepath.Join(args[1], name))
+			}
+			command := fmt.Sprintf(kit.Command, filepath.ToSlash(args[1]))
+			if !filepath.IsAbs(args[1]) && kit.Name == "go" {
+				command = "./" + command
+			}
+			fmt.Fprint(out, "\n")
+			if kit.Prepare != "" {
+				fmt.Fprintf(out, "First\n  cd %s && %s && cd -\n\n", args[1], kit.Prepare)
+			}
+			_, err = fmt.Fprint(out, report.Next(invocation(), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
+			return err
+		},
+	}
+}
+
+func kitNames() []string {
+	var names []string
+	for _, kit := range kits.All() {
+		names = append(names, kit.Name)
+	}
+	return names
+}

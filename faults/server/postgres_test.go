@@ -1,0 +1,89 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// needPostgres skips the test where there is no PostgreSQL, unless it is required.
+func needPostgres(t *testing.T) {
+	t.Helper()
+	_, _, err := FindPostgres()
+	if err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "postgres") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	ctx, guard := bounded(t), startGuard(t)
+	home, err := OpenPostgres(ctx, guard)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, home.Close()) }()
+	s, err := home.Start(ctx, filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	assert.Regexp(t, `^PostgreSQL \d+ \(started by the lab\)$`, s.Describe())
+
+	query := func(text string) [][]string {
+		rows, err := pgQuery(ctx, s.Addr(), text)
+		require.NoError(t, err)
+		return rows
+	}
+	_, err = pgQuery(ctx, s.Addr(), "select nothing")
+	require.ErrorContains(t, err, `column "nothing" does not exist`)
+	assert.Equal(t, [][]string{{"1", ""}, {"2", "b"}}, query("select * from (values (1, null), (2, 'b')) v"))
+	query("create table locks (name text primary key); insert into locks values ('it''s')")
+	state, err := s.State(ctx, "it's")
+	require.NoError(t, err)
+	assert.False(t, state.Exists())
+
+	require.NoError(t, s.Stop(ctx))
+	_, err = s.State(ctx, "it's")
+	require.Error(t, err)
+	require.NoError(t, s.StartAgain(ctx))
+	assert.Equal(t, [][]string{{"it's"}}, query("select name from locks"), "it came back with its data")
+	before := s.segment()
+	assert.Contains(t, segments(t), before)
+	require.NoError(t, s.RestartEmpty(ctx))
+	assert.Empty(t, query("select 1 from pg_tables where tablename = 'locks'"))
+	assert.NotContains(t, segments(t), before)
+
+	dir, last := s.dir, s.segment()
+	require.NoError(t, s.Close())
+	require.NoDirExists(t, dir)
+	assert.NotContains(t, segments(t), last)
+}
+
+// segments are the numbers of the segments of shared memory on this machine.
+func segments(t *testing.T) (all []string) {
+	text, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		all = append(all, strings.Fields(line)[1])
+	}
+	return all
+}
+
+// TestWhatPostgresLacks: the reason names what to install.
+func TestWhatPostgresLacks(t *testing.T) {
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(found) > 0 {
+		t.Skip("this machine has one")
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, _, err := FindPostgres()
+	require.ErrorContains(t, err, "install Debian's package postgresql")
+}

@@ -1,0 +1,101 @@
+package kits_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/kits"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+func TestMain(m *testing.M) {
+	lab.Serve()
+	os.Exit(m.Run())
+}
+
+// written writes a kit, prepares it, and returns the subject of its client. A machine that lacks something is passed over.
+func written(t *testing.T, kit kits.Kit) play.Subject {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "mylock")
+	names, err := kit.Write(dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	if kit.Name == "python" && exec.Command("/bin/sh", "-c", "python3 -c 'import redis'").Run() != nil {
+		lacks(t, "python", "no python3 with redis-py")
+	}
+	if kit.Prepare != "" {
+		prepare := exec.Command("/bin/sh", "-c", kit.Prepare)
+		prepare.Dir = dir
+		if out, err := prepare.CombinedOutput(); err != nil {
+			lacks(t, kit.Name, fmt.Sprintf("%s: %v\n%s", kit.Prepare, err, out))
+		}
+	}
+	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + fmt.Sprintf(kit.Command, dir)}}
+}
+
+// lacks skips a test, unless LOCKLAB_REQUIRE names what is missing.
+func lacks(t *testing.T, what, why string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what) {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// TestKitsWork: the client of each kit keeps to the protocol, and its lock breaks none of its promises, as they are.
+func TestKitsWork(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	for _, kit := range kits.All() {
+		t.Run(kit.Name, func(t *testing.T) {
+			t.Parallel()
+			subject := written(t, kit)
+			checked, err := lab.Conform(t.Context(), lab.Setting{}, subject)
+			require.NoError(t, err)
+			for _, result := range checked.Results {
+				assert.Nil(t, result.Breach, result.Name)
+			}
+			scripts, err := lab.Scenarios("take-turns", "pause-past-lease", "cut-off-past-lease", "acquire-reply-lost", "redis-restarts-empty")
+			require.NoError(t, err)
+			run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, []play.Subject{checked.Subject}, 1, lab.Expect(nil))})
+			require.NoError(t, err)
+			for _, cell := range run.Cells {
+				assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
+				assert.NotEqual(t, checker.NotApplicable, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
+				assert.False(t, cell.Surprise(), "%s: %s", cell.Scenario, cell.Verdict)
+			}
+		})
+	}
+}
+
+// TestKitsAreSmall: what a user has to read, and what a user has to write.
+func TestKitsAreSmall(t *testing.T) {
+	for _, kit := range kits.All() {
+		dir := t.TempDir()
+		names, err := kit.Write(dir)
+		require.NoError(t, err)
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			lines := strings.Count(string(text), "\n")
+			if strings.HasPrefix(name, "client.") || strings.HasPrefix(name, "main.") {
+				assert.LessOrEqual(t, lines, 45, "%s/%s", kit.Name, name)
+			}
+			assert.Less(t, lines, 350, "%s/%s", kit.Name, name)
+		}
+		_, err = kit.Write(dir)
+		assert.ErrorIs(t, err, kits.ErrThere, "nothing is overwritten")
+	}
+}

@@ -1,0 +1,202 @@
+package conform
+
+import (
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// faultChecks are about cancel and about links.
+func faultChecks() []Check {
+	return []Check{
+		{Name: "cancel-nothing", About: "cancel of what is not under way is answered no", clients: 1, hold: cancelsNothing},
+		{Name: "cancel-waiting", wire: true, About: "an acquire that waits for the lock can be cancelled", hold: cancelsWaiting},
+		{Name: "cancel-queued", wire: true, About: "a cancelled operation that waits for its turn never begins", hold: cancelsQueued},
+		{Name: "cancel-acquire", wire: true, About: "an acquire that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Acquire, false)},
+		{Name: "cancel-release", wire: true, About: "a release that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Release, true)},
+		{Name: "cancel-check", wire: true, About: "a check that waits for the server can be cancelled", clients: 1, needs: protocol.Check, hold: cancelsHeld(protocol.Check, true)},
+		{Name: "cancel-renew", wire: true, About: "a renewal that waits for the server can be cancelled", clients: 1, needs: protocol.Renew, hold: cancelsHeld(protocol.Renew, true)},
+		{Name: "cancel-work", About: "work that waits for the resource can be cancelled", clients: 1, hold: cancelsWork},
+		{Name: "reconnect-after-refusal", About: "it works again after its connections were broken", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Refuse})},
+		{Name: "reconnect-after-partition", About: "it works again after a partition", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})},
+		{Name: "reconnect-after-lost-replies", About: "it works again after replies were lost", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.ReplyLost})},
+		{Name: "broken-amid-acquire", wire: true, About: "a connection that breaks in an acquire: no silent retry, no false answer", clients: 1, hold: breaksAmidAcquire},
+		{Name: "time-outs", wire: true, About: "no time-out of the client fires by accident", clients: 1, hold: bearsSilence},
+		{Name: "errors", wire: true, About: "an error of the server is no grant, and ends nothing", clients: 1, hold: bearsErrors},
+	}
+}
+
+// reached waits until an operation is held up, and ends the conversation if it is answered instead.
+func (t *talk) reached(held play.Armed, p pending) {
+	if t.over() {
+		return
+	}
+	if !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
+		t.broken(ruleKey, "%v was answered without a request about the key", p)
+	}
+}
+
+// cancel orders an operation to be cancelled, and waits for both answers.
+func (t *talk) cancel(p pending) answered {
+	t.must(t.ask(p.client, protocol.Request{Do: protocol.Cancel, Op: p.id}), protocol.OK, ruleCancelNow)
+	return answered{p, t.await(p, patience, ruleCancelNow)}
+}
+
+func cancelsNothing(t *talk) {
+	t.must(t.ask("C1", protocol.Request{Do: protocol.Cancel, Op: 1 << 40}), protocol.No, ruleNotUnderWay)
+	acquired := t.do("C1", protocol.Acquire)
+	t.must(acquired, protocol.OK, ruleAcquire)
+	t.must(t.ask("C1", protocol.Request{Do: protocol.Cancel, Op: acquired.id}), protocol.No, ruleNotUnderWay)
+}
+
+func cancelsWaiting(t *talk) {
+	t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
+	waiting := t.send("C2", within(time.Minute))
+	if !t.over() && !t.Until(patience, func() bool { return t.Sent("C2") > 0 }) {
+		t.broken(ruleAcquire, "acquire with within_ms sends nothing")
+	}
+	t.mustNot(t.cancel(waiting), protocol.OK, ruleCancelled)
+	t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
+	t.must(t.ask("C2", within(patience/2)), protocol.OK, ruleNextRuns)
+}
+
+func cancelsQueued(t *talk) {
+	held := t.Hold("C1", false)
+	defer held.Disarm()
+	first := t.send("C1", op(protocol.Acquire))
+	t.reached(held, first)
+	queued := t.send("C1", op(protocol.Release))
+	a := t.cancel(queued)
+	t.must(a, protocol.Unknown, ruleQueued)
+	held.Release()
+	t.must(answered{first, t.await(first, patience, ruleOneAnswer)}, protocol.OK, ruleQueued)
+	t.must(t.do("C2", protocol.Acquire), protocol.No, ruleQueued)
+}
+
+// cancelsHeld cancels an operation whose request is held on the wire, of a client that holds the lock or not.
+func cancelsHeld(verb string, holds bool) func(*talk) {
+	return func(t *talk) {
+		if holds {
+			t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
+		}
+		held := t.Hold("C1", false)
+		defer held.Disarm()
+		p := t.send("C1", op(verb))
+		if t.Until(patience, func() bool { return held.Reached() || !p.open() }); !held.Reached() && !p.open() {
+			if a := t.await(p, patience, ruleOneAnswer); a.Unsupported {
+				t.skipped = cannot
+			}
+		}
+		t.reached(held, p)
+		t.must(t.cancel(p), protocol.Unknown, ruleCancelled)
+		held.Release() // it arrives late
+		a := t.ask("C1", within(patience/2))
+		t.mustNot(a, protocol.Unknown, ruleNextRuns)
+	}
+}
+
+func cancelsWork(t *talk) {
+	held := t.Hold("C1", true)
+	defer held.Disarm()
+	work := op(protocol.Work)
+	work.Key = t.Counter()
+	p := t.send("C1", work)
+	if !t.over() && !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
+		t.broken(ruleWork, "%v was answered without a request to the resource", p)
+	}
+	t.must(t.cancel(p), protocol.Unknown, ruleCancelled)
+	held.Release()
+	t.must(t.ask("C1", work), protocol.OK, ruleNextRuns)
+}
+
+// tries is how many operations may be unknown after a fault of a client that cannot reconnect on request: one for each connection that it may
+// have kept.
+const tries = 3
+
+// reconnects breaks connections of a client that is idle, and has it acquire and release again.
+func reconnects(fault faults.LinkFault) func(*talk) {
+	return func(t *talk) {
+		t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
+		t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
+		if t.over() {
+			return
+		}
+		t.lab(t.Disturb("C1", fault))
+		p := t.send("C1", op(protocol.Acquire))
+		if !t.over() && !t.Until(time.Second, func() bool { return !p.open() }) {
+			t.ask("C1", protocol.Request{Do: protocol.Cancel, Op: p.id})
+		}
+		if t.over() {
+			return
+		}
+		t.lab(t.Heal("C1"))
+		t.await(p, lease, ruleCancelNow) // it may clean up first
+		if t.subject.Traits.Can(protocol.Reconnect) {
+			t.must(t.ask("C1", protocol.Request{Do: protocol.Reconnect}), protocol.OK, ruleReconnect)
+			t.mustNot(t.ask("C1", within(shortWait)), protocol.Unknown, ruleReconnect)
+			return
+		}
+		var a answered
+		for range tries {
+			if a = t.ask("C1", within(shortWait)); a.Outcome != protocol.Unknown || t.over() {
+				break
+			}
+		}
+		t.mustNot(a, protocol.Unknown, ruleConnectsNew)
+	}
+}
+
+func breaksAmidAcquire(t *talk) {
+	held := t.Hold("C1", false)
+	defer held.Disarm()
+	p := t.send("C1", op(protocol.Acquire))
+	t.reached(held, p)
+	if t.over() {
+		return
+	}
+	t.lab(t.Disturb("C1", faults.LinkFault{Kind: faults.Refuse}))
+	t.lab(t.Heal("C1"))
+	if t.subject.Traits.Resends {
+		t.skipped = "the client resends, as hello says"
+		return
+	}
+	a := answered{p, t.await(p, patience, ruleConnectsNew)}
+	t.mustNot(a, protocol.OK, ruleRetries)
+	t.mustNot(a, protocol.No, ruleDoubt)
+}
+
+// silence is how long a server is silent: longer than what most libraries bear by default.
+const silence = 6 * time.Second
+
+func bearsSilence(t *talk) {
+	if t.subject.Traits.Servers > 1 {
+		t.skipped = "a lock on several servers may have time-outs of its own"
+		return
+	}
+	held := t.Hold("C1", false)
+	defer held.Disarm()
+	p := t.send("C1", op(protocol.Acquire))
+	t.reached(held, p)
+	if t.over() {
+		return
+	}
+	began := t.Now()
+	if t.Until(silence, func() bool { return !p.open() }) {
+		a := t.await(p, patience, ruleTimeouts)
+		t.broken(ruleTimeouts, "the server was silent, and after %v the acquire was answered %s%s", (t.Now() - began).Round(100*time.Millisecond), a.Outcome, clause(a.Error))
+	}
+	held.Release()
+	t.must(answered{p, t.await(p, patience, ruleOneAnswer)}, protocol.OK, ruleTimeouts)
+}
+
+func bearsErrors(t *talk) {
+	t.lab(t.Do("RPUSH", t.Key(), "not a lock"))
+	t.mustNot(t.do("C1", protocol.Acquire), protocol.OK, ruleNo)
+	if t.over() {
+		return
+	}
+	t.lab(t.Do("DEL", t.Key()))
+	t.must(t.ask("C1", within(shortWait)), protocol.OK, ruleNextRuns)
+}

@@ -1,0 +1,84 @@
+package live
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// introduce sends init. A client that fails at it, or at open, makes the verdict unknown. A foreign one that refuses the newest version of
+// the protocol is asked again with the oldest.
+func (p *peer) introduce(ctx context.Context) error {
+	version := cmp.Or(p.cell.subject.Protocol, protocol.Version)
+	answer, err := p.sendInit(ctx, version)
+	if err == nil && answer.Hello == nil && p.foreign() && p.cell.subject.Protocol == 0 {
+		answer, err = p.sendInit(ctx, protocol.Oldest)
+	}
+	if err != nil {
+		return err
+	}
+	if answer.Hello == nil {
+		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
+	}
+	p.hello = *answer.Hello
+	if err := p.reachClock(); err != nil {
+		return err
+	}
+	if p.foreign() {
+		p.cell.world.pool.count(p.worker)
+	}
+	return nil
+}
+
+func (p *peer) sendInit(ctx context.Context, version int) (protocol.Message, error) {
+	return p.ask(ctx, p.initRequest(version))
+}
+
+func (p *peer) initRequest(version int) protocol.Request {
+	main := p.links[p.client.Handles[0]]
+	return protocol.Request{
+		Do: protocol.Init, Version: version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
+		TimeoutMS: protocol.MS(2 * p.cell.limit()),
+	}
+}
+
+// openAll has the process open its locks.
+func (p *peer) openAll(ctx context.Context) error {
+	if len(p.client.Handles) > 1 && !p.hello.Separate {
+		return nil // the cell is n/a by its traits
+	}
+	for _, h := range p.client.Handles {
+		if err := p.open(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
+func (p *peer) open(ctx context.Context, h *play.Handle) error {
+	req := protocol.Request{
+		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
+	}
+	if h != p.client.Handles[0] {
+		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
+	}
+	opened, err := p.ask(ctx, req)
+	if err != nil {
+		return err
+	}
+	if opened.Outcome != protocol.OK {
+		return play.Undecided("%s could not open its lock%s", h.Name, clause(opened.Error))
+	}
+	return nil
+}
+
+// unsupported ends a script whose verb a client does not know: n/a if the verb is optional.
+func unsupported(client, verb string) error {
+	if verb == protocol.Skew || verb == protocol.Reconnect || verb == protocol.Idle {
+		return play.NotApplicable("the client does not know %q", verb)
+	}
+	return play.Undecided("%s does not know %q, which every client must", client, verb)
+}

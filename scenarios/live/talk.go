@@ -1,0 +1,175 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/worker/protocol"
+)
+
+// Talk is a conversation with clients, request by request and outside of any script. Their links and servers are those of a cell.
+type Talk struct {
+	cell *cell
+	ctx  context.Context
+}
+
+// Talk starts the clients of a subject, each with its further handles ("C1.b"), has them say hello, and calls do. The error is a *ClientError
+// if one of them did not say hello.
+func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Duration, clients, handles []string, dir string, do func(*Talk)) (err error) {
+	full := filepath.Join(w.cfg.Dir, dir)
+	if err := os.MkdirAll(full, 0o755); err != nil {
+		return err
+	}
+	if err := w.awaitTurn(ctx); err != nil {
+		return err
+	}
+	subject.Traits.Opaque = w.opaque()
+	script := &scenarios.Script{Name: dir, Lease: lease, Clients: clients, Handles: handles}
+	c := w.newCell(subject, script, clients, full)
+	c.Record = play.NewRecorder(c.Now)
+	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("it had %v", w.cfg.CellTimeout))
+	defer cancel()
+	ctx, c.spoil = context.WithCancelCause(ctx)
+	defer c.spoil(nil)
+
+	failed := c.startStage(ctx)
+	w.passTurn()
+	if failed == nil {
+		errs := atOnce(len(clients), func(i int) error { return c.peers[clients[i]].start(ctx) })
+		failed = firstEnding(errs, errors.Join(errs...))
+	}
+	if failed == nil {
+		do(&Talk{c, ctx})
+	}
+	c.End()
+	c.stopClients()
+	return errors.Join(asClientError(failed), c.close())
+}
+
+// Hello is what a client said.
+func (t *Talk) Hello(client string) protocol.Hello { return t.cell.peers[client].hello }
+
+// Key is the lock's key, and Counter that of the work.
+func (t *Talk) Key() string     { return t.cell.LockKey }
+func (t *Talk) Counter() string { return t.cell.store.prefix + "counter" }
+
+// Send sends a request, whose number it sets, and returns where its answer comes.
+func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-chan protocol.Message, err error) {
+	req.ID = t.cell.NextID()
+	answer, err = t.cell.peers[client].conn.Send(req)
+	return req.ID, answer, err
+}
+
+// Gone says why a client's output has ended.
+func (t *Talk) Gone(client string) error { return t.cell.peers[client].gone() }
+
+// Exited waits for the end of a client's process, and says how it ended.
+func (t *Talk) Exited(client string, within time.Duration) (state string, exited bool) {
+	p := t.cell.peers[client]
+	p.client.Doom() // its end is no surprise
+	select {
+	case <-p.proc.Done():
+		return p.proc.State(), true
+	case <-time.After(within):
+		return p.proc.State(), false
+	}
+}
+
+// Open is the request that opens a handle, over the client's own addresses or those of the handle.
+func (t *Talk) Open(handle string) protocol.Request {
+	h := t.cell.Handle(handle)
+	p := t.cell.peers[h.Client.Name]
+	req := protocol.Request{
+		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(t.cell.Script.Lease),
+	}
+	if h != h.Client.Handles[0] {
+		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
+	}
+	return req
+}
+
+// Init is the request that begins a conversation.
+func (t *Talk) Init(client string) protocol.Request {
+	p := t.cell.peers[client]
+	return p.initRequest(p.hello.Version)
+}
+
+// Hold holds the next request of a handle: to a lock server, or to the resource.
+func (t *Talk) Hold(handle string, resource bool) play.Armed {
+	at := faults.Breakpoint{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}
+	return t.cell.stage.Arm(at, handle, play.Background, resource)
+}
+
+// lookEvery is how often Until looks.
+const lookEvery = 5 * time.Millisecond
+
+// Until waits until done, for at most d, and returns the last result of done.
+func (t *Talk) Until(d time.Duration, done func() bool) bool {
+	expired := time.After(d)
+	for !done() {
+		select {
+		case <-time.After(lookEvery):
+		case <-expired:
+			return done()
+		case <-t.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Sent is how many commands of a handle about the lock's key have been carried out.
+func (t *Talk) Sent(handle string) int {
+	return t.cell.Record.Count(func(e history.Event) bool {
+		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
+	})
+}
+
+// State is the state of the lock's key on the first server.
+func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t.ctx, t.cell.LockKey) }
+
+// Do sends a command to the first lock server, past links and taps.
+func (t *Talk) Do(command ...any) error {
+	return server.Lay(t.ctx, t.cell.servers[0].Addr(), [][]any{command})
+}
+
+// Disturb injects a fault into a client's links; Heal ends it.
+func (t *Talk) Disturb(client string, fault faults.LinkFault) error {
+	_, err := t.cell.peers[client].Disturb(t.ctx, fault, nil)
+	return err
+}
+
+// Heal ends the faults of a client's links.
+func (t *Talk) Heal(client string) error {
+	_, err := t.cell.peers[client].Heal(t.ctx, nil)
+	return err
+}
+
+// Pause stops a client's process for a while.
+func (t *Talk) Pause(client string, d time.Duration) error {
+	p := t.cell.peers[client]
+	if err := p.Pause(t.ctx); err != nil {
+		return err
+	}
+	return errors.Join(sleep(t.ctx, d), p.proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
+}
+
+// Late says whether a client has said that it was late since a time of the conversation.
+func (t *Talk) Late(since time.Duration) bool {
+	return t.cell.late.longest(t.cell.base.Add(since)) > 0
+}
+
+// Now is the time of the conversation, and Stall the longest host stall since a time.
+func (t *Talk) Now() time.Duration { return t.cell.Now() }
+func (t *Talk) Stall(since time.Duration) time.Duration {
+	return t.cell.world.pulse.longest(t.cell.base.Add(since))
+}

@@ -1,0 +1,342 @@
+// Package client is the protocol of the lab for client programs in Go: an adapter gives it a lock, and it does the rest. It needs nothing but
+// the standard library, so it can be copied: lab new go does.
+//
+// All connections of the lock pass a proxy within the process. That is how a cancelled operation stops waiting, whatever the library does.
+//
+// It owns the client's side of the conversation. It must not know a lock, nor the lab.
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Lock is a lock under test. An error means that the outcome is unknown; false, that it was certainly not done.
+type Lock interface {
+	Acquire(ctx context.Context) (Grant, error)
+	Release(ctx context.Context) (bool, error)
+}
+
+// Grant is the answer to an acquire. Valid is how long the lock declares its hold to be valid, Fence its fencing token; zero: none.
+type Grant struct {
+	OK    bool
+	Valid time.Duration
+	Fence int64
+}
+
+// What else a lock may do. Without Ping many scenarios do not apply: it returns when the connections work.
+type (
+	Renewer interface {
+		Renew(ctx context.Context) (bool, error)
+	}
+	Checker interface {
+		Check(ctx context.Context) (bool, error)
+	}
+	Pinger interface {
+		Ping(ctx context.Context) error
+	}
+	Closer interface{ Close() error }
+)
+
+// Options are what a lock is made of.
+type Options struct {
+	Servers []string // host:port of each
+	Key     string
+	Lease   time.Duration
+	Lost    func(why string) // says that the lock is no longer held
+}
+
+// Hello is how the client introduces itself; see docs/protocol.md.
+type Hello struct {
+	Version     int      `json:"version"`
+	Name        string   `json:"name"`
+	About       string   `json:"about,omitempty"`
+	Promises    []string `json:"promises,omitempty"`
+	Verbs       []string `json:"verbs"`
+	Leaseless   bool     `json:"leaseless,omitempty"`
+	Renews      bool     `json:"renews,omitempty"`
+	Resends     bool     `json:"resends,omitempty"`
+	Servers     string   `json:"servers,omitempty"`
+	ServerCount int      `json:"server_count,omitempty"`
+	Separate    bool     `json:"separate"`
+}
+
+type request struct {
+	ID       int64    `json:"id"`
+	Do       string   `json:"do"`
+	Version  int      `json:"version"`
+	Servers  []string `json:"servers"`
+	Resource string   `json:"resource"`
+	Handle   string   `json:"handle"`
+	Key      string   `json:"key"`
+	LeaseMS  float64  `json:"lease_ms"`
+	WithinMS float64  `json:"within_ms"`
+	Workload string   `json:"workload"`
+	Op       int64    `json:"op"`
+}
+
+type answer map[string]any
+
+var (
+	ok          = answer{"outcome": "ok"}
+	unsupported = answer{"outcome": "no", "unsupported": true}
+)
+
+func unknown(err error) answer { return answer{"outcome": "unknown", "error": err.Error()} }
+func no(why string) answer     { return answer{"outcome": "no", "error": why} }
+
+func said(done bool, err error) answer {
+	switch {
+	case err != nil:
+		return unknown(err)
+	case done:
+		return ok
+	}
+	return answer{"outcome": "no"}
+}
+
+// client is what the lab talks to.
+type client struct {
+	open    func(Options) (Lock, error)
+	hello   Hello
+	init    request
+	handles map[string]*handle
+
+	mu         sync.Mutex
+	operations map[int64]*operation
+	out        *json.Encoder
+}
+
+// Serve speaks the protocol until the lab ends the client, and then ends the process. open makes a lock; sample is any lock of its type, which
+// tells what it can do.
+func Serve(hello Hello, sample Lock, open func(Options) (Lock, error)) {
+	if err := serve(hello, sample, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0) // whatever still waits for a reply is not waited for
+}
+
+func serve(hello Hello, sample Lock, open func(Options) (Lock, error)) error {
+	hello.Version, hello.Separate = 2, true
+	for verb, can := range map[string]bool{"renew": is[Renewer](sample), "check": is[Checker](sample), "reconnect": is[Pinger](sample)} {
+		if can {
+			hello.Verbs = append(hello.Verbs, verb)
+		}
+	}
+	c := &client{open: open, hello: hello, handles: map[string]*handle{}, operations: map[int64]*operation{}, out: json.NewEncoder(os.Stdout)}
+	go c.watch()
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var req request
+		if err := json.Unmarshal(lines.Bytes(), &req); err != nil {
+			return err
+		}
+		if req.Do == "exit" {
+			c.write(req.ID, ok)
+			return nil
+		}
+		if a := c.serve(req); a != nil {
+			c.write(req.ID, a)
+		}
+	}
+	return lines.Err()
+}
+
+func is[T any](lock Lock) bool {
+	_, is := lock.(T)
+	return is
+}
+
+func (c *client) write(id int64, fields answer) {
+	line := answer{}
+	for k, v := range fields {
+		line[k] = v
+	}
+	if id > 0 {
+		line["id"] = id
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.out.Encode(line) // without a lab there is nobody to tell
+}
+
+// watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
+func (c *client) watch() {
+	const tick, much = 10 * time.Millisecond, 25 * time.Millisecond
+	for began := time.Now(); ; began = time.Now() {
+		time.Sleep(tick)
+		if late := time.Since(began) - tick; late > much {
+			c.write(0, answer{"late_ms": float64(late) / float64(time.Millisecond)})
+		}
+	}
+}
+
+func (c *client) serve(req request) answer {
+	switch req.Do {
+	case "init":
+		if req.Version != c.hello.Version {
+			return no("this client speaks version 2 of the protocol")
+		}
+		c.init = req
+		return answer{"outcome": "ok", "hello": c.hello}
+	case "open":
+		h, err := c.newHandle(req)
+		if err != nil {
+			return no(err.Error())
+		}
+		c.handles[req.Handle] = h
+		return ok
+	case "cancel":
+		return c.cancel(req.Op)
+	case "reconnect":
+		for _, h := range c.handles {
+			if err := h.reconnect(); err != nil {
+				return no(err.Error())
+			}
+		}
+		return ok
+	case "acquire", "release", "renew", "check", "work", "close":
+		h := c.handles[req.Handle]
+		if h == nil {
+			return no("this handle is not open")
+		}
+		if req.Do == "close" {
+			delete(c.handles, req.Handle)
+		}
+		c.start(h, req)
+		return nil // its goroutine answers
+	}
+	return unsupported
+}
+
+// operation is a request that takes its time. It is answered once.
+type operation struct {
+	request
+	handle  *handle
+	ctx     context.Context
+	stop    context.CancelFunc
+	started bool
+}
+
+// start has an operation run when those before it on its handle have ended.
+func (c *client) start(h *handle, req request) {
+	op := &operation{request: req, handle: h}
+	op.ctx, op.stop = context.WithCancel(context.Background())
+	c.mu.Lock()
+	c.operations[req.ID] = op
+	c.mu.Unlock()
+	before, after := h.last, make(chan struct{})
+	h.last = after
+	go func() {
+		defer close(after)
+		<-before
+		c.mu.Lock()
+		_, waiting := c.operations[req.ID]
+		op.started = true
+		c.mu.Unlock()
+		if !waiting {
+			return // it was cancelled before its turn
+		}
+		a := h.perform(op)
+		c.mu.Lock()
+		delete(c.operations, req.ID)
+		c.mu.Unlock()
+		h.cut(false)
+		c.write(req.ID, a)
+	}()
+}
+
+func (c *client) cancel(id int64) answer {
+	c.mu.Lock()
+	op, found := c.operations[id]
+	if !found {
+		c.mu.Unlock()
+		return no("not under way")
+	}
+	started := op.started
+	if !started {
+		delete(c.operations, id)
+	}
+	c.mu.Unlock()
+	op.stop()
+	if started {
+		op.handle.cut(true)
+	} else {
+		c.write(id, unknown(errors.New("cancelled before its turn")))
+	}
+	return ok
+}
+
+// pause is how long an acquire waits between two tries.
+const pause = 20 * time.Millisecond
+
+func (h *handle) perform(op *operation) answer {
+	switch op.Do {
+	case "acquire":
+		return h.acquire(op)
+	case "release":
+		return said(h.lock.Release(op.ctx))
+	case "work":
+		return h.work(op.request)
+	case "close":
+		if lock, can := h.lock.(Closer); can {
+			_ = lock.Close() // the lab asks for no answer to that
+		}
+		return ok
+	}
+	if lock, can := h.lock.(Renewer); can && op.Do == "renew" {
+		return said(lock.Renew(op.ctx))
+	}
+	if lock, can := h.lock.(Checker); can && op.Do == "check" {
+		return said(lock.Check(op.ctx))
+	}
+	return unsupported
+}
+
+func (h *handle) acquire(op *operation) answer {
+	until := time.Now().Add(time.Duration(op.WithinMS * float64(time.Millisecond)))
+	for {
+		grant, err := h.lock.Acquire(op.ctx)
+		if err != nil || grant.OK || !time.Now().Before(until) {
+			a := answer{"outcome": said(grant.OK, err)["outcome"], "error": fmt.Sprint(err)}
+			if grant.Valid != 0 {
+				a["valid_ms"] = float64(grant.Valid) / float64(time.Millisecond)
+			}
+			if grant.Fence > 0 {
+				a["fence"] = grant.Fence
+			}
+			return a
+		}
+		select {
+		case <-time.After(pause):
+		case <-op.ctx.Done():
+			return unknown(op.ctx.Err())
+		}
+	}
+}
+
+// work counts on the resource.
+func (h *handle) work(req request) answer {
+	if req.Workload != "" && req.Workload != "counter" {
+		return unsupported
+	}
+	text, err := h.resource.do("GET", req.Key)
+	if err != nil {
+		return unknown(err)
+	}
+	read, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64) // absent counts as zero
+	a := answer{"outcome": "ok", "read": read, "wrote": read + 1}
+	if _, err := h.resource.do("SET", req.Key, strconv.FormatInt(read+1, 10)); err != nil {
+		a["outcome"], a["error"] = "unknown", err.Error()
+	}
+	return a
+}
