@@ -302,7 +302,7 @@ func (r *reader) returned(b *moment) (*moment, error) {
 
 // request notes a request that has reached a server.
 func (r *reader) request(b *moment) (*moment, error) {
-	if len(b.step.Request) > 0 && !counts(b.step) && !r.recorded(b.step) {
+	if !r.recorded(b.step) {
 		b.server, b.changes = b.step.Server, changes(&history.Command{Args: b.step.Request[len(b.step.Request)-1]})
 		r.uncount(b)
 		return nil, nil
@@ -319,12 +319,13 @@ func (r *reader) request(b *moment) (*moment, error) {
 	return b, nil
 }
 
-// recorded says whether the next event is that of a request. A history has none of a request that does not name the lock.
+// recorded says whether a request has an event. The explorer's history has none of one that does not name the lock, a storm's has.
 func (r *reader) recorded(step *trace.Step) bool {
-	if len(r.rest) == 0 || r.rest[0].Kind != history.KindCommand || r.rest[0].Client != trace.ClientName(step.Client) {
-		return false
+	if len(step.Request) == 0 || slices.ContainsFunc(step.Request, namesKey) {
+		return true
 	}
-	return slices.Equal(r.rest[0].Command().Args, step.Request[len(step.Request)-1])
+	next := r.rest
+	return len(next) > 0 && next[0].Kind == history.KindCommand && slices.Equal(next[0].Command().Args, step.Request[len(step.Request)-1])
 }
 
 // uncount notes a request that breakpoints do not count.
