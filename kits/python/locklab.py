@@ -119,8 +119,8 @@ class Operation:
     """A request that takes its time. It is answered once."""
 
     def __init__(self, request):
-        self.request, self.cancelled, self.started, self.answered = request, threading.Event(), False, False
-        self.guard = threading.Lock()
+        self.request, self.cancelled, self.guard = request, threading.Event(), threading.Lock()
+        self.started, self.over, self.answered = False, False, False
 
     def answer(self, **fields):
         with self.guard:
@@ -137,9 +137,9 @@ class Handle:
         resource = request.get("resource", client.init.get("resource"))
         self.resource = Resource(address(resource)) if resource else None
         self.proxies = [Proxy(address(server)) for server in servers]
-        name = request["handle"]
+        self.stale = False  # its connections were cut
         self.lock = client.make([proxy.address for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
-        self.lock.lost = lambda why="": write(lost=name, why=str(why))
+        self.lock.lost = lambda why="": write(lost=request["handle"], why=str(why))
         self.operations = queue.Queue()
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -147,25 +147,30 @@ class Handle:
         while True:
             operation = self.operations.get()
             with operation.guard:
-                if operation.answered:
+                if operation.cancelled.is_set():
                     continue
                 operation.started = True
             try:
                 fields = self.perform(operation)
-            except Exception as error:  # the reply is lost: it may have been carried out, or not
+            except Exception as error:  # it may have been carried out, or not
                 fields = {"outcome": "unknown", "error": repr(error)}
-            for proxy in [proxy for proxy in self.proxies if proxy.shut]:
-                proxy.cut(False)
+            with operation.guard:  # a cancel that comes later finds nothing to cut
+                operation.over, cancelled = True, operation.cancelled.is_set()
+                for proxy in self.proxies if cancelled else ():
+                    proxy.cut(False)
+            self.stale |= cancelled
             operation.answer(**fields)
             if operation.request["do"] == "close":
                 return
 
     def perform(self, operation):
         verb = operation.request["do"]
-        if verb == "acquire":
-            return self.acquire(operation)
         if verb == "work":
             return self.work(operation.request)
+        if self.stale and verb != "close" and hasattr(self.lock, "ping"):
+            self.reconnect()
+        if verb == "acquire":
+            return self.acquire(operation)
         if verb == "close":
             getattr(self.lock, "close", lambda: None)()
             return {"outcome": "ok"}
@@ -198,22 +203,21 @@ class Handle:
         for tries in range(5):  # a library may have kept several dead connections
             try:
                 self.lock.ping()
+                self.stale = False
                 return {"outcome": "ok"}
             except Exception as error:
-                why = repr(error)
-        return {"outcome": "no", "error": why}
+                answer = {"outcome": "no", "error": repr(error)}
+        return answer
 
     def cancel(self, operation):
         with operation.guard:
             operation.cancelled.set()
-            started = operation.started
-        if not started:
+            for proxy in self.proxies if operation.started and not operation.over else ():
+                proxy.cut(True)
+            if operation.started and self.resource and self.resource.sock:
+                hang_up(self.resource.sock)
+        if not operation.started:
             operation.answer(outcome="unknown", error="cancelled before its turn")
-            return
-        for proxy in self.proxies:
-            proxy.cut(True)
-        if self.resource and self.resource.sock:
-            hang_up(self.resource.sock)
 
 
 class Client:

@@ -249,8 +249,8 @@ func (c *client) start(h *handle, req request) {
 		a := h.perform(op)
 		c.mu.Lock()
 		delete(c.operations, req.ID)
+		h.cut(false) // a cancel that comes later finds nothing to cut
 		c.mu.Unlock()
-		h.cut(false)
 		c.write(req.ID, a)
 	}()
 }
@@ -258,19 +258,21 @@ func (c *client) start(h *handle, req request) {
 func (c *client) cancel(id int64) answer {
 	c.mu.Lock()
 	op, found := c.operations[id]
-	if !found {
-		c.mu.Unlock()
-		return no("not under way")
+	if found {
+		op.stop()
 	}
-	started := op.started
-	if !started {
+	waits := found && !op.started
+	switch {
+	case waits:
 		delete(c.operations, id)
+	case found:
+		op.handle.cut(true)
 	}
 	c.mu.Unlock()
-	op.stop()
-	if started {
-		op.handle.cut(true)
-	} else {
+	if !found {
+		return no("not under way")
+	}
+	if waits {
 		c.write(id, unknown(errors.New("cancelled before its turn")))
 	}
 	return ok
