@@ -154,3 +154,12 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+func TestKnown(t *testing.T) {
+	for _, name := range []string{"CREATE", "DELETE", "EXISTS", "GETDATA", "GETCHILDREN"} {
+		assert.True(t, Known(name), name)
+	}
+	for _, name := range []string{"SET", "PING", "MULTI", "UNKNOWN", ""} {
+		assert.False(t, Known(name), name)
+	}
+}

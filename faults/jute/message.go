@@ -31,6 +31,8 @@ const (
 	OpCreateContainer Op = 19
 	OpCreateTTL       Op = 21
 	OpClose           Op = -11
+
+	lastOp Op = 106 // the greatest number that has a name here
 )
 
 // opName is an operation as scripts and histories call it. Variants of one operation have one name.
@@ -79,6 +81,16 @@ func (op Op) about() opName {
 		return opName{name: "CLOSESESSION", drops: true}
 	}
 	return opName{name: "UNKNOWN", writes: true, drops: true}
+}
+
+// Known says whether a ZooKeeper has an operation of that name, in capitals, by which a breakpoint can name it.
+func Known(name string) bool {
+	for op := OpCreate; op <= lastOp; op++ {
+		if about := op.about(); about.path && about.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Name is the operation's name in capitals: CREATE, DELETE, EXISTS, GETCHILDREN.

@@ -61,7 +61,7 @@ func rules() map[string]rule {
 		"scenarios":      {own: []string{"history", "faults", "checker"}},
 		"scenarios/play": {own: []string{"history", "faults", "impls", "scenarios", "worker/protocol"}},
 		"scenarios/live": {own: []string{
-			"history", "faults", "faults/clocks", "faults/commands", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
+			"history", "faults", "faults/clocks", "faults/commands", "faults/jute", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
 		"scenarios/conform": {own: []string{"faults", "scenarios/live", "scenarios/play", "worker/protocol"}},

@@ -82,7 +82,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	}
 	var failed error
 	if subject.Argv != nil {
-		subject.Traits.Opaque = w.opaque()
+		w.serves(&subject.Traits)
 	}
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
@@ -328,7 +328,7 @@ func (c *cell) startClients(ctx context.Context) error {
 	}
 	if !c.Traits.Known {
 		c.Traits = play.TraitsOf(c.peers[names[0]].hello, nil)
-		c.Traits.Opaque = c.world.opaque()
+		c.world.serves(&c.Traits)
 		c.Traits.NoClock = c.peers[names[0]].noClock
 	}
 	for _, client := range c.Clients {

@@ -33,7 +33,7 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	if err := w.awaitTurn(ctx); err != nil {
 		return subject, err
 	}
-	subject.Traits.Opaque = w.opaque()
+	w.serves(&subject.Traits)
 	c := w.newCell(subject, script, script.Clients, dir)
 	c.Record, c.greets = play.NewRecorder(c.Now), true
 	bound := min(w.cfg.CellTimeout, greetTime)
@@ -54,7 +54,8 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 		return subject, err
 	}
 	subject, err = subject.Introduced(p.hello)
-	subject.Traits.Opaque, subject.Traits.NoClock, subject.Traits.SetClock = w.opaque(), p.noClock, p.outside
+	w.serves(&subject.Traits)
+	subject.Traits.NoClock, subject.Traits.SetClock = p.noClock, p.outside
 	if err != nil {
 		err = &ClientError{err.Error()}
 	}

@@ -17,9 +17,9 @@ import (
 // maxMemory bounds what the servers of a foreign client may allocate, in bytes: a process of embedded servers, or a redis-server.
 const maxMemory = 768 << 20
 
-// isolation is what the cell of a foreign client has to itself where the lab starts the servers: all of its servers, in processes that no
-// other cell uses before or after. Whatever the client does to them, it does to its own cell. The lab's own clients send known commands;
-// their cells share servers, one after another, which saves the starts.
+// isolation is what the cell of a foreign client has to itself where the lab starts the servers: all of its servers but a ZooKeeper, in
+// processes that no other cell uses before or after. Whatever the client does to them, it does to its own cell. The lab's own clients send
+// known commands; their cells share servers, one after another, which saves the starts.
 type isolation struct {
 	world *World
 	host  *server.Host // of embedded servers; nil before the first, and for redis-server
@@ -123,7 +123,7 @@ func (m mortality) answers() bool {
 // death is how a cell ends whose server has ended: that is the client's doing if nobody else uses the server, and else a failure.
 func (c *cell) death(name string, s server.Mortal) error {
 	text := history.EndedFailed
-	if c.own != nil {
+	if c.own != nil && s != server.Mortal(c.world.keeper) {
 		text = history.EndedUnknown
 	}
 	return &play.Ending{Text: text, Why: "the server " + name + " has ended: " + s.End()}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/jute"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
@@ -30,11 +31,27 @@ func lacksAtKeeper(script *scenarios.Script, traits play.Traits) string {
 	if goesOnAfterLoss(script) {
 		return "after a lost reply its client can do nothing until it notices that the connection is dead"
 	}
-	return traits.Lack(script, play.Limits{
+	lacks := traits.Lack(script, play.Limits{
 		faults.ServerState: "the lab neither restarts a ZooKeeper nor changes its clock or its nodes",
 		faults.SetClock:    "the session is kept by timers of the client library, which the lab does not set",
 		faults.Repeat:      "a ZooKeeper gets the requests of a session once, in their order",
 	})
+	if name := otherCommand(script); lacks == "" && name != "" {
+		lacks = "a ZooKeeper has no operation " + name
+	}
+	return lacks
+}
+
+// otherCommand is the command of a breakpoint at the lock server that no ZooKeeper has, or "".
+func otherCommand(script *scenarios.Script) string {
+	for _, step := range script.Steps {
+		for _, at := range step.Breakpoints {
+			if step.Op != history.OpWork && at.Match.Kind == faults.MatchCommand && !jute.Known(at.Match.Command) {
+				return at.Match.Command
+			}
+		}
+	}
+	return ""
 }
 
 // goesOnAfterLoss says whether a client is to do something after a reply to it was lost, and nothing lets the time of a session pass before. On

@@ -20,6 +20,11 @@ func (w *World) opaque() string {
 	return ""
 }
 
+// serves takes in what the world's lock servers are to a foreign client, which runs on whatever it is given.
+func (w *World) serves(traits *play.Traits) {
+	traits.Opaque, traits.ZooKeeper = w.opaque(), w.keeper != nil
+}
+
 // findOpaque looks for the lock servers' program before the first cell, and describes them.
 func (w *World) findOpaque(ctx context.Context) (err error) {
 	switch w.opaque() {

@@ -277,7 +277,7 @@ func (c *cell) startServers(ctx context.Context) error {
 		switch {
 		case c.world.opaque() != "":
 			s.Server, s.part, err = c.world.startOpaque(ctx, log)
-		case c.own != nil:
+		case c.own != nil && c.world.keeper == nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
 		default:
 			s.Server, s.part, err = c.world.startServer(ctx, log)

@@ -32,7 +32,7 @@ func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Durat
 	if err := w.awaitTurn(ctx); err != nil {
 		return err
 	}
-	subject.Traits.Opaque = w.opaque()
+	w.serves(&subject.Traits)
 	script := &scenarios.Script{Name: dir, Lease: lease, Clients: clients, Handles: handles}
 	c := w.newCell(subject, script, clients, full)
 	c.Record = play.NewRecorder(c.Now)

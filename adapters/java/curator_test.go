@@ -1,0 +1,134 @@
+// Package java tests the client in Java: it compiles it, and plays the reviewed table with it.
+package java
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+var rounds = flag.Int("rounds", 1, "play each cell so often")
+
+// cellsAtOnce is how many cells are in flight: a Java process is expensive to start, and serves one cell after another.
+const cellsAtOnce = 10
+
+// client is the client, compiled once; empty: it has not been.
+var client string
+
+func TestMain(m *testing.M) {
+	lab.Serve()
+	code := m.Run()
+	if client != "" {
+		_ = os.RemoveAll(filepath.Dir(client)) // below the system's temporary directory
+	}
+	os.Exit(code)
+}
+
+// few are the cells that -short plays: one of each lock, and the one that only Curator's count in memory breaks.
+var few = [...]string{"curator/take-turns", "curator-suspended/cut-off-past-lease", "curator-fenced/pause-past-lease", "curator/taken-again-after-loss"}
+
+// TestScenarios: every cell of the reviewed table comes out as it says.
+func TestScenarios(t *testing.T) {
+	build(t)
+	text, err := os.ReadFile("expected.txt")
+	require.NoError(t, err)
+	matrix, err := scenarios.ParseExpected("expected.txt", text)
+	require.NoError(t, err)
+	scripts, err := lab.Scenarios()
+	require.NoError(t, err)
+	files, err := filepath.Glob("*.lab")
+	require.NoError(t, err)
+	for _, file := range files {
+		script, err := scenarios.ParseFile(file)
+		require.NoError(t, err)
+		scripts = append(scripts, script)
+	}
+
+	var cases []lab.Case
+	expect := lab.ExpectIn(matrix, lab.Expect(nil))
+	listed := 0
+	for _, script := range scripts {
+		for _, lock := range []string{"curator", "curator-suspended", "curator-fenced"} {
+			if _, found := matrix.Lookup(script.Name, lock); found {
+				listed++
+				if testing.Short() && !slices.Contains(few[:], lock+"/"+script.Name) {
+					continue
+				}
+				subject := play.Subject{Name: lock, Argv: []string{client, "-lock", lock}}
+				cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{subject}, *rounds, expect)...)
+			}
+		}
+	}
+	require.Equal(t, strings.Count(string(text), "   curator"), listed, "the table names a scenario that there is not")
+	cells, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{Server: live.ZooKeeper}, Results: lab.Results{Dir: t.TempDir()}, Parallel: cellsAtOnce,
+	}})
+	require.NoError(t, err)
+	for _, cell := range cells.Cells {
+		assert.False(t, cell.Surprise(), "%s, %s, round %d: %s instead of %s; %s", cell.Lock, cell.Scenario, cell.Round, cell.Verdict, cell.Expected.Verdict, cell.Verdict.Reason)
+	}
+}
+
+// TestConforms: the client keeps to the protocol.
+func TestConforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("33 conversations take a dozen Java processes")
+	}
+	build(t)
+	subject := play.Subject{Name: "curator", Argv: []string{client}}
+	checked, err := lab.Conform(t.Context(), lab.Setting{Server: live.ZooKeeper}, subject)
+	require.NoError(t, err)
+	for _, result := range checked.Results {
+		assert.Nil(t, result.Breach, result.Name)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	build(t)
+	out, err := exec.Command(client, "-lock", "redis").CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 64, exit.ExitCode())
+	require.Contains(t, string(out), "curator-fenced")
+}
+
+// build compiles the client, once. It skips the test where something for it is missing, unless that is required.
+func build(t *testing.T) {
+	t.Helper()
+	if client != "" {
+		return
+	}
+	_, _, err := server.FindZooKeeper()
+	if _, none := exec.LookPath("javac"); none != nil {
+		err = errors.Join(err, errors.New("no javac; install Debian's package default-jdk-headless"))
+	}
+	if _, none := os.Stat("/usr/share/java/curator-recipes.jar"); none != nil {
+		err = errors.Join(err, errors.New("no Curator; install Debian's package libcurator-recipes-java"))
+	}
+	switch {
+	case err == nil:
+	case slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "curator"):
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "curator-client-")
+	require.NoError(t, err)
+	out, err := exec.Command("./build", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	client = filepath.Join(dir, "client")
+}
