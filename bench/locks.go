@@ -22,6 +22,8 @@ type LockRow struct {
 	Together *LockRate `json:"together,omitempty"`
 	Check    *Spread   `json:"check,omitempty"` // of asking whether the lock is still held; nil: the lock cannot tell
 	Why      string    `json:"why,omitempty"`
+	// Uncounted: the lock connects to its service by itself, past whoever would count its commands.
+	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // LockRate is how fast a lock is.

@@ -80,7 +80,7 @@ type Absent struct {
 // Planned are the locks that the articles compare others with, and whose servers the lab does not have.
 func Planned() []Absent {
 	return []Absent{
-		{"etcd", "only lab bench updates --client measures it, with adapters/etcd"},
-		{"postgres", "only lab bench updates --client measures it, with adapters/postgres"},
+		{"etcd", "only --client measures it, with adapters/etcd"},
+		{"postgres", "only --client measures it, with adapters/postgres"},
 	}
 }

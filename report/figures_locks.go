@@ -33,7 +33,7 @@ func locksSections(l *bench.Locks) []section {
 		rows = append([]bench.LockRow{l.Plain}, rows...)
 	}
 	for _, r := range rows {
-		s.Table.Rows = append(s.Table.Rows, append([]string{clean(r.Lock), strconv.Itoa(r.Servers)}, append(aloneColumns(r.Alone), togetherColumns(r.Together)...)...))
+		s.Table.Rows = append(s.Table.Rows, append([]string{clean(r.Lock), strconv.Itoa(r.Servers)}, append(aloneColumns(r), togetherColumns(r)...)...))
 		if r.Alone != nil {
 			rates.Bars = append(rates.Bars, bar{clean(r.Lock), []float64{r.Alone.PerSecond}, thousands(int64(r.Alone.PerSecond))})
 		}
@@ -73,16 +73,25 @@ func failures(r bench.LockRow) []string {
 	return notes
 }
 
-func aloneColumns(r *bench.LockRate) []string {
+func aloneColumns(row bench.LockRow) []string {
+	r := row.Alone
 	if r == nil {
 		return []string{none, none, none, none, none}
 	}
-	return []string{thousands(int64(r.PerSecond)), decimal(r.Share), shortTime(r.Time.P50), shortTime(r.Time.P99), decimal(r.Commands)}
+	return []string{thousands(int64(r.PerSecond)), decimal(r.Share), shortTime(r.Time.P50), shortTime(r.Time.P99), commands(row, r)}
 }
 
-func togetherColumns(r *bench.LockRate) []string {
+func togetherColumns(row bench.LockRow) []string {
+	r := row.Together
 	if r == nil {
 		return []string{none, none, none, none}
 	}
-	return []string{thousands(int64(r.PerSecond)), shortTime(r.Time.P50), shortTime(r.Time.P99), decimal(r.Commands)}
+	return []string{thousands(int64(r.PerSecond)), shortTime(r.Time.P50), shortTime(r.Time.P99), commands(row, r)}
+}
+
+func commands(row bench.LockRow, r *bench.LockRate) string {
+	if row.Uncounted {
+		return none
+	}
+	return decimal(r.Commands)
 }

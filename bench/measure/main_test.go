@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		err = server.HostMain(os.Stdin, os.Stdout)
 	case "client":
 		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, impls.Every())
+	case "program":
+		own, _ := impls.Find("setpx-lua")
+		own.Name = "mine"
+		_, err = measure.ProgramMain(context.Background(), os.Args[1:], os.Stdin, os.Stdout, []impls.Spec{own})
 	default:
 		goleak.VerifyTestMain(m)
 		return

@@ -206,6 +206,42 @@ func TestUpdates(t *testing.T) {
 	})
 }
 
+// TestPrograms: the locks of a program are used by its own processes, beside the lab's.
+func TestPrograms(t *testing.T) {
+	program := strings.Join(as("program"), " ")
+	own, err := measure.ProgramLocks(t.Context(), program)
+	require.NoError(t, err)
+	require.Len(t, own, 1)
+	specs, programs := append(find(t, "setpx-lua"), own...), map[string]string{"mine": program}
+	p := open(t, nil)
+
+	var locks bench.Locks
+	require.NoError(t, p.Locks(t.Context(), measure.LocksPlan{Locks: specs, For: 10 * ms, Rounds: 1, Clients: 3, Programs: programs}, &locks))
+	require.Len(t, locks.Rows, 2)
+	assert.Equal(t, "mine", locks.Rows[1].Lock)
+	assert.Positive(t, locks.Rows[1].Alone.PerSecond)
+	assert.Positive(t, locks.Rows[1].Together.PerSecond)
+	assert.InDelta(t, 2, locks.Rows[1].Alone.Commands, 0, "SET, EVAL")
+
+	enough(t, func(length time.Duration) bool {
+		var record bench.Updates
+		plan := updates(t)
+		plan.Locks, plan.Programs, plan.For = specs, programs, plan.Every+plan.Pause+length
+		require.NoError(t, p.Updates(t.Context(), plan, &record))
+		require.Len(t, record.Rows, 2)
+		acked := true
+		for _, row := range record.Rows {
+			require.Len(t, row.Unguarded, len(plan.Seeds))
+			require.Len(t, row.Guarded, len(plan.Seeds))
+			acked = acked && bench.Total(row.Unguarded).Acked > 0
+		}
+		return acked
+	})
+
+	plan := measure.LocksPlan{Locks: own, For: 10 * ms, Rounds: 1, Clients: 3, Programs: map[string]string{"mine": "false"}}
+	require.ErrorContains(t, p.Locks(t.Context(), plan, &locks), `measuring mine by "false"`)
+}
+
 var errEnough = errors.New("enough")
 
 // TestInterrupted: a measurement that is ended early has the figures that are known by then.

@@ -63,8 +63,9 @@ func (m *member) listen() {
 
 func (m *member) send(what any) error { return json.NewEncoder(m.to).Encode(what) }
 
-func (m *member) hear(ctx context.Context, what any) error {
-	ctx, cancel := context.WithTimeout(ctx, memberPatience)
+// hear waits for the next answer, within a bound.
+func (m *member) hear(ctx context.Context, bound time.Duration, what any) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	select {
 	case answer, ok := <-m.heard:

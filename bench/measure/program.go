@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/impls"
 )
@@ -17,6 +17,7 @@ import (
 const (
 	asMember = "bench"
 	asked    = "locks"
+	asWindow = "window"
 )
 
 // card is what a measurement must know of a program's lock.
@@ -27,15 +28,17 @@ type card struct {
 }
 
 // ProgramMain carries out the arguments by which a measurement runs a program with locks of its own; any others are not its business (ours is
-// false). The program's processes then measure the lab's locks, too.
+// false).
 func ProgramMain(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer, own []impls.Spec) (ours bool, err error) {
 	switch {
 	case len(args) == 0 || args[0] != asMember:
 		return false, nil
 	case len(args) == 1:
-		return true, ClientMain(ctx, stdin, stdout, slices.Concat(impls.Every(), own))
+		return true, ClientMain(ctx, stdin, stdout, own)
+	case len(args) == 2 && args[1] == asWindow:
+		return true, windowMain(ctx, stdin, stdout, own)
 	case len(args) > 2 || args[1] != asked:
-		return true, fmt.Errorf("%s takes nothing, or %s; a measurement runs it", asMember, asked)
+		return true, fmt.Errorf("%s takes nothing, %s or %s; a measurement runs it", asMember, asked, asWindow)
 	}
 	var cards []card
 	for _, spec := range own {
@@ -45,12 +48,15 @@ func ProgramMain(ctx context.Context, args []string, stdin io.Reader, stdout io.
 	return true, json.NewEncoder(stdout).Encode(cards)
 }
 
-// memberOf is the command of a program's process.
-func memberOf(program string) []string { return []string{"/bin/sh", "-c", program + " " + asMember} }
+// programArgv is the command of a program's process.
+func programArgv(program string, args ...string) []string {
+	return []string{"/bin/sh", "-c", strings.Join(append([]string{program, asMember}, args...), " ")}
+}
 
 // ProgramLocks are the locks of a program that ProgramMain serves, by its own word. Only its processes can use them.
 func ProgramLocks(ctx context.Context, program string) ([]impls.Spec, error) {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", program+" "+asMember+" "+asked)
+	argv := programArgv(program, asked)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {

@@ -25,12 +25,12 @@ type UpdatesPlan struct {
 	Wait    string
 	Seeds   []int64
 	Absent  []bench.Absent
-	// Program is the command of a program with locks of its own, whose processes are then the clients; empty: there is none.
-	Program string
+	// Programs are the commands of the programs that have the locks which are not the lab's, by lock. Processes of a program use its locks only.
+	Programs map[string]string
 }
 
 // Updates has clients append to shared sets while one of them is paused now and then. All locks are measured at the same time, each with sets of
-// its own: a client process has a part in each, so the same pauses strike all. If ctx ends, record gets the figures until then.
+// its own: a client process has a part in each lock of its program, and those of other programs are paused at the same times. If ctx ends, record gets the figures until then.
 func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Updates) error {
 	*record = bench.Updates{
 		Clients: plan.Clients, Lease: plan.Lease, For: plan.For, Every: plan.Every, Pause: plan.Pause, Think: plan.Think, Rest: plan.Rest,
@@ -47,11 +47,14 @@ func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Upd
 
 // updates runs all seeds at once.
 func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.UpdatesRow, err error) {
-	groups := make([]*group, len(plan.Seeds))
-	for i, seed := range plan.Seeds {
-		groups[i] = &group{plan: plan, seed: seed}
-		if groups[i].sets, err = p.sets(ctx, plan.Locks); err != nil {
-			return nil, err
+	var groups []*group
+	for _, seed := range plan.Seeds {
+		for program, locks := range plan.byProgram() {
+			g := &group{plan: plan, program: program, seed: seed}
+			if g.sets, err = p.sets(ctx, locks); err != nil {
+				return nil, err
+			}
+			groups = append(groups, g)
 		}
 	}
 	store := p.servers[0].Addr()
@@ -70,6 +73,16 @@ func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.Update
 		return nil, err
 	}
 	return p.counted(ctx, plan.Locks, store, groups)
+}
+
+// byProgram are the locks of each program; those of the lab are under "".
+func (p UpdatesPlan) byProgram() map[string][]impls.Spec {
+	locks := map[string][]impls.Spec{}
+	for _, spec := range p.Locks {
+		program := p.Programs[spec.Name]
+		locks[program] = append(locks[program], spec)
+	}
+	return locks
 }
 
 // set is a shared set under a lock. Clients get it as JSON.
@@ -95,9 +108,10 @@ func (p *Place) sets(ctx context.Context, specs []impls.Spec) (all []set, _ erro
 	return all, nil
 }
 
-// group are the clients of one seed.
+// group are the clients of one seed that run one program.
 type group struct {
 	plan    UpdatesPlan
+	program string // empty: the lab's own client
 	seed    int64
 	sets    []set
 	members []*member
@@ -109,8 +123,8 @@ type group struct {
 func (g *group) start(ctx context.Context, p *Place, store string) error {
 	for i := range g.plan.Clients {
 		argv := p.cfg.Client
-		if g.plan.Program != "" {
-			argv = memberOf(g.plan.Program)
+		if g.program != "" {
+			argv = programArgv(g.program)
 		}
 		m, err := startMember(p.guard, argv)
 		if err != nil {
@@ -126,7 +140,7 @@ func (g *group) start(ctx context.Context, p *Place, store string) error {
 		}
 	}
 	for _, m := range g.members {
-		if err := m.hear(ctx, &struct{}{}); err != nil {
+		if err := m.hear(ctx, memberPatience, &struct{}{}); err != nil {
 			return fmt.Errorf("a client did not connect: %w", err)
 		}
 	}
@@ -152,7 +166,7 @@ func (g *group) run(ctx context.Context) error {
 	}
 	for _, m := range g.members {
 		var result clientResult
-		if err := m.hear(ending, &result); err != nil {
+		if err := m.hear(ending, memberPatience, &result); err != nil {
 			return fmt.Errorf("a client did not tell what it did: %w", err)
 		}
 		g.results = append(g.results, result)
@@ -213,16 +227,19 @@ func (p *Place) counted(ctx context.Context, specs []impls.Spec, store string, g
 		return nil, err
 	}
 	var rows []bench.UpdatesRow
-	for i, spec := range specs {
+	for _, spec := range specs {
 		_, fencer := spec.New(nil, impls.Options{}).(impls.Fencer)
 		row := bench.UpdatesRow{Lock: spec.Name, OwnFence: fencer}
 		for _, g := range groups {
-			for guarded := range 2 {
-				count, err := g.count(ctx, clients[0].Server(), 2*i+guarded)
+			for at, set := range g.sets {
+				if set.Lock != spec.Name {
+					continue
+				}
+				count, err := g.count(ctx, clients[0].Server(), at)
 				if err != nil {
 					return nil, err
 				}
-				if guarded == 1 {
+				if set.Guarded {
 					row.Guarded = append(row.Guarded, count)
 				} else {
 					row.Unguarded = append(row.Unguarded, count)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/locklab/locklab/bench"
 	"github.com/locklab/locklab/bench/measure"
@@ -99,15 +100,20 @@ func newBenchLocks() *cobra.Command {
 	what.IntVar(&plan.Rounds, "rounds", 3, "measure `N` rounds, each with plain SET and DEL first; medians are shown")
 	what.IntVar(&plan.Clients, "clients", 8, "have `N` clients contend")
 	what.StringVar(&plan.Wait, "wait", "", "`HOW` they wait (default: as each lock does)")
+	programs := bindPrograms(what)
 	return flags.command(&cobra.Command{
 		Use:   "locks",
 		Short: "Acquire and release of every lock, alone and contended, and the cost of a check",
 		Long: `Locks measures how often a second a client acquires and releases each lock, alone
 and among others, against plain SET and DEL in the same round; and what it costs
 to ask whether the lock is still held.`,
-		Example: "  lab bench locks\n  lab bench locks --lock setpx-lua,redisson,redlock --for 2s --rounds 5\n  lab bench locks --clients 32 --wait sleep:5ms",
+		Example: "  lab bench locks\n  lab bench locks --lock setpx-lua,redisson,redlock --for 2s --rounds 5\n  lab bench locks --clients 32 --wait sleep:5ms\n  lab bench locks --client /tmp/etcd-client --client /tmp/postgres-client",
 	}, what, func() (_ lab.BenchPlan, err error) {
-		if plan.Locks, plan.Absent, err = benchLocks(names, lockNames()); err != nil {
+		var own []impls.Spec
+		if own, plan.Programs, err = programLocks(*programs); err != nil {
+			return lab.BenchPlan{}, err
+		}
+		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(lockNames(), namesOf(own)), own...); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		return lab.BenchPlan{Locks: plan}, errors.Join(bound("for", plan.For, minBench, maxBench), bound("rounds", plan.Rounds, 1, 100),
@@ -117,7 +123,7 @@ to ask whether the lock is still held.`,
 
 func newBenchUpdates() *cobra.Command {
 	flags, what, plan, names, seeds := &benchFlags{}, flagSet(), &measure.UpdatesPlan{}, []string{}, []int64{}
-	what.StringVar(&plan.Program, "client", "", "measure the locks of a program, too, such as adapters/etcd, started by `COMMAND`")
+	programs := bindPrograms(what)
 	what.StringSliceVar(&names, "lock", nil, "measure the locks `NAMES` (default: "+enumerate(bench.UpdatesLocks(), "and")+")")
 	what.IntVar(&plan.Clients, "clients", 5, "run `N` clients, each in a process")
 	what.DurationVar(&plan.For, "for", time.Minute, "let them update for `TIME`")
@@ -139,16 +145,41 @@ measured on a store that compares fences, where nothing may be lost.`,
 	}, what, func() (_ lab.BenchPlan, err error) {
 		plan.Seeds = seeds
 		var own []impls.Spec
-		if plan.Program != "" {
-			if own, err = measure.ProgramLocks(context.Background(), plan.Program); err != nil {
-				return lab.BenchPlan{}, usagef("--client: %v", err)
-			}
+		if own, plan.Programs, err = programLocks(*programs); err != nil {
+			return lab.BenchPlan{}, err
 		}
 		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(bench.UpdatesLocks(), namesOf(own)), own...); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		return lab.BenchPlan{Updates: plan}, errors.Join(checkUpdates(*plan), checkWait(plan.Wait, plan.Locks...), checkServed(plan.Locks...))
 	})
+}
+
+// bindPrograms binds the flag that names programs with locks of their own.
+func bindPrograms(what *pflag.FlagSet) *[]string {
+	return what.StringArray("client", nil, "measure the locks of a program, too, such as adapters/etcd, started by `COMMAND`; may be repeated")
+}
+
+// programLocks are the locks of programs, and the program of each.
+func programLocks(programs []string) (own []impls.Spec, by map[string]string, _ error) {
+	by = map[string]string{}
+	for _, program := range programs {
+		locks, err := measure.ProgramLocks(context.Background(), program)
+		if err != nil {
+			return nil, nil, usagef("--client: %v", err)
+		}
+		for _, spec := range locks {
+			if _, twice := by[spec.Name]; twice {
+				return nil, nil, usagef("--client: two programs have a lock %s", spec.Name)
+			}
+			if _, labs := impls.Find(spec.Name); labs {
+				return nil, nil, usagef("--client: %s has a lock %s, which is also the name of one of the lab's", program, spec.Name)
+			}
+			by[spec.Name] = program
+			own = append(own, spec)
+		}
+	}
+	return own, by, nil
 }
 
 // checkUpdates finds values that are out of bounds or make no sense together.

@@ -1,18 +1,24 @@
 package readme
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/scenarios"
 )
 
 // verdictLink is a statement of docs/choose.md: "[setpx-lua: safe](matrix.md#holder-crashes)".
 var verdictLink = regexp.MustCompile(`\[([a-z0-9-]+): ([a-z, -]+)\]\(matrix\.md#([a-z0-9-]+)\)`)
 
-// TestChoices holds each statement of docs/choose.md against the reviewed matrix. A statement without a link to a verdict or a figure is none.
+// adapterLink is a statement about a lock of an adapter: "[etcd in pause-past-lease: double-holder](../adapters/etcd/expected.txt)".
+var adapterLink = regexp.MustCompile(`\[([a-z-]+) in ([a-z-]+): ([a-z, -]+)\]\(\.\./(adapters/[a-z]+/expected\.txt)\)`)
+
+// TestChoices holds each statement of docs/choose.md against the reviewed matrix, or an adapter's. A statement without a link to a verdict or a figure is none.
 func TestChoices(t *testing.T) {
 	page := pageText(t, "../../docs/choose.md")
 	r := readReviewed(t)
@@ -22,8 +28,20 @@ func TestChoices(t *testing.T) {
 		lock, said, scenario := link[1], link[2], link[3]
 		assert.Equal(t, withoutReason(r.verdict(scenario, lock)), said, "%s in %s", lock, scenario)
 	}
+	adapters := adapterLink.FindAllStringSubmatch(strings.Join(strings.Fields(page), " "), -1)
+	require.Greater(t, len(adapters), 10)
+	for _, link := range adapters {
+		lock, scenario, said, path := link[1], link[2], link[3], link[4]
+		text, err := os.ReadFile("../../" + path)
+		require.NoError(t, err)
+		table, err := scenarios.ParseExpected(path, text)
+		require.NoError(t, err)
+		expected, found := table.Lookup(scenario, lock)
+		require.True(t, found, "%s has no %s in %s", path, lock, scenario)
+		assert.Equal(t, expected.Verdict.String(), said, "%s in %s", lock, scenario)
+	}
 	for _, statement := range statements(page) {
-		assert.Regexp(t, `\]\((matrix|bench)\.md#`, statement, "it cites nothing")
+		assert.Regexp(t, `\]\((matrix|bench)\.md#|\]\(\.\./adapters/[a-z]+/expected`, statement, "it cites nothing")
 	}
 }
 
