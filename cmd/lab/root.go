@@ -57,7 +57,7 @@ Exit codes:
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newCheck())
-	add(root, groupLook, newShow(), newList())
+	add(root, groupLook, newShow(), newList(), newAdapters())
 	add(root, groupTools, newNew(), newDoctor(), newWorker())
 	strict(root)
 	return root

@@ -93,7 +93,7 @@ func rules() map[string]rule {
 		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
+				"adapters", "history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"bench", "bench/measure", "impls", "checker", "faults", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -104,6 +104,8 @@ func rules() map[string]rule {
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.
+		"adapters":    {pure: true},
+		"adapters/go": {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 		"adapters/etcd": {
 			own:      []string{"impls", "worker", "bench/measure"},
 			external: []string{"go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/api/v3", "go.uber.org/zap", "google.golang.org/grpc"},

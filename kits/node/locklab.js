@@ -109,6 +109,7 @@ class Handle {
     if (verb !== 'acquire') return said(await this.lock[verb]());
     for (const until = performance.now() + within_ms; ;) {
       const got = await this.lock.acquire();
+      if (operation.answered && said(got).outcome === 'ok') await this.lock.release(); // a library that resends was granted it too late
       if (got !== false || operation.cancelled || performance.now() >= until) return said(got);
       await sleep(PAUSE);
       if (operation.cancelled) return {outcome: 'unknown', error: 'cancelled'};

@@ -89,7 +89,7 @@ func (t *Talk) Open(handle string) protocol.Request {
 	h := t.cell.Handle(handle)
 	p := t.cell.peers[h.Client.Name]
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(t.cell.Script.Lease),
+		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Given, LeaseMS: protocol.MS(t.cell.Script.Lease),
 	}
 	if h != h.Client.Handles[0] {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
@@ -137,9 +137,12 @@ func (t *Talk) Sent(handle string) int {
 // State is the state of the lock's key on the first server.
 func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t.ctx, t.cell.LockKey) }
 
-// Do sends a command to the first lock server, past links and taps.
-func (t *Talk) Do(command ...any) error {
-	return server.Lay(t.ctx, t.cell.servers[0].Addr(), [][]any{command})
+// Do sends a command to each lock server, past links and taps.
+func (t *Talk) Do(command ...any) (err error) {
+	for _, s := range t.cell.servers {
+		err = errors.Join(err, server.Lay(t.ctx, s.Addr(), [][]any{command}))
+	}
+	return err
 }
 
 // Disturb injects a fault into a client's links; Heal ends it.

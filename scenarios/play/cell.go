@@ -50,20 +50,20 @@ type remembered struct {
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
-		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
+		Script: script, Traits: traits, LockKey: traits.named(prefix + "lock"), handles: make(map[string]*Handle),
 		servers: remembered{saved: map[string]time.Duration{}, chosen: map[scenarios.Verb]string{}},
 		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data
 	if len(script.OtherKey) > 0 {
-		c.OtherKey, c.otherData = prefix+"other", c.data.Other()
+		c.OtherKey, c.otherData = traits.named(prefix+"other"), c.data.Other()
 	}
 	for _, name := range clients {
 		client := &Client{Name: name, cell: c}
 		for _, handle := range append([]string{name}, script.HandlesOf(name)...) {
-			h := &Handle{Name: handle, Client: client, Key: c.LockKey, Data: c.data, cell: c}
+			h := &Handle{Name: handle, Client: client, Given: prefix + "lock", Key: c.LockKey, Data: c.data, cell: c}
 			if script.OnOtherKey(handle) {
-				h.Key, h.Data = c.OtherKey, c.otherData
+				h.Given, h.Key, h.Data = prefix+"other", c.OtherKey, c.otherData
 			}
 			client.Handles = append(client.Handles, h)
 			c.handles[handle] = h

@@ -17,7 +17,8 @@ import (
 type Handle struct {
 	Name   string // in the script: the client's own, or "C1.b"
 	Client *Client
-	Key    string // of its lock
+	Given  string // the key that its client is given
+	Key    string // of its lock, as the lock names it on its server
 	Data   Data   // of the work under its lock
 	cell   *Cell
 

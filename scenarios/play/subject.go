@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
@@ -48,7 +49,7 @@ func SubjectOf(spec impls.Spec) Subject {
 // TraitsOf are the traits of a foreign client's lock, by its hello and its promises.
 func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
+		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate, Key: hello.Key,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
 		Verbs: hello.Verbs, Workloads: hello.Workloads,
 	}
@@ -83,6 +84,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	if hello.ServerCount < 0 || hello.ServerCount > maxServers {
 		return s, fmt.Errorf("server_count in hello is %d, and must be from 1 to %d", hello.ServerCount, maxServers)
 	}
+	if hello.Key != "" && (strings.Count(hello.Key, protocol.KeyGiven) != 1 || len(hello.Key) > longestKeyName) {
+		return s, fmt.Errorf("key in hello is %q, and must have %s in it once, and at most %d bytes", hello.Key, protocol.KeyGiven, longestKeyName)
+	}
 	switch {
 	case hello.Promises != nil:
 	case s.Like != "":
@@ -98,6 +102,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}}
 	return s, nil
 }
+
+// longestKeyName is the longest way of naming a key, in bytes.
+const longestKeyName = 100
 
 // maxServers is how many servers a client may ask for.
 const maxServers = 9

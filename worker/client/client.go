@@ -43,7 +43,8 @@ type (
 	Pinger interface {
 		Ping(ctx context.Context) error
 	}
-	Closer interface{ Close() error }
+	Closer  interface{ Close() error }
+	Limited interface{ Valid() time.Duration } // of a hold after a renewal, as Grant.Valid
 )
 
 // Options are what a lock is made of.
@@ -66,6 +67,7 @@ type Hello struct {
 	Resends     bool     `json:"resends,omitempty"`
 	Servers     string   `json:"servers,omitempty"`
 	ServerCount int      `json:"server_count,omitempty"`
+	Key         string   `json:"key,omitempty"`
 	Separate    bool     `json:"separate"`
 }
 
@@ -92,7 +94,6 @@ var (
 
 func unknown(err error) answer { return answer{"outcome": "unknown", "error": err.Error()} }
 func no(why string) answer     { return answer{"outcome": "no", "error": why} }
-
 func said(done bool, err error) answer {
 	switch {
 	case err != nil:
@@ -296,7 +297,11 @@ func (h *handle) perform(op *operation) answer {
 		return ok
 	}
 	if lock, can := h.lock.(Renewer); can && op.Do == "renew" {
-		return said(lock.Renew(op.ctx))
+		done, err := lock.Renew(op.ctx)
+		if limited, is := h.lock.(Limited); is && done && err == nil {
+			return answer{"outcome": "ok", "valid_ms": float64(limited.Valid()) / float64(time.Millisecond)}
+		}
+		return said(done, err)
 	}
 	if lock, can := h.lock.(Checker); can && op.Do == "check" {
 		return said(lock.Check(op.ctx))

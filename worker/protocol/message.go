@@ -59,6 +59,9 @@ const (
 	All      = "all"
 )
 
+// KeyGiven stands for the key of open in Hello.Key.
+const KeyGiven = "{key}"
+
 // Request is a request of the lab. The comments name the verb that uses each field; durations are in milliseconds and may have a fraction.
 type Request struct {
 	ID int64  `json:"id"`
@@ -151,4 +154,6 @@ type Hello struct {
 	Separate  bool `json:"separate,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
 	Fair      bool `json:"fair,omitempty"`
+	// Key is how the lock names its key on its server, with KeyGiven for the key that open names; empty: as it is given.
+	Key string `json:"key,omitempty"`
 }

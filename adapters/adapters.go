@@ -1,0 +1,104 @@
+// Package adapters lists the clients for published lock libraries that lie below it: what they need, and how to start them.
+//
+// It owns the list. It must not know how a client is started, nor what came of it.
+package adapters
+
+import (
+	"slices"
+	"strings"
+)
+
+// Needs of a client, beside what Prepare makes.
+const (
+	NeedsGo       = "go"
+	NeedsNode     = "node"
+	NeedsPython   = "python3"
+	NeedsRedisPy  = "python3 with redis-py"
+	NeedsRedisCLI = "redis-cli"
+	NeedsEtcd     = "etcd"
+	NeedsPostgres = "PostgreSQL"
+)
+
+// Adapter is a client for one library with one set of options. Paths are relative to the root of the sources.
+type Adapter struct {
+	Name    string // of its lock, as in hello
+	Library string // with its version
+	Options string // beside the default ones
+	Needs   []string
+	Prepare string // to be called once
+	Made    string // what Prepare makes; empty: there is nothing to prepare
+	Command string // starts the client
+	Server  string // for --server; empty: a Redis
+	// Like is the lock of the lab that makes the same promises: what it shows in a scenario, too, follows from these. Empty: not on the scorecard.
+	Like string
+}
+
+const (
+	goKit   = "cd adapters/go && go build -o bin/ ./... && cd -"
+	nodeKit = "cd adapters/node && npm ci && cd -"
+)
+
+// All are the adapters.
+func All() []Adapter {
+	return slices.Concat(inGo(), inNode(), []Adapter{
+		{Name: "redis-py", Library: "redis-py 4.3.4", Options: "timeout", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py", Like: "setpx-lua"},
+		{
+			Name: "redis-py-retry", Library: "redis-py 4.3.4", Options: "timeout; Redis with Retry on ConnectionError",
+			Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py retry", Like: "setpx-lua",
+		},
+		{Name: "redis-py-no-timeout", Library: "redis-py 4.3.4", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py no-timeout", Like: "setnx-watch"},
+		{Name: "redis-cli", Library: "a shell script", Needs: []string{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
+		{Name: "etcd", Library: "etcd client 3.7.3, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
+		{Name: "postgres", Library: "pgx 5.12.0", Needs: []string{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},
+	})
+}
+
+func inGo() (all []Adapter) {
+	for _, a := range []Adapter{
+		{Name: "redsync", Library: "redsync 4.18.0", Like: "setpx-lua"},
+		{Name: "redsync-once", Library: "redsync 4.18.0", Options: "go-redis MaxRetries -1", Command: "-option once", Like: "setpx-lua"},
+		{Name: "redsync-setnx", Library: "redsync 4.18.0", Options: "WithSetNXOnExtend", Command: "-option setnx", Like: "setpx-lua"},
+		{Name: "redsync-majority", Library: "redsync 4.18.0", Options: "three servers", Command: "-majority", Like: "redlock"},
+		{Name: "redsync-majority-failfast", Library: "redsync 4.18.0", Options: "three servers, WithFailFast", Command: "-majority -option failfast", Like: "redlock"},
+		{Name: "redislock", Library: "redislock 0.9.4", Like: "setpx-lua"},
+		{Name: "redislock-once", Library: "redislock 0.9.4", Options: "go-redis MaxRetries -1", Command: "-once", Like: "setpx-lua"},
+		{Name: "rueidislock", Library: "rueidislock 1.0.79", Options: "KeyMajority 1", Like: "watchdog"},
+		{Name: "rueidislock-plain", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableCache", Command: "-plain", Like: "watchdog"},
+		{Name: "rueidislock-once", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableRetry", Command: "-once", Like: "watchdog"},
+	} {
+		library, _, _ := strings.Cut(a.Library, " ")
+		a.Needs, a.Prepare, a.Made = []string{NeedsGo}, goKit, "adapters/go/bin/"+library
+		a.Command = strings.TrimSpace(a.Made + " " + a.Command)
+		all = append(all, a)
+	}
+	return all
+}
+
+func inNode() (all []Adapter) {
+	for _, a := range []Adapter{
+		{Name: "redlock-4", Library: "redlock 4.2.0", Command: "redlock4.js", Like: "setpx-lua"},
+		{Name: "redlock-4-majority", Library: "redlock 4.2.0", Options: "three servers", Command: "redlock4.js majority", Like: "redlock"},
+		{Name: "redlock-5", Library: "redlock 5.0.0-beta.2", Command: "redlock5.js", Like: "setpx-lua"},
+		{Name: "redlock-5-majority", Library: "redlock 5.0.0-beta.2", Options: "three servers", Command: "redlock5.js majority", Like: "redlock"},
+		{Name: "redlock-5-using", Library: "redlock 5.0.0-beta.2", Options: "using", Command: "redlock5-using.js", Like: "watchdog"},
+		{Name: "redlock-5-using-once", Library: "redlock 5.0.0-beta.2", Options: "using; ioredis without retries", Command: "redlock5-using.js once", Like: "watchdog"},
+		{Name: "redis-semaphore", Library: "redis-semaphore 5.8.0", Options: "Mutex", Command: "redis-semaphore.js", Like: "redisson-watchdog"},
+		{Name: "redis-semaphore-once", Library: "redis-semaphore 5.8.0", Options: "Mutex; ioredis without retries", Command: "redis-semaphore.js once", Like: "redisson-watchdog"},
+		{Name: "redis-semaphore-majority", Library: "redis-semaphore 5.8.0", Options: "RedlockMutex, three servers", Command: "redis-semaphore.js majority", Like: "redisson-redlock"},
+	} {
+		a.Needs, a.Prepare, a.Made = []string{NeedsNode}, nodeKit, "adapters/node/node_modules"
+		a.Command = "node adapters/node/" + a.Command
+		all = append(all, a)
+	}
+	return all
+}
+
+// Find is the adapter of that name.
+func Find(name string) (Adapter, bool) {
+	all := All()
+	at := slices.IndexFunc(all, func(a Adapter) bool { return a.Name == name })
+	if at < 0 {
+		return Adapter{}, false
+	}
+	return all[at], true
+}

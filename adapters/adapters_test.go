@@ -1,0 +1,174 @@
+package adapters_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/adapters"
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+func TestMain(m *testing.M) {
+	lab.Serve()
+	os.Exit(m.Run())
+}
+
+// together is how many clients are greeted at a time.
+const together = 4
+
+// TestAdapters: each client can be started as the list says, introduces itself as the list says, and takes turns.
+func TestAdapters(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	t.Chdir("..") // paths of the list begin at the root of the sources
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip(required(t, "redis", err.Error()))
+	}
+	setting := lab.Setting{Server: live.RedisServer}
+	var mu sync.Mutex
+	var subjects []play.Subject
+	greet := atMost(together)
+	built := map[string]bool{}
+	for _, a := range adapters.All() {
+		if a.Server != "" { // a module with a test of its own
+			continue
+		}
+		if why := prepare(t, a, built); why != "" {
+			t.Log(a.Name, "is passed over:", why)
+			continue
+		}
+		greet(func() {
+			subject, err := lab.Meet(t.Context(), setting, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Command}})
+			if !assert.NoError(t, err, a.Name) {
+				return
+			}
+			assert.Equal(t, a.Name, subject.Name)
+			assert.Contains(t, subject.Spec.Idea, a.Library)
+			mu.Lock()
+			defer mu.Unlock()
+			subjects = append(subjects, subject)
+		})
+	}
+	greet(nil)
+	if len(subjects) == 0 {
+		t.Skip("no adapter can run here")
+	}
+	scripts, err := lab.Scenarios("take-turns")
+	require.NoError(t, err)
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, subjects, 1, lab.Expect(nil)), Options: lab.Options{Setting: setting}})
+	require.NoError(t, err)
+	for _, cell := range run.Cells {
+		assert.Equal(t, checker.Safe, cell.Verdict.Kind, "%s/%s: %s", cell.Lock, cell.Scenario, cell.Verdict)
+	}
+}
+
+// atMost runs functions, n at a time. Called with nil, it waits for all of them.
+func atMost(n int) func(func()) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, n)
+	return func(do func()) {
+		if do == nil {
+			wg.Wait()
+			return
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			do()
+		})
+	}
+}
+
+// prepare makes what a client needs, if that takes a moment, and says what is missing, unless LOCKLAB_REQUIRE names that.
+func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
+	t.Helper()
+	for _, need := range a.Needs {
+		program := strings.Fields(need)[0]
+		if _, err := exec.LookPath(program); err != nil {
+			return required(t, program, err.Error())
+		}
+	}
+	if slices.Contains(a.Needs, adapters.NeedsRedisPy) && exec.Command("python3", "-c", "import redis").Run() != nil {
+		return required(t, "python", "no python3 with redis-py")
+	}
+	switch {
+	case built[a.Prepare]:
+	case slices.Contains(a.Needs, adapters.NeedsGo):
+		out, err := exec.Command("/bin/sh", "-c", a.Prepare).CombinedOutput()
+		if err != nil && strings.Contains(string(out), "dial tcp") {
+			return "the libraries cannot be downloaded here"
+		}
+		require.NoError(t, err, "%s\n%s", a.Prepare, out)
+		built[a.Prepare] = true
+	case a.Made != "":
+		if _, err := os.Stat(filepath.FromSlash(a.Made)); err != nil {
+			return required(t, "node", a.Made+" is not there; "+a.Prepare)
+		}
+	}
+	return ""
+}
+
+// required fails if LOCKLAB_REQUIRE names what is missing, and else says why.
+func required(t *testing.T, what, why string) string {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what) {
+		t.Fatal(why)
+	}
+	return why
+}
+
+// TestList: names are unique, and each command, with what it needs, is there.
+func TestList(t *testing.T) {
+	names := map[string]bool{}
+	for _, a := range adapters.All() {
+		assert.False(t, names[a.Name], a.Name)
+		names[a.Name] = true
+		found, ok := adapters.Find(a.Name)
+		assert.True(t, ok)
+		assert.Equal(t, a, found)
+		script := strings.TrimPrefix(strings.Fields(a.Command)[len(strings.Fields(a.Command))-1], "adapters/")
+		for _, word := range strings.Fields(a.Command) {
+			if filepath.Ext(word) == ".js" || filepath.Ext(word) == ".py" {
+				script = strings.TrimPrefix(word, "adapters/")
+			}
+		}
+		if filepath.Ext(script) != "" {
+			assert.FileExists(t, script, a.Name)
+		}
+	}
+	_, ok := adapters.Find("redsink")
+	assert.False(t, ok)
+}
+
+// TestAdaptersAreSmall: what a user has to write is well under a hundred lines, on a kit.
+func TestAdaptersAreSmall(t *testing.T) {
+	for _, pattern := range []string{"go/*/main.go", "node/*.js", "python/redis_py.py", "shell/client.py"} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			code := 0
+			for line := range strings.Lines(string(text)) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") {
+					code++
+				}
+			}
+			assert.Less(t, code, 100, path)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Package redisclient is what the clients on go-redis have in common.
+//
+// It owns the options of go-redis, and what an error of a library means. It must not know a library.
+package redisclient
+
+import (
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// New is a go-redis client with its default options, by which it sends a command again, up to three times, when no reply comes within three
+// seconds. once: it sends each command once, and no time-out fires by accident.
+func New(server string, once bool) *redis.Client {
+	options := &redis.Options{Addr: server}
+	if once {
+		options.MaxRetries, options.ReadTimeout, options.WriteTimeout = -1, -1, -1
+	}
+	return redis.NewClient(options)
+}
+
+// Said is the outcome of an operation by its error: a refusal means no, any other error that it is not known.
+func Said(err error, refusals ...error) (bool, error) {
+	for _, refusal := range refusals {
+		if errors.Is(err, refusal) {
+			return false, nil
+		}
+	}
+	return err == nil, err
+}

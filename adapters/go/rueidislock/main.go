@@ -1,0 +1,103 @@
+// Command rueidislock is a client of the lab for github.com/redis/rueidis/rueidislock.
+//
+// It owns how the library's errors are answered. It must not know scripts, faults or histories.
+package main
+
+import (
+	"context"
+	"flag"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/locklab/locklab/adapters/go/internal/redisclient"
+	"github.com/locklab/locklab/worker/client"
+)
+
+type lock struct {
+	client.Options
+	locker  rueidislock.Locker
+	release func()
+	hold    atomic.Int64 // the number of the latest: an earlier one's context may end late
+}
+
+func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
+	own, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends the hold, so it must outlive the request
+	defer func() {
+		if !grant.OK {
+			stop() // what it may get yet, the library gives back
+		}
+	}()
+	var held context.Context
+	var cancel context.CancelFunc
+	var failed error
+	if err := abandon(ctx, func() { held, cancel, failed = l.locker.TryWithContext(own, l.Key) }); err != nil {
+		return grant, err
+	}
+	if grant.OK, err = redisclient.Said(failed, rueidislock.ErrNotLocked); grant.OK {
+		var released atomic.Bool
+		l.release = func() { released.Store(true); cancel() }
+		hold := l.hold.Add(1)
+		context.AfterFunc(held, func() {
+			if !released.Load() && l.hold.Load() == hold {
+				l.Lost("its context has ended")
+			}
+		})
+	}
+	return grant, err
+}
+
+// Release is answered ok whatever the server says: the library's function reports nothing.
+func (l *lock) Release(ctx context.Context) (bool, error) {
+	release := l.release
+	if l.release = nil; release == nil {
+		return false, nil
+	}
+	err := abandon(ctx, release)
+	return err == nil, err
+}
+
+// abandon calls f, and leaves it alone when ctx ends: the library waits until the server has answered or the lease is over, whatever its context.
+func abandon(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *lock) Ping(ctx context.Context) error {
+	return l.locker.Client().Do(ctx, l.locker.Client().B().Ping().Build()).Error()
+}
+
+func (l *lock) Close() error { l.locker.Close(); return nil }
+
+// long is what no request takes: none must end by accident.
+const long = time.Hour
+
+func main() {
+	once := flag.Bool("once", false, "send each command once (DisableRetry)")
+	plain := flag.Bool("plain", false, "without client-side caching (DisableCache)")
+	flag.Parse()
+	hello := client.Hello{Name: "rueidislock", About: "rueidislock 1.0.79, KeyMajority 1", Key: "rueidislock:0:{key}", Renews: true, Resends: !*once}
+	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
+	if *plain {
+		hello.Name, hello.About = hello.Name+"-plain", hello.About+", DisableCache"
+	}
+	if *once {
+		hello.Name, hello.About = hello.Name+"-once", hello.About+", DisableRetry"
+	}
+	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
+		options := rueidis.ClientOption{InitAddress: o.Servers, DisableRetry: *once, DisableCache: *plain, AlwaysRESP2: *plain, ForceSingleClient: true}
+		if *once {
+			options.ConnWriteTimeout = long
+		}
+		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: 1, KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
+		return &lock{Options: o, locker: locker}, err
+	})
+}

@@ -1,0 +1,20 @@
+// What the clients in this directory have in common: connections by ioredis, and the words of their command lines.
+import Redis from 'ioredis';
+
+export const has = (word) => process.argv.includes(word);
+
+/** Connects to each server: with the default options of ioredis, which sends again what got no reply, or, with the word once, without that. */
+export function connect(servers) {
+  const once = {maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, enableOfflineQueue: false};
+  const options = has('once') ? {...once, retryStrategy: () => 10} : {};
+  return servers.map(({host, port}) => new Redis({host, port, ...options}).on('error', () => {}));
+}
+
+export const pingAll = (clients) => Promise.all(clients.map((client) => client.ping()));
+
+/** The fields of hello that follow from the words. */
+export function named(name, about) {
+  const servers = has('majority') && {servers: 'majority'};
+  const words = ['majority', 'once'].filter(has);
+  return {name: [name, ...words].join('-'), about: [about, ...words].join(', '), resends: !has('once'), ...servers};
+}

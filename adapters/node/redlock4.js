@@ -1,0 +1,38 @@
+// A client of the lab for redlock 4.2.0.
+import Redlock from 'redlock4';
+import {serve} from '../../kits/node/locklab.js';
+import {connect, named, pingAll} from './connect.js';
+
+class Lock {
+  constructor(servers, key, lease) {
+    this.redis = connect(servers);
+    Object.assign(this, {key, lease, redlock: new Redlock(this.redis, {retryCount: 0})}); // the lab retries
+    this.redlock.on('clientError', (error) => { this.failed = error; });
+  }
+  /** What a LockError means: no, unless a server has failed. */
+  async said(promise) {
+    this.failed = null;
+    try {
+      return await promise;
+    } catch (error) {
+      if (error.name !== 'LockError' || this.failed) throw this.failed ?? error;
+    }
+  }
+  async acquire() {
+    const lock = await this.said(this.redlock.lock(this.key, this.lease));
+    if (lock) this.lock = lock;
+    return lock ? lock.expiration - Date.now() : false;
+  }
+  async release() { return Boolean(this.lock) && await this.said(this.lock.unlock().then(() => true)) === true; }
+  async renew() {
+    const lock = this.lock && await this.said(this.lock.extend(this.lease));
+    return lock ? lock.expiration - Date.now() : false;
+  }
+  ping() { return pingAll(this.redis); }
+  close() { for (const client of this.redis) client.disconnect(); }
+}
+
+serve(Lock, {
+  ...named('redlock-4', 'redlock 4.2.0 on ioredis 5.11.1'),
+  promises: ['exclusion', 'ends-with-lease', 'release-by-owner', 'renew-by-owner', 'crash-safe'],
+});

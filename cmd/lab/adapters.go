@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/adapters"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/live"
+)
+
+func newAdapters() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "adapters [NAME]",
+		Short: "List the clients for published lock libraries, and what each needs here",
+		Long: `Adapters lists the clients for published lock libraries that come with the sources:
+the library with its version, the options, and whether the client can run on this
+machine or what is missing. With a name it says how to run that one.
+
+docs/scorecard.md has what came of them.`,
+		Example:           "  lab adapters\n  lab adapters redsync",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(adapterNames(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := os.Stat("adapters"); errors.Is(err, fs.ErrNotExist) {
+				return usagef("there is no directory adapters here; run it in the root of the sources")
+			}
+			if len(args) > 0 {
+				return describeAdapter(cmd, args[0])
+			}
+			l := list{heads: []string{"NAME", "LIBRARY", "STATE", "OPTIONS"}}
+			var entries []adapterEntry
+			for _, a := range adapters.All() {
+				e := adapterEntry{a.Name, a.Library, a.Options, cmp.Or(adapterLacks(a), "ok"), a.Prepare, a.Command, cmp.Or(a.Server, live.RedisServer)}
+				entries = append(entries, e)
+				l.rows = append(l.rows, []string{e.Name, e.Library, e.State, e.Options})
+			}
+			l.entries = entries
+			if asJSON {
+				return l.writeJSON(cmd.OutOrStdout())
+			}
+			return errors.Join(
+				l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout())),
+				say(cmd, "\n%s", report.Next(invocation(), []string{"how", "adapters", "NAME"})),
+			)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+// adapterEntry is an adapter in JSON.
+type adapterEntry struct {
+	Name    string `json:"name"`
+	Library string `json:"library"`
+	Options string `json:"options,omitempty"`
+	State   string `json:"state"`
+	Prepare string `json:"prepare,omitempty"`
+	Command string `json:"command"`
+	Server  string `json:"server"`
+}
+
+func say(cmd *cobra.Command, format string, args ...any) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), format, args...)
+	return err
+}
+
+// describeAdapter says how to run one.
+func describeAdapter(cmd *cobra.Command, name string) error {
+	a, ok := adapters.Find(name)
+	if !ok {
+		return unknown("adapter", name, adapterNames(), "lab adapters lists them")
+	}
+	about := a.Library
+	if a.Options != "" {
+		about += " (" + a.Options + ")"
+	}
+	if why := adapterLacks(a); why != "" {
+		about += ": " + why
+	}
+	if err := say(cmd, "%s: %s\n\n", a.Name, about); err != nil {
+		return err
+	}
+	if a.Prepare != "" {
+		if err := say(cmd, "First\n  %s\n\n", a.Prepare); err != nil {
+			return err
+		}
+	}
+	on := cmp.Or(a.Server, live.RedisServer)
+	return say(cmd, "%s", report.Next(invocation(),
+		[]string{"adapter", "doctor", "--server", on, "--client", a.Command}, []string{"lock", "run", "--server", on, "--client", a.Command}))
+}
+
+func adapterNames() []string {
+	var names []string
+	for _, a := range adapters.All() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// adapterLacks says what an adapter lacks here and how to get it, or "".
+func adapterLacks(a adapters.Adapter) string {
+	for _, need := range a.Needs {
+		if err := adapterNeed(need); err != nil {
+			return "no " + need
+		}
+	}
+	if a.Made != "" {
+		if _, err := os.Stat(a.Made); err != nil {
+			return "not prepared"
+		}
+	}
+	return ""
+}
+
+// adapterNeed looks for what an adapter needs.
+func adapterNeed(need string) (err error) {
+	switch need {
+	case adapters.NeedsRedisPy:
+		return exec.Command("python3", "-c", "import redis").Run()
+	case adapters.NeedsEtcd:
+		_, _, err = server.FindEtcd()
+	case adapters.NeedsPostgres:
+		_, _, err = server.FindPostgres()
+	default:
+		_, err = exec.LookPath(strings.Fields(need)[0])
+	}
+	return err
+}
