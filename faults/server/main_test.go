@@ -30,7 +30,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	// As in faults/network: a goroutine of toxiproxy may be left behind on a connection that died while a reply was coming in.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
+		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
 }
 
 func bounded(t *testing.T) context.Context {

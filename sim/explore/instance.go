@@ -152,8 +152,12 @@ var errNoEnd = errors.New("it does not come back: it waits for what is not its E
 // errTokens: where this happens the search goes no further, and is not complete.
 var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
 
-// patience is how long one execution may take in real time. A lock only computes.
-const patience = 5 * time.Second
+// patience is how long one execution may take in real time. A lock only computes. It is counted in looks, lookEvery apart: a host that
+// stands still for as long, and the lock with it, is looked at once.
+const (
+	lookEvery = 500 * time.Millisecond
+	patience  = 10
+)
 
 // patiently does something that executes the lock's code, and gives it up when one execution takes too long. It watches from outside:
 // to watch each execution by itself takes longer than the execution.
@@ -162,14 +166,18 @@ func (a *automaton) patiently(ctx context.Context, do func(context.Context) erro
 	defer cancel() // so that the search ends if the lock comes back after all
 	result := make(chan error, 1)
 	go func() { result <- do(ctx) }()
-	look := time.NewTicker(patience / 10)
+	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for {
+	var last int64
+	for looks := 0; ; {
 		select {
 		case err := <-result:
 			return err
 		case <-look.C:
-			if began := time.Duration(a.executing.Load()); began > 0 && time.Since(a.born) > began+patience {
+			began := a.executing.Load()
+			if began == 0 || began != last {
+				last, looks = began, 0
+			} else if looks++; looks >= patience {
 				return a.impure(errNoEnd)
 			}
 		}
