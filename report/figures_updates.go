@@ -38,7 +38,7 @@ func updatesSections(u *bench.Updates) []section {
 	}
 	s.Plots = []plot{shares}
 	s.Notes = append(s.Notes,
-		"all locks were measured at the same time, by the same processes: a pause strikes a client of each",
+		"all locks were measured at the same time, by the processes of each program: a pause strikes a client of each",
 		"guarded: the store remembers the greatest fence that was shown to it before a read, and refuses writes with a smaller one",
 		"fence of the store: the lock issues none, so the client draws a number from the store after its grant (INCR)",
 		"a client does not ask the lock again before it writes; a loss that a lock announces stops nothing",

@@ -224,7 +224,7 @@ func (f *settingFlags) variants(names []string) []string {
 // suite are the locks whose service is the server.
 func (f *settingFlags) suite() []impls.Spec {
 	switch {
-	case f.Server == live.ZooKeeper:
+	case live.OnZooKeeper(f.Server):
 		return impls.OnZooKeeper()
 	case live.HasReplicas(f.Server) || f.World == lab.Sim:
 		return slices.Concat(impls.All(), impls.OnReplicas())

@@ -25,7 +25,7 @@ type settingFlags struct {
 
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server, replicated, sentinel, cluster, zookeeper, etcd, postgres (all started by the lab) or host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server, replicated, sentinel, cluster, zookeeper, etcd, postgres (all started by the lab), host:port, or zookeeper://host:port [LOCKLAB_SERVER]")
 	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "use the toxiproxy at `URL` instead of the embedded one [LOCKLAB_TOXIPROXY]")
 	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
@@ -99,10 +99,10 @@ func (f *settingFlags) check() error {
 
 func (f *settingFlags) checkServer() error {
 	names := live.Servers()
-	if f.ownServer() || server.CheckAddr(f.Server) == nil {
+	if f.ownServer() || live.OnZooKeeper(f.Server) || server.CheckAddr(f.Server) == nil {
 		return nil
 	}
-	return unknown("server", f.Server, names, "--server takes "+enumerate(append(names, "an address like 127.0.0.1:6379"), "or"))
+	return unknown("server", f.Server, names, "--server takes "+enumerate(append(names, "an address like 127.0.0.1:6379 or zookeeper://127.0.0.1:2181"), "or"))
 }
 
 // ownServer says whether the lab starts the servers.

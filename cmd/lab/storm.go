@@ -183,10 +183,10 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
 	case f.forPrograms():
 		return none, usagef("--server: storms go by the commands of clients, and the lab does not read those to %s", f.Server)
-	case !f.ownServer() && p.Restarts():
-		return none, usagef("--faults: a server at an address is never restarted; remove restart")
-	case f.chosen && f.Server == live.ZooKeeper:
+	case f.chosen && live.OnZooKeeper(f.Server):
 		return p, lackedByZooKeeper(kinds)
+	case !f.ownServer() && !live.OnZooKeeper(f.Server) && p.Restarts():
+		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}
 	return p, nil
 }

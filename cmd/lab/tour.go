@@ -24,7 +24,7 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	if f.forPrograms() {
 		return f.needsProgram()
 	}
-	if f.Server == live.ZooKeeper {
+	if live.OnZooKeeper(f.Server) {
 		return usagef("the tour shows locks on Redis; for those on a ZooKeeper write lab run --all --server zookeeper")
 	}
 	cases, situations, err := lab.Tour()

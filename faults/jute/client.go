@@ -15,6 +15,8 @@ type Client struct {
 	conn net.Conn
 	from *bufio.Reader
 	xid  int32
+
+	timeout time.Duration
 }
 
 // Dial opens a session. ctx bounds that only.
@@ -48,8 +50,12 @@ func (c *Client) handshake(timeout time.Duration) error {
 	if err == nil && session.Session == 0 {
 		err = errors.New("it gives no session")
 	}
+	c.timeout = session.Timeout
 	return err
 }
+
+// Timeout is the time-out that the server gave the session.
+func (c *Client) Timeout() time.Duration { return c.timeout }
 
 // Ask sends a request and returns the reply to it.
 func (c *Client) Ask(op Op, path string) (Reply, error) {

@@ -29,21 +29,29 @@ func MakeNodes(ctx context.Context, addr string, paths []string) error {
 func RemoveNodes(ctx context.Context, addr string, paths []string) error {
 	return withSession(ctx, addr, "remove", func(c *jute.Client) error {
 		for _, one := range paths {
-			names, err := c.Children(one)
-			if err != nil {
-				return fmt.Errorf("%s: %w", one, err)
-			}
-			for _, name := range names {
-				if err := settled(c.Ask(jute.OpDelete, path.Join(one, name))); err != nil && !errors.Is(err, jute.CodeNoNode) {
-					return fmt.Errorf("%s: %w", path.Join(one, name), err)
-				}
-			}
-			if err := settled(c.Ask(jute.OpDelete, one)); err != nil && !errors.Is(err, jute.CodeNoNode) {
-				return fmt.Errorf("%s: %w", one, err)
+			if err := removeNode(c, one); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+}
+
+// removeNode removes a node with all that is directly below it.
+func removeNode(c *jute.Client, node string) error {
+	names, err := c.Children(node)
+	if err != nil {
+		return fmt.Errorf("%s: %w", node, err)
+	}
+	for _, name := range names {
+		if err := settled(c.Ask(jute.OpDelete, path.Join(node, name))); err != nil && !errors.Is(err, jute.CodeNoNode) {
+			return fmt.Errorf("%s: %w", path.Join(node, name), err)
+		}
+	}
+	if err := settled(c.Ask(jute.OpDelete, node)); err != nil && !errors.Is(err, jute.CodeNoNode) {
+		return fmt.Errorf("%s: %w", node, err)
+	}
+	return nil
 }
 
 // settled is the error of a request, or of its reply.

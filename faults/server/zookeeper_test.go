@@ -67,6 +67,21 @@ func TestZooKeeper(t *testing.T) {
 	assert.Empty(t, names)
 	require.NoError(t, c.End())
 
+	remote, err := KeeperAt(ctx, z.Addr())
+	require.NoError(t, err)
+	assert.Equal(t, z.Addr(), remote.Addr())
+	shortest, longest := remote.Sessions()
+	assert.Equal(t, tick, shortest)
+	assert.Equal(t, time.Hour, longest)
+	require.NoError(t, MakeNodes(ctx, z.Addr(), []string{"/run", "/run/place", "/run/place/node", "/run/other", "/runaway"}))
+	found, err := RemoveTree(ctx, z.Addr(), "/run")
+	require.NoError(t, err)
+	assert.True(t, found)
+	found, err = RemoveTree(ctx, z.Addr(), "/run")
+	require.NoError(t, err)
+	assert.False(t, found)
+	require.ErrorIs(t, MakeNodes(ctx, z.Addr(), []string{"/runaway"}), jute.CodeNodeExists, "the node of somebody else is there")
+
 	select {
 	case <-z.Died():
 		t.Fatal("it has died:", z.End())
@@ -108,4 +123,14 @@ func TestWhatZooKeeperLacks(t *testing.T) {
 	found, err := findZooKeeper(some)
 	require.NoError(t, err)
 	assert.Equal(t, "3.8.0", found.version)
+}
+
+func TestKeeperAddr(t *testing.T) {
+	addr, ok := KeeperAddr("zookeeper://127.0.0.1:2181")
+	assert.True(t, ok)
+	assert.Equal(t, "127.0.0.1:2181", addr)
+	for _, text := range []string{"127.0.0.1:2181", "zookeeper://", "zookeeper://here", "zookeeper", "etcd://127.0.0.1:2379"} {
+		_, ok := KeeperAddr(text)
+		assert.False(t, ok, text)
+	}
 }

@@ -16,11 +16,12 @@ import (
 const (
 	undoProxies = "proxies" // an address and a prefix
 	undoKeys    = "keys"    // an address and a quoted key
+	undoNodes   = "nodes"   // the address of a ZooKeeper, and the node below which all others are
 )
 
 // GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
-	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoKeys: deleteKeys})
+	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoKeys: deleteKeys, undoNodes: removeNodes})
 }
 
 func removeProxies(ctx context.Context, what []string) (found bool, err error) {
@@ -51,6 +52,18 @@ func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
 			return false, err
 		}
 		found = found || deleted > 0
+	}
+	return found, nil
+}
+
+func removeNodes(ctx context.Context, what []string) (found bool, err error) {
+	for _, one := range what {
+		addr, root, _ := strings.Cut(one, " ")
+		removed, err := server.RemoveTree(ctx, addr, root)
+		if err != nil {
+			return false, err
+		}
+		found = found || removed
 	}
 	return found, nil
 }

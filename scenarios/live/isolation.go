@@ -123,7 +123,7 @@ func (m mortality) answers() bool {
 // death is how a cell ends whose server has ended: that is the client's doing if nobody else uses the server, and else a failure.
 func (c *cell) death(name string, s server.Mortal) error {
 	text := history.EndedFailed
-	if c.own != nil && s != server.Mortal(c.world.keeper) {
+	if c.own != nil && any(s) != any(c.world.keeper) {
 		text = history.EndedUnknown
 	}
 	return &play.Ending{Text: text, Why: "the server " + name + " has ended: " + s.End()}

@@ -2,7 +2,9 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/jute"
@@ -13,20 +15,61 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// startKeeper starts the ZooKeeper of a run. All cells share it, each below nodes of its own: to start one takes longer than most cells.
-func (w *World) startKeeper(ctx context.Context) error {
+// findKeeper starts the ZooKeeper of a run, or makes sure that the one at an address answers. All cells share it, each with nodes of its own: to
+// start one takes longer than most cells.
+func (w *World) findKeeper(ctx context.Context) error {
+	if addr, remote := server.KeeperAddr(w.cfg.Server); remote {
+		return w.approachKeeper(ctx, addr)
+	}
 	log, err := w.spares.nextLog(w.cfg.Dir)
 	if err != nil {
 		return err
 	}
-	w.keeper, err = server.StartZooKeeper(ctx, w.guard, log)
-	return err
+	keeper, err := server.StartZooKeeper(ctx, w.guard, log)
+	if err != nil {
+		return err // keeper is a nil pointer, and as a Server would not be nil
+	}
+	w.keeper = keeper
+	return nil
+}
+
+// approachKeeper makes the node below which all others of the run are, on a ZooKeeper at an address. The guard knows it before it is there.
+func (w *World) approachKeeper(ctx context.Context, addr string) error {
+	keeper, err := server.KeeperAt(ctx, addr)
+	if err != nil {
+		return err
+	}
+	w.root = "/" + strings.ReplaceAll(strings.TrimSuffix(w.prefix, ":"), ":", "-")
+	if err := w.guard.Undo(undoNodes, addr+" "+w.root); err != nil {
+		return err
+	}
+	w.keeper = keeper
+	return server.MakeNodes(ctx, addr, []string{w.root})
+}
+
+// leaveKeeper ends the ZooKeeper, or removes what the run has left on the one at an address.
+func (w *World) leaveKeeper() error {
+	if w.root == "" {
+		return w.keeper.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
+	defer cancel()
+	if _, err := server.RemoveTree(ctx, w.keeper.Addr(), w.root); err != nil { // the guard tries once more
+		return fmt.Errorf("nodes of the lab may be left: %w\nto delete: zkCli.sh -server %s deleteall %s", err, w.keeper.Addr(), w.root)
+	}
+	return w.guard.ForgetUndo(undoNodes)
 }
 
 // lacksAtKeeper says what a script needs that a lock on a ZooKeeper, its client or the lab does not have, or "".
-func lacksAtKeeper(script *scenarios.Script, traits play.Traits) string {
+func (w *World) lacksAtKeeper(script *scenarios.Script, traits play.Traits) string {
 	if !traits.ZooKeeper {
 		return play.NeedsRedis
+	}
+	if remote, is := w.keeper.(*server.RemoteKeeper); is {
+		shortest, longest := remote.Sessions()
+		if script.Lease < shortest || script.Lease > longest {
+			return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
+		}
 	}
 	if goesOnAfterLoss(script) {
 		return "after a lost reply its client can do nothing until it notices that the connection is dead"
@@ -105,7 +148,7 @@ func (c *cell) removeNodes() error {
 // scheme says in an address what the server is.
 func (s *lockServer) scheme() string {
 	switch s.Server.(type) {
-	case *server.ZooKeeper:
+	case *server.ZooKeeper, *server.RemoteKeeper:
 		return protocol.ZooKeeperScheme
 	case *server.Etcd:
 		return protocol.EtcdScheme

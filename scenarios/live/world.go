@@ -57,6 +57,12 @@ func HasReplicas(server string) bool { return server == Replicated || server == 
 // replicates says whether replicas of a server have links to primaries.
 func replicates(server string) bool { return server == Replicated || IsGroup(server) }
 
+// OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
+func OnZooKeeper(name string) bool {
+	_, remote := server.KeeperAddr(name)
+	return name == ZooKeeper || remote
+}
+
 // IsGroup says whether clients find the primary of a server that the lab starts by themselves.
 func IsGroup(server string) bool { return server == Sentinel || server == Cluster }
 
@@ -69,7 +75,7 @@ type Config struct {
 	Guard         []string      // the command that runs GuardMain
 	Worker        []string      // the command of the lab's own client process, which knows the run's locks
 	Host          []string      // the command that runs server.HostMain
-	Server        string        // one of Servers, or host:port
+	Server        string        // one of Servers, host:port, or zookeeper://host:port
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
@@ -88,8 +94,9 @@ type World struct {
 	network  *network.Network
 	replicas *network.Network     // of the links from replicas to primaries; nil: there are none
 	host     *server.Host         // of the embedded servers of the lab's own clients; else nil
-	keeper   *server.ZooKeeper    // of all cells; nil: the lock servers are Redis
+	keeper   server.Server        // the ZooKeeper of all cells; nil: the lock servers are Redis
 	home     *server.PostgresHome // of the PostgreSQL of all cells; nil: there are none
+	root     string               // the node below which all others are, on a ZooKeeper at an address; else empty
 	first    string               // describes the servers, if the resource is another one
 	resource *spare               // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
@@ -151,8 +158,8 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	if w.cfg.Server == ZooKeeper {
-		if err = w.startKeeper(ctx); err != nil {
+	if OnZooKeeper(w.cfg.Server) {
+		if err = w.findKeeper(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +219,7 @@ func (w *World) Close() error {
 		errs = append(errs, w.host.Close())
 	}
 	if w.keeper != nil {
-		errs = append(errs, w.keeper.Close())
+		errs = append(errs, w.leaveKeeper())
 	}
 	if w.home != nil {
 		errs = append(errs, w.home.Close())
@@ -275,7 +282,7 @@ func (w *World) startServer(ctx context.Context, log string) (_ server.Server, p
 func (w *World) newPrefix() string {
 	switch {
 	case w.keeper != nil:
-		return fmt.Sprintf("/%d-", w.names.Add(1))
+		return fmt.Sprintf("%s/%d-", w.root, w.names.Add(1))
 	case w.cfg.Server == Cluster:
 		return server.ClusterTag
 	case w.startsServers():
@@ -284,11 +291,14 @@ func (w *World) newPrefix() string {
 	return fmt.Sprintf("%s%d:", w.prefix, w.names.Add(1))
 }
 
-func (w *World) startsServers() bool { return slices.Contains(Servers(), w.cfg.Server) }
+// startsServers says whether the lab starts the servers; where only the ZooKeeper is not the lab's, it starts those of the data.
+func (w *World) startsServers() bool {
+	return slices.Contains(Servers(), w.cfg.Server) || OnZooKeeper(w.cfg.Server)
+}
 
 // embeds says whether Redis servers are embedded ones.
 func (w *World) embeds() bool {
-	return w.cfg.Server == Embedded || w.cfg.Server == ZooKeeper || w.opaque() != ""
+	return w.cfg.Server == Embedded || OnZooKeeper(w.cfg.Server) || w.opaque() != ""
 }
 
 // ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
@@ -341,7 +351,7 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 	case w.opaque() != "":
 		return w.lacksAtOpaque(script, traits)
 	case w.keeper != nil:
-		return lacksAtKeeper(script, traits)
+		return w.lacksAtKeeper(script, traits)
 	case traits.ZooKeeper:
 		return play.NeedsZooKeeper
 	case w.cfg.Server == Sentinel:
