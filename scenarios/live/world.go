@@ -134,7 +134,6 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	}
 	// Two runs may have directories of the same name, and share a Redis.
 	w.prefix = fmt.Sprintf("locklab:%s:%s:", filepath.Base(w.cfg.Dir), strings.ToLower(rand.Text()[:8]))
-	w.pool = newPool(w.guard)
 	if w.network, err = network.Open(ctx, cfg.Toxiproxy); err != nil {
 		return nil, err
 	}
@@ -174,6 +173,7 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 	if w.guard, err = process.StartGuard(w.cfg.Guard); err != nil {
 		return err
 	}
+	w.pool = newPool(w.guard)
 	if err = w.findOpaque(ctx); err != nil { // it runs a program by itself, so before orphans are adopted
 		return err
 	}

@@ -92,14 +92,19 @@ func TestOpenFails(t *testing.T) {
 		"no toxiproxy there":  {func(c *live.Config) { c.Toxiproxy = "http://" + nobody }, "unreachable"},
 		"no guard":            {func(c *live.Config) { c.Guard = []string{"/bin/echo", "hello"} }, "start the guard"},
 		"no redis-server":     {func(c *live.Config) { c.Server = live.RedisServer }, "redis-server"},
+		"no etcd":             {func(c *live.Config) { c.Server = live.Etcd }, "etcd-server"},
+		"no directory":        {func(c *live.Config) { c.Dir = "" }, "no such file or directory"},
 		"not even an address": {func(c *live.Config) { c.Server = "redis" }, "not an address"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if name == "no redis-server" {
-				t.Setenv("PATH", "")
-			}
 			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: live.Embedded, CellTimeout: time.Minute}
+			switch name {
+			case "no redis-server", "no etcd":
+				t.Setenv("PATH", "")
+			case "no directory":
+				t.Setenv("TMPDIR", "nowhere")
+			}
 			test.change(&cfg)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
