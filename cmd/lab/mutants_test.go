@@ -1,13 +1,11 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
@@ -43,6 +41,8 @@ const (
 // ends with an exit code that is documented for it.
 //
 //	go test ./cmd/lab -run TestMutants/histories -mutants 100000 -mutant-seed 5000
+//
+// .ci/mutants reads a million of them on all cores.
 func TestMutants(t *testing.T) {
 	for _, kind := range []struct {
 		name string
@@ -53,6 +53,7 @@ func TestMutants(t *testing.T) {
 		{"run-files", damagedRunFiles, 2},
 		{"packs", damagedPacks, 3},
 		{"scripts", damagedScripts, 5},
+		{"parts", damagedParts, 10},
 		{"expectations", damagedExpectations, 10},
 		{"shrink", damagedForShrink, 50},
 	} {
@@ -62,11 +63,12 @@ func TestMutants(t *testing.T) {
 			if racing.Enabled {
 				all /= 5
 			}
-			for n := range max(1, all) {
+			all = max(1, all)
+			for n := range all {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}
-			t.Logf("exit codes %v; the slowest took %v (seed %d), the greediest %d kB (seed %d)",
-				total.codes, total.longest.Round(time.Millisecond), total.slowest, total.most>>10, total.greediest)
+			t.Logf("read %d: exit codes %v; the slowest took %v (seed %d), the greediest %d kB (seed %d)",
+				all, total.codes, total.longest.Round(time.Millisecond), total.slowest, total.most>>10, total.greediest)
 		})
 	}
 }
@@ -289,60 +291,6 @@ func damagedRunFiles(t *testing.T) damage {
 		}
 		return r.reads(m), 0
 	}
-}
-
-// damagedPacks are packs of which bytes, or the histories within, are damaged.
-func damagedPacks(t *testing.T) damage {
-	runs := smallRuns(t)
-	return func(t *testing.T, m mutator) ([]string, time.Duration) {
-		r := pick(m, runs)
-		_ = os.Remove(r.historyAt) // else it is read instead
-		rel, err := filepath.Rel(r.dir, r.historyAt)
-		require.NoError(t, err)
-		entry, text := filepath.ToSlash(rel), r.history
-		if m.IntN(2) == 0 { // with the histories of other cells
-			entry = path.Join(path.Dir(path.Dir(entry)), "histories.jsonl")
-			text = slices.Concat(pick(m, runs).history, text)
-		}
-		switch m.IntN(4) {
-		case 0:
-			text = m.history(text)
-		case 1:
-			entry = string(m.bytes([]byte(entry)))
-		}
-		packed := zipped(t, m, entry, text)
-		if m.IntN(3) > 0 {
-			packed = m.zip(packed)
-		}
-		put(t, filepath.Join(r.dir, lab.PackFile), packed)
-		return r.reads(m), 0
-	}
-}
-
-// zipped is a pack of one entry, which may be there twice, beside another one.
-func zipped(t *testing.T, m mutator, entry string, text []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, name := range []string{"plan.txt", entry, entry}[:2+m.IntN(2)] {
-		to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: pick(m, []uint16{zip.Deflate, zip.Store})})
-		require.NoError(t, err)
-		if !strings.HasSuffix(name, "/") { // a directory has no content
-			_, err = to.Write(text)
-			require.NoError(t, err)
-		}
-	}
-	require.NoError(t, w.Close())
-	return out.Bytes()
-}
-
-// zip damages a pack, mostly what it says of itself, which is at its end.
-func (m mutator) zip(packed []byte) []byte {
-	const directory = 220 // bytes, more or less
-	if from := len(packed) - directory; from > 0 && m.IntN(2) == 0 {
-		return slices.Concat(packed[:from], m.bytes(packed[from:]))
-	}
-	return m.bytes(packed)
 }
 
 func damagedScripts(t *testing.T) damage {

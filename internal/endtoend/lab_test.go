@@ -42,6 +42,7 @@ func start(t *testing.T, args ...string) *lab {
 func startIn(t *testing.T, dir string, args ...string) *lab {
 	t.Helper()
 	l := &lab{dir: dir, tmp: t.TempDir(), mark: "LOCKLAB_TEST_RUN=" + rand.Text(), ended: make(chan struct{})}
+	require.NoError(t, os.Chmod(filepath.Dir(l.tmp), 0o711)) // PostgreSQL does not run as root: another user has directories below
 	l.out, l.err = filepath.Join(l.dir, "stdout"), filepath.Join(l.dir, "stderr")
 	l.cmd = l.command(args)
 	// Files, not pipes: a descendant that was left behind would keep a pipe open, and with it this test.

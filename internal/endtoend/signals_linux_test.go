@@ -21,7 +21,10 @@ import (
 	"github.com/locklab/locklab/faults/server"
 )
 
-var signalsEach = flag.Int("signals", 0, "`N` signals at random moments for each subcommand and server; 0: one each for some of them, as chance has it")
+var (
+	signalsEach = flag.Int("signals", 0, "`N` signals at random moments for each subcommand and server; 0: one each for some of them, as chance has it")
+	killsOnly   = flag.Bool("kills", false, "all these signals are SIGKILL")
+)
 
 // fewSignals are enough for a test that runs often.
 const fewSignals = 24
@@ -79,7 +82,7 @@ func subcommands(t *testing.T, n *neighbours, saved fixtures, adapters bool) []s
 		add("doctor --client etcd", later, false, "doctor", "--server", "etcd", "--client", adapter(t, "etcd"))
 		add("bench updates --client", later, false, "bench", "updates", "--client", adapter(t, "etcd"))
 	}
-	add("bench updates", soon, false, "bench", "updates", "--lock", "setpx-lua,fenced", "--pause", "200ms", "--every", "300ms", "--lease", "100ms")
+	add("bench updates", soon, false, "bench", "updates", "--lock", "setpx-lua,fenced", "--every", "500ms", "--pause", "200ms")
 	add("bench market", soon, false, "bench", "market")
 	add("bench waiting sale", soon, false, "bench", "waiting", "--only", "sale")
 	add("bench waiting held", soon, false, "bench", "waiting", "--only", "held")
@@ -136,6 +139,9 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM}
+	if *killsOnly {
+		signals = signals[:1]
+	}
 	if *signalsEach == 0 {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		all = all[:fewSignals]
