@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A client's sleep that ends late is a host stall, unless the lab paused the client meanwhile.
@@ -24,6 +25,31 @@ func TestLateClient(t *testing.T) {
 			p.wasLate(now, time.Second)
 			assert.Equal(t, test.late, p.cell.LongestStall(0))
 			assert.Zero(t, p.cell.LongestStall(1500*time.Millisecond), "it began earlier")
+		})
+	}
+}
+
+// A client that got no lock tries again if the host stalled meanwhile, not for ever, and not otherwise.
+func TestAgainAfterStalls(t *testing.T) {
+	for name, test := range map[string]struct {
+		stalls, gets int // in how many tries the host stalls; which try gets the lock
+		tries        int
+		got          bool
+	}{
+		"at once":            {gets: 1, tries: 1, got: true},
+		"no stall":           {gets: 2, tries: 1},
+		"after two stalls":   {stalls: 2, gets: 3, tries: 3, got: true},
+		"stalls without end": {stalls: 100, gets: 100, tries: quietTries},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tries := 0
+			got, err := againAfterStalls(func(time.Time) bool { return tries <= test.stalls }, func() (bool, error) {
+				tries++
+				return tries == test.gets, nil
+			})
+			require.NoError(t, err)
+			assert.Equal(t, test.got, got)
+			assert.Equal(t, test.tries, tries)
 		})
 	}
 }

@@ -149,7 +149,9 @@ func (t *stormRunner) calm(ctx context.Context) error {
 	for _, p := range t.alive {
 		for _, h := range p.client.Handles {
 			u := &user{storm: t, peer: p, Handle: h, died: make(chan struct{})}
-			got, err := u.turn(ctx, storm.Turn{Within: within, Patience: t.Plan.Lease, Works: 1})
+			got, err := againAfterStalls(t.stalled, func() (bool, error) {
+				return u.turn(ctx, storm.Turn{Within: within, Patience: t.Plan.Lease, Works: 1})
+			})
 			if err != nil {
 				return err
 			}
@@ -161,10 +163,32 @@ func (t *stormRunner) calm(ctx context.Context) error {
 	return nil
 }
 
+// quietTries bounds how often a client tries in the quiet phase on a host that stalls.
+const quietTries = 5
+
+// againAfterStalls tries once more where the host stalled during a try that got nothing: a lock whose requests have short time-outs may get no
+// answer in time then.
+func againAfterStalls(stalled func(since time.Time) bool, try func() (got bool, err error)) (got bool, err error) {
+	for range quietTries {
+		began := time.Now()
+		if got, err = try(); got || err != nil || !stalled(began) {
+			break
+		}
+	}
+	return got, err
+}
+
+// stalled says whether the host has stalled since then.
+func (t *stormRunner) stalled(since time.Time) bool { return len(t.stalls(since)) > 0 }
+
+// stalls are the host stalls since then.
+func (t *stormRunner) stalls(since time.Time) []stall {
+	return append(t.cell.world.pulse.since(since, shortStall), t.cell.late.since(since, shortStall)...)
+}
+
 // noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
-	began := t.cell.base.Add(t.began)
-	for _, s := range append(t.cell.world.pulse.since(began, shortStall), t.cell.late.since(began, shortStall)...) {
+	for _, s := range t.stalls(t.cell.base.Add(t.began)) {
 		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
 			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
 			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},
