@@ -52,7 +52,7 @@ func (h *Histories) textOf(cell checker.Cell) (text []byte, found bool, err erro
 		}
 		if err == nil {
 			h.group.texts, err = history.Together(packed)
-			err = errors.Join(err, packed.Close())
+			err = closed(packed, err)
 		}
 		h.group.entry = entry
 		if err != nil {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"archive/zip"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -88,4 +89,44 @@ func TestDamagedGroup(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, events)
 	require.NoError(t, histories.Close())
+}
+
+// TestUnreadablePackIsNotCopied: lab merge refuses a pack that is damaged, or that would unpack to more than the lab reads, as a run that cannot be
+// read. It is no failure of the lab.
+func TestUnreadablePackIsNotCopied(t *testing.T) {
+	for name, test := range map[string]struct {
+		entry zip.FileHeader
+		why   string
+	}{
+		"damaged":   {zip.FileHeader{Method: zip.Deflate, UncompressedSize64: 100}, "flate: corrupt input"},
+		"too large": {zip.FileHeader{Method: zip.Deflate, UncompressedSize64: history.MaxFile + 1}, "longer than 1073741824 bytes"},
+		"no pack":   {why: "not a valid zip file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &checker.Run{Dir: t.TempDir()}
+			file, err := os.Create(filepath.Join(run.Dir, PackFile))
+			require.NoError(t, err)
+			if test.entry.Method == zip.Deflate {
+				w := zip.NewWriter(file)
+				text := []byte("\xff\xff\xff\xff")
+				test.entry.Name, test.entry.CompressedSize64 = "s/l.1/"+play.HistoryFile, uint64(len(text))
+				to, err := w.CreateRaw(&test.entry)
+				require.NoError(t, err)
+				_, err = to.Write(text)
+				require.NoError(t, err)
+				require.NoError(t, w.Close())
+			}
+			require.NoError(t, file.Close())
+			histories := HistoriesOf(run)
+			err = histories.each(checker.Cell{Dir: filepath.Join("s", "l.1")}, func(_ string, r io.Reader) error {
+				_, err := io.Copy(io.Discard, r)
+				return err
+			})
+			var noRun *NoRunError
+			require.ErrorAs(t, err, &noRun)
+			require.ErrorContains(t, err, test.why)
+			require.NotContains(t, err.Error(), "\n", "it is said once")
+			require.NoError(t, histories.Close())
+		})
+	}
 }

@@ -80,7 +80,16 @@ func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *histor
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}
 	file, err = history.Read(ctx, packed, name+":"+entry)
-	return file, true, errors.Join(err, packed.Close())
+	return file, true, closed(packed, err)
+}
+
+// closed closes an entry that was read. If that failed, closing says the same again.
+func closed(entry io.Closer, reading error) error {
+	err := entry.Close()
+	if reading != nil {
+		return reading
+	}
+	return err
 }
 
 // open opens the pack, if there is one, once. The caller has the lock.

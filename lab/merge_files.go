@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 )
 
@@ -107,35 +108,65 @@ func (h *Histories) eachFile(cell checker.Cell, entries []fs.DirEntry, use func(
 	return nil
 }
 
-// eachPacked is each for a cell that was packed.
+// eachPacked is each for a cell that was packed. A pack that cannot be read is a *NoRunError.
 func (h *Histories) eachPacked(cell checker.Cell, use func(name string, r io.Reader) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.open(); err != nil || h.pack == nil {
-		return err
+		return h.unreadable(err)
 	}
 	dir := filepath.ToSlash(cell.Dir)
 	for _, entry := range h.pack.File {
 		if path.Dir(entry.Name) != dir || path.Base(entry.Name) == groupFile {
 			continue
 		}
-		if err := useEntry(entry, use); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(h.run.Dir, PackFile), err)
+		if err := h.useEntry(entry, use); err != nil {
+			return err
 		}
 	}
 	text, found, err := h.textOf(cell)
 	if err != nil || !found {
-		return err
+		return h.unreadable(err)
 	}
 	return use(path.Join(dir, play.HistoryFile), bytes.NewReader(text))
 }
 
-func useEntry(entry *zip.File, use func(name string, r io.Reader) error) error {
+func (h *Histories) useEntry(entry *zip.File, use func(name string, r io.Reader) error) error {
+	name := filepath.Join(h.run.Dir, PackFile) + ":" + entry.Name
+	if entry.UncompressedSize64 > history.MaxFile { // no more than this is unpacked
+		return h.unreadable(fmt.Errorf("%s: longer than %d bytes", name, int64(history.MaxFile)))
+	}
 	packed, err := entry.Open()
 	if err != nil {
-		return err
+		return h.unreadable(fmt.Errorf("%s: %w", name, err))
 	}
-	return errors.Join(use(entry.Name, packed), packed.Close())
+	from := &source{Reader: packed}
+	err = closed(packed, use(entry.Name, from))
+	if from.err != nil {
+		return h.unreadable(fmt.Errorf("%s: %w", name, from.err))
+	}
+	return err
+}
+
+// unreadable says that the run cannot be read, if there is an error.
+func (h *Histories) unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &NoRunError{h.run.Dir, fmt.Errorf("%w; restore the file, or run the part again", err)}
+}
+
+// source tells errors of what is read from those of where it is written to.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	if n, err = s.Reader.Read(p); err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // copyLogs copies the logs of a part's servers. Each part has a directory for them, because their names count the servers of a part.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,18 +84,19 @@ func damagedParts(t *testing.T) damage {
 	out := filepath.Join(dir, "out")
 	wholes := [][]string{
 		{"run", "take-turns", "pause-past-lease", "--lock", "setpx-lua,setpx-del", "--world", "sim"},
+		{"run", "take-turns", "--lock", "setpx-lua,setpx-del", "--count", "100", "--world", "sim"}, // whose parts are packed
 		{"explore", "--all", "setnx-del", "local", "--quiet"},
 	}
 	parts, files := make([][]string, len(wholes)), make([][]savedPart, len(wholes))
 	for i, args := range wholes {
 		for _, shard := range []string{"1/2", "2/2"} {
-			part := filepath.Join(dir, args[0], shard)
+			part := filepath.Join(dir, strconv.Itoa(i), shard)
 			var said bytes.Buffer
 			code := run(t.Context(), slices.Concat(args, []string{"--shard", shard, "--out", part}), strings.NewReader(""), &said, &said)
 			require.Zero(t, code, said.String())
 			parts[i] = append(parts[i], part)
 		}
-		files[i] = readByMerge(t, filepath.Join(dir, args[0]))
+		files[i] = readByMerge(t, filepath.Join(dir, strconv.Itoa(i)))
 	}
 	var last savedPart
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
@@ -105,6 +107,8 @@ func damagedParts(t *testing.T) damage {
 		last = pick(m, files[whole])
 		damaged := m.bytes
 		switch {
+		case filepath.Ext(last.path) == ".zip":
+			damaged = m.zip
 		case m.IntN(4) == 0:
 		case filepath.Ext(last.path) == ".json":
 			damaged = m.json
@@ -121,7 +125,7 @@ func damagedParts(t *testing.T) damage {
 func readByMerge(t *testing.T, dir string) (files []savedPart) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".json" && ext != ".jsonl" {
+		if err != nil || !slices.Contains([]string{".json", ".jsonl", ".zip"}, filepath.Ext(path)) {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -53,7 +53,7 @@ func TestMutants(t *testing.T) {
 		{"run-files", damagedRunFiles, 2},
 		{"packs", damagedPacks, 3},
 		{"scripts", damagedScripts, 5},
-		{"parts", damagedParts, 10},
+		{"parts", damagedParts, 50},
 		{"expectations", damagedExpectations, 10},
 		{"shrink", damagedForShrink, 50},
 	} {
