@@ -85,6 +85,11 @@ func inNode() (all []Adapter) {
 		{Name: "redis-semaphore", Library: "redis-semaphore 5.8.0", Options: "Mutex", Command: "redis-semaphore.js", Like: "redisson-watchdog"},
 		{Name: "redis-semaphore-once", Library: "redis-semaphore 5.8.0", Options: "Mutex; ioredis without retries", Command: "redis-semaphore.js once", Like: "redisson-watchdog"},
 		{Name: "redis-semaphore-majority", Library: "redis-semaphore 5.8.0", Options: "RedlockMutex, three servers", Command: "redis-semaphore.js majority", Like: "redisson-redlock"},
+		{
+			Name: "redis-semaphore-majority-once", Library: "redis-semaphore 5.8.0", Options: "RedlockMutex, three servers; ioredis without retries",
+			Command: "redis-semaphore.js majority once", Like: "redisson-redlock",
+		},
+		{Name: "redlock-5-endless", Library: "redlock 5.0.0-beta.2", Options: "retryCount -1", Command: "redlock5.js endless", Like: "setpx-lua"},
 	} {
 		a.Needs, a.Prepare, a.Made = []string{NeedsNode}, nodeKit, "adapters/node/node_modules"
 		a.Command = "node adapters/node/" + a.Command

@@ -6,8 +6,8 @@ import {connect, has, named, pingAll} from './connect.js';
 class Lock {
   constructor(servers, key, lease) {
     this.redis = connect(servers);
-    Object.assign(this, {key, lease, redlock: new Redlock(this.redis)});
-    this.settings = has('retries') ? undefined : {retryCount: 0}; // the lab retries
+    Object.assign(this, {key, lease, redlock: new Redlock(this.redis, has('endless') ? {retryCount: -1} : {})});
+    this.settings = {retryCount: 0}; // the lab retries
   }
   /** What an ExecutionError means: no, unless a server has failed. */
   async said(promise) {
@@ -25,7 +25,9 @@ class Lock {
     if (lock) this.lock = lock;
     return lock ? lock.expiration - Date.now() : false;
   }
-  async release() { return Boolean(this.lock) && Boolean(await this.said(this.redlock.release(this.lock, {retryCount: 0}))); }
+  async release() {
+    return Boolean(this.lock) && Boolean(await this.said(this.redlock.release(this.lock, has('endless') ? undefined : {retryCount: 0})));
+  }
   async renew() {
     const lock = this.lock && await this.said(this.redlock.extend(this.lock, this.lease, {retryCount: 0}));
     if (lock) this.lock = lock;
@@ -36,5 +38,5 @@ class Lock {
 }
 
 const hello = named('redlock-5', 'redlock 5.0.0-beta.2 on ioredis 5.11.1');
-if (has('retries')) hello.name += '-retries';
+if (has('endless')) Object.assign(hello, {name: hello.name + '-endless', about: hello.about + ', retryCount -1'});
 serve(Lock, {...hello, promises: ['exclusion', 'ends-with-lease', 'release-by-owner', 'renew-by-owner', 'crash-safe']});

@@ -1,0 +1,137 @@
+package readme
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/adapters"
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/scenarios"
+)
+
+const fromAdapters = "adapters/expected.txt"
+
+// note says why published libraries show an anomaly that a correct lock with the same promises does not show, read in their sources.
+type note struct {
+	libraries []string // beginnings of adapters' names
+	scenarios []string
+	anomalies []checker.Name
+	why       string
+}
+
+// notes cover each ✗ of the scorecard; a test asserts that.
+func notes() []note {
+	return []note{
+		{
+			[]string{"redsync", "redislock"}, []string{"release-reply-lost-resent", "restart-amid-release"}, []checker.Name{checker.FalseAlarm},
+			"The release was carried out, its reply was lost, and go-redis sent it again: the second one finds nothing, and its caller is told that the lock was not held. `mutex.go:244` of redsync answers ErrLockAlreadyExpired, `redislock.go:196` of redislock ErrLockNotHeld. No harm comes of it, unless the caller takes it for a loss. With `MaxRetries: -1` the caller gets an error instead.",
+		},
+		{
+			[]string{"rueidislock"}, []string{"acquire-reply-lost", "acquire-reply-lost-resent", "acquired-twice-by-retry"}, []checker.Name{checker.GhostLock},
+			"The script that acquires is a `NewLuaScriptRetryable` (`lock.go:437`). Sent again after a lost reply, its own key refuses it; that counts as ErrNotLocked, for which `lock.go:292` does not delete. With `DisableRetry` it does delete, over the connection that has just failed.",
+		},
+		{
+			[]string{"rueidislock"}, []string{"cut-off-past-lease"}, []checker.Name{checker.DoubleHolder},
+			"The documentation promises that the context is cancelled \"automatically and immediately once the KeyMajority is not held anymore, for example: Redis are down\". An extension is waited for until a new deadline (`lock.go:279`), which lies half a validity after the key's end. See [found/rueidislock-told-late.md](found/rueidislock-told-late.md).",
+		},
+		{
+			[]string{"rueidislock"}, []string{"pause-past-lease"}, []checker.Name{checker.DoubleHolder},
+			"It declares no validity: after a pause the holder is told when its next extension is answered. No documentation promises more.",
+		},
+		{
+			[]string{"rueidislock"}, []string{"slow-grant"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"The first extension is due half a validity after the grant, not after the request (`lock.go:271`). It takes a grant that is slower than the default `TryNextAfter` of 20 ms, which the lab's client has set to an hour: with the default the acquire fails instead.",
+		},
+		{
+			[]string{"rueidislock-once"}, []string{"release-broken-off"}, []checker.Name{checker.Unreleasable},
+			"The function that releases returns nothing, and the error of its delete is dropped (`lock.go:293`); the key stays for the rest of its validity. The default client sends the delete again.",
+		},
+	}
+}
+
+// TestScorecard holds docs/scorecard.md against the table of what was seen.
+func TestScorecard(t *testing.T) {
+	text, err := os.ReadFile("../../" + fromAdapters)
+	require.NoError(t, err)
+	seen, err := scenarios.ParseExpected(fromAdapters, text)
+	require.NoError(t, err)
+	r := readReviewed(t)
+	var columns []adapters.Adapter
+	for _, a := range adapters.All() {
+		if strings.Contains(string(text), " "+a.Name+" ") {
+			columns = append(columns, a)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| | client | library | options | like |\n| --- | --- | --- | --- | --- |\n")
+	for i, a := range columns {
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | `%s` |\n", i+1, a.Name, a.Library, a.Options, a.Like)
+	}
+	b.WriteString("\n| scenario |")
+	for i := range columns {
+		fmt.Fprintf(&b, " %d |", i+1)
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
+	used := map[int]bool{}
+	for _, script := range r.scripts {
+		row, any := "| "+script.Name+" |", false
+		for _, a := range columns {
+			got, ok := seen.Lookup(script.Name, a.Name)
+			mark := ""
+			if any = any || ok; ok {
+				mark = r.mark(t, script.Name, a, got.Verdict, used)
+			}
+			row += " " + mark + " |"
+		}
+		if any {
+			b.WriteString(row + "\n")
+		}
+	}
+	b.WriteString("\n**Each ✗, read in the sources**\n\n")
+	for i, n := range notes() {
+		assert.True(t, used[i], "no cell shows what note %d explains", i+1)
+		fmt.Fprintf(&b, "%d. `%s` in `%s`: %s. %s\n", i+1, strings.Join(n.libraries, "`, `"), strings.Join(n.scenarios, "`, `"), names(n.anomalies), n.why)
+	}
+	holdPart(t, "../../docs/scorecard.md", fromAdapters, b.String())
+}
+
+func names(anomalies []checker.Name) string {
+	var words []string
+	for _, name := range anomalies {
+		words = append(words, string(name))
+	}
+	return strings.Join(words, ", ")
+}
+
+// mark is a cell of the scorecard: ✓ safe, = the anomalies that the lock with the same promises shows, too, ✗ with its note.
+func (r reviewed) mark(t *testing.T, scenario string, a adapters.Adapter, verdict checker.Verdict, used map[int]bool) string {
+	if verdict.Kind == checker.Safe {
+		return "✓"
+	}
+	usual := r.verdict(scenario, a.Like).Names()
+	var marks []string
+	for _, name := range verdict.Names() {
+		if slices.Contains(usual, name) {
+			continue
+		}
+		at := slices.IndexFunc(notes(), func(n note) bool {
+			return slices.Contains(n.scenarios, scenario) && slices.Contains(n.anomalies, name) &&
+				slices.ContainsFunc(n.libraries, func(begin string) bool { return strings.HasPrefix(a.Name, begin) })
+		})
+		assert.GreaterOrEqual(t, at, 0, "no note explains %s of %s in %s", name, a.Name, scenario)
+		used[at] = true
+		if mark := fmt.Sprintf("✗%d", at+1); !slices.Contains(marks, mark) {
+			marks = append(marks, mark)
+		}
+	}
+	if marks == nil {
+		return "="
+	}
+	return strings.Join(marks, " ")
+}
