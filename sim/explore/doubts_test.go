@@ -171,6 +171,40 @@ var doubted = []strange{
 	})},
 }
 
+// drowsy takes the lock by force after some refusals, and a task of it sleeps meanwhile.
+type drowsy struct {
+	plain
+	most, refusals int
+	asleep         bool
+}
+
+func (l *drowsy) TryAcquire(ctx context.Context) (bool, error) {
+	if !l.asleep {
+		l.asleep = true
+		l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })
+	}
+	ok, err := l.plain.TryAcquire(ctx)
+	if ok || err != nil {
+		return ok, err
+	}
+	if l.refusals++; l.refusals >= l.most {
+		return l.take(ctx, l.env.Token())
+	}
+	return false, nil
+}
+
+// What a lock remembers beside a background task is not compared, so refused tries are repeated as a sample.
+func TestRefusalsBesideATaskAreRepeated(t *testing.T) {
+	t.Parallel()
+	for most, noticed := range map[int]bool{3: true, 9: true, 1000: false} {
+		s := strange{only: overwrites, made: func(p plain) impls.Lock { return &drowsy{plain: p, most: most} }}
+		result := s.explore(t)
+		assert.Nil(t, result.Found)
+		assert.True(t, result.Tired)
+		assert.Equal(t, noticed, result.Doubt != "", result.Doubt)
+	}
+}
+
 // These were, and are found to be broken now.
 var followed = []strange{
 	{name: "valid for a lease after a while", only: holders, faults: pauses(2), made: whoseValidityIs(during(.25, .75))},

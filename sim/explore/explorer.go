@@ -132,14 +132,15 @@ type explorer struct {
 	passing
 	judge   judge
 	watcher watcher
-	visited func(form) // is shown every state that is found; nil: nobody is
-	reads   bool       // the lock reads clocks
-	walls   bool       // the lock reads its client's wall clock
-	lives   bool       // the lock asks servers how long keys live
-	timed   bool       // states at different times are different
-	aside   bool       // what happens is not part of the search
-	beyond  bool       // something lies beyond the horizon
-	cut     error      // why some path was not followed to its end; nil: all were
+	visited func(form)      // is shown every state that is found; nil: nobody is
+	reads   bool            // the lock reads clocks
+	walls   bool            // the lock reads its client's wall clock
+	lives   bool            // the lock asks servers how long keys live
+	timed   bool            // states at different times are different
+	aside   bool            // what happens is not part of the search
+	beyond  bool            // something lies beyond the horizon
+	cut     error           // why some path was not followed to its end; nil: all were
+	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result  Result
 	began   time.Time
 }
@@ -229,6 +230,7 @@ func (c Config) endless() bool {
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
 		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, timed: about.reads || config.endless(), began: time.Now(),
+		tiredAt: map[uint32]bool{},
 	}
 	orders := permutations(1)
 	if about.symmetric {

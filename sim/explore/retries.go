@@ -58,6 +58,7 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 	switch {
 	case after.tasks > 0 && c.tries >= mostTriesBeside:
 		x.result.Tired = true
+		x.tiredAt[c.node] = true
 	case c.tries >= mostTries:
 		x.cut = errTries
 	default:

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -95,6 +96,9 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 		return doubt, err
 	}
 	if doubt, err := p.checkLosses(ctx, ends); doubt != "" || err != nil {
+		return doubt, err
+	}
+	if doubt, err := p.checkTries(ctx, slices.Sorted(maps.Keys(x.tiredAt))); doubt != "" || err != nil {
 		return doubt, err
 	}
 	if doubt := p.checkCode(); doubt != "" {

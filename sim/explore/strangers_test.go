@@ -386,6 +386,17 @@ func (l *fencing) TryAcquire(ctx context.Context) (bool, error) {
 
 func (l *fencing) Fence() int64 { return l.issued }
 
+// forgotten issues fencing tokens of a counter that the server forgets after two leases.
+type forgotten struct{ fencing }
+
+func (l *forgotten) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.fencing.TryAcquire(ctx)
+	if held {
+		_, err = l.env.Server().Do(ctx, "PEXPIRE", "fences", 2*l.lease.Milliseconds())
+	}
+	return held, err
+}
+
 // hashing stores a hash of its token.
 type hashing struct{ plain }
 
@@ -527,6 +538,7 @@ var strangers = []strange{
 	{name: "a fence of 257, then one of 200", rounds: 2, made: func(p plain) impls.Lock { return &fencing{plain: p, list: [4]int64{257, 200, 300, 400}} }},
 	{name: "fences by hundreds", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, step: 100} }},
 	{name: "fences of a clock's size", rounds: 2, holds: true, made: func(p plain) impls.Lock { return &fencing{plain: p, base: 1_700_000_000_000, step: 1} }},
+	{name: "fences are forgotten while nobody has the lock", only: []checker.Name{checker.FenceRegression}, made: func(p plain) impls.Lock { return &forgotten{fencing{plain: p, step: 1}} }},
 	{name: "stores a hash of its token", clients: 3, rounds: 2, holds: true, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come late", rounds: 2, holds: true, only: strays, faults: []faults.Kind{faults.LateRequest}, made: func(p plain) impls.Lock { return &hashing{p} }},
 	{name: "stores a hash of its token, and requests come twice", rounds: 2, holds: true, only: holders, faults: []faults.Kind{faults.Duplicate}, made: func(p plain) impls.Lock { return &hashing{p} }},

@@ -1,0 +1,97 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
+
+// Beside a background task a refused try is repeated twice at most, since what the task remembers cannot be compared. A lock that counts its refusals may
+// do something else later. So where a search has found nothing, refused tries are repeated, with the same replies.
+
+const (
+	triesInASample = 16 // of one refused try
+	mostTired      = 64 // nodes at which tries are repeated
+)
+
+// checkTries repeats the tries that were refused last before each node, and says what the lock then does otherwise.
+func (p *sampler) checkTries(ctx context.Context, nodes []uint32) (string, error) {
+	p.chance.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
+	for _, n := range nodes[:min(len(nodes), mostTired)] {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if p.by[n] == 0 {
+			continue
+		}
+		if again, err := p.tryAgain(p.path(p.by[n] - 1)); err != nil || again > 0 {
+			return doubtOfTries(again), err
+		}
+	}
+	return "", nil
+}
+
+func doubtOfTries(again int) string {
+	if again == 0 {
+		return ""
+	}
+	return fmt.Sprintf("acquire, refused and repeated %d times beside a background task, does something else, and the search repeats it once", again)
+}
+
+// tryAgain executes a path that ends with a refused try, and repeats that. It returns how many repetitions it took until the lock did something else.
+func (p *sampler) tryAgain(path []uint32) (again int, err error) {
+	a := p.a
+	called := lastCall(path, func(n uint32) input { return a.taken[n].in })
+	if called < 0 || slices.ContainsFunc(path[called:], func(n uint32) bool { return a.taken[n].in.slot != 0 }) {
+		return 0, nil // the task went on meanwhile
+	}
+	a.executing.Store(int64(time.Since(a.born)))
+	defer a.executing.Store(0)
+	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
+	s.process.Rehearse()
+	defer s.process.Close()
+	did := func(n uint32) (askedFor, error) {
+		t := &a.taken[n]
+		notices, err := a.execute(s, t.in, t.when)
+		if err != nil {
+			return askedFor{}, a.impure(err)
+		}
+		return askedNow(s, notices), nil
+	}
+	var first []askedFor
+	for k, n := range path {
+		asked, err := did(n)
+		if err != nil {
+			return 0, err
+		}
+		if k >= called {
+			first = append(first, asked)
+		}
+	}
+	for again := range triesInASample {
+		for k, n := range path[called:] {
+			asked, err := did(n)
+			if err != nil || !reflect.DeepEqual(asked, first[k]) {
+				return again + 1, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// lastCall is the step of a path in which an acquire is called last; -1: none is, or another operation is called after it.
+func lastCall(path []uint32, in func(uint32) input) int {
+	for k, n := range slices.Backward(path) {
+		if i := in(n); i.kind == inputCall {
+			if history.Op(i.arg) == history.OpAcquire {
+				return k
+			}
+			break
+		}
+	}
+	return -1
+}
