@@ -45,6 +45,7 @@ type holder struct {
 	count   int           // how often the client has taken it, where that counts
 	before  bool          // it was active before its latest event
 	again   bool          // the client has taken it again while it was
+	by      int64         // the latest acquire that was answered ok; of a lock that counts, the one that began the hold
 	span    int           // index in the history's spans
 	on      bool          // the client has neither released the lock nor lost it
 	active  bool          // and its validity is not over: the span has no end yet
@@ -89,7 +90,7 @@ func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerH
 	}
 	for i := range events {
 		r.event(i, &events[i])
-		if r.owners != nil {
+		if r.owners != nil && !r.outdated(&events[i]) {
 			r.owners.event(i, &events[i])
 		}
 	}
@@ -114,6 +115,12 @@ func (r *mutexReader) on(client, lock string) bool {
 func (r *mutexReader) holds(client, lock string, now time.Duration) bool {
 	h := r.known(client, lock)
 	return h != nil && h.active && h.ends > now
+}
+
+// outdated says whether a notice of loss is about a hold before the client's latest.
+func (r *mutexReader) outdated(e *history.Event) bool {
+	h := r.known(e.Client, e.Lock)
+	return e.Kind == history.KindLost && h != nil && e.ID > 0 && e.ID < h.by
 }
 
 // inner says whether a release that was called just now is one after which the client still has the lock.
@@ -160,7 +167,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 	default:
 		return
 	}
-	if e.Client == "" || e.Lock == "" {
+	if e.Client == "" || e.Lock == "" || r.outdated(e) {
 		return
 	}
 	h, lock := r.holder(e.Client, e.Lock)
@@ -323,10 +330,14 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 	case h.active:
 		h.count++
 		h.again = true
+		if !r.counts[e.Lock] {
+			h.by = e.ID
+		}
 		r.declare(h, lock, i, e, made)
 	default:
 		h.count = 1
 		r.begin(h, lock, call, i, e, made)
+		h.by = e.ID
 	}
 }
 
@@ -377,7 +388,7 @@ func (h *holder) pending(id int64) int {
 
 // begin begins a hold at event i, unless the validity that comes with it is over already.
 func (r *mutexReader) begin(h *holder, lock *mutexHistory, call, i int, e *history.Event, made time.Duration) {
-	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from, before: h.before}
+	*h = holder{asked: h.asked, inner: h.inner, count: h.count, on: true, ends: never, from: h.from, before: h.before, by: h.by}
 	r.declare(h, lock, i, e, made)
 	if h.ends <= e.At {
 		return

@@ -33,6 +33,9 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	for _, lock := range hungHistories(events) {
 		o.add(finding{HungOperation, lock.name}, j.windows(slices.Values(lock.waits)))
 	}
+	for _, lock := range deadHistories(events) {
+		o.add(finding{DeadGrant, lock.name}, j.windows(slices.Values(lock.answers)))
+	}
 	for _, counter := range counterHistories(events) {
 		what := finding{LostUpdate, counter.name}
 		if counter.market != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, one succeeded though
+// Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, none that did began a hold, one succeeded though
 // nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
 // operation under way of the client that it was aimed at.
 func Premises(events []history.Event) string { return premisesOf(events).verdict() }
@@ -29,6 +29,8 @@ type premises struct {
 	v        *timeline.Cursor
 	tried    bool            // an acquire was called
 	acquired bool            // one returned ok, or took the lock on the server without its client being told
+	granted  bool            // one returned ok, whatever validity came with it
+	alive    bool            // and that was not over
 	unread   bool            // no command of the lock is on record: it reaches no server, or what it sends there is not read
 	called   map[string]bool // clients that were asked to do anything
 	trying   []trial         // acquires under way
@@ -60,13 +62,20 @@ func (p *premises) fact(f *timeline.Fact) {
 		p.tried = true
 		p.trying = append(p.trying, trial{op: f.Op.ID, client: f.Client, lock: f.Lock})
 	case f.Event.Kind == history.KindReturn:
-		t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
-		p.acquired = p.acquired || f.Op.Outcome == history.OK
-		p.asked = p.asked || p.effects > 0
-		p.learned = p.learned || p.effects > 0 && (f.Op.Outcome == history.OK || f.Op.Outcome == history.No && (t.seen || p.unread))
-		if f.Began && !t.seen && !p.unread && p.unseen == "" {
-			p.unseen = f.Event.Client
-		}
+		p.answered(f)
+	}
+}
+
+// answered takes in the answer to an acquire.
+func (p *premises) answered(f *timeline.Fact) {
+	t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
+	ok := f.Op.Outcome == history.OK
+	p.acquired, p.granted = p.acquired || ok, p.granted || ok
+	p.alive = p.alive || ok && f.Event.Valid != history.ValidityExpired
+	p.asked = p.asked || p.effects > 0
+	p.learned = p.learned || p.effects > 0 && (ok || f.Op.Outcome == history.No && (t.seen || p.unread))
+	if f.Began && !t.seen && !p.unread && p.unseen == "" {
+		p.unseen = f.Event.Client
 	}
 }
 
@@ -175,6 +184,8 @@ func (p *premises) verdict() string {
 	switch {
 	case p.tried && !p.acquired:
 		return "no acquire succeeded"
+	case p.granted && !p.alive:
+		return "every grant came with a validity that was over (valid_ms of 0 or less), so nobody held the lock"
 	case p.unseen != "":
 		return fmt.Sprintf("%s acquired the lock, but no command of its acquire reached the lock's key", p.unseen)
 	case p.missed != "":

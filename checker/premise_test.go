@@ -67,7 +67,7 @@ func TestPremises(t *testing.T) {
 			"no fault fell on a hold or on an operation under way"},
 		"crash of the holder":       {firstHold + crash, ""},
 		"crash while it is waiting": {opened + "0ms C2 opens\n0ms C2 calls acquire #1\n0ms C2 sends #1 SET k a : - -> a@10s\n0ms C2 returns #1 ok\n1ms C1 calls acquire #2\n" + crash, ""},
-		"crash with a lease left":   {opened + "1ms C1 calls acquire #1\n" + took + "2ms C1 returns #1 ok valid 1ns\n" + crash, ""},
+		"crash with a lease left":   {opened + "1ms C1 calls acquire #1\n" + took + "2ms C1 returns #1 ok valid 2ms\n" + crash, ""},
 		"crash of an idle client":   {released + crash, "no fault fell on a hold or on an operation under way"},
 		"restart in a hold":         {firstHold + "3ms fault restart redis inject\n4ms fault restart redis effective\n", ""},
 		"restart of an idle server": {opened + "0ms fault restart redis inject\n0ms fault restart redis effective\n" + firstHold,

@@ -26,7 +26,7 @@ const (
 //	C1 sends #1 SET k a NX PX 500 : - -> a@500ms [; asked 1ms late again dropped sent 5ms on redis2 by 7]
 //	C1 writes #2 SET counter 1 : 0 -> 1
 //	C1 returns #1 ok [valid 480ms] [fence 3] [gave-up] [read 0 wrote 1]
-//	C1 valid 480ms | C1 lost | C1 exits
+//	C1 valid 480ms | C1 lost [#1] | C1 exits
 //	fault pause C1 inject|effective|recover [details]
 //	final 3
 //
@@ -152,6 +152,9 @@ func (s *story) client(e *history.Event, w *words, effect string) error {
 		*w = append(words{"valid"}, *w...)
 	case "lost":
 		e.Kind = history.KindLost
+		if len(*w) > 0 {
+			e.ID = number(w)
+		}
 	case "exits":
 		e.Kind, e.Lock = history.KindExit, ""
 	default:

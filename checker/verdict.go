@@ -31,6 +31,7 @@ const (
 	FalseAlarm      Name = "false-alarm"
 	FenceRegression Name = "fence-regression"
 	Unfair          Name = "unfair"
+	DeadGrant       Name = "dead-grant"
 )
 
 // UnmarshalText also reads names that anomalies had before.
@@ -70,6 +71,7 @@ func Definitions() []Definition {
 		{FalseAlarm, "the lock reported a loss that had not happened"},
 		{FenceRegression, "a later grant got a smaller fencing token"},
 		{Unfair, "a lock that promises order granted out of order"},
+		{DeadGrant, "an acquire was answered ok with a validity that was over, as the lock could know"},
 	}
 }
 

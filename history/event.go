@@ -23,7 +23,7 @@ const (
 	// KindReturn: the lab has the answer to operation ID: Outcome, and Valid or Fence where the lock declares them.
 	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote, or Text, the client's description of the work.
 	KindReturn
-	// KindLost: Client's lock announced that it is lost. Detail: Why.
+	// KindLost: Client's lock announced that it is lost; ID is the acquire that began the hold in question, zero if it did not say. Detail: Why.
 	KindLost
 	// KindValid: Client's lock declared in the background (a renewal) that its hold is valid for Valid from now.
 	KindValid

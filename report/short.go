@@ -28,6 +28,7 @@ func shorts() []short {
 		{checker.FalseAlarm, "alarm", "A"},
 		{checker.FenceRegression, "fence", "F"},
 		{checker.Unfair, "order", "T"},
+		{checker.DeadGrant, "dead", "N"},
 	}
 }
 

@@ -41,6 +41,9 @@ func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindReturn:
 		return returnWords(e, d)
 	case history.KindLost:
+		if e.ID > 0 {
+			return fmt.Sprintf("loss notice of the hold by acquire #%d%s", e.ID, after(": ", d.Why))
+		}
 		return "loss notice" + after(": ", d.Why)
 	case history.KindValid:
 		return "hold confirmed for " + duration(e.Valid)

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,9 @@ func (p *parser) onWhichever(step *Step, r *reader) error {
 func (s Step) OnWhichever() bool {
 	return s.Client == "" && len(s.Servers) == 1 && s.Servers[0] == Whichever
 }
+
+// OnWhichever says whether a step of the script is on whichever server has the lock.
+func (s *Script) OnWhichever() bool { return slices.ContainsFunc(s.Steps, Step.OnWhichever) }
 
 // subjectOf is a server as the subject of a step: "S1", "server", "on whichever server".
 func subjectOf(server string) string {

@@ -140,7 +140,7 @@ func (v *Cursor) Step(i int, e *history.Event, emit func(*Fact)) {
 	case history.KindValid:
 		v.renewed(f)
 	case history.KindLost:
-		v.end(f, false)
+		v.lost(f)
 	case history.KindExit:
 		v.exit(f.Client)
 	case history.KindFault:

@@ -16,6 +16,7 @@ type Hold struct {
 	Ends    time.Duration // the earliest end of the declared validity; Never if none was declared
 	from    time.Duration // the client's next declaration cannot have been made before; see validUntil
 	Again   bool          // it was acquired again while it lasted
+	by      int64         // the acquire that began it, or the latest; of a lock that counts, the first
 	count   int           // how often it was acquired and not released; counts only where the lock does
 }
 
@@ -112,8 +113,11 @@ func (v *Cursor) acquired(f *Fact) {
 	h := v.hold(f.Client, f.Lock)
 	h.Again = true
 	h.count++
+	if !v.Locks[f.Lock].Reentrant {
+		h.by = f.Op.ID
+	}
 	if !f.Hold.Active(f.Event.At) {
-		*h = Hold{On: true, Since: f.Index, SinceAt: f.Event.At, Ends: Never, from: h.from, count: 1}
+		*h = Hold{On: true, Since: f.Index, SinceAt: f.Event.At, Ends: Never, from: h.from, count: 1, by: f.Op.ID}
 		f.Began = true
 	}
 	v.declare(h, f.Event, v.answeredFrom(f.Op))
@@ -139,6 +143,15 @@ func (v *Cursor) renewed(f *Fact) {
 		h.Since, h.SinceAt, h.count = f.Index, f.Event.At, 1
 		f.Began = true
 	}
+}
+
+// lost takes in a notice of loss. One that names a hold before the present one is about nothing that lasts.
+func (v *Cursor) lost(f *Fact) {
+	if f.Event.ID != 0 && f.Event.ID < f.Hold.by {
+		f.Lock, f.Hold, f.Owner = 0, Hold{}, Claim{}
+		return
+	}
+	v.end(f, false)
 }
 
 // end ends the client's hold on the lock.

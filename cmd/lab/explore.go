@@ -267,8 +267,8 @@ func (f *exploreFlags) spendable() explore.Budget {
 // only reads --anomaly.
 func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 	var names []string
-	for _, d := range checker.Definitions() {
-		names = append(names, string(d.Name))
+	for _, name := range explore.Anomalies() {
+		names = append(names, string(name))
 	}
 	for _, name := range f.anomalies {
 		known := checker.Named(name)

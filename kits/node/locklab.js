@@ -8,6 +8,7 @@
 //   ping()     returns when the connections work (optional, but without it many scenarios do not apply)
 //   renew()    check()    close()    optional; the first two answer like release
 //
+// A notice that may come late names the hold that it is about: lost(why, hold), where hold is what this.hold was during its acquire().
 // Whatever they throw means that the outcome is unknown. All connections pass a proxy within this process: that is how a cancelled operation
 // stops waiting, whatever the library does.
 import net from 'node:net';
@@ -84,7 +85,7 @@ class Handle {
     this.resource = resource && new Resource(address(resource));
     this.proxies = servers.map((server) => new Proxy(address(server)));
     await Promise.all(this.proxies.map((proxy) => proxy.listening));
-    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, (why = '') => write({lost: handle, why: String(why)}));
+    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, (why = '', hold = 0) => write({lost: handle, why: String(why), hold}));
     this.stale = true; // the first operation waits until the library has connected
   }
   /** Runs an operation when those before it have ended. */
@@ -107,6 +108,7 @@ class Handle {
       return {outcome: 'ok'};
     }
     if (verb !== 'acquire') return said(await this.lock[verb]());
+    this.lock.hold = operation.request.id;
     for (const until = performance.now() + within_ms; ;) {
       const got = await this.lock.acquire();
       if (operation.answered && said(got).outcome === 'ok') await this.lock.release(); // a library that resends was granted it too late

@@ -7,7 +7,8 @@ lease is in seconds. Its methods:
     ping()     returns when the connections work (optional, but without it many scenarios do not apply)
     renew()    check()    close()    optional; the first two answer like release
 
-Whatever they raise means that the outcome is unknown. self.lost(why), from any thread, says that the lock is no longer held.
+Whatever they raise means that the outcome is unknown. self.lost(why), from any thread, says that the lock is no longer held. A notice that
+may come late names the hold that it is about: self.lost(why, hold), where hold is what self.hold was during its acquire().
 
 All connections pass a proxy within this process. That is how a cancelled operation stops waiting, whatever the library does.
 """
@@ -139,7 +140,7 @@ class Handle:
         self.proxies = [Proxy(address(server)) for server in servers]
         self.stale = False  # its connections were cut
         self.lock = client.make([proxy.address for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
-        self.lock.lost = lambda why="": write(lost=request["handle"], why=str(why))
+        self.lock.lost = lambda why="", hold=0: write(lost=request["handle"], why=str(why), hold=hold)
         self.operations = queue.Queue()
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -177,6 +178,7 @@ class Handle:
         return said(getattr(self.lock, verb)())
 
     def acquire(self, operation):
+        self.lock.hold = operation.request["id"]
         until = time.monotonic() + operation.request.get("within_ms", 0) / 1000
         while True:
             if operation.cancelled.is_set():

@@ -35,6 +35,7 @@ type Check struct {
 	needs       string   // the optional verb that it is about
 	clients     int      // two, if not said
 	handles     []string // further ones
+	cancels     bool     // it cancels an operation
 	wire        bool     // it holds or reads what the client sends to the lock servers
 	hold        func(*talk)
 }
@@ -51,6 +52,10 @@ func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject)
 	out := Result{Name: c.Name, About: c.About}
 	if c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock) {
 		out.Skipped = fmt.Sprintf("hello does not list the verb %q", c.needs)
+		return out, nil
+	}
+	if c.cancels && subject.Traits.Library.NoCancel {
+		out.Skipped = `hello says "cannot_cancel"`
 		return out, nil
 	}
 	if c.wire && subject.Traits.Opaque != "" {

@@ -193,7 +193,7 @@ func (p *peer) heard(msg protocol.Message) {
 	switch {
 	case msg.Lost != "":
 		if h := p.named(msg.Lost); h != nil {
-			h.NoticeLoss(msg.Why)
+			h.NoticeLoss(msg.Hold, msg.Why)
 		}
 	case msg.Valid != "" && msg.ValidMS != nil:
 		if h := p.named(msg.Valid); h != nil {

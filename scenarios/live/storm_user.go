@@ -132,7 +132,8 @@ func (u *user) release(ctx context.Context) error {
 	return nil
 }
 
-// do runs an operation and waits for its answer. After patience it cancels the operation.
+// do runs an operation and waits for its answer. After patience it cancels the operation, if the client can: the faults of a storm end by
+// themselves.
 func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Duration) (history.Outcome, error) {
 	step.Verb = scenarios.VerbOp
 	u.storm.asked.Add(1)
@@ -154,6 +155,9 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 				return 0, u.fate(nil)
 			}
 		case <-enough.C:
+			if u.storm.cell.Traits.Library.NoCancel {
+				continue
+			}
 			op.GiveUp()
 			if _, err := u.peer.conn.Send(protocol.Request{ID: u.storm.cell.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
 				return 0, u.fate(err)

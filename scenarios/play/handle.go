@@ -27,6 +27,7 @@ type Handle struct {
 	heldUp   *breakpoint   // the breakpoint at which it is held; nil: none
 	late     []*breakpoint // hold requests for which no operation waits, the latest last
 	inFlight atomic.Pointer[Operation]
+	granted  atomic.Int64 // the latest acquire that was answered ok
 }
 
 // Operation is one operation of a handle.
@@ -77,6 +78,9 @@ func (op *Operation) Return(a history.Answer) {
 	h := op.Handle
 	h.inFlight.CompareAndSwap(op, nil)
 	gaveUp := op.gaveUp.Load() || h.cell.Forsakes && a.Outcome == history.Unknown
+	if op.Op == history.OpAcquire && a.Outcome == history.OK {
+		h.granted.Store(op.ID)
+	}
 	h.cell.Witness(a.Returned(h.Name, h.Key, op.Op, op.ID, gaveUp))
 	op.answer = a
 	close(op.done)
@@ -110,10 +114,13 @@ func (h *Handle) Current(onResource bool) (history.Op, int64) {
 	return op.Op, op.ID
 }
 
-// NoticeLoss records that the lock has announced its loss.
-func (h *Handle) NoticeLoss(why string) {
-	h.Lost.Store(true)
-	h.cell.Witness(history.Event{Kind: history.KindLost, Client: h.Name, Lock: h.Key, Detail: &history.Detail{Why: why}})
+// NoticeLoss records that the lock has announced the loss of the hold that an acquire began; zero: of the present one. The loss of an earlier one
+// is no news to the client.
+func (h *Handle) NoticeLoss(hold int64, why string) {
+	if hold == 0 || hold >= h.granted.Load() || h.cell.Traits.Reentrant {
+		h.Lost.Store(true)
+	}
+	h.cell.Witness(history.Event{Kind: history.KindLost, Client: h.Name, Lock: h.Key, ID: hold, Detail: &history.Detail{Why: why}})
 }
 
 // NoticeValidity records that the lock has declared, in the background, that its hold is valid for so long from now.
@@ -255,6 +262,9 @@ func (h *Handle) settleWithin(ctx context.Context, patience time.Duration) (scen
 func (h *Handle) giveUp(ctx context.Context) (scenarios.Result, error) {
 	op := h.pending
 	op.GiveUp()
+	if h.cell.Traits.Library.NoCancel {
+		return h.breakOff(ctx, op)
+	}
 	if err := h.Client.Process.Cancel(ctx, op); err != nil {
 		return "", err
 	}
@@ -264,6 +274,27 @@ func (h *Handle) giveUp(ctx context.Context) (scenarios.Result, error) {
 	result, err := h.finish(ctx, op)
 	h.forget()
 	return result, err
+}
+
+// breakOff ends an operation of a client that cannot cancel: it breaks the client's connections, and lets it make no new ones until the operation
+// has ended.
+func (h *Handle) breakOff(ctx context.Context, op *Operation) (scenarios.Result, error) {
+	c := h.Client
+	if err := c.Disturb(ctx, faults.LinkFault{Kind: faults.Refuse}, nil); err != nil {
+		return "", err
+	}
+	ended, err := h.cell.Stage.Until(ctx, h.cell.Script.Lease, op.Answered)
+	switch {
+	case err != nil:
+		return "", silent(h.Name, op.Op.String(), err)
+	case !ended:
+		return "", NotApplicable("%s cannot cancel, and its %v went on for a lease after its connections had broken", h.Name, op.Op)
+	}
+	h.forget()
+	if err := c.Heal(ctx, nil); err != nil {
+		return "", err
+	}
+	return h.finish(ctx, op)
 }
 
 // forget marks the held request as late: the operation no longer waits for it.

@@ -24,8 +24,14 @@ func (all States) Locked() int {
 	return n
 }
 
-// Free says whether a majority of the servers is free.
-func (all States) Free() bool { return len(all)-all.Locked() > len(all)/2 }
+// Free says whether a majority of the servers is free or, of a lock that is on one of them, all.
+func (t Traits) Free(all States) bool {
+	locked := all.Locked()
+	if t.Sharded {
+		return locked == 0
+	}
+	return len(all)-locked > len(all)/2
+}
 
 // LeaseLeft is the longest time until the keys expire. byReader is the rest of the lease for a key without a TTL, whose expiry readers
 // judge by their clocks.

@@ -51,10 +51,12 @@ func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
 		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate, Key: hello.Key,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
-		Verbs: hello.Verbs, Workloads: hello.Workloads,
+		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
 	}
-	if hello.Servers == protocol.Majority || hello.Servers == protocol.All {
-		t.Servers, t.Majority = cmp.Or(hello.ServerCount, usualServers), hello.Servers == protocol.Majority
+	switch hello.Servers {
+	case protocol.Majority, protocol.All, protocol.Sharded:
+		t.Servers = cmp.Or(hello.ServerCount, usualServers)
+		t.Majority, t.Sharded = hello.Servers == protocol.Majority, hello.Servers == protocol.Sharded
 	}
 	return t
 }

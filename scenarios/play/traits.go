@@ -42,7 +42,9 @@ type Traits struct {
 	Replicas  bool // the lock waits for replicas
 	Renews    bool
 	Resends   bool
+	Library   Library
 	Servers   int  // number of lock servers; less than two: one
+	Sharded   bool // the lock is on one of them, which its key decides
 	Majority  bool // a majority of them is enough
 	Reentrant bool
 	Fair      bool
@@ -52,6 +54,12 @@ type Traits struct {
 	Workloads []string // the kinds of work that the client knows, beside a counter
 	// Sends are the commands that operations may send, if known.
 	Sends impls.Commands
+}
+
+// Library are the properties of what a client's lock is made of.
+type Library struct {
+	// NoCancel: nothing ends an operation that waits, but the end of its connections.
+	NoCancel bool
 }
 
 // unseen says why no command of the lock is on record.
@@ -86,6 +94,9 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	if script.Servers > 1 && t.Servers < 2 {
 		return "the lock uses one server"
 	}
+	if script.Servers > 1 && t.Sharded && !script.OnWhichever() {
+		return "the lock is on one of its servers, and the script is for one that is on several"
+	}
 	for _, need := range script.Needs {
 		if why := t.lackFor(need); why != "" {
 			return why
@@ -97,13 +108,21 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	if len(script.Handles) > 0 && !t.Separate {
 		return "the client's locks share connections"
 	}
+	return t.lackForSteps(script)
+}
+
+// lackForSteps says what the lock or its client lacks for one of the steps, or "".
+func (t Traits) lackForSteps(script *scenarios.Script) string {
 	limits := t.limits()
-	for _, step := range script.Steps {
+	for i, step := range script.Steps {
 		if why := needs(step, limits); why != "" {
 			return why
 		}
 		if verb := optional(step); verb != "" && !t.Can(verb) {
 			return without[verb]
+		}
+		if step.Verb == scenarios.VerbGiveUp && t.Library.NoCancel && disturbed(script.Steps[:i]) {
+			return "the client cannot cancel while its links are disturbed"
 		}
 		if step.Verb == scenarios.VerbSplit && t.Servers > 1 {
 			return "the lock is on several servers, and the script splits one"
@@ -113,6 +132,19 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 		}
 	}
 	return ""
+}
+
+// disturbed says whether the links of a client may have a fault after some steps.
+func disturbed(steps []scenarios.Step) bool {
+	for _, step := range slices.Backward(steps) {
+		if fault, ok := step.Fault(); ok && fault.Target == faults.OnLink {
+			return true
+		}
+		if step.Verb == scenarios.VerbHeal {
+			return false
+		}
+	}
+	return false
 }
 
 // needs says why limits rule out a fault of a step, or "".

@@ -49,7 +49,7 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 		left := bound - c.Stage.Now()
 		switch {
 		case left > 0:
-		case states.Free():
+		case c.Traits.Free(states):
 			return scenarios.ResultExpired, nil
 		default:
 			return scenarios.ResultLive, nil
@@ -85,7 +85,7 @@ func (c *Cell) untouched() error {
 func (c *Cell) waitFreed(ctx context.Context) (scenarios.Result, error) {
 	return c.poll(ctx, func() (bool, error) {
 		states, err := c.states(ctx, c.Stage.Servers())
-		return err == nil && states.Free(), err
+		return err == nil && c.Traits.Free(states), err
 	})
 }
 

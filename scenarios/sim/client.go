@@ -130,7 +130,7 @@ func (p *peer) heard(n process.Notice) {
 		delete(p.inFlight, n.Handle)
 		op.Return(op.answer)
 	case process.Lost:
-		h.NoticeLoss(n.Why)
+		h.NoticeLoss(0, n.Why)
 	case process.Renewed:
 		h.NoticeValidity(n.Valid)
 	case process.Hangup:

@@ -103,7 +103,7 @@ func (g *guest) access(l *guestLock) Access {
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l.handle, network, addr)
 		},
-		Lost: func(why string) { l.tell(g, func() { l.NoticeLoss(why) }) },
+		Lost: func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {
 			l.tell(g, func() { l.NoticeValidity(valid) })
 		},

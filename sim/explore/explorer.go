@@ -262,8 +262,8 @@ func newBounds(config Config) bounds {
 		b.most += int(n)
 	}
 	b.most = min(b.most, config.MostFaults)
-	for i, d := range checker.Definitions() {
-		if len(config.Only) == 0 || slices.Contains(config.Only, d.Name) {
+	for i, name := range Anomalies() {
+		if len(config.Only) == 0 || slices.Contains(config.Only, name) {
 			b.only |= 1 << i
 		}
 	}

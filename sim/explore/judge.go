@@ -33,14 +33,26 @@ const (
 	unfair
 )
 
+// Anomalies are those that the search judges, in the order of the checker's definitions: all but those of what a client declares or waits for by
+// its own clock beside its commands.
+func Anomalies() []checker.Name {
+	var names []checker.Name
+	for _, d := range checker.Definitions() {
+		if d.Name != checker.DeadGrant {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // ofOwners are the anomalies for which it matters whose the lock is.
 const ofOwners = earlyGrant | wrongfulDelete | wrongfulRenew | overwrite | staleWrite | ghostLock | unreleasable | falseAlarm
 
 func (a anomalies) names() []checker.Name {
 	var names []checker.Name
-	for i, d := range checker.Definitions() {
+	for i, name := range Anomalies() {
 		if a&(1<<i) != 0 {
-			names = append(names, d.Name)
+			names = append(names, name)
 		}
 	}
 	return names

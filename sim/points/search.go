@@ -125,9 +125,9 @@ func (r *rowSearch) without() error {
 // others are the anomalies that the lock does not show without a fault.
 func (r *rowSearch) others() []checker.Name {
 	var names []checker.Name
-	for _, d := range checker.Definitions() {
-		if !slices.Contains(r.line.None, d.Name) {
-			names = append(names, d.Name)
+	for _, name := range explore.Anomalies() {
+		if !slices.Contains(r.line.None, name) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -53,6 +53,8 @@ type Options struct {
 	Key     string
 	Lease   time.Duration
 	Lost    func(why string) // says that the lock is no longer held
+	// LostHold says it of one hold, by a notice that may come late.
+	LostHold func(hold int64, why string)
 }
 
 // Hello is how the client introduces itself; see docs/protocol.md.
@@ -66,6 +68,8 @@ type Hello struct {
 	Renews      bool     `json:"renews,omitempty"`
 	Resends     bool     `json:"resends,omitempty"`
 	Servers     string   `json:"servers,omitempty"`
+	Fair        bool     `json:"fair,omitempty"`
+	Reentrant   bool     `json:"reentrant,omitempty"`
 	ServerCount int      `json:"server_count,omitempty"`
 	Key         string   `json:"key,omitempty"`
 	Separate    bool     `json:"separate"`
@@ -152,11 +156,6 @@ func serve(hello Hello, sample Lock, open func(Options) (Lock, error)) error {
 	return lines.Err()
 }
 
-func is[T any](lock Lock) bool {
-	_, is := lock.(T)
-	return is
-}
-
 func (c *client) write(id int64, fields answer) {
 	line := answer{}
 	for k, v := range fields {
@@ -231,7 +230,7 @@ type operation struct {
 // start has an operation run when those before it on its handle have ended.
 func (c *client) start(h *handle, req request) {
 	op := &operation{request: req, handle: h}
-	op.ctx, op.stop = context.WithCancel(context.Background())
+	op.ctx, op.stop = context.WithCancel(context.WithValue(context.Background(), holding{}, req.ID))
 	c.mu.Lock()
 	c.operations[req.ID] = op
 	c.mu.Unlock()

@@ -21,6 +21,20 @@ type handle struct {
 	last     chan struct{} // closed when the last operation has ended
 }
 
+func is[T any](lock Lock) bool {
+	_, is := lock.(T)
+	return is
+}
+
+// holding is the key of the hold in a context.
+type holding struct{}
+
+// Hold is what names the hold that an acquire with this context begins, for Options.LostHold.
+func Hold(ctx context.Context) int64 {
+	id, _ := ctx.Value(holding{}).(int64)
+	return id
+}
+
 func (c *client) newHandle(req request) (*handle, error) {
 	servers, target := req.Servers, req.Resource
 	if len(servers) == 0 {
@@ -30,6 +44,8 @@ func (c *client) newHandle(req request) (*handle, error) {
 	close(h.last)
 	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * float64(time.Millisecond)), Lost: func(why string) {
 		c.write(0, answer{"lost": req.Handle, "why": why})
+	}, LostHold: func(hold int64, why string) {
+		c.write(0, answer{"lost": req.Handle, "hold": hold, "why": why})
 	}}
 	for _, server := range servers {
 		p, err := newProxy(server)

@@ -56,7 +56,7 @@ func decodeObject(line []byte, into any) error {
 
 func (m Message) check() error {
 	if m.ValidMS != nil {
-		if err := within("valid_ms", *m.ValidMS, 0, MaxMS); err != nil {
+		if err := within("valid_ms", *m.ValidMS, -MaxMS, MaxMS); err != nil {
 			return err
 		}
 	}
@@ -72,6 +72,8 @@ func (m Message) check() error {
 		return errors.New("a notice names either lost or valid")
 	case m.LateMS > 0 && (m.Lost != "" || m.Valid != ""):
 		return errors.New("a notice of lateness names no lock")
+	case m.Hold < 0 || m.Hold > 0 && m.Lost == "":
+		return errors.New("hold names, beside lost, the id of an acquire")
 	case m.Valid != "" && m.ValidMS == nil:
 		return errors.New("a notice of validity has no valid_ms")
 	case m.Lost == "" && m.Valid == "" && m.LateMS == 0:

@@ -20,6 +20,7 @@ func TestDecodeMessage(t *testing.T) {
 		{`{"id":1,"unsupported":true}`, ""},
 		{`{"lost":"h","why":"expired"}`, ""},
 		{`{"valid":"h","valid_ms":100}`, ""},
+		{`{"id":1,"outcome":"ok","valid_ms":-20}`, ""},
 		{`{"late_ms":712.5}`, ""},
 
 		{``, "not a JSON object"},
@@ -36,7 +37,9 @@ func TestDecodeMessage(t *testing.T) {
 		{`{"id":1,"outcome":"ok","lost":"h"}`, "a notice has no id"},
 		{`{"lost":"h","valid":"h","valid_ms":1}`, "either lost or valid"},
 		{`{"valid":"h"}`, "has no valid_ms"},
-		{`{"valid":"h","valid_ms":-1}`, "valid_ms is -1"},
+		{`{"lost":"h","hold":-3}`, "the id of an acquire"},
+		{`{"valid":"h","valid_ms":1,"hold":3}`, "the id of an acquire"},
+		{`{"valid":"h","valid_ms":-1e12}`, "valid_ms is -1e+12"},
 		{`{"valid":"h","valid_ms":1e300}`, "valid_ms is 1e+300"},
 		{`{"late_ms":0}`, "neither a reply (id) nor a notice"},
 		{`{"late_ms":-1}`, "late_ms is -1"},

@@ -57,6 +57,7 @@ const SentinelScheme = "sentinel://"
 const (
 	Majority = "majority"
 	All      = "all"
+	Sharded  = "one"
 )
 
 // KeyGiven stands for the key of open in Hello.Key.
@@ -125,6 +126,7 @@ type Message struct {
 	Lost  string `json:"lost,omitempty"`  // handle of a lock that is no longer held
 	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is valid for ValidMS from now
 	Why   string `json:"why,omitempty"`   // with Lost
+	Hold  int64  `json:"hold,omitempty"`  // with Lost: the id of the acquire that began the hold that is lost; absent: the present hold
 	// LateMS says by how much a sleep of the client ended later than it should have: its host stalled, or the client was paused meanwhile.
 	LateMS float64 `json:"late_ms,omitempty"`
 }
@@ -146,8 +148,10 @@ type Hello struct {
 	Leaseless bool `json:"leaseless,omitempty"`
 	Renews    bool `json:"renews,omitempty"`
 	Resends   bool `json:"resends,omitempty"`
-	// Servers says how many of its servers the lock needs: Majority or All. Empty: it uses the first only.
+	// Servers says how many of its servers the lock needs: Majority, All, or Sharded, the one that its key decides. Empty: it uses the first only.
 	Servers string `json:"servers,omitempty"`
+	// CannotCancel: nothing ends an operation of the library that waits, but the end of its connections.
+	CannotCancel bool `json:"cannot_cancel,omitempty"`
 	// ServerCount is how many servers a lock on several is tested with where the scenario does not say; zero: three.
 	ServerCount int `json:"server_count,omitempty"`
 	// Separate: a lock uses the servers and the resource that its open names, and no others.

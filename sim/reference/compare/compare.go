@@ -48,9 +48,9 @@ type Cell struct {
 // Names are the anomalies that are compared: all but that of locks which promise order, whose clients queue.
 func Names() []checker.Name {
 	var names []checker.Name
-	for _, d := range checker.Definitions() {
-		if d.Name != checker.Unfair {
-			names = append(names, d.Name)
+	for _, name := range explore.Anomalies() {
+		if name != checker.Unfair {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// The model of an answer with a validity that is over: the second judge of grants that were dead when they were made. The client looks at its
+// clock at some point from its last reply to its answer, and its validity ends at some point from half a lease to a lease after the
+// call. Porcupine looks for an order in which it looked first.
+
+// answerInput is what happens on the way to such an answer.
+type answerInput uint8
+
+const (
+	answerLooks answerInput = iota // the client looks at its clock
+	answerEnds                     // its validity ends
+	answerMade
+)
+
+// answerState is how far it has come.
+type answerState struct{ looked, ended, late bool }
+
+func answerModel() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return answerState{} },
+		Step: func(state, input, _ any) (bool, any) {
+			s := state.(answerState)
+			switch input.(answerInput) {
+			case answerLooks:
+				s.looked, s.late = true, s.ended
+			case answerEnds:
+				s.ended = true
+			case answerMade:
+				return s.looked && s.ended && !s.late, s
+			}
+			return true, s
+		},
+	}
+}
+
+// grantAsked is an acquire under way, as the second judge reads it.
+type grantAsked struct {
+	client string
+	id     int64
+	call   int // index of the call
+	bound  time.Duration
+	reply  int // index of the event with which its client got the latest reply; zero: it got none
+}
+
+// deadHistory is the answers for a lock whose validity was over.
+type deadHistory struct {
+	name    string
+	answers []window
+}
+
+// deadReader reads them apart from package timeline.
+type deadReader struct {
+	events []history.Event
+	room   history.Room
+	leases map[string]time.Duration
+	asked  []grantAsked
+	set    map[string]bool // processes whose clock was set
+	locks  map[string]*deadHistory
+	order  []*deadHistory
+}
+
+// deadHistories reads the answers for each lock whose validity was over.
+func deadHistories(events []history.Event) []*deadHistory {
+	r := deadReader{events: events, leases: map[string]time.Duration{}, set: map[string]bool{}, locks: map[string]*deadHistory{}}
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Kind == history.KindOpen && e.Detail != nil:
+			r.leases[e.Lock] = e.Detail.Lease
+		case e.Kind == history.KindFault:
+			r.fault(i, e.Fault())
+		case e.Kind == history.KindCommand:
+			if c := e.CommandIn(&r.room); c != nil && !c.Late && !c.ReplyDropped {
+				r.replied(i, func(a *grantAsked) bool { return a.id == e.ID && a.client == e.Client })
+			}
+		case e.Op != history.OpAcquire || e.Lock == "":
+		case e.Kind == history.KindCall:
+			a := grantAsked{client: e.Client, id: e.ID, call: i}
+			if e.Detail != nil {
+				a.bound = e.Detail.Bound
+			}
+			r.asked = append(r.asked, a)
+		case e.Kind == history.KindReturn:
+			r.back(i, e)
+		}
+	}
+	return r.order
+}
+
+func (r *deadReader) fault(i int, f *history.Fault) {
+	if f == nil {
+		return
+	}
+	switch faults.Kind(f.Name).Of().Kind {
+	case faults.Skew:
+		r.set[history.ProcessOf(f.Target)] = true
+	case faults.HoldReply:
+		if f.Phase == history.PhaseRecover {
+			r.replied(i, func(a *grantAsked) bool { return a.client == f.Target })
+		}
+	}
+}
+
+func (r *deadReader) replied(i int, who func(*grantAsked) bool) {
+	for n := range r.asked {
+		if who(&r.asked[n]) {
+			r.asked[n].reply = i
+		}
+	}
+}
+
+func (r *deadReader) back(i int, e *history.Event) {
+	a := takeWaiting(&r.asked, func(a grantAsked) bool { return a.id == e.ID && a.client == e.Client })
+	lease := r.leases[e.Lock]
+	if a.id == 0 || e.Outcome != history.OK || e.Valid != history.ValidityExpired || lease == 0 || r.set[history.ProcessOf(e.Client)] {
+		return
+	}
+	called := r.events[a.call].At
+	first, last := beforeTime(r.events, called+lease/2-clockRoom(lease)), int64(open)
+	if a.bound == 0 {
+		last = beforeTime(r.events, called+lease+clockRoom(lease)+1)
+	}
+	l := r.locks[e.Lock]
+	if l == nil {
+		l = &deadHistory{name: e.Lock}
+		r.locks[e.Lock] = l
+		r.order = append(r.order, l)
+	}
+	l.answers = append(l.answers, window{model: answerModel(), operations: []porcupine.Operation{
+		{Input: answerLooks, Call: at(max(a.call, a.reply)), Return: at(i)},
+		{Input: answerEnds, Call: first, Return: max(first, last)},
+		{Input: answerMade, Call: at(i), Return: at(i)},
+	}})
+}

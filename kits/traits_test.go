@@ -1,0 +1,252 @@
+package kits_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/kits"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// simple is a lock in Python on one server, which speaks to it without a library.
+const simple = `
+import threading, time, uuid, locklab
+
+class Lock:
+    def __init__(self, servers, key, lease):
+        self.servers, self.key, self.lease = [locklab.Resource(server) for server in servers], key, lease
+
+    def server(self):
+        return self.servers[0]
+
+    def acquire(self):
+        token = uuid.uuid4().hex
+        if self.server().command("SET", self.key, token, "NX", "PX", int(self.lease * 1000)) != "OK":
+            return False
+        self.token = token
+        return True
+
+    def release(self):
+        script = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
+        return self.server().command("EVAL", script, 1, self.key, self.token) == "1"
+
+    def ping(self):
+        for server in self.servers:
+            server.command("PING")
+
+PROMISES = ["exclusion", "release-by-owner", "crash-safe", "ignores-clocks"]
+`
+
+// adapter is the subject of a client that is a variation of that lock.
+func adapter(t *testing.T, variation string) play.Subject {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	if exec.Command("python3", "--version").Run() != nil {
+		lacks(t, "python", "no python3")
+	}
+	kit, _ := kits.Find("python")
+	dir := t.TempDir()
+	_, err := kit.Write(dir)
+	require.NoError(t, err)
+	path := filepath.Join(dir, "adapter.py")
+	require.NoError(t, os.WriteFile(path, []byte(simple+variation), 0o600))
+	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec python3 " + path}}
+}
+
+// plays has a client say hello, and plays a script with it.
+func plays(t *testing.T, subject play.Subject, script string) (play.Subject, checker.Cell) {
+	t.Helper()
+	parsed, err := scenarios.Parse("trait", []byte("# A scenario of a test.\n"+script))
+	require.NoError(t, err)
+	subject, err = lab.Meet(t.Context(), lab.Setting{}, subject)
+	require.NoError(t, err)
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases([]*scenarios.Script{parsed}, []play.Subject{subject}, 1, lab.Expect(nil))})
+	require.NoError(t, err)
+	require.Len(t, run.Cells, 1)
+	return subject, run.Cells[0]
+}
+
+const handOver = `
+lease    1s
+clients  C1 C2
+
+C1  acquire => ok
+C1  crash
+C2  acquire => no
+C2  acquire within 3 leases => ok
+C2  work
+C2  release => ok
+`
+
+const lateReply = `
+lease    1s
+clients  C1 C2
+
+C1  acquire hold reply of first SET => held-up
+    wait 2 leases
+C1  continue => ok
+C2  acquire => ok
+C2  release => ok
+`
+
+// TestDeadGrants: a lock that does not look at its clock again answers ok with a validity below zero.
+func TestDeadGrants(t *testing.T) {
+	t.Parallel()
+	_, cell := plays(t, adapter(t, `
+class Dead(Lock):
+    def acquire(self):
+        began = time.monotonic()
+        return super().acquire() and self.lease - (time.monotonic() - began)
+
+locklab.serve(Dead, name="dead", promises=PROMISES)
+`), lateReply)
+	assert.Equal(t, "dead-grant", cell.Verdict.String())
+}
+
+// TestNothingButDeadGrants: nobody ever held such a lock, and nothing was tested.
+func TestNothingButDeadGrants(t *testing.T) {
+	t.Parallel()
+	_, cell := plays(t, adapter(t, `
+class Void(Lock):
+    def acquire(self):
+        return super().acquire() and 0
+
+locklab.serve(Void, name="void", promises=PROMISES)
+`), handOver)
+	assert.Equal(t, checker.Undecided, cell.Verdict.Kind)
+	assert.Contains(t, cell.Verdict.Reason, "valid_ms of 0 or less")
+}
+
+// TestLateNotices: a lock whose notice of loss comes late, in the next hold, and names the hold that it is about; and one that does not.
+func TestLateNotices(t *testing.T) {
+	t.Parallel()
+	const late = `
+class Late(Lock):
+    def acquire(self):
+        got = super().acquire()
+        if got:
+            threading.Timer(self.lease * 1.3, self.tell, [self.hold]).start()
+        return got
+
+    def tell(self, hold):
+        self.lost("the lease is over"%s)
+
+locklab.serve(Late, name="late", promises=PROMISES + ["tells-loss"])
+`
+	const twice = `
+lease    1s
+clients  C1 C2
+
+C1  acquire => ok
+    wait until expired
+C1  acquire => ok
+C1  waits until lost
+C1  release
+C2  acquire => ok
+C2  release
+`
+	for _, named := range []bool{true, false} {
+		t.Run(fmt.Sprintf("named %t", named), func(t *testing.T) {
+			t.Parallel()
+			name, want := "", "false-alarm"
+			if named {
+				name, want = ", hold", "safe"
+			}
+			_, cell := plays(t, adapter(t, fmt.Sprintf(late, name)), twice)
+			assert.Equal(t, want, cell.Verdict.String())
+		})
+	}
+}
+
+// TestShards: a lock on one of three servers, by a hash of its key. When that server is down, a sound one answers that it does not know,
+// and one like go-redis's Ring takes the next.
+func TestShards(t *testing.T) {
+	t.Parallel()
+	const sharded = `
+import zlib
+
+class Sharded(Lock):
+    def server(self):
+        first = zlib.crc32(self.key.encode()) %% len(self.servers)
+        for tried in range(len(self.servers) if %s else 1):
+            server = self.servers[(first + tried) %% len(self.servers)]
+            try:
+                server.command("PING")
+                return server
+            except OSError:
+                pass
+        raise OSError("the server is down")
+
+    def ping(self):
+        for server in self.servers:
+            try:
+                server.command("PING")
+            except OSError:
+                pass
+
+locklab.serve(Sharded, name="sharded", promises=PROMISES, servers="one")
+`
+	const down = `
+lease    10s
+clients  C1 C2
+servers  3
+
+C1  acquire => ok
+C2  acquire => no
+    on whichever server goes down
+C2  acquire
+C2  work
+    on whichever server comes back
+C1  release
+C2  release
+C2  acquire within 2 leases => ok
+C2  release => ok
+`
+	for moves, want := range map[string]checker.Name{"False": "", "True": checker.DoubleHolder} {
+		t.Run("moves "+moves, func(t *testing.T) {
+			t.Parallel()
+			subject, cell := plays(t, adapter(t, fmt.Sprintf(sharded, moves)), down)
+			assert.True(t, subject.Traits.Sharded)
+			if want == "" {
+				assert.Equal(t, "safe", cell.Verdict.String())
+				return
+			}
+			assert.Contains(t, cell.Verdict.Names(), want, cell.Verdict)
+		})
+	}
+}
+
+// TestClientsThatCannotCancel: the lab breaks their connections instead.
+func TestClientsThatCannotCancel(t *testing.T) {
+	t.Parallel()
+	_, cell := plays(t, adapter(t, `
+def refuse(handle, operation):
+    raise RuntimeError("the library knows no cancel")
+
+locklab.Handle.cancel = refuse
+locklab.serve(Lock, name="stubborn", promises=PROMISES, cannot_cancel=True)
+`), `
+lease    1s
+clients  C1 C2
+
+C1  acquire hold before first write => held-up
+C1  give up => unknown
+C1  continue
+C2  acquire => no
+C2  acquire within 3 leases => ok
+C2  release => ok
+`)
+	assert.Equal(t, "ghost-lock", cell.Verdict.String())
+}
