@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // simple is a lock in Python on one server, which speaks to it without a library.
@@ -218,7 +220,7 @@ C2  release => ok
 		t.Run("moves "+moves, func(t *testing.T) {
 			t.Parallel()
 			subject, cell := plays(t, adapter(t, fmt.Sprintf(sharded, moves)), down)
-			assert.True(t, subject.Traits.Sharded)
+			assert.True(t, subject.Traits.Library.Sharded)
 			if want == "" {
 				assert.Equal(t, "safe", cell.Verdict.String())
 				return
@@ -249,4 +251,40 @@ C2  acquire within 3 leases => ok
 C2  release => ok
 `)
 	assert.Equal(t, "ghost-lock", cell.Verdict.String())
+}
+
+// TestStormsOfClients: a storm finds what is wrong with a lock of one's own, and nothing in a sound one, on one server and on three.
+func TestStormsOfClients(t *testing.T) {
+	t.Parallel()
+	const blind = `
+class Blind(Lock):
+    def release(self):
+        return self.server().command("DEL", self.key) == "1"
+
+locklab.serve(Blind, name="blind", promises=PROMISES)
+`
+	const sharded = `
+import zlib
+
+class Sharded(Lock):
+    def server(self):
+        return self.servers[zlib.crc32(self.key.encode()) % len(self.servers)]
+
+locklab.serve(Sharded, name="sharded", promises=PROMISES, servers="one")
+`
+	for name, want := range map[string]checker.Name{sharded: "", blind: checker.WrongfulDelete} {
+		subject, err := lab.Meet(t.Context(), lab.Setting{}, adapter(t, name))
+		require.NoError(t, err)
+		run, err := lab.Storm(t.Context(), lab.StormPlan{
+			Subjects: []play.Subject{subject}, Options: lab.Options{Setting: lab.Setting{Timeout: time.Minute}},
+			Params: storm.Params{Seed: 7, Clients: 3, Handles: 1, Lease: 500 * time.Millisecond, For: 6 * time.Second, Faults: storm.Defaults()},
+		})
+		require.NoError(t, err)
+		v := run.Cells[0].Verdict
+		if want == "" {
+			assert.False(t, run.Cells[0].Surprise(), "%s: %v", v, v.Anomalies)
+			continue
+		}
+		assert.Contains(t, v.Names(), want, v)
+	}
 }

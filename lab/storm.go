@@ -34,6 +34,9 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 			params := plan.Params
 			params.Seed += int64(round) - 1
 			params.ZooKeeper = subject.Traits.ZooKeeper
+			if !subject.Traits.Separate {
+				params.Handles = 0
+			}
 			run.Cases = append(run.Cases, StormCase(subject, storm.New(params), plan.Workload, round))
 		}
 	}

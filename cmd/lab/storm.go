@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -22,6 +23,7 @@ type stormFlags struct {
 	lease   time.Duration
 	hold    time.Duration
 	faults  []string
+	servers int
 	chosen  bool // the faults are those of the flag
 }
 
@@ -37,6 +39,9 @@ The history is judged by the promises on the lock's card: a sound lock must keep
 them, a broken one must be caught. What a lock shows beyond its promises is named
 and is no surprise.
 
+A client of your own (--client) is judged by the promises in its hello. A lock on
+several servers gets as many as it asks for there, or as --servers says.
+
 The same seed gives the same plan of faults, which is saved with the results.
 Part of the faults wait for the next client that is granted the lock. With
 --count N, each lock goes through N storms, with the seeds that follow.`,
@@ -46,6 +51,7 @@ Part of the faults wait for the next client that is granted the lock. With
   lab storm --lock getset --for 20s --count 20
   lab storm --lock setpx-lua --workload ledger
   lab storm --lock zookeeper-protected --server zookeeper
+  lab storm --client 'python3 mylock.py' --for 60s --servers 5
   lab storm --lock redisson --count 20 --seed 1 --shard 2/4 --out part-2`,
 		Args: noArgs,
 		RunE: flags.run,
@@ -63,6 +69,9 @@ func (f *stormFlags) groups() []flagGroup {
 	what, where, shown := flagSet(), flagSet(), flagSet()
 
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
+	what.StringVar(&f.client, "client", "", "test your own client, started by `COMMAND`; it speaks docs/protocol.md")
+	what.StringVar(&f.like, "like", "", "with --client: judge it by the promises of `LOCK` if it names none")
+	what.IntVar(&f.servers, "servers", 0, "keep locks that are on several servers on `N` (default: as many as each asks for)")
 	what.IntVar(&f.clients, "clients", 5, "run `N` clients, each in a process")
 	what.IntVar(&f.handles, "handles", 2, "open `N` further locks in the process of every other client")
 	what.DurationVar(&f.length, "for", time.Minute, "let the storm last for `TIME`, before a phase without faults")
@@ -130,6 +139,14 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	f.seed = plan.Params.Seed
 	f.Timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*f.lease + time.Minute
+	if f.client != "" {
+		if plan.Subjects, err = f.meet(cmd, plan.Subjects[0]); err != nil {
+			return err
+		}
+	}
+	if err := f.spread(plan.Subjects); err != nil {
+		return err
+	}
 	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
 		return err
 	}
@@ -142,6 +159,9 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 
 // plan turns flags into storms, and finds every mistake in them before anything is started.
 func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
+	if f.servers < 0 || f.servers == 1 || f.servers > play.MaxServers {
+		return plan, usagef("--servers must be from 2 to %d, not %d", play.MaxServers, f.servers)
+	}
 	if plan.Params, err = f.params(); err != nil {
 		return plan, err
 	}
@@ -160,6 +180,21 @@ func (f *stormFlags) plan() (plan lab.StormPlan, err error) {
 		return plan, err
 	}
 	return plan, checkShard(f.shard, len(plan.Subjects)*plan.Storms)
+}
+
+// spread gives locks that are on several servers as many as the flag says.
+func (f *stormFlags) spread(subjects []play.Subject) error {
+	if f.servers == 0 {
+		return nil
+	}
+	for i := range subjects {
+		servers := &subjects[i].Traits.Servers
+		if *servers < 2 {
+			return usagef("--servers %d: %s is kept on one server; a client says in hello if its lock is on several", f.servers, subjects[i].Name)
+		}
+		*servers = f.servers
+	}
+	return nil
 }
 
 // params are the values of the flags that only a storm has.

@@ -169,7 +169,7 @@ func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil && !l.strands() })
 	stays := addrsOf(faulty)
 	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
-	if p.doomed() || p.paused || len(addrs) == 0 {
+	if p.doomed() || p.paused || len(addrs) == 0 || p.cell.storm != nil && !p.cell.Traits.Can(protocol.Reconnect) { // in a storm nothing depends on it
 		return nil
 	}
 	req := protocol.Request{Do: protocol.Reconnect}

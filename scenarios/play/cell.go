@@ -103,7 +103,7 @@ func (c *Cell) Over() bool { return c.over.Load() }
 // Opened records that a client has opened its locks.
 func (c *Cell) Opened(client *Client) {
 	servers := len(c.Stage.Servers())
-	if servers < 2 || c.Traits.Sharded {
+	if servers < 2 || c.Traits.Library.Sharded {
 		servers = 0
 	}
 	need := servers

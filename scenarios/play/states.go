@@ -27,7 +27,7 @@ func (all States) Locked() int {
 // Free says whether a majority of the servers is free or, of a lock that is on one of them, all.
 func (t Traits) Free(all States) bool {
 	locked := all.Locked()
-	if t.Sharded {
+	if t.Library.Sharded {
 		return locked == 0
 	}
 	return len(all)-locked > len(all)/2

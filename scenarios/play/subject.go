@@ -56,7 +56,7 @@ func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	switch hello.Servers {
 	case protocol.Majority, protocol.All, protocol.Sharded:
 		t.Servers = cmp.Or(hello.ServerCount, usualServers)
-		t.Majority, t.Sharded = hello.Servers == protocol.Majority, hello.Servers == protocol.Sharded
+		t.Majority, t.Library.Sharded = hello.Servers == protocol.Majority, hello.Servers == protocol.Sharded
 	}
 	return t
 }
@@ -83,8 +83,8 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	if err != nil {
 		return s, fmt.Errorf("promises in hello: %w", err)
 	}
-	if hello.ServerCount < 0 || hello.ServerCount > maxServers {
-		return s, fmt.Errorf("server_count in hello is %d, and must be from 1 to %d", hello.ServerCount, maxServers)
+	if hello.ServerCount < 0 || hello.ServerCount > MaxServers {
+		return s, fmt.Errorf("server_count in hello is %d, and must be from 1 to %d", hello.ServerCount, MaxServers)
 	}
 	if hello.Key != "" && (strings.Count(hello.Key, protocol.KeyGiven) != 1 || len(hello.Key) > longestKeyName) {
 		return s, fmt.Errorf("key in hello is %q, and must have %s in it once, and at most %d bytes", hello.Key, protocol.KeyGiven, longestKeyName)
@@ -108,8 +108,8 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 // longestKeyName is the longest way of naming a key, in bytes.
 const longestKeyName = 100
 
-// maxServers is how many servers a client may ask for.
-const maxServers = 9
+// MaxServers is how many servers a lock may be kept on.
+const MaxServers = 9
 
 func needOf(hello protocol.Hello) impls.Need {
 	switch hello.Servers {

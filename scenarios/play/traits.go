@@ -44,7 +44,6 @@ type Traits struct {
 	Resends   bool
 	Library   Library
 	Servers   int  // number of lock servers; less than two: one
-	Sharded   bool // the lock is on one of them, which its key decides
 	Majority  bool // a majority of them is enough
 	Reentrant bool
 	Fair      bool
@@ -60,6 +59,8 @@ type Traits struct {
 type Library struct {
 	// NoCancel: nothing ends an operation that waits, but the end of its connections.
 	NoCancel bool
+	// Sharded: it is kept on one of several servers, which its key decides.
+	Sharded bool
 }
 
 // unseen says why no command of the lock is on record.
@@ -94,7 +95,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	if script.Servers > 1 && t.Servers < 2 {
 		return "the lock uses one server"
 	}
-	if script.Servers > 1 && t.Sharded && !script.OnWhichever() {
+	if script.Servers > 1 && t.Library.Sharded && !script.OnWhichever() {
 		return "the lock is on one of its servers, and the script is for one that is on several"
 	}
 	for _, need := range script.Needs {
