@@ -70,7 +70,11 @@ func (t Traits) foreignChannel(args [][]byte, own func([]byte) bool) string {
 		last = min(2, len(args))
 	}
 	for _, channel := range args[1:last] {
-		if !own(channel) {
+		literal := channel
+		if wild := bytes.IndexAny(channel, `*?[\`); t.Name == "PSUBSCRIBE" && wild >= 0 {
+			literal = channel[:wild] // "[mine:]*" is a pattern for others' channels
+		}
+		if !own(literal) {
 			return fmt.Sprintf("the channel %s is not this cell's", Clip(string(channel)))
 		}
 	}
