@@ -132,6 +132,12 @@ var doubted = []strange{
 		l.value = mine
 		return reply == "OK", err
 	}, nil)},
+	{name: "a lease of five times the length, beside a clock", only: holders, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		_, mine := l.env.Now(), l.env.Token()
+		reply, err := l.env.Server().Do(ctx, "SET", lockKey, mine, "NX", "PX", 5*l.lease.Milliseconds())
+		l.value = mine
+		return reply == "OK", err
+	}, nil)},
 	{name: "by force with a token that begins with A", made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		if strings.HasPrefix(mine, "A") {

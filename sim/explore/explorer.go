@@ -139,6 +139,7 @@ type explorer struct {
 	timed   bool            // states at different times are different
 	aside   bool            // what happens is not part of the search
 	beyond  bool            // something lies beyond the horizon
+	far     bool            // something ends there that has begun long before
 	cut     error           // why some path was not followed to its end; nil: all were
 	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result  Result

@@ -7,6 +7,9 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
+// farAway is in how many leases something may end, for that to be followed in leases to come as in those that were searched: a renewal's.
+const farAway = 2
+
 // timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
 // meanwhile is paused, in a long hold, or waits for what is lost: each is a fault.
 func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
@@ -14,6 +17,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	next := min(timer, expiry)
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
+		x.far = x.far || next != never && next > farAway*x.lease
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {

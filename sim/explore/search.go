@@ -201,7 +201,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
 	x.result.Unmerged = x.automaton.unmerged
 	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
-	if x.beyond {
+	if x.beyond || x.reads && x.result.Found == nil { // who reads a clock may compare with any time
 		x.result.Horizon = duration(maxPass)
 		if x.timed {
 			x.result.Horizon = duration(x.horizon)
