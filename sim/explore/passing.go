@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// farAway is in how many leases something may end, for that to be followed in leases to come as in those that were searched: a renewal's.
+// farAway is how many leases a key, a wait or a sleep may last that is renewed over and over: what comes then is as what was searched.
 const farAway = 2
 
 // timeMoves appends the moves by which time passes to the next deadline and which spend so many faults. A client that could make a step
@@ -15,9 +15,9 @@ const farAway = 2
 func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	timer, expiry := x.deadlines(s)
 	next := min(timer, expiry)
+	x.far = x.far || x.timed && x.endsFarAway(s)
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
-		x.far = x.far || next != never && next > farAway*x.lease
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
@@ -199,6 +199,22 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 		}
 	}
 	return timer, expiry
+}
+
+// endsFarAway says whether something that takes more than a renewal does ends where time is not followed.
+func (x *explorer) endsFarAway(s *state) bool {
+	far := func(left ms) bool { return left != never && left > farAway*x.lease && left > x.horizon-s.now }
+	for i := range x.clients {
+		if slices.ContainsFunc(s.clients[i].due[:], far) {
+			return true
+		}
+	}
+	for i := range x.serverCount {
+		if slices.ContainsFunc(x.servers.states[s.servers[i]].expiries, far) {
+			return true
+		}
+	}
+	return false
 }
 
 // sooner takes t if it is to come, and comes before d.
