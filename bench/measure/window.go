@@ -51,13 +51,13 @@ func (p *Place) windowOf(ctx context.Context, program string, job windowJob) (ou
 		return out, err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
-	if err := m.send(job); err != nil {
-		return out, err
+	if err = m.send(job); err == nil {
+		err = m.hear(ctx, job.For+memberPatience, &out)
 	}
-	if err := m.hear(ctx, job.For+memberPatience, &out); err != nil {
-		return out, fmt.Errorf("measuring %s by %q: %w", job.Lock, program, err)
+	if err != nil { // a program that ends at once may do so before it is sent the job
+		err = fmt.Errorf("measuring %s by %q: %w", job.Lock, program, err)
 	}
-	return out, nil
+	return out, err
 }
 
 // windowMain is the main function of such a process.
