@@ -10,6 +10,7 @@ import (
 
 // Of an even number of servers, half are not enough to have the lock, and keep others from having it.
 func TestTheJudgesAgreeOnEvenNumbersOfServers(t *testing.T) {
+	sparesMemory(t)
 	t.Parallel()
 	walks := 30
 	if racing.Enabled {

@@ -261,6 +261,7 @@ func (s *strange) explore(t *testing.T) *Result {
 
 // Nothing is shown of a lock that goes by what the search does not follow.
 func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
+	sparesMemory(t)
 	t.Parallel()
 	for _, s := range slices.Concat(doubted, lossReaders) {
 		t.Run(s.name, func(t *testing.T) {
@@ -274,6 +275,7 @@ func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
 }
 
 func TestSoundTimekeepersAreTrusted(t *testing.T) {
+	sparesMemory(t)
 	t.Parallel()
 	for _, s := range soundTimekeepers {
 		t.Run(s.name, func(t *testing.T) {
@@ -287,6 +289,7 @@ func TestSoundTimekeepersAreTrusted(t *testing.T) {
 }
 
 func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
+	sparesMemory(t)
 	t.Parallel()
 	for _, s := range followed {
 		t.Run(s.name, func(t *testing.T) {

@@ -127,6 +127,7 @@ func TestSoundLocksHold(t *testing.T) {
 // The dispute about Redlock: with a second look at the clock and a hold that ends with its validity it excludes, whatever the
 // clients suffer; not if a server's clock jumps or a server forgets; and not without either of the two.
 func TestRedlock(t *testing.T) {
+	sparesMemory(t)
 	tests := []struct {
 		lock   string
 		faults []faults.Kind

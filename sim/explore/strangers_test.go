@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // Strangers are locks that nobody here has seen before: small, plausible, and each with one thing that a search may overlook. They have
@@ -580,5 +581,14 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 			}
 			require.True(t, result.Found != nil, "%s; %d states", result.Limit, result.States)
 		})
+	}
+}
+
+// sparesMemory skips a test beside the race detector, which keeps gigabytes for the coroutines that a search has used. Other tests run the
+// same code beside it, in searches that are smaller.
+func sparesMemory(t *testing.T) {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("the race detector takes 2 to 11 GB")
 	}
 }
