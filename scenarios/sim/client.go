@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // peer is a client's process: what the script does to a client is carried out here.
@@ -158,7 +158,7 @@ type pending struct {
 	wait process.Wait
 }
 
-func (w pending) answered(replies []redis.Reply) { w.resume(w.wait, process.Input{Replies: replies}) }
+func (w pending) answered(replies []service.Reply) { w.resume(w.wait, process.Input{Replies: replies}) }
 
 func (w pending) lost() {
 	after := hop
@@ -197,7 +197,7 @@ type subscription struct {
 }
 
 // receive takes in what was published.
-func (s *subscription) receive(m redis.Message) {
+func (s *subscription) receive(m service.Message) {
 	if s.message == nil {
 		s.message = &m.Text
 	}

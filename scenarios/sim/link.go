@@ -7,7 +7,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // link is the way of one client to one server.
@@ -37,7 +37,7 @@ type conn struct {
 // user is who has a connection to himself.
 type user interface {
 	// receive takes in what was published.
-	receive(m redis.Message)
+	receive(m service.Message)
 	// broke learns that the connection is broken.
 	broke()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // packet is a request on its way to a server, and its replies on their way back.
@@ -19,7 +19,7 @@ type packet struct {
 	conn     *conn
 	to       receiver
 	commands [][]string
-	replies  []redis.Reply
+	replies  []service.Reply
 	lost     bool // nothing comes back to the client on this connection any more
 	start    int  // of the server: how often it had been started when the packet was sent
 }
@@ -27,7 +27,7 @@ type packet struct {
 // receiver is the part of a client that waits for the replies to a packet.
 type receiver interface {
 	// answered takes in the replies.
-	answered(replies []redis.Reply)
+	answered(replies []service.Reply)
 	// lost learns that nothing will come back.
 	lost()
 }
@@ -143,7 +143,7 @@ func (c *cell) keepCopy(b *breakpoint, f *flight) {
 }
 
 // do carries out a command, and records it if it names what is watched; again: for the second time.
-func (c *cell) do(f *flight, again bool) redis.Reply {
+func (c *cell) do(f *flight, again bool) service.Reply {
 	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
 		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
@@ -175,8 +175,8 @@ func (c *cell) do(f *flight, again bool) redis.Reply {
 }
 
 // follow keeps track of transactions and subscribers.
-func (s *server) follow(f *flight, reply redis.Reply) {
-	failed := reply.Kind == redis.Error
+func (s *server) follow(f *flight, reply service.Reply) {
+	failed := reply.Kind == service.Error
 	switch q := s.queued[f.conn.id]; {
 	case f.Name == "MULTI" && !failed:
 		s.queued[f.conn.id] = &queue{begun: [][]string{f.words}}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // replicaCount is how many replicas each server has. What they have is a copy from the moment since when they get nothing more.
@@ -56,7 +56,7 @@ func (c *cell) awaitReplicas(f *flight) {
 	}
 	following := replicaCount - f.server.replication.held
 	answer := func() {
-		f.replies = append(f.replies, redis.Reply{Kind: redis.Integer, Int: int64(following)})
+		f.replies = append(f.replies, service.Reply{Kind: service.Integer, Int: int64(following)})
 		c.arrive(f.packet)
 	}
 	if following >= wanted {
@@ -73,19 +73,19 @@ const (
 )
 
 // execute has the server carry a command out, unless it refuses writes. A script is refused when it comes to its first write.
-func (s *server) execute(f *flight) redis.Reply {
+func (s *server) execute(f *flight) service.Reply {
 	q := s.queued[f.conn.id]
 	script := slices.Contains([]string{"EVAL", "EVALSHA"}, f.Name)
 	switch {
 	case f.Name == "EXEC" && q != nil && (q.refused || q.writes && s.refuses()):
 		s.model.Do(f.conn.id, "DISCARD")
-		return redis.Reply{Kind: redis.Error, Text: execAbort}
+		return service.Reply{Kind: service.Error, Text: execAbort}
 	case !s.refuses() || !f.Writes || f.Name == "EXEC", script && !f.queued && !s.wouldChange(f):
 		return s.model.Do(f.conn.id, f.words...)
 	case f.queued:
 		q.refused = true
 	}
-	return redis.Reply{Kind: redis.Error, Text: noReplicas}
+	return service.Reply{Kind: service.Error, Text: noReplicas}
 }
 
 // wouldChange says whether a script changes a key that it names.

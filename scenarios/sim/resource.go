@@ -7,7 +7,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // resource is the protected resource as a client in a bubble sees it. The lab's own code uses it, under the library's lock.
@@ -21,14 +21,14 @@ type call struct {
 	resource
 	conn    int
 	words   [][]string
-	replies chan []redis.Reply // has room for one; closed: nothing will come back
+	replies chan []service.Reply // has room for one; closed: nothing will come back
 }
 
 var errNoReply = errors.New("the connection to the resource has ended")
 
 // send sends commands and waits for their replies. A call that is given up leaves its commands under way.
-func (r resource) send(ctx context.Context, conn int, words ...[]string) ([]redis.Reply, error) {
-	c := &call{resource: r, conn: conn, words: words, replies: make(chan []redis.Reply, 1)}
+func (r resource) send(ctx context.Context, conn int, words ...[]string) ([]service.Reply, error) {
+	c := &call{resource: r, conn: conn, words: words, replies: make(chan []service.Reply, 1)}
 	r.guest.mu.Lock()
 	r.guest.asked = append(r.guest.asked, c)
 	r.guest.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *call) send() {
 	})
 }
 
-func (c *call) answered(replies []redis.Reply) { c.guest.hand(func() { c.replies <- replies }) }
+func (c *call) answered(replies []service.Reply) { c.guest.hand(func() { c.replies <- replies }) }
 
 func (c *call) lost() { c.guest.hand(func() { close(c.replies) }) }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // labConn is the connection by which the lab itself asks and changes things.
@@ -184,15 +185,15 @@ func (s *server) knows(sha string) bool {
 }
 
 // value is a reply of the model as a server would send it.
-func value(r redis.Reply) resp.Value {
+func value(r service.Reply) resp.Value {
 	switch r.Kind {
-	case redis.Nil:
+	case service.Nil:
 		return resp.Value{Null: true}
-	case redis.Error:
+	case service.Error:
 		return resp.Value{Kind: resp.KindError, Text: r.Text}
-	case redis.Integer:
+	case service.Integer:
 		return resp.Value{Kind: resp.KindInteger, Text: strconv.FormatInt(r.Int, 10)}
-	case redis.Array:
+	case service.Array:
 		v := resp.Value{Kind: resp.KindArray, List: make([]resp.Value, len(r.List))}
 		for i, element := range r.List {
 			v.List[i] = value(element)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults/resp"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // stream is a connection of a library in a bubble, as a net.Conn. Its methods as a user's and a receiver's belong to the script's goroutine.
@@ -221,7 +221,7 @@ func (s *stream) deliver(replies int, b []byte) {
 	}
 }
 
-func (s *stream) answered(replies []redis.Reply) {
+func (s *stream) answered(replies []service.Reply) {
 	var b []byte
 	for _, reply := range replies {
 		b = appendReply(b, reply)
@@ -232,7 +232,7 @@ func (s *stream) answered(replies []redis.Reply) {
 // lost does nothing: the library learns of it when the connection breaks, or when its time-out is over.
 func (s *stream) lost() {}
 
-func (s *stream) receive(m redis.Message) {
+func (s *stream) receive(m service.Message) {
 	b := resp.AppendCommand(nil, "message", m.Channel, m.Text)
 	s.guest.hand(func() { s.deliver(0, b) })
 }
@@ -285,21 +285,21 @@ func (noDescriptor) Read(func(uintptr) bool) error  { return nil }
 func (noDescriptor) Write(func(uintptr) bool) error { return nil }
 
 // appendReply appends a reply as servers send it.
-func appendReply(b []byte, r redis.Reply) []byte {
+func appendReply(b []byte, r service.Reply) []byte {
 	line := func(kind resp.Kind, text string) []byte {
 		return append(append(append(b, byte(kind)), text...), "\r\n"...)
 	}
 	switch r.Kind {
-	case redis.Status:
+	case service.Status:
 		return line(resp.KindSimple, r.Text)
-	case redis.Error:
+	case service.Error:
 		return line(resp.KindError, r.Text)
-	case redis.Integer:
+	case service.Integer:
 		return line(resp.KindInteger, strconv.FormatInt(r.Int, 10))
-	case redis.Bulk:
+	case service.Bulk:
 		b = line(resp.KindString, strconv.Itoa(len(r.Text)))
 		return append(append(b, r.Text...), "\r\n"...)
-	case redis.Array:
+	case service.Array:
 		b = line(resp.KindArray, strconv.Itoa(len(r.List)))
 		for _, element := range r.List {
 			b = appendReply(b, element)

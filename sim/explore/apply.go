@@ -3,7 +3,7 @@ package explore
 import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // watcher is told what a move does, where somebody wants to know.
@@ -311,7 +311,7 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 // accepted says whether a request to the resource was a write, and was not refused.
 func (x *explorer) accepted(request, reply uint32) bool {
 	word := x.texts.requests[request].commands[0][0]
-	return word != "GET" && x.texts.replies[reply].replies[0].Kind != redis.Error
+	return word != "GET" && x.texts.replies[reply].replies[0].Kind != service.Error
 }
 
 // allowRetries: something has changed, so a try that was refused may now come to something else.

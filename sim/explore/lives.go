@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // A lock can ask a server how long a key still lives, and compare that with something. Then the time matters at which a server answers, between the
@@ -133,11 +133,11 @@ func (x *explorer) describe(b *strings.Builder, c *client) {
 }
 
 // describeReply leaves out integers that are neither yes nor no, nor say that there is no key or no end.
-func describeReply(b *strings.Builder, r redis.Reply) {
+func describeReply(b *strings.Builder, r service.Reply) {
 	switch {
-	case r.Kind == redis.Integer && (r.Int < -2 || r.Int > 1):
+	case r.Kind == service.Integer && (r.Int < -2 || r.Int > 1):
 		b.WriteByte('#')
-	case r.Kind == redis.Array:
+	case r.Kind == service.Array:
 		for _, element := range r.List {
 			describeReply(b, element)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // request is what a client sends: commands that a server executes in a row.
@@ -31,7 +31,7 @@ func (r *request) text() string {
 
 // reply is what a server answers: one reply to each command.
 type reply struct {
-	replies []redis.Reply
+	replies []service.Reply
 	tokens  tokens
 	renamed []uint32
 }
@@ -68,7 +68,7 @@ func (t *texts) addRequest(r request) uint32 {
 	return n
 }
 
-func (t *texts) reply(replies []redis.Reply) uint32 {
+func (t *texts) reply(replies []service.Reply) uint32 {
 	var b strings.Builder
 	for _, r := range replies {
 		b.WriteString(strconv.Itoa(int(r.Kind)) + r.String() + "\x00")
@@ -130,8 +130,8 @@ func (t *texts) renameReply(o int, n uint32) uint32 {
 	return renamed
 }
 
-func renameReplies(replies []redis.Reply, rename func(string) string) []redis.Reply {
-	twins := make([]redis.Reply, len(replies))
+func renameReplies(replies []service.Reply, rename func(string) string) []service.Reply {
+	twins := make([]service.Reply, len(replies))
 	for i, r := range replies {
 		twins[i] = r
 		twins[i].Text = rename(r.Text)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // A lock that only compares tokens does the same whatever they are. So paths are executed with tokens as real clients have them, other ones each
@@ -55,7 +55,7 @@ func (r *renaming) token(text string) string {
 }
 
 // reply is a server's reply to what the lock has sent in the place of something else.
-func (r *renaming) reply(replies []redis.Reply) []redis.Reply {
+func (r *renaming) reply(replies []service.Reply) []service.Reply {
 	return renameReplies(replies, func(text string) string {
 		if other, known := r.words[text]; known {
 			return other

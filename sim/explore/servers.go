@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // ms is a time in milliseconds, mostly one from now.
@@ -27,7 +28,7 @@ type servers struct {
 	lockKey string
 	states  []serverState
 	numbers map[string]uint32
-	served  memo[service]
+	served  memo[serving]
 	ticked  memo[uint32]
 	seen    bool  // there has been something under it
 	lives   bool  // somebody has asked how long a key lives
@@ -57,8 +58,8 @@ type cause struct {
 	promote bool
 }
 
-// service is what a request did.
-type service struct {
+// serving is what a request did.
+type serving struct {
 	next   uint32
 	reply  uint32
 	effect history.Effect // on the lock
@@ -92,7 +93,7 @@ func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
 }
 
 // serve has a server in a state execute a request of a client.
-func (s *servers) serve(state, request uint32, client int) service {
+func (s *servers) serve(state, request uint32, client int) serving {
 	key := [2]uint64{uint64(request), uint64(state)<<32 | uint64(client)}
 	if done := s.served.of(key); done != nil {
 		return *done
@@ -100,7 +101,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
 	r := s.texts.requests[request]
-	var replies []redis.Reply
+	var replies []service.Reply
 	for _, command := range r.commands {
 		s.lives = s.lives || asksLife.MatchString(strings.Join(command[:min(len(command), 2)], " "))
 		replies = append(replies, server.Do(connection(client, r.conn), command...))
@@ -110,7 +111,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 	}
 	server.ForgetScripts()
 	change.After = server.State(s.lockKey)
-	done := service{
+	done := serving{
 		next:   s.number(server, state, cause{request: request, client: uint8(client)}),
 		reply:  s.texts.reply(replies),
 		effect: change.Effect(0),
@@ -123,7 +124,7 @@ func (s *servers) serve(state, request uint32, client int) service {
 
 // comparesTokens says whether a server does something else with the same request if the clients have changed places: it has compared tokens, as a
 // sorted set does, or keeps them in a form in which they are not recognized, as a script can.
-func (s *servers) comparesTokens(state, request uint32, client int, done service) bool {
+func (s *servers) comparesTokens(state, request uint32, client int, done serving) bool {
 	if s.texts.requests[request].tokens|s.states[state].tokens == 0 {
 		return false
 	}
@@ -152,7 +153,7 @@ func (s *servers) sameBytes(a, b uint32, o *order) bool {
 func (s *servers) value(state uint32) uint32 {
 	known := &s.states[state]
 	if known.value == 0 && known.lock.Exists() {
-		known.value = s.texts.reply([]redis.Reply{{Kind: redis.Bulk, Text: known.lock.Value}})
+		known.value = s.texts.reply([]service.Reply{{Kind: service.Bulk, Text: known.lock.Value}})
 	}
 	return known.value
 }

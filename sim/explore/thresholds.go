@@ -7,7 +7,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // A lock that reads a clock compares what it reads with something: with the end of a lease, or with what it has made up itself. Time passes
@@ -93,10 +93,10 @@ func (x *explorer) onlyByClock(s *state, d ms) bool {
 
 // usualReplies stand for what a server may answer by the time that a request reaches it.
 func usualReplies(t *texts) (list []uint32) {
-	for _, r := range []redis.Reply{
-		{Kind: redis.Nil}, {Kind: redis.Status, Text: "OK"}, {Kind: redis.Integer, Int: 0}, {Kind: redis.Integer, Int: 1},
+	for _, r := range []service.Reply{
+		{Kind: service.Nil}, {Kind: service.Status, Text: "OK"}, {Kind: service.Integer, Int: 0}, {Kind: service.Integer, Int: 1},
 	} {
-		list = append(list, t.reply([]redis.Reply{r}))
+		list = append(list, t.reply([]service.Reply{r}))
 	}
 	return list
 }

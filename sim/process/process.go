@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // Host answers what a lock asks in the middle of a step, without waiting.
@@ -122,8 +122,8 @@ func (p *Process) Shut(handle string) {
 
 // Input is what a task that waits is given.
 type Input struct {
-	Replies []redis.Reply // to a request, one for each of its commands
-	Message string        // that was received
+	Replies []service.Reply // to a request, one for each of its commands
+	Message string          // that was received
 	// Lost: the reply, or the request itself, did not come through, and the connection gave up.
 	Lost bool
 	// Loss is the error by which the library reports that; nil: the usual one.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // resendings is how often a client library that is left at its defaults sends a command again.
@@ -77,7 +77,7 @@ func (s server) one(ctx context.Context, conn int, script bool, command []string
 }
 
 // send sends commands in a row and waits for the replies. A library that sends again does so where it lost them.
-func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]redis.Reply, error) {
+func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]service.Reply, error) {
 	for sent := 0; ; sent++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -96,23 +96,23 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]red
 
 // read puts a reply into the terms of impls.Server. Where commands are sent again, an error reply says nothing about the tries
 // before.
-func (s server) read(r redis.Reply, script bool) (any, error) {
-	if r.Kind == redis.Error && s.resends {
+func (s server) read(r service.Reply, script bool) (any, error) {
+	if r.Kind == service.Error && s.resends {
 		return nil, errors.New(r.Text)
 	}
 	return Value(r, script)
 }
 
 // Value is a reply in the terms of impls.Server; script: it is the reply to a script, or part of one.
-func Value(r redis.Reply, script bool) (any, error) {
+func Value(r service.Reply, script bool) (any, error) {
 	switch r.Kind {
-	case redis.Error:
+	case service.Error:
 		return nil, impls.ErrorReply(r.Text, script)
-	case redis.Integer:
+	case service.Integer:
 		return r.Int, nil
-	case redis.Status, redis.Bulk:
+	case service.Status, service.Bulk:
 		return r.Text, nil
-	case redis.Array:
+	case service.Array:
 		list := make([]any, len(r.List))
 		for i, element := range r.List {
 			value, err := Value(element, true)
@@ -180,9 +180,9 @@ func (t *tx) Exec(ctx context.Context, commands ...impls.Command) (replies []any
 	}
 	last := answers[len(answers)-1]
 	switch last.Kind {
-	case redis.Nil:
+	case service.Nil:
 		return nil, false, nil
-	case redis.Array:
+	case service.Array:
 		value, err := t.server.read(last, true)
 		if err != nil {
 			return nil, false, err

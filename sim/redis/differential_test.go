@@ -19,6 +19,7 @@ import (
 
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // subject is a Redis of some kind, on which several connections send commands and time passes.
@@ -36,8 +37,8 @@ func (m *model) do(connection int, args []string) string {
 }
 
 // plain is the reply with its statuses as bulk strings: a client library does not tell them apart.
-func plain(r Reply) Reply {
-	if r.Kind == Status {
+func plain(r service.Reply) service.Reply {
+	if r.Kind == service.Status {
 		return bulk(r.Text)
 	}
 	for i := range r.List {

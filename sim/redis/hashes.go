@@ -3,13 +3,15 @@ package redis
 import (
 	"slices"
 	"strconv"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 func hashCommands() map[string]command {
 	return map[string]command{
 		"HSET":    {arity: -4, run: hset},
 		"HSETNX":  {arity: 4, run: hsetnx},
-		"HGET":    {arity: 3, run: on(aHash, Reply{}, hget)},
+		"HGET":    {arity: 3, run: on(aHash, service.Reply{}, hget)},
 		"HGETALL": {arity: 2, run: on(aHash, bulks(nil), hgetall)},
 		"HDEL":    {arity: -3, run: removal(aHash)},
 		"HEXISTS": {arity: 3, run: on(aHash, integer(0), hexists)},
@@ -18,7 +20,7 @@ func hashCommands() map[string]command {
 	}
 }
 
-func hset(s *Server, _ *conn, args []string) Reply {
+func hset(s *Server, _ *conn, args []string) service.Reply {
 	if len(args)%2 != 0 {
 		return wrongCount(args[0])
 	}
@@ -40,27 +42,27 @@ func hset(s *Server, _ *conn, args []string) Reply {
 	return integer(added)
 }
 
-func hsetnx(s *Server, c *conn, args []string) Reply {
-	old := on(aHash, Reply{}, hget)(s, c, args)
+func hsetnx(s *Server, c *conn, args []string) service.Reply {
+	old := on(aHash, service.Reply{}, hget)(s, c, args)
 	switch old.Kind {
-	case Error:
+	case service.Error:
 		return old
-	case Bulk:
+	case service.Bulk:
 		return integer(0)
 	}
 	return hset(s, c, args)
 }
 
-func hget(_ *Server, e *entry, args []string) Reply {
+func hget(_ *Server, e *entry, args []string) service.Reply {
 	text, there := e.hash[args[2]]
 	if !there {
-		return Reply{}
+		return service.Reply{}
 	}
 	return bulk(text)
 }
 
 // hgetall answers in the order of the fields' names; Redis promises none.
-func hgetall(_ *Server, e *entry, _ []string) Reply {
+func hgetall(_ *Server, e *entry, _ []string) service.Reply {
 	var texts []string
 	for _, field := range sortedKeys(e.hash) {
 		texts = append(texts, field, e.hash[field])
@@ -68,25 +70,25 @@ func hgetall(_ *Server, e *entry, _ []string) Reply {
 	return bulks(texts)
 }
 
-func hexists(_ *Server, e *entry, args []string) Reply {
+func hexists(_ *Server, e *entry, args []string) service.Reply {
 	_, there := e.hash[args[2]]
 	return yesNo(there)
 }
 
-func hincrby(s *Server, c *conn, args []string) Reply {
+func hincrby(s *Server, c *conn, args []string) service.Reply {
 	n, isNumber := parseInt(args[3])
 	if !isNumber {
 		return notAnInteger()
 	}
-	old := on(aHash, Reply{}, hget)(s, c, args)
-	if old.Kind == Error {
+	old := on(aHash, service.Reply{}, hget)(s, c, args)
+	if old.Kind == service.Error {
 		return old
 	}
-	if old.Kind == Nil {
+	if old.Kind == service.Nil {
 		old = bulk("0")
 	}
 	sum, wrong := sumOf(old.Text, n, failure("ERR hash value is not an integer"))
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	hset(s, c, []string{"HSET", args[1], args[2], strconv.FormatInt(sum, 10)})

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 // entry is the value of a key: exactly one of its kinds is in use.
@@ -74,8 +76,8 @@ func (s *Server) aggregate(name string, kind valueKind) (e *entry, ok bool) {
 }
 
 // on is what a command does to a key of a kind. It answers missing where there is no key, and an error where it is of another kind.
-func on(kind valueKind, missing Reply, do func(s *Server, e *entry, args []string) Reply) runner {
-	return func(s *Server, _ *conn, args []string) Reply {
+func on(kind valueKind, missing service.Reply, do func(s *Server, e *entry, args []string) service.Reply) runner {
+	return func(s *Server, _ *conn, args []string) service.Reply {
 		e, ok := s.value(args[1], kind)
 		switch {
 		case !ok:
@@ -88,8 +90,8 @@ func on(kind valueKind, missing Reply, do func(s *Server, e *entry, args []strin
 }
 
 // into is on for a command that makes the key if there is none.
-func into(kind valueKind, do func(s *Server, e *entry, args []string) Reply) runner {
-	return func(s *Server, _ *conn, args []string) Reply {
+func into(kind valueKind, do func(s *Server, e *entry, args []string) service.Reply) runner {
+	return func(s *Server, _ *conn, args []string) service.Reply {
 		e, ok := s.aggregate(args[1], kind)
 		if !ok {
 			return wrongType()
@@ -100,12 +102,12 @@ func into(kind valueKind, do func(s *Server, e *entry, args []string) Reply) run
 
 // size answers how many elements an aggregate has.
 func size(kind valueKind) runner {
-	return on(kind, integer(0), func(_ *Server, e *entry, _ []string) Reply { return integer(int64(e.size())) })
+	return on(kind, integer(0), func(_ *Server, e *entry, _ []string) service.Reply { return integer(int64(e.size())) })
 }
 
 // removal removes fields or members, and answers how many there were.
 func removal(kind valueKind) runner {
-	return on(kind, integer(0), func(s *Server, e *entry, args []string) Reply {
+	return on(kind, integer(0), func(s *Server, e *entry, args []string) service.Reply {
 		before := e.size()
 		for _, name := range args[2:] {
 			delete(e.hash, name)
@@ -152,20 +154,20 @@ func (s *Server) touch(name string) {
 
 func keyCommands() map[string]command {
 	return map[string]command{
-		"PING":      {arity: -1, run: func(*Server, *conn, []string) Reply { return status("PONG") }},
-		"DEL":       {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
-		"UNLINK":    {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.remove) }},
+		"PING":      {arity: -1, run: func(*Server, *conn, []string) service.Reply { return status("PONG") }},
+		"DEL":       {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.remove) }},
+		"UNLINK":    {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.remove) }},
 		"RENAME":    {arity: 3, run: rename},
 		"RENAMENX":  {arity: 3, run: renamenx},
 		"COPY":      {arity: -3, run: copyKey},
-		"EXISTS":    {arity: -2, run: func(s *Server, _ *conn, args []string) Reply { return s.count(args[1:], s.exists) }},
+		"EXISTS":    {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.exists) }},
 		"TYPE":      {arity: 2, run: typeOf},
-		"TTL":       {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Second) }},
-		"PTTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.timeToLive(args[1], time.Millisecond) }},
-		"EXPIRE":    {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Second) }},
-		"PEXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expire(args, time.Millisecond) }},
-		"EXPIREAT":  {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expireAt(args, time.Second) }},
-		"PEXPIREAT": {arity: -3, run: func(s *Server, _ *conn, args []string) Reply { return s.expireAt(args, time.Millisecond) }},
+		"TTL":       {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.timeToLive(args[1], time.Second) }},
+		"PTTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.timeToLive(args[1], time.Millisecond) }},
+		"EXPIRE":    {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expire(args, time.Second) }},
+		"PEXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expire(args, time.Millisecond) }},
+		"EXPIREAT":  {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Second) }},
+		"PEXPIREAT": {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Millisecond) }},
 		"PERSIST":   {arity: 2, run: persist},
 		"FLUSHALL":  {arity: 1, run: flushAll},
 	}
@@ -173,7 +175,7 @@ func keyCommands() map[string]command {
 
 func (s *Server) exists(name string) bool { return s.find(name) != nil }
 
-func (s *Server) count(names []string, is func(string) bool) Reply {
+func (s *Server) count(names []string, is func(string) bool) service.Reply {
 	n := int64(0)
 	for _, name := range names {
 		if is(name) {
@@ -183,7 +185,7 @@ func (s *Server) count(names []string, is func(string) bool) Reply {
 	return integer(n)
 }
 
-func typeOf(s *Server, _ *conn, args []string) Reply {
+func typeOf(s *Server, _ *conn, args []string) service.Reply {
 	e := s.find(args[1])
 	if e == nil {
 		return status("none")
@@ -192,7 +194,7 @@ func typeOf(s *Server, _ *conn, args []string) Reply {
 }
 
 // timeToLive is the remaining time of a key in units, rounded as Redis does; −2 without the key, −1 without an expiry.
-func (s *Server) timeToLive(name string, unit time.Duration) Reply {
+func (s *Server) timeToLive(name string, unit time.Duration) service.Reply {
 	e := s.find(name)
 	switch {
 	case e == nil:
@@ -206,7 +208,7 @@ func (s *Server) timeToLive(name string, unit time.Duration) Reply {
 }
 
 // expire sets when a key expires. A time that is not in the future removes it at once.
-func (s *Server) expire(args []string, unit time.Duration) Reply {
+func (s *Server) expire(args []string, unit time.Duration) service.Reply {
 	n, ok := parseInt(args[2])
 	if !ok {
 		return notAnInteger()
@@ -215,7 +217,7 @@ func (s *Server) expire(args []string, unit time.Duration) Reply {
 }
 
 // expireAt sets when a key expires, by the wall clock.
-func (s *Server) expireAt(args []string, unit time.Duration) Reply {
+func (s *Server) expireAt(args []string, unit time.Duration) service.Reply {
 	n, ok := parseInt(args[2])
 	if !ok {
 		return notAnInteger()
@@ -232,12 +234,12 @@ func (s *Server) fromNow(args []string, at int64, unit time.Duration) time.Durat
 }
 
 // expireIn has a key expire in n units.
-func (s *Server) expireIn(args []string, n int64, unit time.Duration) Reply {
+func (s *Server) expireIn(args []string, n int64, unit time.Duration) service.Reply {
 	if tooLong(n, unit) {
 		return badExpiry(args[0])
 	}
 	condition, wrong := s.expiryCondition(args)
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	e := s.find(args[1])
@@ -256,15 +258,15 @@ func (s *Server) expireIn(args []string, n int64, unit time.Duration) Reply {
 // expiryCondition is what may follow EXPIRE key time.
 type expiryCondition string
 
-func (s *Server) expiryCondition(args []string) (expiryCondition, Reply) {
+func (s *Server) expiryCondition(args []string) (expiryCondition, service.Reply) {
 	if len(args) == 3 {
-		return "", Reply{}
+		return "", service.Reply{}
 	}
 	condition := expiryCondition(strings.ToUpper(args[3]))
 	if len(args) > 4 || !slices.Contains([]expiryCondition{"NX", "XX", "GT", "LT"}, condition) {
 		return "", s.syntaxError(args)
 	}
-	return condition, Reply{}
+	return condition, service.Reply{}
 }
 
 // allows says whether an expiry may become another one.
@@ -291,9 +293,9 @@ func (s *Server) move(from, to string) {
 	s.touch(to)
 }
 
-func noSuchKey() Reply { return failure("ERR no such key") }
+func noSuchKey() service.Reply { return failure("ERR no such key") }
 
-func rename(s *Server, _ *conn, args []string) Reply {
+func rename(s *Server, _ *conn, args []string) service.Reply {
 	if s.find(args[1]) == nil {
 		return noSuchKey()
 	}
@@ -301,7 +303,7 @@ func rename(s *Server, _ *conn, args []string) Reply {
 	return status("OK")
 }
 
-func renamenx(s *Server, _ *conn, args []string) Reply {
+func renamenx(s *Server, _ *conn, args []string) service.Reply {
 	switch {
 	case s.find(args[1]) == nil:
 		return noSuchKey()
@@ -312,7 +314,7 @@ func renamenx(s *Server, _ *conn, args []string) Reply {
 	return integer(1)
 }
 
-func copyKey(s *Server, _ *conn, args []string) Reply {
+func copyKey(s *Server, _ *conn, args []string) service.Reply {
 	replaces := len(args) == 4 && strings.EqualFold(args[3], "REPLACE")
 	e := s.find(args[1])
 	switch {
@@ -335,7 +337,7 @@ func tooLong(n int64, unit time.Duration) bool {
 	return n > int64(longest/unit) || n < -int64(longest/unit)
 }
 
-func persist(s *Server, _ *conn, args []string) Reply {
+func persist(s *Server, _ *conn, args []string) service.Reply {
 	e := s.find(args[1])
 	if e == nil || e.expires == never {
 		return integer(0)
@@ -345,7 +347,7 @@ func persist(s *Server, _ *conn, args []string) Reply {
 	return integer(1)
 }
 
-func flushAll(s *Server, _ *conn, _ []string) Reply {
+func flushAll(s *Server, _ *conn, _ []string) service.Reply {
 	for name := range s.keys {
 		s.remove(name)
 	}

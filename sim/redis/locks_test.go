@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // TestModelAgainstRedisUnderLocks lets two clients use each lock at random. Whatever the lock sends, its scripts and transactions too,
@@ -75,7 +76,7 @@ func (m *mirror) advance(d time.Duration) {
 }
 
 // do sends a command to both and returns the model's reply as it is.
-func (m *mirror) do(connection int, args []any) Reply {
+func (m *mirror) do(connection int, args []any) service.Reply {
 	words := make([]string, len(args))
 	for i, arg := range args {
 		words[i] = fmt.Sprint(arg)
@@ -191,15 +192,15 @@ func (tx *mirrorTx) Exec(_ context.Context, commands ...impls.Command) ([]any, b
 }
 
 // understood puts a reply into the terms of impls.Server.
-func understood(r Reply, toScript bool) (any, error) {
+func understood(r service.Reply, toScript bool) (any, error) {
 	switch r.Kind {
-	case Status, Bulk:
+	case service.Status, service.Bulk:
 		return r.Text, nil
-	case Integer:
+	case service.Integer:
 		return r.Int, nil
-	case Error:
+	case service.Error:
 		return nil, impls.ErrorReply(r.Text, toScript)
-	case Array:
+	case service.Array:
 		list := make([]any, len(r.List))
 		for i := range r.List {
 			value, err := understood(r.List[i], toScript)

@@ -6,32 +6,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 // TestWrongModelIsFound puts one wrong command at a time into the model, and plays steps of it and of what can show it. Each must show.
 func TestWrongModelIsFound(t *testing.T) {
 	wrong := map[string]struct {
-		run  func(*Server, *conn, []string) Reply
+		run  func(*Server, *conn, []string) service.Reply
 		with []string // the commands that can show it
 	}{
-		"SETNX": {with: []string{"DEL"}, run: func(s *Server, _ *conn, args []string) Reply { // takes the key from whoever has it
+		"SETNX": {with: []string{"DEL"}, run: func(s *Server, _ *conn, args []string) service.Reply { // takes the key from whoever has it
 			s.put(args[1], args[2], never)
 			return integer(1)
 		}},
-		"PEXPIRE": {with: []string{"SET", "PTTL"}, run: func(*Server, *conn, []string) Reply { return integer(1) }},
-		"GETSET": {with: []string{"SET", "PTTL"}, run: func(s *Server, c *conn, args []string) Reply { // keeps the expiry
+		"PEXPIRE": {with: []string{"SET", "PTTL"}, run: func(*Server, *conn, []string) service.Reply { return integer(1) }},
+		"GETSET": {with: []string{"SET", "PTTL"}, run: func(s *Server, c *conn, args []string) service.Reply { // keeps the expiry
 			old, e := get(s, c, args), s.find(args[1])
-			if e == nil || old.Kind == Error {
+			if e == nil || old.Kind == service.Error {
 				return getset(s, c, args)
 			}
 			e.text = args[2]
 			return old
 		}},
-		"EXEC": {with: []string{"WATCH", "MULTI", "SET"}, run: func(s *Server, c *conn, args []string) Reply { // does not care who has changed what was watched
+		"EXEC": {with: []string{"WATCH", "MULTI", "SET"}, run: func(s *Server, c *conn, args []string) service.Reply { // does not care who has changed what was watched
 			c.dirty = false
 			return execute(s, c, args)
 		}},
-		"LREM": {with: []string{"RPUSH", "LRANGE"}, run: func(s *Server, c *conn, args []string) Reply { // removes all of them
+		"LREM": {with: []string{"RPUSH", "LRANGE"}, run: func(s *Server, c *conn, args []string) service.Reply { // removes all of them
 			return lrem(s, c, []string{args[0], args[1], "0", args[3]})
 		}},
 	}
@@ -59,7 +61,7 @@ func TestWrongModelIsFound(t *testing.T) {
 type spoiltModel struct {
 	model
 	name string
-	run  func(*Server, *conn, []string) Reply
+	run  func(*Server, *conn, []string) service.Reply
 }
 
 func (m *spoiltModel) reset() {
@@ -126,9 +128,9 @@ func TestKeyExpiresAfterItsLastMillisecond(t *testing.T) {
 // TestRunsOfScriptsShareNothing: what a script sets is gone with its run.
 func TestRunsOfScriptsShareNothing(t *testing.T) {
 	s := New()
-	run := func(script string) Reply { return s.Do(1, "EVAL", script, "1", "k", "a") }
+	run := func(script string) service.Reply { return s.Do(1, "EVAL", script, "1", "k", "a") }
 	require.Equal(t, "a k", run(`x = ARGV[1]; _G.y = KEYS[1]; return _G.x .. ' ' .. y`).Text)
-	require.Equal(t, Nil, run(`return x or _G.x or y or _G.y or nil`).Kind)
+	require.Equal(t, service.Nil, run(`return x or _G.x or y or _G.y or nil`).Kind)
 }
 
 // TestMessagesReachWhoHasSubscribed and nobody else, in order, and not those who have gone.
@@ -141,7 +143,7 @@ func TestMessagesReachWhoHasSubscribed(t *testing.T) {
 	for _, want := range []string{"first", "second"} {
 		got, ok := s.Receive(1)
 		require.True(t, ok)
-		require.Equal(t, Message{"news", want}, got)
+		require.Equal(t, service.Message{Channel: "news", Text: want}, got)
 	}
 	_, more := s.Receive(1)
 	require.False(t, more)
@@ -160,6 +162,6 @@ func TestRestart(t *testing.T) {
 		s.Do(1, "MULTI")
 		s.Restart(keep)
 		require.Equal(t, yesNo(keep), s.Do(1, "EXISTS", "k"))
-		require.Equal(t, Error, s.Do(1, "EVALSHA", shaOf("return 1"), "0").Kind)
+		require.Equal(t, service.Error, s.Do(1, "EVALSHA", shaOf("return 1"), "0").Kind)
 	}
 }

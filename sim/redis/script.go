@@ -8,6 +8,8 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 func scriptCommands() map[string]command {
@@ -41,7 +43,7 @@ func shaOf(source string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func script(s *Server, _ *conn, args []string) Reply {
+func script(s *Server, _ *conn, args []string) service.Reply {
 	switch how := strings.ToUpper(args[1]); {
 	case how == "LOAD" && len(args) == 3:
 		if _, err := s.library.compiled.of(args[2]); err != nil {
@@ -53,7 +55,7 @@ func script(s *Server, _ *conn, args []string) Reply {
 		s.scripts = map[string]string{}
 		return status("OK")
 	case how == "EXISTS" && len(args) > 2:
-		known := make([]Reply, 0, len(args)-2)
+		known := make([]service.Reply, 0, len(args)-2)
 		for _, sha := range args[2:] {
 			_, there := s.scripts[strings.ToLower(sha)]
 			known = append(known, yesNo(there))
@@ -63,7 +65,7 @@ func script(s *Server, _ *conn, args []string) Reply {
 	return failure(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try SCRIPT HELP.", args[1]))
 }
 
-func cannotCompile(err error) Reply {
+func cannotCompile(err error) service.Reply {
 	return failure("ERR Error compiling script (new function): " + firstLine(err.Error()))
 }
 
@@ -72,8 +74,8 @@ func firstLine(text string) string {
 	return line
 }
 
-func eval(s *Server, c *conn, args []string) Reply {
-	if wrong := badKeyCount(args); wrong.Kind == Error {
+func eval(s *Server, c *conn, args []string) service.Reply {
+	if wrong := badKeyCount(args); wrong.Kind == service.Error {
 		return wrong
 	}
 	proto, err := s.library.compiled.of(args[1])
@@ -84,8 +86,8 @@ func eval(s *Server, c *conn, args []string) Reply {
 	return s.call(c, proto, args)
 }
 
-func evalsha(s *Server, c *conn, args []string) Reply {
-	if wrong := badKeyCount(args); wrong.Kind == Error {
+func evalsha(s *Server, c *conn, args []string) service.Reply {
+	if wrong := badKeyCount(args); wrong.Kind == service.Error {
 		return wrong
 	}
 	source, known := s.scripts[strings.ToLower(args[1])]
@@ -100,7 +102,7 @@ func evalsha(s *Server, c *conn, args []string) Reply {
 }
 
 // badKeyCount complains about EVAL script numkeys key … arg …, if numkeys is wrong.
-func badKeyCount(args []string) Reply {
+func badKeyCount(args []string) service.Reply {
 	keys, ok := parseInt(args[2])
 	switch {
 	case !ok:
@@ -110,11 +112,11 @@ func badKeyCount(args []string) Reply {
 	case keys > int64(len(args)-3):
 		return failure("ERR Number of keys can't be greater than number of args")
 	}
-	return Reply{}
+	return service.Reply{}
 }
 
 // call runs a script with the keys and arguments of EVAL.
-func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) Reply {
+func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) service.Reply {
 	keys, _ := parseInt(args[2])
 	state, _ := s.library.lua().NewThread()
 	run := scriptRun{server: s, conn: c, state: state}
@@ -153,7 +155,7 @@ type scriptRun struct {
 	state  *lua.LState
 }
 
-func (r scriptRun) run(proto *lua.FunctionProto, keys, args []string) Reply {
+func (r scriptRun) run(proto *lua.FunctionProto, keys, args []string) service.Reply {
 	script := r.state.NewFunctionFromProto(proto)
 	script.Env = r.globals(keys, args)
 	r.state.Push(script)
@@ -203,10 +205,10 @@ func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
 }
 
 // failed is the reply of a script that has ended with an error. What it had done until then stays done.
-func (r scriptRun) failed(err error) Reply {
+func (r scriptRun) failed(err error) service.Reply {
 	if broken, ok := err.(*lua.ApiError); ok {
 		if table, isTable := broken.Object.(*lua.LTable); isTable {
-			if reply := r.reply(table); reply.Kind == Error {
+			if reply := r.reply(table); reply.Kind == service.Error {
 				return reply
 			}
 		}
@@ -228,7 +230,7 @@ func (r scriptRun) redisCall(raises bool) lua.LGFunction {
 	return func(state *lua.LState) int {
 		reply := r.command(state)
 		value := r.value(reply)
-		if raises && reply.Kind == Error {
+		if raises && reply.Kind == service.Error {
 			state.Error(value, 1)
 		}
 		state.Push(value)
@@ -236,7 +238,7 @@ func (r scriptRun) redisCall(raises bool) lua.LGFunction {
 	}
 }
 
-func (r scriptRun) command(state *lua.LState) Reply {
+func (r scriptRun) command(state *lua.LState) service.Reply {
 	var args []string
 	for i := 1; i <= state.GetTop(); i++ {
 		switch arg := state.Get(i).(type) {
@@ -253,10 +255,10 @@ func (r scriptRun) command(state *lua.LState) Reply {
 	}
 	command, wrong := r.server.library.find(args)
 	switch {
-	case wrong.Kind == Error && strings.HasPrefix(wrong.Text, "ERR unknown command"):
+	case wrong.Kind == service.Error && strings.HasPrefix(wrong.Text, "ERR unknown command"):
 		r.server.meet(strings.Join(args, " "))
 		return failure("ERR Unknown Redis command called from script")
-	case wrong.Kind == Error:
+	case wrong.Kind == service.Error:
 		r.server.meet(strings.Join(args, " "))
 		return failure("ERR Wrong number of args calling Redis command from script")
 	case command.outside:
@@ -275,22 +277,22 @@ func (r scriptRun) wrapped(field string) lua.LGFunction {
 }
 
 // value is a reply as a script sees it.
-func (r scriptRun) value(reply Reply) lua.LValue {
+func (r scriptRun) value(reply service.Reply) lua.LValue {
 	switch reply.Kind {
-	case Integer:
+	case service.Integer:
 		return lua.LNumber(reply.Int)
-	case Bulk:
+	case service.Bulk:
 		return lua.LString(reply.Text)
-	case Array:
+	case service.Array:
 		list := r.state.NewTable()
 		for i, element := range reply.List {
 			list.RawSetInt(i+1, r.value(element))
 		}
 		return list
-	case Status, Error:
+	case service.Status, service.Error:
 		table := r.state.NewTable()
 		field := "ok"
-		if reply.Kind == Error {
+		if reply.Kind == service.Error {
 			field = "err"
 		}
 		table.RawSetString(field, lua.LString(reply.Text))
@@ -300,7 +302,7 @@ func (r scriptRun) value(reply Reply) lua.LValue {
 }
 
 // reply is what a script's result becomes.
-func (r scriptRun) reply(value lua.LValue) Reply {
+func (r scriptRun) reply(value lua.LValue) service.Reply {
 	switch v := value.(type) {
 	case lua.LString:
 		return bulk(string(v))
@@ -317,13 +319,13 @@ func (r scriptRun) reply(value lua.LValue) Reply {
 		if text, ok := v.RawGetString("ok").(lua.LString); ok {
 			return status(string(text))
 		}
-		list := []Reply{}
+		list := []service.Reply{}
 		for i := 1; v.RawGetInt(i) != lua.LNil; i++ {
 			list = append(list, r.reply(v.RawGetInt(i)))
 		}
 		return array(list)
 	}
-	return Reply{}
+	return service.Reply{}
 }
 
 // ForgetScripts forgets the scripts that have been sent. It changes nothing for those who send the source each time.

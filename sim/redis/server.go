@@ -10,6 +10,8 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 // Server is one server. It is used by one goroutine.
@@ -31,11 +33,8 @@ type conn struct {
 	watched map[string]bool
 	dirty   bool     // a watched key has changed: EXEC will do nothing
 	topics  []string // channels subscribed to
-	inbox   []Message
+	inbox   []service.Message
 }
-
-// Message is what a subscriber receives.
-type Message struct{ Channel, Text string }
 
 // New returns a server without data. Its clock stands at zero.
 func New() *Server {
@@ -79,10 +78,10 @@ func (s *Server) Promoted() *Server {
 func (s *Server) Close(connection int) { delete(s.conns, connection) }
 
 // Receive takes the oldest message that a connection has received, if any.
-func (s *Server) Receive(connection int) (Message, bool) {
+func (s *Server) Receive(connection int) (service.Message, bool) {
 	c := s.conns[connection]
 	if c == nil || len(c.inbox) == 0 {
-		return Message{}, false
+		return service.Message{}, false
 	}
 	message := c.inbox[0]
 	c.inbox = c.inbox[1:]
@@ -90,7 +89,7 @@ func (s *Server) Receive(connection int) (Message, bool) {
 }
 
 // Do carries out a command that has come in on a connection, and returns its reply. A connection begins with its first command.
-func (s *Server) Do(connection int, args ...string) Reply {
+func (s *Server) Do(connection int, args ...string) service.Reply {
 	if len(args) == 0 {
 		return failure("ERR empty command")
 	}
@@ -101,7 +100,7 @@ func (s *Server) Do(connection int, args ...string) Reply {
 	}
 	command, wrong := s.library.find(args)
 	switch {
-	case wrong.Kind == Error:
+	case wrong.Kind == service.Error:
 		s.meet(strings.Join(args, " "))
 		c.spoilt = c.spoilt || c.multi
 		return wrong
@@ -126,7 +125,7 @@ func (s *Server) meet(what string) {
 const syntaxError = "ERR syntax error"
 
 // syntaxError is the answer to words that the model does not understand.
-func (s *Server) syntaxError(args []string) Reply {
+func (s *Server) syntaxError(args []string) service.Reply {
 	s.meet(strings.Join(args, " "))
 	return failure(syntaxError)
 }
@@ -143,7 +142,7 @@ type command struct {
 }
 
 // runner is what a command does.
-type runner func(s *Server, c *conn, args []string) Reply
+type runner func(s *Server, c *conn, args []string) service.Reply
 
 // library is what servers share and never change: the commands, the scripts that have been compiled, and what Lua gives to scripts.
 type library struct {
@@ -165,7 +164,7 @@ func newLibrary() *library {
 }
 
 // find looks a command up and counts its arguments.
-func (l *library) find(args []string) (found command, wrong Reply) {
+func (l *library) find(args []string) (found command, wrong service.Reply) {
 	found, ok := l.commands[strings.ToUpper(args[0])]
 	if !ok {
 		return found, unknownCommand(args)
@@ -173,10 +172,10 @@ func (l *library) find(args []string) (found command, wrong Reply) {
 	if found.arity >= 0 && len(args) != found.arity || len(args) < -found.arity {
 		return found, wrongCount(args[0])
 	}
-	return found, Reply{}
+	return found, service.Reply{}
 }
 
-func unknownCommand(args []string) Reply {
+func unknownCommand(args []string) service.Reply {
 	var text strings.Builder
 	text.WriteString("ERR unknown command '" + args[0] + "', with args beginning with: ")
 	for _, arg := range args[1:] {

@@ -1,5 +1,7 @@
 package redis
 
+import "github.com/locklab/locklab/sim/service"
+
 func setCommands() map[string]command {
 	return map[string]command{
 		"SADD":      {arity: -3, run: into(aSet, sadd)},
@@ -10,7 +12,7 @@ func setCommands() map[string]command {
 	}
 }
 
-func sadd(s *Server, e *entry, args []string) Reply {
+func sadd(s *Server, e *entry, args []string) service.Reply {
 	if e.set == nil {
 		e.set = map[string]bool{}
 	}
@@ -25,7 +27,7 @@ func sadd(s *Server, e *entry, args []string) Reply {
 	return integer(int64(added))
 }
 
-func sismember(_ *Server, e *entry, args []string) Reply { return yesNo(e.set[args[2]]) }
+func sismember(_ *Server, e *entry, args []string) service.Reply { return yesNo(e.set[args[2]]) }
 
 // smembers answers in the order of the members; Redis promises none.
-func smembers(_ *Server, e *entry, _ []string) Reply { return bulks(sortedKeys(e.set)) }
+func smembers(_ *Server, e *entry, _ []string) service.Reply { return bulks(sortedKeys(e.set)) }

@@ -6,14 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 func stringCommands() map[string]command {
 	return map[string]command{
 		"GET":      {arity: 2, run: get},
 		"GETEX":    {arity: -2, run: getex},
-		"SETEX":    {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "EX") }},
-		"PSETEX":   {arity: 4, run: func(s *Server, c *conn, args []string) Reply { return s.setFor(c, args, "PX") }},
+		"SETEX":    {arity: 4, run: func(s *Server, c *conn, args []string) service.Reply { return s.setFor(c, args, "EX") }},
+		"PSETEX":   {arity: 4, run: func(s *Server, c *conn, args []string) service.Reply { return s.setFor(c, args, "PX") }},
 		"STRLEN":   {arity: 2, run: strlen},
 		"GETRANGE": {arity: 4, run: getrange},
 		"APPEND":   {arity: 3, run: appendTo},
@@ -23,20 +25,20 @@ func stringCommands() map[string]command {
 		"SETNX":    {arity: 3, run: setnx},
 		"GETSET":   {arity: 3, run: getset},
 		"GETDEL":   {arity: 2, run: getdel},
-		"INCR":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", false) }},
-		"DECR":     {arity: 2, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], "1", true) }},
-		"INCRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], false) }},
-		"DECRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) Reply { return s.add(args[1], args[2], true) }},
+		"INCR":     {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], "1", false) }},
+		"DECR":     {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], "1", true) }},
+		"INCRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], args[2], false) }},
+		"DECRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], args[2], true) }},
 	}
 }
 
-func get(s *Server, _ *conn, args []string) Reply {
+func get(s *Server, _ *conn, args []string) service.Reply {
 	e, ok := s.value(args[1], aString)
 	switch {
 	case !ok:
 		return wrongType()
 	case e == nil:
-		return Reply{}
+		return service.Reply{}
 	}
 	return bulk(e.text)
 }
@@ -50,14 +52,14 @@ type setOptions struct {
 	lasts           time.Duration
 }
 
-func set(s *Server, c *conn, args []string) Reply {
+func set(s *Server, c *conn, args []string) service.Reply {
 	options, wrong := s.readSetOptions(args, 3)
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	reply := status("OK")
 	if options.answer {
-		if reply = get(s, c, args); reply.Kind == Error {
+		if reply = get(s, c, args); reply.Kind == service.Error {
 			return reply
 		}
 	}
@@ -66,7 +68,7 @@ func set(s *Server, c *conn, args []string) Reply {
 		if options.answer {
 			return reply
 		}
-		return Reply{}
+		return service.Reply{}
 	}
 	expires := never
 	switch {
@@ -80,7 +82,7 @@ func set(s *Server, c *conn, args []string) Reply {
 }
 
 // readSetOptions reads the words of a command from one on.
-func (s *Server) readSetOptions(words []string, from int) (options setOptions, wrong Reply) {
+func (s *Server) readSetOptions(words []string, from int) (options setOptions, wrong service.Reply) {
 	for i := from; i < len(words); i++ {
 		switch word := strings.ToUpper(words[i]); {
 		case word == "NX" && !options.present:
@@ -112,10 +114,10 @@ func (s *Server) readSetOptions(words []string, from int) (options setOptions, w
 			return options, s.syntaxError(words)
 		}
 	}
-	return options, Reply{}
+	return options, service.Reply{}
 }
 
-func setnx(s *Server, _ *conn, args []string) Reply {
+func setnx(s *Server, _ *conn, args []string) service.Reply {
 	if s.find(args[1]) != nil {
 		return integer(0)
 	}
@@ -123,24 +125,24 @@ func setnx(s *Server, _ *conn, args []string) Reply {
 	return integer(1)
 }
 
-func getset(s *Server, c *conn, args []string) Reply {
+func getset(s *Server, c *conn, args []string) service.Reply {
 	old := get(s, c, args)
-	if old.Kind != Error {
+	if old.Kind != service.Error {
 		s.put(args[1], args[2], never)
 	}
 	return old
 }
 
-func getdel(s *Server, c *conn, args []string) Reply {
+func getdel(s *Server, c *conn, args []string) service.Reply {
 	old := get(s, c, args)
-	if old.Kind == Bulk {
+	if old.Kind == service.Bulk {
 		s.remove(args[1])
 	}
 	return old
 }
 
 // add adds to a number, or takes from it. The expiry stays.
-func (s *Server) add(name, by string, negative bool) Reply {
+func (s *Server) add(name, by string, negative bool) service.Reply {
 	n, ok := parseInt(by)
 	if !ok {
 		return notAnInteger()
@@ -160,7 +162,7 @@ func (s *Server) add(name, by string, negative bool) Reply {
 		return integer(n)
 	}
 	sum, wrong := sumOf(e.text, n, notAnInteger())
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	e.text = strconv.FormatInt(sum, 10)
@@ -169,7 +171,7 @@ func (s *Server) add(name, by string, negative bool) Reply {
 }
 
 // sumOf adds a number to one that is stored as text.
-func sumOf(text string, n int64, noNumber Reply) (sum int64, wrong Reply) {
+func sumOf(text string, n int64, noNumber service.Reply) (sum int64, wrong service.Reply) {
 	old, ok := parseInt(text)
 	if !ok {
 		return 0, noNumber
@@ -177,5 +179,5 @@ func sumOf(text string, n int64, noNumber Reply) (sum int64, wrong Reply) {
 	if n > 0 && old > math.MaxInt64-n || n < 0 && old < math.MinInt64-n {
 		return 0, failure("ERR increment or decrement would overflow")
 	}
-	return old + n, Reply{}
+	return old + n, service.Reply{}
 }

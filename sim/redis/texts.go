@@ -3,18 +3,20 @@ package redis
 import (
 	"strconv"
 	"strings"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 // setFor is SETEX and PSETEX, by SET.
-func (s *Server) setFor(c *conn, args []string, unit string) Reply {
+func (s *Server) setFor(c *conn, args []string, unit string) service.Reply {
 	return set(s, c, []string{args[0], args[1], args[3], unit, args[2]})
 }
 
 // getex is GET, and sets when the key expires. It minds the time only if there is a key.
-func getex(s *Server, c *conn, args []string) Reply {
+func getex(s *Server, c *conn, args []string) service.Reply {
 	persists := len(args) == 3 && strings.EqualFold(args[2], "PERSIST")
 	var options setOptions
-	var wrong Reply
+	var wrong service.Reply
 	if !persists {
 		options, wrong = s.readSetOptions(args, 2)
 		switch {
@@ -25,11 +27,11 @@ func getex(s *Server, c *conn, args []string) Reply {
 		}
 	}
 	reply := get(s, c, args)
-	if reply.Kind != Bulk {
+	if reply.Kind != service.Bulk {
 		return reply
 	}
 	switch e := s.find(args[1]); {
-	case wrong.Kind == Error:
+	case wrong.Kind == service.Error:
 		return wrong
 	case persists && e.expires != never:
 		e.expires = never
@@ -41,23 +43,23 @@ func getex(s *Server, c *conn, args []string) Reply {
 	return reply
 }
 
-func strlen(s *Server, c *conn, args []string) Reply {
+func strlen(s *Server, c *conn, args []string) service.Reply {
 	reply := get(s, c, args)
-	if reply.Kind == Error {
+	if reply.Kind == service.Error {
 		return reply
 	}
 	return integer(int64(len(reply.Text)))
 }
 
 // getrange is a part of a text, both ends included; negative numbers count from the end.
-func getrange(s *Server, c *conn, args []string) Reply {
+func getrange(s *Server, c *conn, args []string) service.Reply {
 	from, ok := parseInt(args[2])
 	to, okTo := parseInt(args[3])
 	if !ok || !okTo {
 		return notAnInteger()
 	}
 	reply := get(s, c, args)
-	if reply.Kind == Error {
+	if reply.Kind == service.Error {
 		return reply
 	}
 	n := int64(len(reply.Text))
@@ -77,9 +79,9 @@ func getrange(s *Server, c *conn, args []string) Reply {
 }
 
 // appendTo appends to a text. The expiry stays.
-func appendTo(s *Server, c *conn, args []string) Reply {
+func appendTo(s *Server, c *conn, args []string) service.Reply {
 	old := get(s, c, args)
-	if old.Kind == Error {
+	if old.Kind == service.Error {
 		return old
 	}
 	s.write(args[1], old.Text+args[2])
@@ -100,7 +102,7 @@ func (s *Server) write(name, text string) {
 // mostBits is how far into a text the model follows bits.
 const mostBits = 1 << 16
 
-func (s *Server) bitAt(args []string) (at int, wrong Reply) {
+func (s *Server) bitAt(args []string) (at int, wrong service.Reply) {
 	at, err := strconv.Atoi(args[2])
 	switch {
 	case err != nil || at < 0 || at >= 1<<32:
@@ -109,31 +111,31 @@ func (s *Server) bitAt(args []string) (at int, wrong Reply) {
 		s.meet(strings.Join(args, " "))
 		return 0, failure("ERR bit offset is not an integer or out of range")
 	}
-	return at, Reply{}
+	return at, service.Reply{}
 }
 
-func getbit(s *Server, c *conn, args []string) Reply {
+func getbit(s *Server, c *conn, args []string) service.Reply {
 	at, wrong := s.bitAt(args)
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	old := get(s, c, args)
-	if old.Kind == Error {
+	if old.Kind == service.Error {
 		return old
 	}
 	return yesNo(at/8 < len(old.Text) && old.Text[at/8]&(0x80>>(at%8)) != 0)
 }
 
-func setbit(s *Server, c *conn, args []string) Reply {
+func setbit(s *Server, c *conn, args []string) service.Reply {
 	at, wrong := s.bitAt(args)
-	if wrong.Kind == Error {
+	if wrong.Kind == service.Error {
 		return wrong
 	}
 	if args[3] != "0" && args[3] != "1" {
 		return failure("ERR bit is not an integer or out of range")
 	}
 	old := get(s, c, args)
-	if old.Kind == Error {
+	if old.Kind == service.Error {
 		return old
 	}
 	text := []byte(old.Text)

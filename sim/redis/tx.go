@@ -1,5 +1,7 @@
 package redis
 
+import "github.com/locklab/locklab/sim/service"
+
 func txCommands() map[string]command {
 	return map[string]command{
 		"WATCH":   {arity: -2, immediate: true, outside: true, run: watch},
@@ -10,7 +12,7 @@ func txCommands() map[string]command {
 	}
 }
 
-func watch(_ *Server, c *conn, args []string) Reply {
+func watch(_ *Server, c *conn, args []string) service.Reply {
 	if c.multi {
 		return failure("ERR WATCH inside MULTI is not allowed")
 	}
@@ -23,12 +25,12 @@ func watch(_ *Server, c *conn, args []string) Reply {
 	return status("OK")
 }
 
-func unwatch(_ *Server, c *conn, _ []string) Reply {
+func unwatch(_ *Server, c *conn, _ []string) service.Reply {
 	c.watched, c.dirty = nil, false
 	return status("OK")
 }
 
-func multi(_ *Server, c *conn, _ []string) Reply {
+func multi(_ *Server, c *conn, _ []string) service.Reply {
 	if c.multi {
 		return failure("ERR MULTI calls can not be nested")
 	}
@@ -36,7 +38,7 @@ func multi(_ *Server, c *conn, _ []string) Reply {
 	return status("OK")
 }
 
-func discard(_ *Server, c *conn, _ []string) Reply {
+func discard(_ *Server, c *conn, _ []string) service.Reply {
 	if !c.multi {
 		return failure("ERR DISCARD without MULTI")
 	}
@@ -50,7 +52,7 @@ func (c *conn) endTransaction() {
 }
 
 // execute carries out what was queued, unless a watched key has changed: then it answers nil.
-func execute(s *Server, c *conn, _ []string) Reply {
+func execute(s *Server, c *conn, _ []string) service.Reply {
 	if !c.multi {
 		return failure("ERR EXEC without MULTI")
 	}
@@ -60,9 +62,9 @@ func execute(s *Server, c *conn, _ []string) Reply {
 	case spoilt:
 		return failure("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
-		return Reply{}
+		return service.Reply{}
 	}
-	replies := make([]Reply, len(queue))
+	replies := make([]service.Reply, len(queue))
 	for i, args := range queue {
 		command, _ := s.library.find(args) // it was found when it was queued
 		replies[i] = command.run(s, c, args)

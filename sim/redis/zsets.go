@@ -6,24 +6,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/locklab/locklab/sim/service"
 )
 
 func zsetCommands() map[string]command {
 	return map[string]command{
 		"ZADD":    {arity: -4, run: zadd},
 		"ZREM":    {arity: -3, run: removal(aSortedSet)},
-		"ZSCORE":  {arity: 3, run: on(aSortedSet, Reply{}, zscore)},
+		"ZSCORE":  {arity: 3, run: on(aSortedSet, service.Reply{}, zscore)},
 		"ZINCRBY": {arity: 4, run: zincrby},
 		"ZRANGE":  {arity: -4, run: zrange},
-		"ZRANK":   {arity: 3, run: on(aSortedSet, Reply{}, zrank)},
+		"ZRANK":   {arity: 3, run: on(aSortedSet, service.Reply{}, zrank)},
 		"ZCARD":   {arity: 2, run: size(aSortedSet)},
 	}
 }
 
-func notAFloat() Reply { return failure("ERR value is not a valid float") }
+func notAFloat() service.Reply { return failure("ERR value is not a valid float") }
 
 // zadd knows no options.
-func zadd(s *Server, _ *conn, args []string) Reply {
+func zadd(s *Server, _ *conn, args []string) service.Reply {
 	if len(args)%2 != 0 {
 		return s.syntaxError(args)
 	}
@@ -59,15 +61,15 @@ func (e *entry) score(member string, score float64) (added bool) {
 	return !there
 }
 
-func zscore(_ *Server, e *entry, args []string) Reply {
+func zscore(_ *Server, e *entry, args []string) service.Reply {
 	score, there := e.scores[args[2]]
 	if !there {
-		return Reply{}
+		return service.Reply{}
 	}
 	return bulk(formatScore(score))
 }
 
-func zrange(s *Server, c *conn, args []string) Reply {
+func zrange(s *Server, c *conn, args []string) service.Reply {
 	reply := rangeOf(aSortedSet, (*entry).ranked)(s, c, args)
 	switch {
 	case len(args) == 4:
@@ -76,24 +78,24 @@ func zrange(s *Server, c *conn, args []string) Reply {
 		return s.syntaxError(args)
 	}
 	e := s.find(args[1])
-	var scored []Reply
+	var scored []service.Reply
 	for _, member := range reply.List {
 		scored = append(scored, member, bulk(formatScore(e.scores[member.Text])))
 	}
-	if reply.Kind == Array {
+	if reply.Kind == service.Array {
 		reply.List = scored
 	}
 	return reply
 }
 
-func zrank(_ *Server, e *entry, args []string) Reply {
+func zrank(_ *Server, e *entry, args []string) service.Reply {
 	if at := slices.Index(e.ranked(), args[2]); at >= 0 {
 		return integer(int64(at))
 	}
-	return Reply{}
+	return service.Reply{}
 }
 
-func zincrby(s *Server, _ *conn, args []string) Reply {
+func zincrby(s *Server, _ *conn, args []string) service.Reply {
 	by, isFloat := parseScore(args[2])
 	if !isFloat {
 		return notAFloat()

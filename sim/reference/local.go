@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 	"github.com/locklab/locklab/worker/work"
 )
 
@@ -40,7 +40,7 @@ type input struct {
 	kind    inputKind
 	task    int
 	op      history.Op // of a call
-	replies []redis.Reply
+	replies []service.Reply
 }
 
 func (in input) text() string {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // suspicions is a set of anomalies, in the order of the checker's definitions. A monitor suspects more than there is, and never less: the
@@ -305,8 +305,8 @@ func (m *monitor) passed(w *world) {
 }
 
 // wrote takes in a request to the resource.
-func (m *monitor) wrote(w *world, i int, request message, r redis.Reply) {
-	if request.commands[0][0] == "GET" || r.Kind == redis.Error {
+func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
+	if request.commands[0][0] == "GET" || r.Kind == service.Error {
 		return
 	}
 	if m.turn >= 0 && (m.turn != i || m.turnOver) {

@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // recorder writes the history of a sequence of choices while it is made again. A nil one writes nothing.
@@ -184,7 +184,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 	r.event(e)
 }
 
-func (r *recorder) served(i int, m message, change history.Change, replies []redis.Reply, unheard bool) {
+func (r *recorder) served(i int, m message, change history.Change, replies []service.Reply, unheard bool) {
 	named := m.names(change.Key)
 	if r == nil || !named && m.server != process.Resource {
 		return // a tap records no other command

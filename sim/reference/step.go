@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // errWait: no server of this model publishes, and no task waits for another's end for long.
@@ -230,14 +231,14 @@ func (s *search) returned(c *client, n process.Notice) {
 func connection(client, conn int) int { return client*100 + conn }
 
 // serve has a server execute a request.
-func (s *search) serve(w *world, i int, m message, unheard bool) []redis.Reply {
+func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply {
 	before, key := w.at(m.server).model, lockKey
 	if m.server == process.Resource {
 		key = counterKey
 	}
 	v := w.change(m.server)
 	change := history.Change{Key: key, Before: before.State(key)}
-	var replies []redis.Reply
+	var replies []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/redis"
+	"github.com/locklab/locklab/sim/service"
 )
 
 // never does not come. Times are in milliseconds since the beginning.
@@ -93,7 +94,7 @@ type connections struct {
 // answer is the reply to a request of a task, on its way to the client.
 type answer struct {
 	task    int
-	replies []redis.Reply
+	replies []service.Reply
 }
 
 // due is when a sleep or a time-out of a task ends.
