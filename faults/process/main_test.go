@@ -50,7 +50,7 @@ func exitWith(err error) {
 // childMain is a client with a grandchild that is deaf to the signals that can be ignored. It says both numbers, then counts.
 func childMain() error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	shell := exec.Command("/bin/sh", "-c", "trap '' INT TERM HUP; echo up; while :; do sleep 60; done")
+	shell := exec.Command("/bin/sh", "-c", "trap '' INT TERM HUP; sleep 86400 & echo up; wait")
 	out, err := shell.StdoutPipe()
 	if err != nil {
 		return err

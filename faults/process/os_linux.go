@@ -57,8 +57,8 @@ func members(pgid int) ([]member, error) {
 		return nil, err
 	}
 	stoppedChild := map[int]bool{} // by parent, whose memory it has
-	for _, s := range group {
-		if parent, ok := group[s.parent]; ok && s.stopped() && s.stack == parent.stack {
+	for pid, s := range group {
+		if parent, ok := group[s.parent]; ok && s.stopped() && s.stack == parent.stack && haveSameMemory(pid, s.parent) {
 			stoppedChild[s.parent] = true
 		}
 	}
@@ -67,6 +67,14 @@ func members(pgid int) ([]member, error) {
 		found = append(found, member{pid: pid, stopped: allStopped(pid, stoppedChild[pid])})
 	}
 	return found, nil
+}
+
+// haveSameMemory tells a child of vfork from one of fork, which has a copy: one that has not called exec either has its parent's stack at the same
+// address. Where the kernel does not say (a container without the permission, see kcmp(2)), that address has to do.
+func haveSameMemory(a, b int) bool {
+	const kcmpVM = 1
+	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
+	return errno != 0 || order == 0
 }
 
 // livingByGroup counts the processes of each of the groups that are no zombies.
@@ -119,7 +127,7 @@ func hasFile(pid int, name string) bool {
 
 // allStopped reads the state of each thread, because a process counts as stopped as soon as its first thread is. A thread that has called
 // vfork sleeps uninterruptibly until its child calls exec; it counts as stopped while that child is. A thread that reads from a disk sleeps so,
-// too, but no child has its stack.
+// too, but no child has its memory.
 func allStopped(pid int, stoppedChild bool) bool {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := numbers(dir)

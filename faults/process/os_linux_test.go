@@ -1,12 +1,18 @@
 package process
 
 import (
+	"bufio"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestParseStat(t *testing.T) {
@@ -67,4 +73,70 @@ func TestDescendants(t *testing.T) {
 		_, left, err := g.Descendants(p)
 		return err == nil && left == 0
 	}, patience, time.Millisecond)
+}
+
+// cloner has a child that calls no exec, and says so when it is about to have it. With the flags of vfork it sleeps uninterruptibly from then on.
+const cloner = `
+import ctypes, sys
+libc = ctypes.CDLL(None)
+address = ctypes.cast(libc.pause, ctypes.c_void_p)
+stack = ctypes.create_string_buffer(1 << 16)
+top = ctypes.c_void_p(ctypes.addressof(stack) + (1 << 16) & ~15)
+print("up", flush=True)
+libc.clone(address, top, int(sys.argv[1]) | 17, None)  # SIGCHLD
+libc.pause()
+`
+
+// TestAParentThatWaitsForItsVforkIsStopped: it is never in state T, and does nothing.
+func TestAParentThatWaitsForItsVforkIsStopped(t *testing.T) {
+	if haveSameMemory(os.Getpid(), os.Getppid()) {
+		t.Skip("this kernel does not say who has the same memory")
+	}
+	const vfork = unix.CLONE_VFORK | unix.CLONE_VM
+	for name, test := range map[string]struct {
+		flags  int
+		shares bool
+		state  byte
+	}{
+		"vfork": {flags: vfork, shares: true, state: 'D'},
+		"fork":  {shares: false, state: 'T'},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := startGuard(t)
+			p := startCloner(t, g, test.flags)
+			child := 0
+			require.Eventually(t, func() bool {
+				require.NoError(t, eachLiving([]int{p.PID()}, func(pid int, s stat) {
+					if s.parent == p.PID() {
+						child = pid
+					}
+				}))
+				return child != 0
+			}, patience, time.Millisecond)
+			require.Equal(t, test.shares, haveSameMemory(child, p.PID()))
+
+			require.NoError(t, p.Pause(bounded(t)))
+			s, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID()))
+			require.NoError(t, err)
+			require.Equal(t, string(test.state), string(s.state))
+		})
+	}
+}
+
+func startCloner(t *testing.T, g *Guard, flags int) *Process {
+	t.Helper()
+	if exec.Command("python3", "--version").Run() != nil {
+		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "python") {
+			t.Fatal("LOCKLAB_REQUIRE names python, and there is no python3")
+		}
+		t.Skip("no python3")
+	}
+	cmd := exec.Command("python3", "-c", cloner, strconv.Itoa(flags))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	p, err := g.Start(cmd)
+	require.NoError(t, err)
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	return p
 }
