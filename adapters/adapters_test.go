@@ -14,6 +14,7 @@ import (
 
 	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
@@ -34,9 +35,7 @@ func TestAdapters(t *testing.T) {
 		t.Skip("the clients are processes without a race detector")
 	}
 	t.Chdir("..") // paths of the list begin at the root of the sources
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(required(t, "redis", err.Error()))
-	}
+	needs.Program(t, "redis", "redis-server")
 	setting := lab.Setting{Server: live.RedisServer}
 	var mu sync.Mutex
 	var subjects []play.Subject
@@ -124,7 +123,7 @@ func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
 // required fails if LOCKLAB_REQUIRE names what is missing, and else says why.
 func required(t *testing.T, what, why string) string {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what) {
+	if needs.Required(what) {
 		t.Fatal(why)
 	}
 	return why

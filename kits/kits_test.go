@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/kits"
 	"github.com/locklab/locklab/lab"
@@ -31,26 +31,17 @@ func written(t *testing.T, kit kits.Kit) play.Subject {
 	names, err := kit.Write(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
-	if kit.Name == "python" && exec.Command("/bin/sh", "-c", "python3 -c 'import redis'").Run() != nil {
-		lacks(t, "python", "no python3 with redis-py")
+	if kit.Name == "python" {
+		needs.Part(t, "python", exec.Command("python3", "-c", "import redis").Run())
 	}
 	if kit.Prepare != "" {
 		prepare := exec.Command("/bin/sh", "-c", kit.Prepare)
 		prepare.Dir = dir
 		if out, err := prepare.CombinedOutput(); err != nil {
-			lacks(t, kit.Name, fmt.Sprintf("%s: %v\n%s", kit.Prepare, err, out))
+			needs.Part(t, kit.Name, fmt.Errorf("%s: %w\n%s", kit.Prepare, err, out))
 		}
 	}
 	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + fmt.Sprintf(kit.Command, dir)}}
-}
-
-// lacks skips a test, unless LOCKLAB_REQUIRE names what is missing.
-func lacks(t *testing.T, what, why string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what) {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // TestKitsWork: the client of each kit keeps to the protocol, and its lock breaks none of its promises, as they are.

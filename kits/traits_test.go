@@ -3,7 +3,6 @@ package kits_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/kits"
 	"github.com/locklab/locklab/lab"
@@ -55,9 +55,7 @@ func adapter(t *testing.T, variation string) play.Subject {
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	if exec.Command("python3", "--version").Run() != nil {
-		lacks(t, "python", "no python3")
-	}
+	needs.Program(t, "python", "python3")
 	kit, _ := kits.Find("python")
 	dir := t.TempDir()
 	_, err := kit.Write(dir)

@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
@@ -172,7 +173,7 @@ func TestCancelledRun(t *testing.T) {
 	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
-				needRedis(t)
+				needs.Found(t, "redis", server.FindRedis)
 			}
 			long := script(t, "long", "lease 60s\nclients C1\nC1 acquire => ok\nwait until freed => no\nC1 release")
 			cases := append(quick(t, 1), lab.Cases([]*scenarios.Script{long}, []play.Subject{subject(t, "setpx-lua")}, 20, lab.Expect(nil))...)
@@ -201,17 +202,6 @@ func TestCancelledRun(t *testing.T) {
 			assert.Subset(t, o.started, o.ended)
 			assert.Len(t, slices.Compact(slices.Sorted(slices.Values(o.started))), len(o.started), "no cell is started twice")
 		})
-	}
-}
-
-// needRedis skips the test where there is no redis-server, unless it is required.
-func needRedis(t *testing.T) {
-	t.Helper()
-	if _, _, err := server.FindRedis(); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-			require.NoError(t, err)
-		}
-		t.Skip(err)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/worker"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -52,19 +51,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// required says whether LOCKLAB_REQUIRE names what a test needs.
-func required(what string) bool {
-	return slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what)
-}
-
-func skipWithout(t *testing.T, what, reason string) {
-	t.Helper()
-	if required(what) {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-}
-
 // eachServer runs the test on the embedded server and on a real one. Time passes in both.
 func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
 	t.Run("miniredis", func(t *testing.T) { test(t, startMini(t)) })
@@ -82,10 +68,7 @@ func startMini(t *testing.T) string {
 
 func startRedis(t *testing.T) string {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		skipWithout(t, "redis", "redis-server is not installed")
-	}
+	path := needs.Program(t, "redis", "redis-server")
 	port := freePort(t)
 	addr := net.JoinHostPort("127.0.0.1", port)
 	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())

@@ -3,7 +3,6 @@
 package worker_test
 
 import (
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -12,25 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/worker/protocol"
 )
-
-// python is an interpreter that has redis-py.
-func python(t *testing.T) string {
-	t.Helper()
-	for _, path := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(path, "-c", "import redis").Run() == nil {
-			return path
-		}
-	}
-	skipWithout(t, "python", "no python3 with redis-py (Debian: python3-redis)")
-	return ""
-}
 
 // inPython is the example client in Python with its lock open on the server.
 func inPython(t *testing.T, addr string) *client {
 	t.Helper()
-	c := ownProcess(t, python(t), repositoryFile("adapters/python/setpx_lua.py"))
+	c := ownProcess(t, needs.RedisPy(t), repositoryFile("adapters/python/setpx_lua.py"))
 	hello := c.begin(addr)
 	assert.Contains(t, hello.Hello.About, "redis-py")
 	assert.Equal(t, []string{protocol.Check, protocol.Reconnect}, hello.Hello.Verbs)

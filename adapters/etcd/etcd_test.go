@@ -1,24 +1,18 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
 )
-
-var rounds = flag.Int("rounds", 1, "play each cell so often")
 
 // asClient is the first argument of this binary when it is a client.
 const asClient = "etcd-client"
@@ -37,53 +31,15 @@ func TestMain(m *testing.M) {
 
 // TestScenarios: every cell of the reviewed table comes out as it says.
 func TestScenarios(t *testing.T) {
-	needEtcd(t)
-	text, err := os.ReadFile("expected.txt")
-	require.NoError(t, err)
-	matrix, err := scenarios.ParseExpected("expected.txt", text)
-	require.NoError(t, err)
-	own, err := scenarios.ParseFile("cut-off-until-told.lab")
-	require.NoError(t, err)
-	builtin, err := lab.Scenarios()
-	require.NoError(t, err)
-
-	expect := lab.ExpectIn(matrix, lab.Expect(nil))
-	cases := lab.Cases([]*scenarios.Script{own}, []play.Subject{subject(t, "etcd")}, *rounds, expect)
-	listed := 0
-	for _, script := range builtin {
-		for _, spec := range Specs() {
-			if _, found := matrix.Lookup(script.Name, spec.Name); found {
-				cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{subject(t, spec.Name)}, *rounds, expect)...)
-				listed++
-			}
-		}
-	}
-	require.Equal(t, strings.Count(string(text), "   etcd"), listed, "the table names a scenario that there is not")
-	cells, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{Server: live.Etcd}, Results: lab.Results{Dir: t.TempDir()}}})
-	require.NoError(t, err)
-	for _, cell := range cells.Cells {
-		assert.False(t, cell.Surprise(), "%s, %s, round %d: %s instead of %s; %s", cell.Lock, cell.Scenario, cell.Round, cell.Verdict, cell.Expected.Verdict, cell.Verdict.Reason)
-	}
+	needs.Found(t, "etcd", server.FindEtcd)
+	adaptertest.Table{Server: live.Etcd, Locks: names(), Client: adaptertest.Self(t, asClient)}.Play(t)
 }
 
-// subject is the client for a lock.
-func subject(t *testing.T, lock string) play.Subject {
-	path, err := os.Executable()
-	require.NoError(t, err)
-	return play.Subject{Name: lock, Argv: []string{path, asClient, "-lock", lock}}
-}
-
-// needEtcd skips the test where there is no etcd, unless it is required.
-func needEtcd(t *testing.T) {
-	t.Helper()
-	_, _, err := server.FindEtcd()
-	if err == nil {
-		return
+func names() (all []string) {
+	for _, spec := range Specs() {
+		all = append(all, spec.Card.Name)
 	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "etcd") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
+	return all
 }
 
 func TestWrongArguments(t *testing.T) {

@@ -3,25 +3,21 @@ package java
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
 )
-
-var rounds = flag.Int("rounds", 1, "play each cell so often")
 
 // cellsAtOnce is how many cells are in flight: a Java process is expensive to start, and serves one cell after another.
 const cellsAtOnce = 10
@@ -44,43 +40,11 @@ var few = [...]string{"curator/take-turns", "curator-suspended/cut-off-past-leas
 // TestScenarios: every cell of the reviewed table comes out as it says.
 func TestScenarios(t *testing.T) {
 	build(t)
-	text, err := os.ReadFile("expected.txt")
-	require.NoError(t, err)
-	matrix, err := scenarios.ParseExpected("expected.txt", text)
-	require.NoError(t, err)
-	scripts, err := lab.Scenarios()
-	require.NoError(t, err)
-	files, err := filepath.Glob("*.lab")
-	require.NoError(t, err)
-	for _, file := range files {
-		script, err := scenarios.ParseFile(file)
-		require.NoError(t, err)
-		scripts = append(scripts, script)
-	}
-
-	var cases []lab.Case
-	expect := lab.ExpectIn(matrix, lab.Expect(nil))
-	listed := 0
-	for _, script := range scripts {
-		for _, lock := range []string{"curator", "curator-suspended", "curator-fenced"} {
-			if _, found := matrix.Lookup(script.Name, lock); found {
-				listed++
-				if testing.Short() && !slices.Contains(few[:], lock+"/"+script.Name) {
-					continue
-				}
-				subject := play.Subject{Name: lock, Argv: []string{client, "-lock", lock}}
-				cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{subject}, *rounds, expect)...)
-			}
-		}
-	}
-	require.Equal(t, strings.Count(string(text), "   curator"), listed, "the table names a scenario that there is not")
-	cells, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
-		Setting: lab.Setting{Server: live.ZooKeeper}, Results: lab.Results{Dir: t.TempDir()}, Parallel: cellsAtOnce,
-	}})
-	require.NoError(t, err)
-	for _, cell := range cells.Cells {
-		assert.False(t, cell.Surprise(), "%s, %s, round %d: %s instead of %s; %s", cell.Lock, cell.Scenario, cell.Round, cell.Verdict, cell.Expected.Verdict, cell.Verdict.Reason)
-	}
+	adaptertest.Table{
+		Server: live.ZooKeeper, Locks: []string{"curator", "curator-suspended", "curator-fenced"},
+		Client:   func(lock string) []string { return []string{client, "-lock", lock} },
+		Parallel: cellsAtOnce, Short: few[:],
+	}.Play(t)
 }
 
 // TestConforms: the client keeps to the protocol.
@@ -119,13 +83,7 @@ func build(t *testing.T) {
 	if _, none := os.Stat("/usr/share/java/curator-recipes.jar"); none != nil {
 		err = errors.Join(err, errors.New("no Curator; install Debian's package libcurator-recipes-java"))
 	}
-	switch {
-	case err == nil:
-	case slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "curator"):
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
+	needs.Part(t, "curator", err)
 	dir, err := os.MkdirTemp("", "curator-client-")
 	require.NoError(t, err)
 	out, err := exec.Command("./build", dir).CombinedOutput()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +13,7 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // role makes the test binary a process of a measurement.
@@ -57,9 +56,8 @@ func open(t *testing.T, tell func(measure.Progress)) *measure.Place {
 // openOn skips the test if there is no such server on this machine, unless it is required.
 func openOn(t *testing.T, kind string, tell func(measure.Progress)) *measure.Place {
 	t.Helper()
-	_, _, err := server.FindRedis()
-	if err != nil && kind == measure.RedisServer && !slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-		t.Skip(err)
+	if kind == measure.RedisServer {
+		needs.Found(t, "redis", server.FindRedis)
 	}
 	p, err := measure.Open(t.Context(), measure.Config{Guard: as("guard"), Host: as("host"), Client: as("client"), Server: kind, Tell: tell})
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package measure_test
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/locklab/locklab/bench"
 	"github.com/locklab/locklab/bench/measure"
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 const ms = time.Millisecond
@@ -127,10 +128,7 @@ func TestLocks(t *testing.T) {
 func TestZooKeeper(t *testing.T) {
 	p := openOn(t, measure.Embedded, nil)
 	specs := find(t, "zookeeper")
-	if why := measure.Lacks(specs[0]); why != "" {
-		require.NotContains(t, strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper", why)
-		t.Skip(why)
-	}
+	needs.Found(t, "zookeeper", server.FindZooKeeper)
 	t.Run("locks", func(t *testing.T) {
 		var record bench.Locks
 		require.NoError(t, p.Locks(t.Context(), measure.LocksPlan{Locks: specs, For: 10 * ms, Rounds: 1, Clients: 3}, &record))

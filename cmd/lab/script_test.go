@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
@@ -55,7 +56,7 @@ func setUp(env *testscript.Env) error {
 		env.Setenv(name, "")
 	}
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of a lab under the race detector lingers for a second
-	if path, ok := findPython(); ok {
+	if path, err := needs.FindRedisPy(); err == nil {
 		env.Setenv("PYTHON", path)
 	}
 	adapters, err := filepath.Abs(filepath.Join("..", "..", "adapters"))
@@ -99,33 +100,21 @@ func leftBehind(dir string) []string {
 
 // available is what scripts may need of the machine. What LOCKLAB_REQUIRE names must be there.
 func available(word string) (bool, error) {
-	there := false
+	var err error
 	switch word {
 	case "redis":
-		_, _, err := server.FindRedis()
-		there = err == nil
+		_, _, err = server.FindRedis()
 	case "zookeeper":
-		_, _, err := server.FindZooKeeper()
-		there = err == nil
+		_, _, err = server.FindZooKeeper()
 	case "python":
-		_, there = findPython()
+		_, err = needs.FindRedisPy()
 	default:
 		return false, fmt.Errorf("unknown condition %q", word)
 	}
-	if !there && slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), word) {
-		return false, fmt.Errorf("LOCKLAB_REQUIRE names %s, and it is not on this machine", word)
+	if err != nil && needs.Required(word) {
+		return false, fmt.Errorf("LOCKLAB_REQUIRE names %s: %w", word, err)
 	}
-	return there, nil
-}
-
-// findPython finds an interpreter that has redis-py.
-func findPython() (path string, ok bool) {
-	for _, path := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(path, "-c", "import redis").Run() == nil {
-			return path, true
-		}
-	}
-	return "", false
+	return err == nil, nil
 }
 
 // exits runs a command that must end with the given code: exits CODE COMMAND [ARGUMENT]...

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // Programs that print, for each line that they read, the wall clock and the monotonic clock in seconds, and at last how long a sleep of 100 ms took.
@@ -142,28 +143,13 @@ func programFor(t *testing.T, kit *Kit, name string) []string {
 	path := filepath.Join(t.TempDir(), "program.js") // Node goes by the name
 	require.NoError(t, os.WriteFile(path, []byte(source), 0o600))
 	if name != "c" {
-		interpreter, err := exec.LookPath(name)
-		if err != nil {
-			missing(t, strings.TrimSuffix(name, "3"))
-		}
-		return []string{interpreter, path}
+		return []string{needs.Program(t, strings.TrimSuffix(name, "3"), name), path}
 	}
-	compiler, err := exec.LookPath("cc")
-	if err != nil {
-		missing(t, "cc")
-	}
+	compiler := needs.Program(t, "cc", "cc")
 	binary := filepath.Join(t.TempDir(), "program")
 	out, err := exec.Command(compiler, "-x", "c", "-o", binary, path, "-lpthread").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return []string{binary}
-}
-
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), what) {
-		t.Fatalf("LOCKLAB_REQUIRE names %s, and it is not on this machine", what)
-	}
-	t.Skipf("no %s on this machine", what)
 }
 
 func checkClocks(t *testing.T, p *program) {
@@ -209,10 +195,7 @@ func checkClocks(t *testing.T, p *program) {
 // A program in another language behind a shell is reached, and what is not reached is named.
 func TestWhatIsNotReached(t *testing.T) {
 	kit := newKit(t)
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		missing(t, "python")
-	}
+	python := needs.Program(t, "python", "python3")
 	path := filepath.Join(t.TempDir(), "program.py")
 	require.NoError(t, os.WriteFile(path, []byte(pythonProgram), 0o600))
 	isolated := start(t, kit, python, "-I", path)

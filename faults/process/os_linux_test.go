@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func TestParseStat(t *testing.T) {
@@ -125,13 +125,7 @@ func TestAParentThatWaitsForItsVforkIsStopped(t *testing.T) {
 
 func startCloner(t *testing.T, g *Guard, flags int) *Process {
 	t.Helper()
-	if exec.Command("python3", "--version").Run() != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "python") {
-			t.Fatal("LOCKLAB_REQUIRE names python, and there is no python3")
-		}
-		t.Skip("no python3")
-	}
-	cmd := exec.Command("python3", "-c", cloner, strconv.Itoa(flags))
+	cmd := exec.Command(needs.Program(t, "python", "python3"), "-c", cloner, strconv.Itoa(flags))
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	p, err := g.Start(cmd)

@@ -1,32 +1,18 @@
 package server
 
 import (
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// needEtcd skips the test where there is no etcd, unless it is required.
-func needEtcd(t *testing.T) {
-	t.Helper()
-	_, _, err := FindEtcd()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "etcd") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
+	"github.com/locklab/locklab/internal/needs"
+)
 
 func TestEtcd(t *testing.T) {
 	t.Parallel()
-	needEtcd(t)
+	needs.Found(t, "etcd", FindEtcd)
 	ctx, guard := bounded(t), startGuard(t)
 	e, err := StartEtcd(ctx, guard, filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/resp"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 )
 
@@ -32,7 +33,7 @@ func TestMemoryOfAHostIsBounded(t *testing.T) {
 
 // TestRedisOutOfMemoryEnds: the report about it would need memory, too, and be written without end.
 func TestRedisOutOfMemoryEnds(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	log := filepath.Join(t.TempDir(), "redis.log")
 	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: log, Memory: 128 << 20})
 	require.NoError(t, err)

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 const role = "LOCKLAB_TEST_ROLE"
@@ -51,19 +50,6 @@ func startGuard(t *testing.T) *process.Guard {
 	return guard
 }
 
-// needRedis skips the test where there is no redis-server, unless it is required.
-func needRedis(t *testing.T) {
-	t.Helper()
-	_, _, err := FindRedis()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
-
 func startEmbedded(t *testing.T) Server {
 	t.Helper()
 	s, err := StartEmbedded()
@@ -74,7 +60,7 @@ func startEmbedded(t *testing.T) Server {
 
 func startRedis(t *testing.T) Server {
 	t.Helper()
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: t.TempDir() + "/redis.log"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -3,30 +3,18 @@ package server
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// needPostgres skips the test where there is no PostgreSQL, unless it is required.
-func needPostgres(t *testing.T) {
-	t.Helper()
-	_, _, err := FindPostgres()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "postgres") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
+	"github.com/locklab/locklab/internal/needs"
+)
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	needPostgres(t)
+	needs.Found(t, "postgres", FindPostgres)
 	ctx, guard := bounded(t), startGuard(t)
 	home, err := OpenPostgres(ctx, guard)
 	require.NoError(t, err)

@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func startReplicated(t *testing.T) *Replicated {
 	t.Helper()
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	links, err := network.Open(bounded(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, links.Close()) })

@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func startSentinel(t *testing.T) *Sentinel {
 	t.Helper()
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	links, err := network.Open(bounded(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, links.Close()) })

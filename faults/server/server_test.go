@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func TestDescribe(t *testing.T) {
@@ -146,7 +148,7 @@ func TestDownForAWhile(t *testing.T) {
 
 // TestTakenPortIsKnown: a server without a log of its own also says why it has ended, so that another port is tried.
 func TestTakenPortIsKnown(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	guard := startGuard(t)
 	ctx := bounded(t)
 	first, err := StartRedis(ctx, guard, Options{})
@@ -160,7 +162,7 @@ func TestTakenPortIsKnown(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	guard := startGuard(t)
 	ctx := bounded(t)
 	errs := make([]error, 16)
@@ -179,7 +181,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestRedisLeavesItsLogAndNoDirectory(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	log := filepath.Join(t.TempDir(), "redis.log")
 	require.NoError(t, os.WriteFile(log, []byte("before\n"), 0o600))
 	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: log})
@@ -194,7 +196,7 @@ func TestRedisLeavesItsLogAndNoDirectory(t *testing.T) {
 }
 
 func TestRedisThatCannotStart(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	guard := startGuard(t)
 	_, err := StartRedis(bounded(t), guard, Options{Log: "/no/such/directory/log"})
 	require.ErrorContains(t, err, "/no/such/directory/log")
@@ -221,7 +223,7 @@ func TestRedisThatCannotStart(t *testing.T) {
 }
 
 func TestTakenPort(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", FindRedis)
 	taken := startEmbedded(t)
 	_, port, err := net.SplitHostPort(taken.Addr())
 	require.NoError(t, err)

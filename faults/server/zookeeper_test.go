@@ -4,8 +4,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,25 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/jute"
+	"github.com/locklab/locklab/internal/needs"
 )
-
-// needZooKeeper skips the test where there is no ZooKeeper, unless it is required.
-func needZooKeeper(t *testing.T) {
-	t.Helper()
-	_, _, err := FindZooKeeper()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
 
 // TestZooKeeperOnATakenPort: Java says so above the trace of its call stack, and another port is tried.
 func TestZooKeeperOnATakenPort(t *testing.T) {
 	t.Parallel()
-	needZooKeeper(t)
+	needs.Found(t, "zookeeper", FindZooKeeper)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer other.Close()
@@ -45,7 +31,7 @@ func TestZooKeeperOnATakenPort(t *testing.T) {
 
 func TestZooKeeper(t *testing.T) {
 	t.Parallel()
-	needZooKeeper(t)
+	needs.Found(t, "zookeeper", FindZooKeeper)
 	ctx, guard := bounded(t), startGuard(t)
 	z, err := StartZooKeeper(ctx, guard, filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)

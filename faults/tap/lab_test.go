@@ -20,6 +20,7 @@ import (
 
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // bench is a tap before a server, and what it recorded.
@@ -210,13 +211,7 @@ func startMini(t testing.TB) string {
 
 func startRedis(t testing.TB, options ...string) string {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-			t.Fatal("redis-server is required, but not installed")
-		}
-		t.Skip("redis-server is not installed")
-	}
+	path := needs.Program(t, "redis", "redis-server")
 	addr := freeAddr(t)
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)

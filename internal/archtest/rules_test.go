@@ -114,6 +114,8 @@ func rules() map[string]rule {
 		"adapters/postgres": {own: []string{"impls", "worker", "bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
+		"internal/needs":         {tests: true},
+		"internal/adaptertest":   {own: []string{"lab", "scenarios", "scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},

@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/report"
 )
 
@@ -35,7 +36,7 @@ type neighbours struct {
 
 func startNeighbours(t *testing.T) *neighbours {
 	t.Helper()
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })

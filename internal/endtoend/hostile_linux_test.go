@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/report"
 )
 
@@ -39,13 +41,13 @@ func sound() []string {
 const maxLabMemory = 1500 << 20
 
 // startHostile runs scenarios and attacks with a hostile client.
-func startHostile(t *testing.T, server string, attacks []hostile.Attack, more ...string) *lab {
+func startHostile(t *testing.T, kind string, attacks []hostile.Attack, more ...string) *lab {
 	t.Helper()
-	if server != "embedded" {
-		needRedis(t)
+	if kind != "embedded" {
+		needs.Found(t, "redis", server.FindRedis)
 	}
 	dir := t.TempDir()
-	args := append([]string{"run", "--json", "--server", server, "--like", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
+	args := append([]string{"run", "--json", "--server", kind, "--like", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
 	for _, attack := range attacks {
 		file := attack.Name + ".lab"
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), fmt.Appendf(nil, turn, attack.Name, attack.Does), 0o600))

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/report"
 )
 
@@ -34,7 +36,7 @@ func TestInterruptedLab(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "redis-server") {
-				needRedis(t)
+				needs.Found(t, "redis", server.FindRedis)
 			}
 			t.Parallel()
 			lab := start(t, append([]string{"run", "--json"}, test.args...)...)

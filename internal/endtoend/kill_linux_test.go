@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // TestKilledLabLeavesNothing kills the lab with SIGKILL at random moments. A second later nothing may be left.
@@ -32,7 +35,7 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d at %v", round, moment), func(t *testing.T) {
 				if round%2 == 1 {
-					needRedis(t)
+					needs.Found(t, "redis", server.FindRedis)
 				}
 				t.Parallel()
 				killAt(t, moment, args)

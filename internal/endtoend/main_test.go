@@ -9,15 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
 	"github.com/locklab/locklab/faults/process"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/racing"
 )
@@ -93,17 +90,4 @@ func skipRacing(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("runs the lab that go test has run without the race detector")
 	}
-}
-
-// needRedis skips the test where there is no redis-server, unless it is required.
-func needRedis(t *testing.T) {
-	t.Helper()
-	_, _, err := server.FindRedis()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 var (
@@ -131,7 +132,7 @@ func adapter(t *testing.T, name string) (path string) {
 //	go test ./internal/endtoend -run TestSignalsAtRandomMoments -signals 50
 func TestSignalsAtRandomMoments(t *testing.T) {
 	skipRacing(t)
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	all := subcommands(t, n, saveRuns(t), *signalsEach > 0)

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/report"
 )
 
@@ -26,13 +28,13 @@ func TestEighthOfTheSuite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
-	for server, shard := range map[string]string{"embedded": "1/8", "redis-server": "5/8"} {
-		t.Run(server, func(t *testing.T) {
+	for kind, shard := range map[string]string{"embedded": "1/8", "redis-server": "5/8"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			if server == "redis-server" {
-				needRedis(t)
+			if kind == "redis-server" {
+				needs.Found(t, "redis", server.FindRedis)
 			}
-			lab := start(t, "run", "--json", "--server", server, "--shard", shard)
+			lab := start(t, "run", "--json", "--server", kind, "--shard", shard)
 			code := lab.exitCode(t, suiteTime)
 			lab.nothingLeft(t, time.Second)
 			dir, ok := lab.results(t)

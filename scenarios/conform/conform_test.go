@@ -3,16 +3,15 @@ package conform_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/conform"
@@ -40,27 +39,12 @@ func TestRulesAreOnThePage(t *testing.T) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// python is an interpreter that has redis-py.
-func python(t *testing.T) string {
-	t.Helper()
-	for _, path := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(path, "-c", "import redis").Run() == nil {
-			return path
-		}
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "python") {
-		t.Fatal("no python3 with redis-py (Debian: python3-redis)")
-	}
-	t.Skip("no python3 with redis-py (Debian: python3-redis)")
-	return ""
-}
-
 // TestEachCheckCanFail breaks the example client in one way after the other. The check that is about it fails, and quotes the protocol.
 func TestEachCheckCanFail(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	python := python(t)
+	python := needs.RedisPy(t)
 	source, err := os.ReadFile(filepath.Join("..", "..", "adapters", "python", "setpx_lua.py"))
 	require.NoError(t, err)
 	for check, change := range map[string][2]string{ // what is replaced, and by what
@@ -104,7 +88,7 @@ func TestEachCheckCanFail(t *testing.T) {
 
 // TestASoundClientPasses: the example client keeps to the protocol.
 func TestASoundClientPasses(t *testing.T) {
-	argv := []string{python(t), filepath.Join("..", "..", "adapters", "python", "setpx_lua.py")}
+	argv := []string{needs.RedisPy(t), filepath.Join("..", "..", "adapters", "python", "setpx_lua.py")}
 	checked, err := lab.Conform(t.Context(), lab.Setting{}, play.Subject{Argv: argv})
 	require.NoError(t, err)
 	assert.Len(t, checked.Results, len(conform.Checks()))

@@ -5,7 +5,6 @@ package live_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 )
@@ -42,12 +42,7 @@ func theirs(t *testing.T) server.Server {
 // theirRedis is a redis-server that the lab under test has not started.
 func theirRedis(t *testing.T) *server.Redis {
 	t.Helper()
-	if _, _, err := server.FindRedis(); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needs.Found(t, "redis", server.FindRedis)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })

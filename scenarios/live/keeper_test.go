@@ -3,10 +3,8 @@
 package live_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
@@ -24,10 +23,7 @@ import (
 
 // TestKeeperAtAnAddress: cells run on a ZooKeeper that is not the world's, below one node, which is gone afterwards; those of others stay.
 func TestKeeperAtAnAddress(t *testing.T) {
-	if _, _, err := server.FindZooKeeper(); err != nil {
-		require.NotContains(t, strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper", err)
-		t.Skip(err)
-	}
+	needs.Found(t, "zookeeper", server.FindZooKeeper)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, guard.Close()) }()

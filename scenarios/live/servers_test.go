@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 )
@@ -183,7 +184,7 @@ func TestEvenSplitWithAHalfMajority(t *testing.T) {
 }
 
 func TestRedlockOnRealServers(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.RedisServer })
 	for name, want := range map[string]string{
 		"majority-with-two-down": "safe", "one-restarts-empty": "double-holder, early-grant, stale-write, lost-update",
@@ -196,7 +197,7 @@ func TestRedlockOnRealServers(t *testing.T) {
 // TestFailOverToAReplica: real replication loses what the restart with an older copy loses, and keeps what that keeps. The reviewed matrix holds
 // with it.
 func TestFailOverToAReplica(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "redlock"},
 		"fail-over-after-replication":  {"setpx-lua", "redlock", "setpx-lua-wait"},
@@ -212,7 +213,7 @@ func TestFailOverToAReplica(t *testing.T) {
 
 // TestFailOverBySentinels: where the Sentinels decide, and clients follow by themselves, the verdicts are the same.
 func TestFailOverBySentinels(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), map[string][]string{
 		"fail-over-before-replication": {"watchdog"},
 		"fail-over-after-replication":  {"setnx-watch"},
@@ -226,7 +227,7 @@ func TestFailOverBySentinels(t *testing.T) {
 
 // TestFailOverInACluster: so are they where a node of a Redis Cluster takes over.
 func TestFailOverInACluster(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "fenced"},
 		"fails-over-and-back":          {"setnx-watch", "setpx-lua-resend"},

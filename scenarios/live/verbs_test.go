@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
@@ -47,13 +49,13 @@ func TestEveryVerb(t *testing.T) { playEach(t, openStage(t, nil), redisVerbs()) 
 
 // TestEveryVerbOfReplicas does so where there are replicas.
 func TestEveryVerbOfReplicas(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), replicaVerbs())
 }
 
 // TestEveryVerbWithSentinels does so where Sentinels fail over.
 func TestEveryVerbWithSentinels(t *testing.T) {
-	needRedis(t)
+	needs.Found(t, "redis", server.FindRedis)
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), replicaVerbs())
 }
 

@@ -5,9 +5,6 @@ package live_test
 import (
 	"context"
 	"net"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,19 +16,6 @@ import (
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios/live"
 )
-
-// needRedis skips the test where there is no redis-server, unless it is required.
-func needRedis(t *testing.T) {
-	t.Helper()
-	_, _, err := server.FindRedis()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
 
 // TestAddressIsLeftAsItWas runs cells, one of them with a jump of the clock, at a server that others use as well.
 func TestAddressIsLeftAsItWas(t *testing.T) {

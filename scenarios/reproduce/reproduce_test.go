@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
@@ -181,7 +181,7 @@ func TestLive(t *testing.T) {
 	for _, kind := range servers {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
-				needRedis(t)
+				needs.Found(t, "redis", server.FindRedis)
 			}
 			playAll(t, lab.Setting{Server: kind}, all)
 		})
@@ -204,17 +204,4 @@ func playAll(t *testing.T, where lab.Setting, all []reproduce.Counterexample) {
 		require.NoError(t, r.Err, r.Name())
 		require.Positive(t, r.Shown, r.Name())
 	}
-}
-
-// needRedis skips the test where there is no redis-server, unless it is required.
-func needRedis(t *testing.T) {
-	t.Helper()
-	_, _, err := server.FindRedis()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-		t.Fatal(err)
-	}
-	t.Skip(err)
 }

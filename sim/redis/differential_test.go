@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/sim/service"
 )
 
@@ -344,12 +344,7 @@ func drawStepOf(t *rapid.T, names []string) step {
 // realRedis is a redis-server of the test's own.
 func realRedis(t *testing.T) *wire {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "redis") {
-			t.Fatal("redis-server is required, but not installed")
-		}
-		t.Skip("redis-server is not installed")
-	}
+	needs.Found(t, "redis", server.FindRedis)
 	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })

@@ -21,6 +21,7 @@ import (
 	"github.com/locklab/locklab/faults/jute"
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/sim/service"
 )
 
@@ -431,12 +432,7 @@ func events(on subject, client int) string {
 // realZooKeeper is a ZooKeeper of the test's own.
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
-	if _, _, err := server.FindZooKeeper(); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "zookeeper") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needs.Found(t, "zookeeper", server.FindZooKeeper)
 	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })

@@ -1,0 +1,61 @@
+// Package needs skips tests for which this machine lacks something, unless LOCKLAB_REQUIRE names it.
+package needs
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Required says whether LOCKLAB_REQUIRE names the part: redis, zookeeper, python, …
+func Required(part string) bool {
+	return slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), part)
+}
+
+// Part skips the test if err is not nil: then it says what is missing. It fails the test instead if the part is required.
+func Part(t testing.TB, part string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case Required(part):
+		t.Fatalf("LOCKLAB_REQUIRE names %s: %v", part, err)
+	default:
+		t.Skip(err)
+	}
+}
+
+// Found is Part for what a function looks for, for example server.FindRedis.
+func Found[A, B any](t testing.TB, part string, find func() (A, B, error)) {
+	t.Helper()
+	_, _, err := find()
+	Part(t, part, err)
+}
+
+// Program is the path of a program.
+func Program(t testing.TB, part, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	Part(t, part, err)
+	return path
+}
+
+// RedisPy is the path of an interpreter of Python that has redis-py.
+func RedisPy(t testing.TB) string {
+	t.Helper()
+	path, err := FindRedisPy()
+	Part(t, "python", err)
+	return path
+}
+
+// FindRedisPy looks for an interpreter of Python that has redis-py.
+func FindRedisPy() (string, error) {
+	for _, path := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(path, "-c", "import redis").Run() == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no python3 with redis-py (Debian: python3-redis)")
+}
