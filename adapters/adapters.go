@@ -16,7 +16,10 @@ const (
 	NeedsRedisPy  = "python3 with redis-py"
 	NeedsRedisCLI = "redis-cli"
 	NeedsEtcd     = "etcd"
+	NeedsCurator  = "Curator"
+	NeedsJDK      = "javac"
 	NeedsPostgres = "PostgreSQL"
+	NeedsKeeper   = "ZooKeeper"
 )
 
 // Adapter is a client for one library with one set of options. Paths are relative to the root of the sources.
@@ -48,8 +51,12 @@ func All() []Adapter {
 		},
 		{Name: "redis-py-no-timeout", Library: "redis-py 4.3.4", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py no-timeout", Like: "setnx-watch"},
 		{Name: "redis-cli", Library: "a shell script", Needs: []string{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
-		{Name: "etcd", Library: "etcd client 3.7.3, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
+		{Name: "etcd", Library: "etcd client 3.6.16, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
 		{Name: "postgres", Library: "pgx 5.12.0", Needs: []string{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},
+		{
+			Name: "curator", Library: "Curator, as Debian has it", Options: "ensembleTracker(false)", Needs: []string{NeedsJDK, NeedsCurator, NeedsKeeper},
+			Prepare: "adapters/java/build adapters/java/bin", Made: "adapters/java/bin/client", Command: "adapters/java/bin/client", Server: "zookeeper",
+		},
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -150,6 +151,33 @@ func TestList(t *testing.T) {
 	}
 	_, ok := adapters.Find("redsink")
 	assert.False(t, ok)
+}
+
+// TestVersions: the list names the versions that are pinned.
+func TestVersions(t *testing.T) {
+	pins := map[string][2]string{ // where, and what stands before the version there
+		"redsync":         {"go/go.mod", "github.com/go-redsync/redsync/v4 v"},
+		"redislock":       {"go/go.mod", "github.com/bsm/redislock v"},
+		"rueidislock":     {"go/go.mod", "github.com/redis/rueidis v"},
+		"redlock":         {"node/package.json", "npm:redlock@"},
+		"redis-semaphore": {"node/package.json", `"redis-semaphore": "`},
+		"etcd":            {"etcd/go.mod", "go.etcd.io/etcd/client/v3 v"},
+		"pgx":             {"postgres/go.mod", "github.com/jackc/pgx/v5 v"},
+	}
+	version := regexp.MustCompile(`\d\S*[^\s,]`)
+	checked := map[string]bool{}
+	for _, a := range adapters.All() {
+		library := strings.Fields(a.Library)[0]
+		pin, ok := pins[library]
+		if !ok {
+			continue // it is taken from the machine
+		}
+		checked[library] = true
+		text, err := os.ReadFile(pin[0])
+		require.NoError(t, err)
+		assert.Regexp(t, regexp.QuoteMeta(pin[1]+version.FindString(a.Library))+`\b`, string(text), a.Name)
+	}
+	assert.Len(t, checked, len(pins))
 }
 
 // TestAdaptersAreSmall: what a user has to write is well under a hundred lines, on a kit.

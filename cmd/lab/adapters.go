@@ -132,6 +132,10 @@ func adapterNeed(need string) (err error) {
 		_, _, err = server.FindEtcd()
 	case adapters.NeedsPostgres:
 		_, _, err = server.FindPostgres()
+	case adapters.NeedsKeeper:
+		_, _, err = server.FindZooKeeper()
+	case adapters.NeedsCurator:
+		_, err = os.Stat("/usr/share/java/curator-recipes.jar")
 	default:
 		_, err = exec.LookPath(strings.Fields(need)[0])
 	}

@@ -139,6 +139,7 @@ class Handle:
         self.resource = Resource(address(resource)) if resource else None
         self.proxies = [Proxy(address(server)) for server in servers]
         self.stale = False  # its connections were cut
+        self.busy = threading.Lock()  # one thread at a time uses self.lock
         self.lock = client.make([proxy.address for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
         self.lock.lost = lambda why="", hold=0: write(lost=request["handle"], why=str(why), hold=hold)
         self.operations = queue.Queue()
@@ -152,7 +153,8 @@ class Handle:
                     continue
                 operation.started = True
             try:
-                fields = self.perform(operation)
+                with self.busy:
+                    fields = self.perform(operation)
             except Exception as error:  # it may have been carried out, or not
                 fields = {"outcome": "unknown", "error": repr(error)}
             with operation.guard:  # a cancel that comes later finds nothing to cut
@@ -211,6 +213,17 @@ class Handle:
                 answer = {"outcome": "no", "error": repr(error)}
         return answer
 
+    def reconnect_if_idle(self):
+        if self.busy.acquire(blocking=False):
+            try:
+                return self.reconnect()
+            finally:
+                self.busy.release()
+        self.stale = True  # an operation, which may wait for long, has the lock: the next one reconnects
+        for proxy in self.proxies:
+            proxy.cut(False)
+        return {"outcome": "ok"}
+
     def cancel(self, operation):
         with operation.guard:
             operation.cancelled.set()
@@ -260,7 +273,7 @@ class Client:
 
     def reconnect(self, request):
         for handle in list(self.handles.values()):
-            answer = handle.reconnect()
+            answer = handle.reconnect_if_idle()
             if answer["outcome"] != "ok":
                 return answer
         return {"outcome": "ok"}

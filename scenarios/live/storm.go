@@ -64,6 +64,9 @@ func newStormRunner(s Storm, cutShort <-chan struct{}) *stormRunner {
 	}}
 }
 
+// cutPatience is how long whoever has cut a storm short waits at most for what clients are doing.
+const cutPatience = 5 * time.Second
+
 // run injects the plan's faults while clients use the lock. Then all faults end, and in a quiet phase every living client must acquire once
 // more.
 func (t *stormRunner) run(ctx context.Context) error {
@@ -72,6 +75,7 @@ func (t *stormRunner) run(ctx context.Context) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	go t.hurry(ctx, fail)
 	t.began, t.over = t.cell.Now(), make(chan struct{})
 	t.alive = make([]*peer, t.Plan.Clients)
 	t.note(fmt.Sprintf("the storm with seed %d begins", t.Plan.Seed))
@@ -102,6 +106,20 @@ func (t *stormRunner) run(ctx context.Context) error {
 		return play.PremiseMissed("the storm was cut short after %v", (t.cell.Now() - t.began).Round(time.Second))
 	}
 	return t.calm(ctx)
+}
+
+// hurry ends the storm soon after it was cut short, whoever is still busy.
+func (t *stormRunner) hurry(ctx context.Context, fail context.CancelCauseFunc) {
+	select {
+	case <-t.cutShort:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-time.After(cutPatience):
+		fail(play.PremiseMissed("the storm was cut short, and %v later a client was still busy", cutPatience))
+	case <-ctx.Done():
+	}
 }
 
 func (t *stormRunner) note(text string) {

@@ -246,7 +246,9 @@ func (c *client) start(h *handle, req request) {
 		if !waiting {
 			return // it was cancelled before its turn
 		}
+		h.busy.Lock()
 		a := h.perform(op)
+		h.busy.Unlock()
 		c.mu.Lock()
 		delete(c.operations, req.ID)
 		h.cut(false) // a cancel that comes later finds nothing to cut

@@ -19,6 +19,7 @@ type handle struct {
 	proxies  []*proxy
 	resource *resource
 	last     chan struct{} // closed when the last operation has ended
+	busy     sync.Mutex    // one goroutine at a time uses the lock
 }
 
 func is[T any](lock Lock) bool {
@@ -76,6 +77,10 @@ func (h *handle) reconnect() (err error) {
 	for _, p := range h.proxies {
 		p.hangUp()
 	}
+	if !h.busy.TryLock() {
+		return nil // an operation, which may wait for long, finds its connections dead itself
+	}
+	defer h.busy.Unlock()
 	lock, can := h.lock.(Pinger)
 	for range tries {
 		if !can {
