@@ -75,7 +75,7 @@ func (k *Kit) compile() (shim, why string) {
 		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread").CombinedOutput()
 		if err != nil {
 			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-			return "", fmt.Sprintf("%s cannot compile the lab's shim: %s", name, first)
+			return "", fmt.Sprintf("%s cannot compile the lab's shim: %v: %s", name, err, first)
 		}
 		return shim, ""
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // AdoptOrphans makes this process the parent of its descendants whose own parents end, so that Close ends all descendants of the guard's
-// processes, whatever they did to hide. Call it only where this program starts no other processes: they would be taken for orphans.
+// processes, whatever they did to hide. When the guard is closed, this program must have no other processes: they would be taken for orphans.
 func (g *Guard) AdoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
@@ -46,7 +46,7 @@ func (o *orphanage) reap() {
 		case <-o.quit:
 			return
 		}
-		_, _ = o.living(childrenByThread)
+		_ = o.forgetEnded()
 		select {
 		case <-time.After(reapPause):
 		case <-o.quit:
@@ -62,7 +62,7 @@ func (o *orphanage) close() error {
 	<-o.done
 	deadline := time.Now().Add(patience)
 	for wait := pollFirst; ; wait = nextPoll(wait) {
-		left, err := o.living(children)
+		left, err := o.living(children, anyOf)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -76,8 +76,16 @@ func (o *orphanage) close() error {
 	}
 }
 
-// living lists the orphans that live, and reaps those that do not. list lists the children of this process.
-func (o *orphanage) living(list func() (map[int]stat, error)) ([]int, error) {
+// forgetEnded reaps the orphans that have ended. It leaves those of this process's own group, in which are the programs that this process has
+// started past the guard, for example a compiler: the orphans of clients are in other groups, unless they hide, and then close reaps them.
+func (o *orphanage) forgetEnded() error {
+	own := syscall.Getpgrp()
+	_, err := o.living(childrenByThread, func(s stat) bool { return s.pgid != own })
+	return err
+}
+
+// living lists the orphans that live, and reaps some of those that do not. list lists the children of this process.
+func (o *orphanage) living(list func() (map[int]stat, error), reaps func(stat) bool) ([]int, error) {
 	o.guard.mu.Lock()
 	defer o.guard.mu.Unlock()
 	all, err := list()
@@ -90,14 +98,17 @@ func (o *orphanage) living(list func() (map[int]stat, error)) ([]int, error) {
 	}
 	var alive []int
 	for pid, s := range all {
-		if s.dead() {
+		switch {
+		case !s.dead():
+			alive = append(alive, pid)
+		case reaps(s):
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-			continue
 		}
-		alive = append(alive, pid)
 	}
 	return alive, nil
 }
+
+func anyOf(stat) bool { return true }
 
 // descendants counts those of a process. g.mu is held.
 func (g *Guard) descendants(of int) (group, left int, err error) {

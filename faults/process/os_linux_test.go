@@ -67,12 +67,27 @@ func TestDescendants(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, left, "those of another process")
 
+	require.NoError(t, kill(child)) // first: it ends when the other has
 	require.NoError(t, kill(grandchild))
-	require.NoError(t, kill(child))
 	require.Eventually(t, func() bool {
 		_, left, err := g.Descendants(p)
 		return err == nil && left == 0
 	}, patience, time.Millisecond)
+}
+
+// TestOwnChildrenAreNoOrphans: how a program ended that this process has started by itself is left to who waits for it.
+func TestOwnChildrenAreNoOrphans(t *testing.T) {
+	g := startGuard(t)
+	cmd := exec.Command("false")
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		s, err := readStat(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		return err == nil && s.dead()
+	}, patience, time.Millisecond)
+	o := &orphanage{guard: g}
+	require.NoError(t, o.forgetEnded())
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
 }
 
 // cloner has a child that calls no exec, and says so when it is about to have it. With the flags of vfork it sleeps uninterruptibly from then on.

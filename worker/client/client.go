@@ -280,9 +280,6 @@ func (c *client) cancel(id int64) answer {
 	return ok
 }
 
-// pause is how long an acquire waits between two tries.
-const pause = 20 * time.Millisecond
-
 func (h *handle) perform(op *operation) answer {
 	switch op.Do {
 	case "acquire":

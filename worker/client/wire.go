@@ -70,6 +70,9 @@ func (h *handle) cut(shut bool) {
 	}
 }
 
+// pause is how long an acquire waits between two tries, and a reconnect.
+const pause = 20 * time.Millisecond
+
 // tries is how often a library may find a connection dead.
 const tries = 10
 
