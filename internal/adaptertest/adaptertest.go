@@ -1,4 +1,6 @@
-// Package adaptertest plays the reviewed tables of the clients in adapters.
+// Package adaptertest owns how the reviewed table of a client in adapters is played: every row, and nothing but its rows.
+//
+// It must not know any of the clients.
 package adaptertest
 
 import (

@@ -1,4 +1,6 @@
-// Package needs skips tests for which this machine lacks something, unless LOCKLAB_REQUIRE names it.
+// Package needs owns what becomes of a test for which this machine lacks something: it is skipped, or fails if LOCKLAB_REQUIRE names that.
+//
+// It must not know how servers are found.
 package needs
 
 import (
