@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/bench"
 	"github.com/locklab/locklab/bench/measure"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/report"
 )
 
@@ -62,6 +63,15 @@ func Bench(ctx context.Context, plan BenchPlan) (record *bench.Record, err error
 	record.Server = place.Describe()
 	record.Took, record.Finished = time.Since(record.Started), err == nil
 	return record, err
+}
+
+// ProgramLocks are the locks of a program that measure.ProgramMain serves, by its own word.
+func ProgramLocks(ctx context.Context, program string) ([]impls.Spec, error) {
+	guard, err := self(asGuard)
+	if err != nil {
+		return nil, err
+	}
+	return measure.ProgramLocks(ctx, guard, program)
 }
 
 // record is what is known before the first figure.

@@ -207,7 +207,7 @@ func TestUpdates(t *testing.T) {
 // TestPrograms: the locks of a program are used by its own processes, beside the lab's.
 func TestPrograms(t *testing.T) {
 	program := strings.Join(as("program"), " ")
-	own, err := measure.ProgramLocks(t.Context(), program)
+	own, err := measure.ProgramLocks(t.Context(), as("guard"), program)
 	require.NoError(t, err)
 	require.Len(t, own, 1)
 	specs, programs := append(find(t, "setpx-lua"), own...), map[string]string{"mine": program}

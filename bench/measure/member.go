@@ -16,6 +16,9 @@ import (
 // memberPatience bounds the start and the end of a client process. It must not fire by accident on a loaded machine.
 const memberPatience = time.Minute
 
+// mostHeard bounds what a client process says, in bytes: what became of its updates, a few words each.
+const mostHeard = 256 << 20
+
 // member is a client process: it gets JSON and answers with JSON. Its input ends when it has to stop.
 type member struct {
 	process *process.Process
@@ -51,7 +54,7 @@ func startMember(guard *process.Guard, argv []string) (_ *member, err error) {
 // listen passes on the two answers of the process.
 func (m *member) listen() {
 	defer close(m.heard)
-	decoder := json.NewDecoder(m.from)
+	decoder := json.NewDecoder(io.LimitReader(m.from, mostHeard))
 	for range cap(m.heard) {
 		var answer json.RawMessage
 		if decoder.Decode(&answer) != nil {
@@ -84,7 +87,17 @@ func (m *member) ended(ctx context.Context) error {
 	case <-m.process.Done():
 		return fmt.Errorf("its process has ended: %s", m.process.State())
 	case <-ctx.Done():
-		return errors.New("its process has closed its output")
+		return errors.New("its process has closed its output, or written no JSON")
+	}
+}
+
+// succeeded says whether the process has ended by itself, and without complaint.
+func (m *member) succeeded() bool {
+	select {
+	case <-m.process.Done():
+		return m.process.Err() == nil
+	default:
+		return false
 	}
 }
 
@@ -94,8 +107,8 @@ func (m *member) stop() { _ = m.to.Close() }
 func (m *member) close() error {
 	m.stop()
 	err := m.process.Kill(context.Background())
-	_, _ = io.Copy(io.Discard, m.from)
+	err = errors.Join(err, m.from.Close()) // what it has left behind may keep its output open
 	for range m.heard {
 	}
-	return errors.Join(err, m.from.Close())
+	return err
 }

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 
+	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -53,20 +52,40 @@ func programArgv(program string, args ...string) []string {
 	return []string{"/bin/sh", "-c", strings.Join(append([]string{program, asMember}, args...), " ")}
 }
 
-// ProgramLocks are the locks of a program that ProgramMain serves, by its own word. Only its processes can use them.
-func ProgramLocks(ctx context.Context, program string) ([]impls.Spec, error) {
-	argv := programArgv(program, asked)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
+// ProgramLocks are the locks of a program that ProgramMain serves, by its own word. Only its processes can use them. guard is the command that
+// runs the guard of processes.
+func ProgramLocks(ctx context.Context, guard []string, program string) (_ []impls.Spec, err error) {
+	g, err := process.StartGuard(guard)
 	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	m, err := startMember(g, programArgv(program, asked))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.close()) }()
+	var answer json.RawMessage
+	err = m.hear(ctx, memberPatience, &answer)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	specs, ok := specsOf(answer)
+	switch {
+	case ok:
+		return specs, nil
+	case err != nil && !m.succeeded():
 		return nil, fmt.Errorf("%s %s %s: %w", program, asMember, asked, err)
 	}
+	return nil, fmt.Errorf("%s %s %s does not say which locks it has: it must be made with measure.ProgramMain", program, asMember, asked)
+}
+
+// specsOf reads what a program says of its locks.
+func specsOf(answer []byte) (specs []impls.Spec, ok bool) {
 	var cards []card
-	if err := json.Unmarshal(text, &cards); err != nil || len(cards) == 0 {
-		return nil, fmt.Errorf("%s %s %s does not say which locks it has: it must be made with measure.ProgramMain", program, asMember, asked)
+	if err := json.Unmarshal(answer, &cards); err != nil {
+		return nil, false
 	}
-	var specs []impls.Spec
 	for _, c := range cards {
 		spec := impls.Spec{Card: impls.Card{Name: c.Name, Needs: c.Needs}, New: func(impls.Env, impls.Options) impls.Lock { return elsewhere{} }}
 		if c.Fences {
@@ -74,7 +93,7 @@ func ProgramLocks(ctx context.Context, program string) ([]impls.Spec, error) {
 		}
 		specs = append(specs, spec)
 	}
-	return specs, nil
+	return specs, len(specs) > 0
 }
 
 // elsewhere is a lock that only its program can use.

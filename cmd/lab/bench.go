@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -59,10 +60,10 @@ func (f *benchFlags) groups(what *pflag.FlagSet) []flagGroup {
 }
 
 // command makes a measurement's command. plan reads its own flags; the caller's locks may all be n/a.
-func (f *benchFlags) command(cmd *cobra.Command, what *pflag.FlagSet, plan func() (lab.BenchPlan, error)) *cobra.Command {
+func (f *benchFlags) command(cmd *cobra.Command, what *pflag.FlagSet, plan func(context.Context) (lab.BenchPlan, error)) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		p, err := plan()
+		p, err := plan(cmd.Context())
 		if err != nil {
 			return err
 		}

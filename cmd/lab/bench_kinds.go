@@ -38,7 +38,7 @@ under one lock for the market, and under a lock for each item. The article's
 figures stand beside, where it has any. Retries are aborted transactions, or
 items that were gone when the lock was granted.`,
 		Example: "  lab bench market\n  lab bench market --for 60s\n  lab bench market --lock setpx-lua --wait sleep:5ms",
-	}, what, func() (lab.BenchPlan, error) {
+	}, what, func(context.Context) (lab.BenchPlan, error) {
 		locks, _, err := benchLocks([]string{lock}, nil)
 		if err != nil {
 			return lab.BenchPlan{}, err
@@ -70,7 +70,7 @@ at the same time, with its five ways to wait, a back-off with jitter, and
 wake-ups (PUBLISH to all waiters, and to the next one). And a lock that clients
 hold for a time in turn: what a wake-up costs against a poll.`,
 		Example: "  lab bench waiting\n  lab bench waiting --only held --waiters 100 --hold 1ms\n  lab bench waiting --only sale --requests 500 --at-once 100",
-	}, what, func() (lab.BenchPlan, error) {
+	}, what, func(context.Context) (lab.BenchPlan, error) {
 		if only != "" && !slices.Contains(parts, only) {
 			return lab.BenchPlan{}, unknown("part", only, parts, "--only takes "+enumerate(parts, "or"))
 		}
@@ -108,9 +108,9 @@ func newBenchLocks() *cobra.Command {
 and among others, against plain SET and DEL in the same round; and what it costs
 to ask whether the lock is still held.`,
 		Example: "  lab bench locks\n  lab bench locks --lock setpx-lua,redisson,redlock --for 2s --rounds 5\n  lab bench locks --clients 32 --wait sleep:5ms\n  lab bench locks --client /tmp/etcd-client --client /tmp/postgres-client",
-	}, what, func() (_ lab.BenchPlan, err error) {
+	}, what, func(ctx context.Context) (_ lab.BenchPlan, err error) {
 		var own []impls.Spec
-		if own, plan.Programs, err = programLocks(*programs); err != nil {
+		if own, plan.Programs, err = programLocks(ctx, *programs); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(lockNames(), namesOf(own)), own...); err != nil {
@@ -142,10 +142,10 @@ write, release. Now and then one of them is paused with SIGSTOP for longer than
 its lease. What was acknowledged and is missing in the end is lost. The same is
 measured on a store that compares fences, where nothing may be lost.`,
 		Example: "  lab bench updates\n  lab bench updates --lock setpx-lua,fenced --seeds 1,2,3,4,5\n  lab bench updates --pause 2500ms --think 20ms --for 2m",
-	}, what, func() (_ lab.BenchPlan, err error) {
+	}, what, func(ctx context.Context) (_ lab.BenchPlan, err error) {
 		plan.Seeds = seeds
 		var own []impls.Spec
-		if own, plan.Programs, err = programLocks(*programs); err != nil {
+		if own, plan.Programs, err = programLocks(ctx, *programs); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(bench.UpdatesLocks(), namesOf(own)), own...); err != nil {
@@ -161,10 +161,13 @@ func bindPrograms(what *pflag.FlagSet) *[]string {
 }
 
 // programLocks are the locks of programs, and the program of each.
-func programLocks(programs []string) (own []impls.Spec, by map[string]string, _ error) {
+func programLocks(ctx context.Context, programs []string) (own []impls.Spec, by map[string]string, _ error) {
 	by = map[string]string{}
 	for _, program := range programs {
-		locks, err := measure.ProgramLocks(context.Background(), program)
+		locks, err := lab.ProgramLocks(ctx, program)
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, nil, usagef("--client: %v", err)
 		}
