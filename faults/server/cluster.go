@@ -140,11 +140,7 @@ func (c *Cluster) await(ctx context.Context, done func(map[string]string) bool) 
 			about := map[string]string{}
 			err := patiently(ctx, n.addr, func(client *redis.Client) error {
 				text, err := client.ClusterInfo(ctx).Result()
-				for line := range strings.Lines(text) {
-					if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-						about[name] = value
-					}
-				}
+				readFacts(about, text)
 				return err
 			})
 			if err == nil && done(about) {

@@ -106,8 +106,12 @@ func pgColumns(body []byte) ([]string, error) {
 	if len(body) < 2 {
 		return nil, errPgRow
 	}
-	columns := make([]string, bigendian.BigEndian.Uint16(body))
+	count := int(bigendian.BigEndian.Uint16(body))
 	body = body[2:]
+	if count > len(body)/4 { // each has its length
+		return nil, errPgRow
+	}
+	columns := make([]string, count)
 	for i := range columns {
 		if len(body) < 4 {
 			return nil, errPgRow

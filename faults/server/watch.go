@@ -112,11 +112,16 @@ func info(ctx context.Context, client *redis.Client, sections ...string) (map[st
 		if err != nil && !errors.As(err, &refused) {
 			return about, err
 		}
-		for line := range strings.Lines(text) {
-			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-				about[name] = value
-			}
-		}
+		readFacts(about, text)
 	}
 	return about, nil
+}
+
+// readFacts reads the lines "name:value" of what a server says of itself.
+func readFacts(about map[string]string, text string) {
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			about[name] = value
+		}
+	}
 }

@@ -3,6 +3,8 @@ package points
 import (
 	"bytes"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,6 +99,27 @@ func TestBreakingPoints(t *testing.T) {
 		}
 	}
 	assert.True(t, same > len(lines)*len(explore.Faults())/2 || racing.Enabled, "too little was found again")
+}
+
+// FuzzReviewed: what is read as a table is written so that it is read again as the same.
+func FuzzReviewed(f *testing.F) {
+	for lines := range slices.Chunk(strings.SplitAfter(reviewedText, "\n"), 60) {
+		f.Add(strings.Join(lines, ""))
+	}
+	f.Add("getset n/a no reason\n\ngetset mixture crash + pause\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines, err := parseLines(text)
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		var once, twice bytes.Buffer
+		require.NoError(t, WriteLines(&once, lines))
+		again, err := parseLines(once.String())
+		require.NoError(t, err, once.String())
+		require.NoError(t, WriteLines(&twice, again))
+		require.Equal(t, once.String(), twice.String())
+	})
 }
 
 func TestDifferences(t *testing.T) {

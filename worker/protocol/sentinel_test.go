@@ -33,3 +33,30 @@ func TestSentinelAddr(t *testing.T) {
 		assert.ErrorContains(t, err, want, bad)
 	}
 }
+
+// FuzzAddr: an address that is read is written so that it is read again as the same.
+func FuzzAddr(f *testing.F) {
+	for _, text := range []string{
+		"127.0.0.1:6379", "sentinel://locks/127.0.0.1:1=127.0.0.1:11,127.0.0.1:2=127.0.0.1:12/127.0.0.1:3=127.0.0.1:13", "sentinel:///a=b/c=d",
+		"cluster://{tag}/127.0.0.1:1=127.0.0.1:11", "cluster:///a=b", "cluster://tag/a", "sentinel://a/=/==",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		sentinels, is, err := ParseSentinel(text)
+		if is && err == nil {
+			again, is, err := ParseSentinel(sentinels.String())
+			require.NoError(t, err)
+			require.True(t, is)
+			require.Equal(t, sentinels, again)
+		}
+		cluster, is, err := ParseCluster(text)
+		if is && err == nil {
+			again, is, err := ParseCluster(cluster.String())
+			require.NoError(t, err)
+			require.True(t, is)
+			require.Equal(t, cluster, again)
+		}
+		_ = CheckAddr(text)
+	})
+}
