@@ -31,48 +31,53 @@ type UpdatesPlan struct {
 
 // Updates has clients append to shared sets while one of them is paused now and then. All locks are measured at the same time, each with sets of
 // its own: a client process has a part in each lock of its program, and those of other programs are paused at the same times. If ctx ends, record gets the figures until then.
-func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Updates) error {
+func (p *Place) Updates(ctx context.Context, plan UpdatesPlan, record *bench.Updates) (err error) {
 	*record = bench.Updates{
 		Clients: plan.Clients, Lease: plan.Lease, For: plan.For, Every: plan.Every, Pause: plan.Pause, Think: plan.Think, Rest: plan.Rest,
 		Wait: plan.Wait, Seeds: plan.Seeds, Absent: plan.Absent,
 	}
+	groups, err := p.startGroups(ctx, plan)
+	defer func() {
+		for _, g := range groups {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	what := fmt.Sprintf("%d locks, %d seeds, %d clients each", len(plan.Locks), len(plan.Seeds), plan.Clients)
 	return p.carryOut(ctx, []step{{what, plan.For, func(ctx context.Context) (err error) {
-		if record.Rows, err = p.updates(ctx, plan); err != nil {
+		errs := together(len(groups), func(i int) error { return groups[i].run(ctx) })
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if record.Rows, err = p.counted(ctx, plan.Locks, p.servers[0].Addr(), groups); err != nil {
 			return err
 		}
 		return context.Cause(ctx)
 	}}})
 }
 
-// updates runs all seeds at once.
-func (p *Place) updates(ctx context.Context, plan UpdatesPlan) (_ []bench.UpdatesRow, err error) {
-	var groups []*group
+// startGroups starts the clients of all seeds, and waits until they are connected. They begin when their group runs.
+func (p *Place) startGroups(ctx context.Context, plan UpdatesPlan) (groups []*group, err error) {
 	for _, seed := range plan.Seeds {
 		for program, locks := range plan.byProgram() {
 			g := &group{plan: plan, program: program, seed: seed}
 			if g.sets, err = p.sets(ctx, locks); err != nil {
-				return nil, err
+				return groups, err
 			}
 			groups = append(groups, g)
 		}
 	}
-	store := p.servers[0].Addr()
-	defer func() {
-		for _, g := range groups {
-			err = errors.Join(err, g.close())
-		}
-	}()
 	for _, g := range groups {
-		if err := g.start(ctx, p, store); err != nil {
-			return nil, err
+		if err := g.start(ctx, p, p.servers[0].Addr()); err != nil {
+			return groups, err
 		}
 	}
-	errs := together(len(groups), func(i int) error { return groups[i].run(ctx) })
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return p.counted(ctx, plan.Locks, store, groups)
+	return groups, nil
 }
 
 // byProgram are the locks of each program; those of the lab are under "".
