@@ -43,8 +43,8 @@ func All() []Spec {
 	}
 }
 
-// OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run only in the live world, and only there where the
-// server is one.
+// OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run in the model, and in the live world where the server
+// is one. The explorer has none.
 func OnZooKeeper() []Spec {
 	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), zookeeperProtected(), zookeeperFenced()}
 }

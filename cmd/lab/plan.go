@@ -224,9 +224,11 @@ func (f *settingFlags) variants(names []string) []string {
 // suite are the locks whose service is the server.
 func (f *settingFlags) suite() []impls.Spec {
 	switch {
+	case f.World == lab.Sim:
+		return impls.Every()
 	case live.OnZooKeeper(f.Server):
 		return impls.OnZooKeeper()
-	case live.HasReplicas(f.Server) || f.World == lab.Sim:
+	case live.HasReplicas(f.Server):
 		return slices.Concat(impls.All(), impls.OnReplicas())
 	}
 	return impls.All()

@@ -155,11 +155,14 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-func TestKnown(t *testing.T) {
+func TestFind(t *testing.T) {
 	for _, name := range []string{"CREATE", "DELETE", "EXISTS", "GETDATA", "GETCHILDREN"} {
-		assert.True(t, Known(name), name)
+		op, known := Find(name)
+		assert.True(t, known, name)
+		assert.Equal(t, name, op.Name())
 	}
 	for _, name := range []string{"SET", "PING", "MULTI", "UNKNOWN", ""} {
-		assert.False(t, Known(name), name)
+		_, known := Find(name)
+		assert.False(t, known, name)
 	}
 }

@@ -83,14 +83,14 @@ func (op Op) about() opName {
 	return opName{name: "UNKNOWN", writes: true, drops: true}
 }
 
-// Known says whether a ZooKeeper has an operation of that name, in capitals, by which a breakpoint can name it.
-func Known(name string) bool {
+// Find finds an operation about a node by its name, in capitals, by which a breakpoint can name it. Of variants it is the first.
+func Find(name string) (Op, bool) {
 	for op := OpCreate; op <= lastOp; op++ {
 		if about := op.about(); about.path && about.name == name {
-			return true
+			return op, true
 		}
 	}
-	return false
+	return 0, false
 }
 
 // Name is the operation's name in capitals: CREATE, DELETE, EXISTS, GETCHILDREN.

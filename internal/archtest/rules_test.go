@@ -59,14 +59,14 @@ func rules() map[string]rule {
 		},
 
 		"scenarios":      {own: []string{"history", "faults", "checker"}},
-		"scenarios/play": {own: []string{"history", "faults", "impls", "scenarios", "worker/protocol"}},
+		"scenarios/play": {own: []string{"history", "faults", "faults/jute", "impls", "scenarios", "worker/protocol"}},
 		"scenarios/live": {own: []string{
 			"history", "faults", "faults/clocks", "faults/commands", "faults/jute", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
 			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
 		}},
 		"scenarios/conform": {own: []string{"faults", "scenarios/live", "scenarios/play", "worker/protocol"}},
 		"scenarios/sim": {own: []string{
-			"history", "faults", "faults/commands", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
+			"history", "faults", "faults/commands", "faults/jute", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
 			"worker/protocol", "worker/work",
 		}},
 		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},

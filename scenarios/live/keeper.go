@@ -3,13 +3,9 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/faults/jute"
 	"github.com/locklab/locklab/faults/server"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/protocol"
@@ -71,48 +67,7 @@ func (w *World) lacksAtKeeper(script *scenarios.Script, traits play.Traits) stri
 			return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
 		}
 	}
-	if goesOnAfterLoss(script) {
-		return "after a lost reply its client can do nothing until it notices that the connection is dead"
-	}
-	lacks := traits.Lack(script, play.Limits{
-		faults.ServerState: "the lab neither restarts a ZooKeeper nor changes its clock or its nodes",
-		faults.SetClock:    "the session is kept by timers of the client library, which the lab does not set",
-		faults.Repeat:      "a ZooKeeper gets the requests of a session once, in their order",
-	})
-	if name := otherCommand(script); lacks == "" && name != "" {
-		lacks = "a ZooKeeper has no operation " + name
-	}
-	return lacks
-}
-
-// otherCommand is the command of a breakpoint at the lock server that no ZooKeeper has, or "".
-func otherCommand(script *scenarios.Script) string {
-	for _, step := range script.Steps {
-		for _, at := range step.Breakpoints {
-			if step.Op != history.OpWork && at.Match.Kind == faults.MatchCommand && !jute.Known(at.Match.Command) {
-				return at.Match.Command
-			}
-		}
-	}
-	return ""
-}
-
-// goesOnAfterLoss says whether a client is to do something after a reply to it was lost, and nothing lets the time of a session pass before. On
-// Redis it would take another connection.
-func goesOnAfterLoss(script *scenarios.Script) bool {
-	lost := map[string]bool{}
-	for _, step := range script.Steps {
-		if step.Op != history.OpNone && lost[step.Client] {
-			return true
-		}
-		if slices.ContainsFunc(step.Breakpoints, func(at faults.Breakpoint) bool { return at.Action == faults.ActDropReply }) {
-			lost[step.Client] = true
-		}
-		if step.Waits() && step.Verb != scenarios.VerbOp {
-			clear(lost)
-		}
-	}
-	return false
+	return traits.LackOnKeeper(script, play.KeeperLimits())
 }
 
 // lockNodes are the places of the cell's locks on a ZooKeeper; none: the lock servers are Redis.

@@ -48,10 +48,18 @@ type outside interface {
 func newCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
 	c := &cell{
 		timeline: timeline{now: stride}, base: base(), world: w, table: commands.NewTable(),
-		Cell: play.NewCell(script, subject.Traits, script.Clients, "", "counter"),
+		Cell: play.NewCell(script, subject.Traits, script.Clients, prefix(subject.Traits), "counter"),
 	}
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c, c, w.cfg.Wait
 	return c
+}
+
+// prefix is what the keys of locks begin with.
+func prefix(traits play.Traits) string {
+	if traits.ZooKeeper {
+		return "/"
+	}
+	return ""
 }
 
 // newModelCell is a cell whose clients are processes of the model.
@@ -73,6 +81,10 @@ func (c *cell) play(ctx context.Context) error {
 	}
 	c.blank = c.world.take()
 	for _, name := range play.ServerNames(c.Script, c.Traits) {
+		if c.Traits.ZooKeeper {
+			c.servers = append(c.servers, c.newKeeperServer(name))
+			continue
+		}
 		c.servers = append(c.servers, c.newServer(name, c.IsLock))
 	}
 	c.resource = c.newServer("resource", c.IsData)
@@ -105,8 +117,10 @@ func (c *cell) play(ctx context.Context) error {
 // applicable ends a script whose needs the lock does not meet.
 func (c *cell) applicable() error {
 	switch {
-	case c.Traits.ZooKeeper:
+	case c.Traits.ZooKeeper && c.outside != nil:
 		c.Lacks = play.NeedsZooKeeper
+	case c.Traits.ZooKeeper:
+		c.Lacks = c.Traits.LackOnKeeper(c.Script, play.KeeperLimits())
 	case c.outside != nil && c.OtherKey != "":
 		c.Lacks = "the script has two locks, and a test one"
 	default:

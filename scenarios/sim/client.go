@@ -32,6 +32,9 @@ func (c *cell) newPeer(client *play.Client) *peer {
 	p := &peer{node: c.newNode(client), waits: map[int]bool{}, inFlight: map[string]*operation{}, shown: base(), rate: 1}
 	p.proc = process.New(p)
 	for _, of := range client.Handles {
+		if c.spec.Needs == impls.OneZooKeeper {
+			p.handles[of.Name].keeper = p.newKeeper(p.handles[of.Name])
+		}
 		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.Script.Lease}, len(c.servers))
 	}
 	return p
@@ -113,10 +116,20 @@ func (p *peer) serve() {
 func (p *peer) begin(w process.Wait) {
 	switch w.Kind {
 	case process.Request:
+		if k := p.handles[w.Handle].keeper; k != nil && w.Server != process.Resource {
+			k.ask(w)
+			return
+		}
 		p.request(w)
 	case process.Sleep:
 		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
+	case process.Contact:
+		p.handles[w.Handle].keeper.contact(w)
 	case process.Message:
+		if k := p.handles[w.Handle].keeper; k != nil {
+			k.await(w)
+			return
+		}
 		p.handles[w.Handle].linkTo(w.Server).conn(p.cell, w.Conn).user.(*subscription).await(w)
 	}
 }

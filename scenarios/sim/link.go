@@ -24,14 +24,16 @@ type link struct {
 
 // conn is a connection of a client.
 type conn struct {
-	id      int        // at the server
-	number  int        // of the link
-	op      history.Op // during which the request was sent that is under way
-	busy    bool       // a request is under way
-	closing bool       // it ends with that
-	broken  bool
-	link    *link
-	user    user // nil: nobody learns more of it than the replies to requests
+	id       int        // at the server
+	number   int        // of the link
+	op       history.Op // during which the request was sent that is under way
+	busy     int        // requests that are under way
+	closing  bool       // it ends with that
+	broken   bool
+	muted    bool // nothing comes back any more: a reply was dropped
+	replying int  // replies of a ZooKeeper that have not been sent: what it tells unasked comes after them
+	link     *link
+	user     user // nil: nobody learns more of it than the replies to requests
 }
 
 // user is who has a connection to himself.
@@ -69,6 +71,17 @@ func (l *link) hangUp(number int) {
 	}
 }
 
+// leave ends a connection as its client does who goes on: what has been sent before arrives before that.
+func (l *link) leave(c *cell, on *conn) {
+	delete(l.conns, on.number)
+	end := func() { c.travel(on, func() { on.link.server.hangUp(on) }) }
+	if l.holds(faults.Requests) {
+		l.requests = append(l.requests, end)
+		return
+	}
+	end()
+}
+
 // holds says whether the link's fault keeps back what goes one way.
 func (l *link) holds(side faults.Direction) bool {
 	return l.has(faults.Partition) && l.fault.Direction.Includes(side)
@@ -87,11 +100,11 @@ func (l *link) takes() time.Duration {
 // send sends a request.
 func (l *link) send(c *cell, p *packet) {
 	l.waiting = append(l.waiting, p)
-	p.conn.busy = true
+	p.conn.busy++
 	arrive := func() { c.travel(p.conn, func() { c.arrive(p) }) }
 	switch {
 	case l.has(faults.Refuse), p.conn.broken:
-		p.conn.busy = false
+		p.conn.busy--
 		c.lose(p)
 	case l.holds(faults.Requests):
 		l.requests = append(l.requests, arrive)
@@ -104,7 +117,7 @@ func (l *link) send(c *cell, p *packet) {
 func (l *link) back(c *cell, on *conn, deliver func()) {
 	arrive := func() { c.travel(on, deliver) }
 	switch {
-	case l.has(faults.ReplyLost), l.has(faults.Refuse):
+	case l.has(faults.ReplyLost), l.has(faults.Refuse), on.muted:
 	case l.holds(faults.Replies):
 		l.replies = append(l.replies, arrive)
 	default:

@@ -20,6 +20,7 @@ type node struct {
 type handle struct {
 	*play.Handle
 	links        []*link // to the lock servers
+	keeper       *keeper // its session; nil: the lock server is no ZooKeeper
 	resourceLink *link
 }
 
@@ -86,7 +87,11 @@ func (n *node) Heal(_ context.Context, names []string) (healed []play.Healed, _ 
 		}
 	}
 	for _, kind := range kinds {
-		healed = append(healed, play.Healed{Kind: kind, Evidence: n.cell.About(servers[kind], "the link is whole")})
+		h := play.Healed{Kind: kind, Evidence: n.cell.About(servers[kind], "the link is whole")}
+		if (faults.LinkFault{Kind: kind}).BreaksConnections() {
+			h.Broken = servers[kind]
+		}
+		healed = append(healed, h)
 	}
 	return healed, nil
 }

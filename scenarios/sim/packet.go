@@ -20,8 +20,9 @@ type packet struct {
 	to       receiver
 	commands [][]string
 	replies  []service.Reply
-	lost     bool // nothing comes back to the client on this connection any more
-	start    int  // of the server: how often it had been started when the packet was sent
+	lost     bool  // nothing comes back to the client on this connection any more
+	zxid     int64 // of a ZooKeeper's reply
+	start    int   // of the server: how often it had been started when the packet was sent
 }
 
 // receiver is the part of a client that waits for the replies to a packet.
@@ -69,6 +70,9 @@ func (c *cell) holdAll(at []*breakpoint, then func()) {
 // describe is what the lab sees of a command before it is let through.
 func (c *cell) describe(p *packet) *flight {
 	words := p.commands[0]
+	if p.server.nodes != nil {
+		return c.describeRequest(p, words)
+	}
 	bytes := make([][]byte, len(words))
 	for i, word := range words {
 		bytes[i] = []byte(word)
@@ -100,6 +104,9 @@ func (c *cell) carryOut(f *flight) {
 		c.awaitReplicas(f)
 		return
 	}
+	if f.server.nodes != nil && f.server.hasClosed(f) {
+		return // it reaches nobody
+	}
 	f.lost = f.lost || len(f.of(faults.ActDropReply)) > 0
 	reply := c.do(f, false)
 	f.replies = append(f.replies, reply)
@@ -112,6 +119,7 @@ func (c *cell) carryOut(f *flight) {
 	}
 	for _, b := range f.of(faults.ActDropReply) {
 		b.reached = true
+		f.conn.muted = f.server.nodes != nil // its connection carries other replies, which come after
 	}
 	c.holdAll(f.of(faults.ActHoldReply), func() {
 		if again := f.of(faults.ActDuplicate); len(again) > 0 {
@@ -144,6 +152,9 @@ func (c *cell) keepCopy(b *breakpoint, f *flight) {
 
 // do carries out a command, and records it if it names what is watched; again: for the second time.
 func (c *cell) do(f *flight, again bool) service.Reply {
+	if f.server.nodes != nil {
+		return c.doRequest(f)
+	}
 	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
 		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
@@ -194,8 +205,12 @@ func (s *server) follow(f *flight, reply service.Reply) {
 
 // sendBack sends the replies of a packet to the client. A connection that the client has given up ends with that.
 func (c *cell) sendBack(p *packet) {
-	p.conn.busy = false
-	if p.conn.closing {
+	p.conn.busy = max(0, p.conn.busy-1)
+	if p.server.nodes != nil {
+		p.conn.replying--
+		defer c.publish(p.server) // what is told unasked comes after the reply
+	}
+	if p.conn.closing && p.conn.busy == 0 {
 		p.server.hangUp(p.conn)
 	}
 	if p.lost || p.cut() {
@@ -223,7 +238,7 @@ func (c *cell) lose(p *packet) {
 // publish hands what has been published to those who have subscribed.
 func (c *cell) publish(s *server) {
 	for _, sub := range slices.Clone(s.subs) {
-		for {
+		for sub.replying == 0 {
 			message, ok := s.model.Receive(sub.id)
 			if !ok {
 				break

@@ -113,6 +113,9 @@ func (p *peer) Cancel(_ context.Context, asked *play.Operation) error {
 // TakeIn lets time pass until no background task of a lock waits for a reply.
 func (p *peer) TakeIn(ctx context.Context, of *play.Handle) error {
 	_, err := p.cell.Until(ctx, play.Ever, func() bool {
+		if k := p.handles[of.Name].keeper; k != nil {
+			return k.takenIn()
+		}
 		return !slices.ContainsFunc(p.proc.Waits(), func(w process.Wait) bool {
 			return w.Kind == process.Request && w.Handle == of.Name && (p.inFlight[of.Name] == nil || w.Task != p.inFlight[of.Name].task)
 		})

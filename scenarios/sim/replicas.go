@@ -23,7 +23,7 @@ type replication struct {
 
 // hold has so many replicas get nothing more.
 func (s *server) hold(count int) {
-	s.saved = s.model.Clone()
+	s.saved = s.redis().Clone()
 	s.replication.held, s.replication.since = count, s.cell.now
 }
 
@@ -91,7 +91,7 @@ func (s *server) execute(f *flight) service.Reply {
 // wouldChange says whether a script changes a key that it names.
 func (s *server) wouldChange(f *flight) bool {
 	after := *s
-	after.model = s.model.Clone()
+	after.model = s.redis().Clone()
 	after.model.Do(f.conn.id, f.words...)
 	return slices.ContainsFunc(f.keys, func(key string) bool { return s.state(key) != after.state(key) })
 }
@@ -99,7 +99,7 @@ func (s *server) wouldChange(f *flight) bool {
 // split has a replica take over, while this server's state lives on as an old primary without replicas, which answers the clients.
 func (s *server) split(without []string) {
 	s.old = &server{
-		cell: s.cell, name: history.OldPrimary, model: s.model.Clone(), ahead: s.ahead, watch: s.watch, queued: map[int]*queue{},
+		cell: s.cell, name: history.OldPrimary, model: s.redis().Clone(), ahead: s.ahead, watch: s.watch, queued: map[int]*queue{},
 		replication: replication{held: replicaCount, since: s.cell.now, strict: s.replication.strict},
 	}
 	s.restart(true)

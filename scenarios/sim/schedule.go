@@ -235,7 +235,7 @@ func (s *schedule) cut(f *flow) {
 	}
 	l.breakConn(f.conn.number)
 	s.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
-	if !f.conn.busy || f.conn.op == history.OpAcquire || s.oneIn(2) {
+	if f.conn.busy == 0 || f.conn.op == history.OpAcquire || s.oneIn(2) {
 		s.drop(f)
 	}
 	s.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
@@ -252,7 +252,7 @@ func (s *schedule) hungUp(on *conn) {
 
 // drop loses what is under way.
 func (s *schedule) drop(f *flow) {
-	f.pending, f.conn.busy = nil, false
+	f.pending, f.conn.busy = nil, 0
 	f.conn.link.server.hangUp(f.conn)
 	s.onTime()
 }

@@ -23,7 +23,8 @@ const labConn = 0
 type server struct {
 	cell   *cell
 	name   string // "redis", or S1 and so on where there are several; "resource"
-	model  *redis.Server
+	model  service.Server
+	nodes  *nodes        // of a ZooKeeper; nil: the server is a Redis
 	saved  *redis.Server // a copy of it; nil: there is none
 	ahead  time.Duration // how far its clock has jumped
 	watch  func(key string) bool
@@ -43,15 +44,19 @@ type queue struct {
 }
 
 func (c *cell) newServer(name string, watch func(key string) bool) *server {
-	s := &server{cell: c, name: name, model: c.blank.Clone(), watch: watch, queued: map[int]*queue{}}
-	s.model.SetWallClock(time.Duration(c.base.UnixNano()))
-	return s
+	model := c.blank.Clone()
+	model.SetWallClock(time.Duration(c.base.UnixNano()))
+	return &server{cell: c, name: name, model: model, watch: watch, queued: map[int]*queue{}}
 }
+
+// redis is the model of a server that is a Redis. Only these restart, have replicas, and know scripts.
+func (s *server) redis() *redis.Server { return s.model.(*redis.Server) }
 
 // keepTime lets the server's clock go on, which counts in whole milliseconds.
 func (s *server) keepTime(now time.Duration) {
 	if by := now.Truncate(time.Millisecond) + s.ahead - s.model.Now(); by > 0 {
 		s.model.Advance(by)
+		s.nodes.follow()
 	}
 }
 
@@ -119,7 +124,7 @@ func (s *server) ComeBack(context.Context) (string, error) {
 
 // restart starts the server again, with or without its data.
 func (s *server) restart(keepData bool) {
-	s.model.Restart(keepData)
+	s.redis().Restart(keepData)
 	s.starts++
 	s.queued, s.subs, s.replication = map[int]*queue{}, nil, replication{}
 }
@@ -138,13 +143,13 @@ func (s *server) restartSaved() {
 	now, saved := s.model.Now(), s.saved
 	s.restart(false)
 	s.model, s.saved = saved, nil
-	s.model.Restart(true)
+	saved.Restart(true)
 	s.model.Advance(now - s.model.Now())
 }
 
 // hangUp ends a connection, after what is under way on it.
 func (s *server) hangUp(c *conn) {
-	if c.closing = c.busy; c.busy {
+	if c.closing = c.busy > 0; c.closing {
 		return
 	}
 	s.model.Close(c.id)
@@ -154,6 +159,9 @@ func (s *server) hangUp(c *conn) {
 
 // state is what the server has under a key, as a history has it.
 func (s *server) state(key string) history.State {
+	if s.nodes != nil {
+		return s.nodes.state(key)
+	}
 	states := make([]history.State, 1)
 	_ = probe.States(&asker{server: s}, []string{key}, states) // the model always answers
 	return states[0]

@@ -138,8 +138,8 @@ func (s *stream) RemoteAddr() net.Addr {
 
 // takeIn sends the next requests, if the server has answered the ones before, or hangs up.
 func (s *stream) takeIn() {
-	if s.conn != nil && (s.conn.busy || s.conn.broken) {
-		if schedule := s.guest.cell.schedule; schedule != nil && s.conn.busy && s.isClosed() {
+	if s.conn != nil && (s.conn.busy > 0 || s.conn.broken) {
+		if schedule := s.guest.cell.schedule; schedule != nil && s.conn.busy > 0 && s.isClosed() {
 			schedule.hungUp(s.conn)
 		}
 		return

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,15 +27,12 @@ func suite(t *testing.T) []lab.Case {
 	var cases []lab.Case
 	for _, script := range scripts {
 		var subjects []play.Subject
-		for _, spec := range impls.All() {
+		for _, spec := range slices.Concat(impls.All(), impls.OnZooKeeper()) {
 			subjects = append(subjects, play.SubjectOf(spec))
 		}
 		for _, name := range matrix.Variants(script.Name) {
 			spec, found := impls.Find(name)
 			require.True(t, found, name)
-			if spec.Needs == impls.OneZooKeeper {
-				continue // the model has none
-			}
 			subjects = append(subjects, play.SubjectOf(spec))
 		}
 		cases = append(cases, lab.Cases([]*scenarios.Script{script}, subjects, 1, lab.Expect(matrix))...)

@@ -1,4 +1,4 @@
-// Package sim is the model world: every client a process of sim/process, every server one of sim/redis, all in one goroutine and in
+// Package sim is the model world: every client a process of sim/process, every server one of sim/redis or sim/zookeeper, all in one goroutine and in
 // virtual time. Nothing in it waits, and a cell comes out the same each time. In a Bubble the clients are goroutines of a library instead, which
 // reach the same servers over the same links by a net.Conn.
 //
@@ -40,7 +40,7 @@ func Open(cfg Config) *World { return &World{cfg: cfg} }
 func (w *World) Close() error { return nil }
 
 // ServerVersion describes the servers of the cells.
-func (w *World) ServerVersion() string { return "a model of Redis 7.0, in virtual time" }
+func (w *World) ServerVersion() string { return "models of Redis 7.0 and ZooKeeper, in virtual time" }
 
 // ToxiproxyVersion describes the proxies of the cells: there are none.
 func (w *World) ToxiproxyVersion() string { return "" }

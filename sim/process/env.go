@@ -13,7 +13,8 @@ type env struct {
 	handle  string
 	lock    impls.Lock
 	servers []impls.Server
-	scope   *scope // ends when the lock is shut
+	session impls.Session // nil: the lock servers are no ZooKeeper
+	scope   *scope        // ends when the lock is shut
 	resends bool
 
 	// acquiring: what the lock has to tell waits for the answer to its acquire, or a hold could end before it began.
@@ -23,7 +24,7 @@ type env struct {
 
 func (e *env) Server() impls.Server    { return e.servers[0] }
 func (e *env) Servers() []impls.Server { return e.servers }
-func (e *env) Session() impls.Session  { return nil } // the model has no ZooKeeper
+func (e *env) Session() impls.Session  { return e.session }
 
 func (e *env) Now() time.Time {
 	e.process.noteCallers()

@@ -48,6 +48,7 @@ type Process struct {
 	scopes    int
 	steps     int
 	waits     int
+	watches   int // of sessions, so far
 	notices   []Notice
 	failed    error
 	rehearses bool
@@ -75,6 +76,7 @@ func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, serve
 	for i := range servers {
 		e.servers = append(e.servers, server{process: p, handle: handle, index: i, resends: spec.Resends})
 	}
+	e.session = p.sessionOf(handle, spec)
 	e.lock = spec.New(e, opts)
 	p.handles[handle] = e
 	p.order = append(p.order, e)

@@ -17,6 +17,7 @@ const (
 	Sleep                   // the end of a time
 	Message                 // something published
 	Join                    // the end of another task
+	Contact                 // an answer of the ZooKeeper to anything, or the end of the session
 )
 
 // Resource is the server number of the protected resource.
@@ -29,7 +30,8 @@ type Wait struct {
 	// Handle is the lock by whose connections a Request goes, or a Message comes.
 	Handle string
 	// Of a Request: the commands, which the server executes in a row, and the server. Conn is the connection that they must go through, which
-	// no other task uses; 0: any.
+	// no other task uses; 0: any. On a ZooKeeper Conn is the number of the watch that the request sets or that a Message is of, and of a
+	// Contact that of the session.
 	Commands [][]string
 	Server   int
 	Conn     int
