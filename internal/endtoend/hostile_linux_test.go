@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,6 +90,34 @@ func TestHostileClientsOfReplicas(t *testing.T) {
 	for _, cell := range resultsOf(t, lab).Cells {
 		attack, _ := hostile.Find(cell.Scenario)
 		judged(t, cell, attack.Verdict)
+	}
+}
+
+// TestHostileClientsOfOtherServers: what passes to an etcd is not read, and what passes to a ZooKeeper is read otherwise. The client has no lock
+// there but one in its memory: its cell is judged as that, or unknown.
+func TestHostileClientsOfOtherServers(t *testing.T) {
+	skipRacing(t)
+	byProtocol := attacksOf(t, "no-protocol", "notices", "answers-twice", "closes-stdout")
+	attacks := append(attacksOf(t, "no-resp", "half-commands", "connections", "ignores-exit", "descendants", "late-child"), byProtocol...)
+	for kind, find := range map[string]func() (path, version string, err error){"etcd": server.FindEtcd, "zookeeper": server.FindZooKeeper} {
+		t.Run(kind, func(t *testing.T) {
+			needs.Found(t, kind, find)
+			t.Parallel()
+			lab := startHostile(t, kind, attacks, "--like", "local", "take-turns")
+			assert.Equal(t, 2, lab.exitCode(t, 3*patience), lab.said(t))
+			lab.nothingLeft(t, patience)
+			lab.noneWithoutMark(t)
+			cells := resultsOf(t, lab).Cells
+			require.Len(t, cells, 1+len(attacks))
+			for _, cell := range cells {
+				assert.Empty(t, cell.Failure, cell.Scenario)
+				if i := slices.IndexFunc(byProtocol, func(a hostile.Attack) bool { return a.Name == cell.Scenario }); i >= 0 {
+					judged(t, cell, byProtocol[i].Verdict)
+				} else {
+					assert.False(t, cell.Surprise(), "%s: expected %s, got %s", cell.Scenario, cell.Expected.Verdict, cell.Verdict)
+				}
+			}
+		})
 	}
 }
 
