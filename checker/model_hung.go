@@ -70,7 +70,10 @@ type hungHistory struct {
 	lease   time.Duration
 	limited bool // leases end
 	session bool // with the tick after that
+	spread  bool // it is on several servers
 	waits   []window
+	free    freeLock
+	slept   []window // waits that ended while the lock was free
 }
 
 // freedBy is when every lease that began before at is over.
@@ -96,15 +99,18 @@ type hungReader struct {
 	faults  []hindrance
 }
 
-// pendingWait is an operation under way that has a deadline.
+// pendingWait is an operation under way.
 type pendingWait struct {
 	client  string
 	id      int64
 	acquire bool
-	call    int // index of the call
-	bound   time.Duration
-	first   string // the command that begins a try, with its server
-	tries   []int  // indexes of those
+	call    int           // index of the call
+	bound   time.Duration // zero: its caller gave none
+	first   string        // the command that begins a try, with its server
+	tries   []int         // indexes of those
+	lock    string
+	sent    int  // index of its latest command
+	refused bool // by the latest that named the lock's key
 }
 
 // hindrance is a fault from one position to another.
@@ -123,8 +129,10 @@ func hungHistories(events []history.Event) []*hungHistory {
 			if e.Lock != "" && e.Detail != nil {
 				l := r.of(e.Lock)
 				l.lease, l.limited, l.session = e.Detail.Lease, !e.Detail.Leaseless, e.Detail.Session
+				l.spread = l.spread || e.Detail.Servers > 1
 			}
 		case history.KindExit:
+			r.gone(i, e.Client)
 			r.waiting = slices.DeleteFunc(r.waiting, func(w pendingWait) bool { return w.client == e.Client })
 		case history.KindFault:
 			r.fault(i, e.Fault())
@@ -173,16 +181,26 @@ func (h hindrance) hinders(w *pendingWait) bool {
 }
 
 func (r *hungReader) call(i int, e *history.Event) {
-	acquire := e.Op == history.OpAcquire
-	if e.Lock != "" && e.Detail != nil && e.Detail.Bound > 0 && (acquire || e.Op == history.OpRelease) {
-		r.waiting = append(r.waiting, pendingWait{client: e.Client, id: e.ID, acquire: acquire, call: i, bound: e.Detail.Bound})
+	acquire, bound := e.Op == history.OpAcquire, time.Duration(0)
+	if e.Detail != nil {
+		bound = e.Detail.Bound
+	}
+	if e.Lock != "" && e.Op != history.OpWork && e.Op != history.OpNone {
+		r.waiting = append(r.waiting, pendingWait{client: e.Client, id: e.ID, acquire: acquire, call: i, bound: bound, lock: e.Lock})
+		if l := r.of(e.Lock); acquire && bound > 0 && l.free.event != 0 {
+			l.free.who = append(l.free.who, e.Client)
+		}
 	}
 }
 
 // command takes in a command of a wait. What an acquire sends first begins each of its tries.
 func (r *hungReader) command(i int, e *history.Event) {
 	c := e.CommandIn(&r.room)
-	if c == nil || len(c.Args) == 0 || e.ID == 0 {
+	if c == nil || e.Client == "" || c.Server == history.Resource {
+		return
+	}
+	r.key(i, e, c)
+	if len(c.Args) == 0 || e.ID == 0 {
 		return
 	}
 	for n := range r.waiting {
@@ -203,20 +221,38 @@ func (r *hungReader) command(i int, e *history.Event) {
 // back takes in the return of a wait.
 func (r *hungReader) back(i int, e *history.Event) {
 	w := takeWaiting(&r.waiting, func(w pendingWait) bool { return w.id == e.ID && w.client == e.Client })
-	if w.id == 0 || e.Outcome != history.Unknown || e.Detail == nil || !e.Detail.GaveUp {
+	if w.id == 0 {
 		return
 	}
 	l := r.of(e.Lock)
-	l.waits = append(l.waits, r.window(l, &w, i))
+	if slept, ok := r.wakeup(l, &w, i); ok {
+		l.slept = append(l.slept, slept)
+	}
+	if e.Outcome != history.Unknown || e.Detail == nil || !e.Detail.GaveUp {
+		return
+	}
+	if w.acquire && w.bound > 0 {
+		l.waits = append(l.waits, r.window(&w, i, r.events[w.call].At+2*w.bound, l.tries()))
+	}
+	if over := max(r.events[w.call].At+l.patience(&w), l.freedBy(r.events[w.call].At)); over <= e.At {
+		l.waits = append(l.waits, r.window(&w, i, over, 0))
+	}
 }
 
-// window is a wait that was given up at event i, with all that may excuse it.
-func (r *hungReader) window(l *hungHistory, w *pendingWait, i int) window {
-	called := r.events[w.call].At
-	over, tries := max(called+w.bound, l.freedBy(called)), 0
-	if w.acquire {
-		over, tries = called+2*w.bound, l.tries()
+// patience is how long an operation may take: as its caller said, or ten seconds or a lease and a quarter. An acquire has that time beyond its bound.
+func (l *hungHistory) patience(w *pendingWait) time.Duration {
+	usual := max(5*l.lease/4, 10*time.Second)
+	switch {
+	case w.bound == 0:
+		return usual
+	case w.acquire:
+		return w.bound + usual
 	}
+	return w.bound
+}
+
+// window is a wait that was given up at event i, with all that may excuse it: it should have ended at a time, and counts if so many tries came after.
+func (r *hungReader) window(w *pendingWait, i int, over time.Duration, tries int) window {
 	p := window{model: waitModel(tries)}
 	add := func(what waitInput, call, done int64) {
 		p.operations = append(p.operations, porcupine.Operation{Input: what, Call: call, Return: done})
@@ -230,7 +266,7 @@ func (r *hungReader) window(l *hungHistory, w *pendingWait, i int) window {
 	end := beforeTime(r.events, over)
 	add(waitOver, end, end)
 	late, _ := slices.BinarySearchFunc(w.tries, end, func(try int, end int64) int { return int(at(try) - end) })
-	for _, try := range w.tries[late:min(len(w.tries), late+l.tries())] {
+	for _, try := range w.tries[late:min(len(w.tries), late+tries)] {
 		add(waitTried, at(try), at(try))
 	}
 	add(waitLeft, at(i), at(i))

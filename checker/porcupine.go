@@ -32,6 +32,7 @@ func secondOpinion(events []history.Event, timeout time.Duration) opinion {
 	}
 	for _, lock := range hungHistories(events) {
 		o.add(finding{HungOperation, lock.name}, j.windows(slices.Values(lock.waits)))
+		o.add(finding{MissedWakeup, lock.name}, j.windows(slices.Values(lock.slept)))
 	}
 	for _, lock := range deadHistories(events) {
 		o.add(finding{DeadGrant, lock.name}, j.windows(slices.Values(lock.answers)))

@@ -28,6 +28,7 @@ const (
 	GhostLock       Name = "ghost-lock"
 	Unreleasable    Name = "unreleasable"
 	HungOperation   Name = "hung-operation"
+	MissedWakeup    Name = "missed-wakeup"
 	FalseAlarm      Name = "false-alarm"
 	FenceRegression Name = "fence-regression"
 	Unfair          Name = "unfair"
@@ -68,6 +69,7 @@ func Definitions() []Definition {
 		{GhostLock, "the service holds the lock for a client that does not know it"},
 		{Unreleasable, "the owner's release leaves its own lock in place"},
 		{HungOperation, "an operation missed its deadline, and only the lock delayed it"},
+		{MissedWakeup, "a waiter did not take a free lock within its bound, though nothing hindered it"},
 		{FalseAlarm, "the lock reported a loss that had not happened"},
 		{FenceRegression, "a later grant got a smaller fencing token"},
 		{Unfair, "a lock that promises order granted out of order"},

@@ -55,6 +55,7 @@ var violations = map[string]violation{
 	"release without":      {Unreleasable, true, releaseWithout},
 	"grant answered no":    {GhostLock, true, grantDenied},
 	"lease never set":      {StuckLock, true, leaseNeverSet},
+	"waiter not woken":     {MissedWakeup, true, waiterNotWoken},
 }
 
 // both are a sure holder and a stranger, if there are such clients now.
@@ -294,6 +295,24 @@ func leaseNeverSet(s *seeded) int {
 	c.served = 0
 	s.serve(c)
 	return s.answers(c, history.No)
+}
+
+// waiterNotWoken: one is refused, and sends nothing more when the lock is free.
+func waiterNotWoken(s *seeded) int {
+	a, b, ok := s.both()
+	if !ok || !s.probes || s.lease == 0 || s.lease == time.Hour {
+		return -1
+	}
+	bound := s.lease + s.lease/50 + 50*ms
+	s.calls(b, history.OpAcquire)
+	s.events[len(s.events)-1].Detail = &history.Detail{Bound: bound}
+	s.serve(b)
+	b.served = 1
+	s.calls(a, history.OpRelease)
+	s.serve(a)
+	s.answers(a, history.OK)
+	s.now += bound
+	return s.answers(b, history.No)
 }
 
 // violated is a history with one violation, the event that shows it, and whether the history ends there; nil if none was possible.

@@ -25,6 +25,7 @@ func shorts() []short {
 		{checker.GhostLock, "ghost", "G"},
 		{checker.Unreleasable, "unrel", "U"},
 		{checker.HungOperation, "hung", "H"},
+		{checker.MissedWakeup, "wake", "W"},
 		{checker.FalseAlarm, "alarm", "A"},
 		{checker.FenceRegression, "fence", "F"},
 		{checker.Unfair, "order", "T"},

@@ -48,6 +48,9 @@ func (k *Lock) Probed() bool {
 	return k.Ledger.server != "" || k.quorum != nil && len(k.quorum.parts) > 0
 }
 
+// Spread says whether the lock lives on several servers.
+func (k *Lock) Spread() bool { return k.quorum != nil }
+
 // Cursor is a place in a history, with all that is known there. Clients and locks are numbered from 1; 0 is none. Only Step changes it.
 type Cursor struct {
 	Clients, LockNames Names

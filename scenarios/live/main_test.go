@@ -4,6 +4,7 @@ package live_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -76,8 +77,8 @@ func as(what string) []string {
 
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
 // never answers it; "slow VERB" answers late; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
-// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "late
-// VERB" says that a sleep of it ended late by a third of the lease.
+// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
+// at the lock, and says no when its time is over; "late VERB" says that a sleep of it ended late by a third of the lease.
 func oddClient(quirks string) error {
 	hows := make(map[string]string)
 	command := ""
@@ -90,6 +91,7 @@ func oddClient(quirks string) error {
 	}
 	var servers []string
 	var lease float64 // in milliseconds
+	var key string
 	stdin, requests := io.Pipe()
 	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.Every())) }()
 	lines := bufio.NewScanner(os.Stdin)
@@ -101,9 +103,9 @@ func oddClient(quirks string) error {
 		if req.Do == protocol.Init {
 			servers = req.Servers
 		}
-		lease = max(lease, req.LeaseMS) // that of open
+		lease, key = max(lease, req.LeaseMS), cmp.Or(req.Key, key) // those of open
 		switch how := hows[req.Do]; {
-		case how == "":
+		case how == "", how == "deaf" && req.WithinMS == 0:
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
@@ -122,6 +124,10 @@ func oddClient(quirks string) error {
 			if err == nil {
 				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 			}
+		case how == "deaf":
+			send(servers[0], "SET "+key+" deaf NX PX 1000")
+			time.Sleep(time.Duration(req.WithinMS * float64(time.Millisecond)))
+			_, err = fmt.Printf(`{"id":%d,"outcome":"no"}`+"\n", req.ID)
 		case how == "slow":
 			time.Sleep(300 * time.Millisecond)
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())

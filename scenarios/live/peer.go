@@ -219,6 +219,7 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 	paused := p.resumed.After(due)
 	p.mu.Unlock()
 	if !paused {
+		p.cell.late.delayed(now.Sub(due))
 		p.cell.late.add(stall{due, now})
 	}
 }

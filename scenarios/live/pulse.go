@@ -15,8 +15,9 @@ type pulse struct {
 
 // stalls are host stalls in the order in which they ended. It is safe for concurrent use.
 type stalls struct {
-	mu  sync.Mutex
-	all []stall
+	mu    sync.Mutex
+	all   []stall
+	total time.Duration // of all delays, also of those too short to be a stall
 }
 
 // stall is an interval in which the host did not run the lab, or one of its clients.
@@ -48,6 +49,7 @@ func (p *pulse) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := time.Now()
+		p.delayed(max(0, now.Sub(last)-pulsePeriod))
 		if now.Sub(last) > shortStall {
 			p.add(stall{last, now})
 		}
@@ -59,6 +61,19 @@ func (l *stalls) add(s stall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, s)
+}
+
+func (l *stalls) delayed(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total += by
+}
+
+// sum is how long all delays were together.
+func (l *stalls) sum() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
 }
 
 // longest is the longest stall that began after from.

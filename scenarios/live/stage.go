@@ -59,6 +59,8 @@ func (s *stage) LongestStall(from time.Duration) time.Duration {
 	return max(s.world.pulse.longest(began), s.late.longest(began))
 }
 
+func (s *stage) Delayed() time.Duration { return s.world.pulse.sum() + s.late.sum() }
+
 func (s *stage) Servers() []play.Server {
 	servers := make([]play.Server, len(s.servers))
 	for i, one := range s.servers {

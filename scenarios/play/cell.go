@@ -35,11 +35,21 @@ type Cell struct {
 	laid            *history.Work // the initial data; nil for a counter
 	handles         map[string]*Handle
 	ids             atomic.Int64
-	begun           time.Duration // when the step began, or its wait was over
-	busy            time.Duration // spent in steps that do not wait
+	pace            pace
+	inEffect        effects
 	servers         remembered
 	over            atomic.Bool
 }
+
+// pace is how fast the host lets the script go on.
+type pace struct {
+	begun   time.Duration // when the step began, or its wait was over
+	delayed time.Duration // by the host, up to then
+	busy    spent         // in steps since the last that waits
+}
+
+// spent is how long steps took, and how much of that the host did not run the lab, or one of its clients.
+type spent struct{ all, delayed time.Duration }
 
 // remembered is what earlier steps have done to servers.
 type remembered struct {
@@ -156,18 +166,18 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 		return nil
 	}
 	c.note(step, step.Text+inRound(step))
-	c.begun = c.Stage.Now()
+	c.begin()
 	result, err := c.perform(ctx, h, step)
 	if err != nil {
 		return err
 	}
-	if err := c.inTime(step, c.Stage.Now()-c.begun); err != nil {
+	if err := c.inTime(step, c.Stage.Now()-c.pace.begun); err != nil {
 		return err
 	}
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
 		return nil
 	}
-	if c.busy > c.Script.Lease/c.slices() { // a lease or a time-out may have ended too early
+	if c.pace.busy.all > c.Script.Lease/c.slices() && c.pace.busy.byHost() { // a lease or a time-out may have ended too early
 		return Stalled("line %d: %q came to %s, on a slow host", step.Line, step.Text, result)
 	}
 	missed := fmt.Sprintf("line %d: %q came to %s", step.Line, step.Text, result)
@@ -202,25 +212,46 @@ func (c *Cell) note(step *scenarios.Step, text string) {
 	c.Record.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
 }
 
+// begin notes when the step begins.
+func (c *Cell) begin() {
+	c.pace.begun = c.Stage.Now()
+	if host, stalls := c.Stage.(Host); stalls {
+		c.pace.delayed = host.Delayed()
+	}
+}
+
 // inTime ends a script on a host so slow that a lease may have expired: one step took more than a quarter of it, or all since the last wait
-// together more than half.
+// together more than half. A step that took so long on a host that ran is the lock's or the client's affair.
 func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
-	if _, stalls := c.Stage.(Host); !stalls {
+	host, stalls := c.Stage.(Host)
+	if !stalls {
 		return nil
 	}
 	if step.Waits() {
-		c.busy = 0
+		c.pace.busy = spent{}
 		return nil
 	}
-	c.busy += took
+	this := spent{took, host.Delayed() - c.pace.delayed}
+	c.pace.busy.all, c.pace.busy.delayed = c.pace.busy.all+this.all, c.pace.busy.delayed+this.delayed
+	ours := true // the lab's own work, as the restart of a server is
+	switch step.Verb {
+	case scenarios.VerbOp, scenarios.VerbContinue, scenarios.VerbGiveUp, scenarios.VerbArrives:
+		ours = false
+	}
 	switch lease := c.Script.Lease; {
-	case took > lease/4:
-		return Stalled("the host stalled: line %d took %v, more than a quarter of the lease", step.Line, took.Round(time.Millisecond))
-	case c.busy > lease/2:
-		return Stalled("the host was slow: up to line %d the steps took %v, more than half the lease", step.Line, c.busy.Round(time.Millisecond))
+	case took > lease/4 && (ours || this.byHost()):
+		return Stalled("the host stalled: line %d took %v, more than a quarter of the lease; of that the host was late by %v", step.Line,
+			took.Round(time.Millisecond), this.delayed.Round(time.Millisecond))
+	case c.pace.busy.all > lease/2 && c.pace.busy.byHost():
+		return Stalled("the host was slow: up to line %d the steps took %v, more than half the lease; of that the host was late by %v", step.Line,
+			c.pace.busy.all.Round(time.Millisecond), c.pace.busy.delayed.Round(time.Millisecond))
 	}
 	return nil
 }
+
+// byHost says whether it is the host that steps took long: it was late for an eighth of the time, as far as was measured. Processes wait for each
+// other, so a delay of one is a delay of several.
+func (s spent) byHost() bool { return s.delayed > s.all/8 }
 
 // slices is the lease divided by the shortest time-out of a lock: with several servers it waits a tenth of the lease for each.
 func (c *Cell) slices() time.Duration {
@@ -232,6 +263,7 @@ func (c *Cell) slices() time.Duration {
 
 // Fault records a phase of a fault.
 func (c *Cell) Fault(kind faults.Kind, target string, phase history.Phase, what string) {
+	c.inEffect.note(kind, target, phase)
 	c.Record.Add(history.Event{Kind: history.KindFault, Client: target, Lock: c.LockKey, Detail: &history.Detail{
 		Fault: &history.Fault{Name: string(kind), Target: target, Phase: phase, What: what},
 	}})

@@ -128,22 +128,23 @@ func (h *Handle) NoticeValidity(valid time.Duration) {
 	h.cell.Witness(history.Event{Kind: history.KindValid, Client: h.Name, Lock: h.Key, Valid: history.Declared(valid)})
 }
 
-// settle waits, for at most d, until the pending operation has returned or is held up at a breakpoint.
+// settle waits, for at most d (Ever: as overdue does), until the pending operation has returned or is held up at a breakpoint.
 func (h *Handle) settle(ctx context.Context, d time.Duration) (scenarios.Result, error) {
 	op, stage := h.pending, h.cell.Stage
 	deadline := stage.Now() + d
 	for {
 		reached := func() bool { return len(op.ahead) > 0 && op.ahead[0].Reached() }
-		left := d
-		if d != Ever {
-			left = max(0, deadline-stage.Now())
-		}
-		ok, err := stage.Until(ctx, left, func() bool { return op.Answered() || reached() })
-		switch {
-		case err != nil:
+		settled := func() bool { return op.Answered() || reached() }
+		if d == Ever {
+			if err := h.overdue(ctx, op, settled); err != nil {
+				return "", err
+			}
+		} else if ok, err := stage.Until(ctx, max(0, deadline-stage.Now()), settled); err != nil {
 			return "", silent(h.Name, op.Op.String(), err)
-		case !ok:
+		} else if !ok {
 			return "", NotApplicable("%s waits for more than %v for what is held", h.Name, d)
+		}
+		switch {
 		case !reached():
 			return h.finish(ctx, op)
 		case h.meet(op):

@@ -19,6 +19,7 @@ type slowHost struct{ Stage }
 
 func (slowHost) Now() time.Duration                       { return 0 }
 func (slowHost) LongestStall(time.Duration) time.Duration { return 0 }
+func (slowHost) Delayed() time.Duration                   { return 0 }
 
 // TestSlowCommandsSpoilACell: a renewal in the background times out on a host on which a command takes so long, though no step of the
 // script does.

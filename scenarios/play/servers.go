@@ -111,7 +111,8 @@ func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) 
 			if err := c.pass(ctx, left); err != nil {
 				return err
 			}
-			c.begun, c.busy = c.Stage.Now(), 0
+			c.begin()
+			c.pace.busy = spent{}
 		}
 	}
 	return c.restart(ctx, names, ServerFault{Kind: faults.FailOver})

@@ -40,6 +40,8 @@ const Background = -1
 type Host interface {
 	// LongestStall is the longest host stall that began after a time of the run.
 	LongestStall(from time.Duration) time.Duration
+	// Delayed is how long the host has not run the lab, or one of its clients, since the cell began: all delays together, also short ones.
+	Delayed() time.Duration
 }
 
 // Strider is a Stage in which each step takes time.

@@ -63,7 +63,7 @@ func (c *Cell) waitExpired(ctx context.Context) (scenarios.Result, error) {
 // touched is when a command last created, replaced or prolonged the lock. Where commands are not read, that was before the step.
 func (c *Cell) touched() (at time.Duration, ok bool) {
 	if c.Traits.Opaque != "" {
-		return c.begun, true
+		return c.pace.begun, true
 	}
 	return c.Record.LastTouch(c.LockKey)
 }

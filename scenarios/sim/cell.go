@@ -161,11 +161,11 @@ const eventsPerLook = 1024
 // Until lets what is going to happen happen, one thing after the other, until done says so, for at most d. When ctx ends, the error is its cause.
 func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bool, error) {
 	end := c.now + d
+	if end > c.limit() { // then it is the cell that takes too long
+		d = play.Ever
+	}
 	if d == play.Ever {
 		end = c.limit()
-	}
-	if end > c.limit() {
-		return false, c.tooLong()
 	}
 	for n := 1; ; n++ {
 		c.settle()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,54 @@ func (l neverDone) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func (neverDone) Release(context.Context) (bool, error) { return true, nil }
+
+// neverSent is a lock whose operations wait for ever, and send nothing.
+type neverSent struct{ env impls.Env }
+
+func (l neverSent) TryAcquire(ctx context.Context) (bool, error) {
+	return false, l.env.Sleep(ctx, time.Hour)
+}
+
+func (l neverSent) Release(ctx context.Context) (bool, error) { return l.TryAcquire(ctx) }
+
+// TestAnOperationWithoutABoundHangs: it is given up after a lease and a quarter, or ten seconds, and not when the cell's time is over.
+func TestAnOperationWithoutABoundHangs(t *testing.T) {
+	for lease, at := range map[string]time.Duration{"4s": 10 * time.Second, "20s": 25 * time.Second} {
+		spec := impls.Spec{Card: impls.Card{Name: "never-sent"}, New: func(env impls.Env, _ impls.Options) impls.Lock { return neverSent{env} }}
+		cell := playUntil(t.Context(), t, spec, "lease "+lease+"\nclients C1\nC1 acquire => ok")
+		require.Equal(t, "hung-operation", cell.Verdict.String())
+		require.InDelta(t, at.Seconds(), cell.Verdict.Anomalies[0].At.Seconds(), 0.1)
+		require.Contains(t, cell.Verdict.Anomalies[0].Why, "No server had answered a command of it.")
+	}
+}
+
+// deaf is a lock whose waiters look once.
+type deaf struct {
+	impls.Lock
+	looked bool
+}
+
+func (l *deaf) TryAcquire(ctx context.Context) (bool, error) {
+	if l.looked {
+		return false, nil
+	}
+	l.looked = true
+	return l.Lock.TryAcquire(ctx)
+}
+
+// TestAMissedWakeup: a waiter that does not look again when the lock is free misses its wake-up.
+func TestAMissedWakeup(t *testing.T) {
+	sound, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	broken := sound
+	broken.New = func(env impls.Env, opts impls.Options) impls.Lock { return &deaf{Lock: sound.New(env, opts)} }
+	for verdict, spec := range map[string]impls.Spec{"missed-wakeup": broken, "safe": sound} {
+		for _, times := range []string{"lease 2s\nclients C1 C2\nC2 acquire within 3s in background", "lease 30s\nclients C1 C2\nC2 acquire within 10s in background"} {
+			text := strings.Replace(times, "C2 acquire", "C1 acquire => ok\nC2 acquire", 1) + "\nC2 waits\nC1 release => ok\nC2 await"
+			require.Equal(t, verdict, playUntil(t.Context(), t, spec, text).Verdict.String(), text)
+		}
+	}
+}
 
 // TestTheModelEndsWithItsContext: Ctrl-C ends a cell in which something happens for ever.
 func TestTheModelEndsWithItsContext(t *testing.T) {

@@ -142,7 +142,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 		if !c.Broken {
 			return r.lateRelease(a)
 		}
-	case checker.HungOperation:
+	case checker.HungOperation, checker.MissedWakeup:
 		return r.slowHost(a)
 	case checker.StuckLock:
 		return cmp.Or(c.beingReleased(a, r), r.beingWithdrawn(a), r.lateRenewal(a), r.splitVotes(a))
