@@ -49,6 +49,22 @@ func notes() []note {
 			"The first extension is due half a validity after the grant, not after the request (`lock.go:271`). It takes a grant that is slower than the default `TryNextAfter` of 20 ms, which the lab's client has set to an hour: with the default the acquire fails instead.",
 		},
 		{
+			[]string{"redlock-4", "redlock-5"}, []string{"release-reply-lost-resent", "restart-amid-release"}, []checker.Name{checker.FalseAlarm},
+			"The same with ioredis, which sends again what got no reply when it has connected anew (`autoResendUnfulfilledCommands`, by default true): `redlock.js:282` of redlock 4 rejects with LockError, `index.js:296` of redlock 5 with ExecutionError.",
+		},
+		{
+			[]string{"redlock-4-majority", "redlock-5-majority"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`): set back in between, it is too long. The lab's own Redlock measures it by a monotonic clock.",
+		},
+		{
+			[]string{"redis-py"}, []string{"release-broken-off", "release-broken-off-clock-ahead", "redis-down-amid-release"}, []checker.Name{checker.Unreleasable, checker.FalseAlarm},
+			"`release` clears the token before it sends anything (`lock.py:252`). After an error the same lock object says \"Cannot release an unlocked lock\" (`lock.py:251`), and the key stays. Later versions were repaired (redis/redis-py#3847), and were not tested here.",
+		},
+		{
+			[]string{"redis-py-no-timeout"}, []string{"release-broken-off", "release-broken-off-clock-ahead"}, []checker.Name{checker.StuckLock},
+			"It follows from the note before: without `timeout` nothing else removes the key (`lock.py:223` sets an expiry only if there is one).",
+		},
+		{
 			[]string{"rueidislock-once"}, []string{"release-broken-off"}, []checker.Name{checker.Unreleasable},
 			"The function that releases returns nothing, and the error of its delete is dropped (`lock.go:293`); the key stays for the rest of its validity. The default client sends the delete again.",
 		},
@@ -68,10 +84,11 @@ func TestScorecard(t *testing.T) {
 			columns = append(columns, a)
 		}
 	}
+	lines := linesOf(string(text))
 	var b strings.Builder
-	b.WriteString("| | client | library | options | like |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("| | client | library | options | like | `CLIENT` |\n| --- | --- | --- | --- | --- | --- |\n")
 	for i, a := range columns {
-		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | `%s` |\n", i+1, a.Name, a.Library, a.Options, a.Like)
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | `%s` | `%s` |\n", i+1, a.Name, a.Library, a.Options, a.Like, a.Command)
 	}
 	b.WriteString("\n| scenario |")
 	for i := range columns {
@@ -80,12 +97,12 @@ func TestScorecard(t *testing.T) {
 	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
 	used := map[int]bool{}
 	for _, script := range r.scripts {
-		row, any := "| "+script.Name+" |", false
+		row, any := fmt.Sprintf("| [%s](../scenarios/scripts/%[1]s.lab) |", script.Name), false
 		for _, a := range columns {
 			got, ok := seen.Lookup(script.Name, a.Name)
 			mark := ""
 			if any = any || ok; ok {
-				mark = r.mark(t, script.Name, a, got.Verdict, used)
+				mark = fmt.Sprintf("[%s](../%s#L%d)", r.mark(t, script.Name, a, got.Verdict, used), fromAdapters, lines[script.Name+" "+a.Name])
 			}
 			row += " " + mark + " |"
 		}
@@ -99,6 +116,17 @@ func TestScorecard(t *testing.T) {
 		fmt.Fprintf(&b, "%d. `%s` in `%s`: %s. %s\n", i+1, strings.Join(n.libraries, "`, `"), strings.Join(n.scenarios, "`, `"), names(n.anomalies), n.why)
 	}
 	holdPart(t, "../../docs/scorecard.md", fromAdapters, b.String())
+}
+
+// linesOf are the numbers of the lines of a table, by scenario and adapter.
+func linesOf(table string) map[string]int {
+	lines := map[string]int{}
+	for i, line := range strings.Split(table, "\n") {
+		if words := strings.Fields(line); len(words) > 2 {
+			lines[words[0]+" "+words[1]] = i + 1
+		}
+	}
+	return lines
 }
 
 func names(anomalies []checker.Name) string {
