@@ -65,6 +65,18 @@ func notes() []note {
 			"It follows from the note before: without `timeout` nothing else removes the key (`lock.py:223` sets an expiry only if there is one).",
 		},
 		{
+			[]string{"redis-semaphore"}, []string{"slow-grant"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"The first refresh is due 0.8 of a lease after the grant was answered (`lib/Lock.js:113`), not after it was asked for. A shorter `refreshInterval` leaves more room; the documentation asks for one that is \"less enough than lockTimeout\".",
+		},
+		{
+			[]string{"redis-semaphore"}, []string{"clock-runs-slow"}, []checker.Name{checker.DoubleHolder},
+			"The same interval, 0.8 of a lease (`lib/Lock.js:45`), on a clock that runs at less than that rate: the refresh comes too late. Redisson, with a third of a lease, has more room.",
+		},
+		{
+			[]string{"redis-semaphore-majority"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"It measures no time at all: a quorum is enough, however long its answers took (`lib/redlockMutex/acquire.js:25`). Redlock's algorithm says to subtract that time from the validity. The clock has no part in it.",
+		},
+		{
 			[]string{"rueidislock-once"}, []string{"release-broken-off"}, []checker.Name{checker.Unreleasable},
 			"The function that releases returns nothing, and the error of its delete is dropped (`lock.go:293`); the key stays for the rest of its validity. The default client sends the delete again.",
 		},

@@ -20,7 +20,7 @@ const (
 	ruleNotUnderWay = "A `cancel` of an operation that has been answered, or was never asked, is answered with `no`."
 	ruleCancelNow   = "The operation stops waiting for the server **now**"
 	ruleCancelled   = "unless its true outcome is known after all"
-	ruleQueued      = "An operation that still waits for its turn is answered with `unknown` and never begins."
+	ruleQueued      = "An operation that still waits for its turn is answered with `unknown` at once, and never begins."
 	ruleNextRuns    = "The next operation on the handle must then be able to run: over a new connection, if the old one still waits."
 	ruleReconnect   = "make new ones, and answer when they work"
 	ruleConnectsNew = "After a broken connection the next command makes a new one."
