@@ -89,14 +89,15 @@ func TestScriptsThatProveNothing(t *testing.T) {
 }
 
 // TestStalledCellIsBegunAnew asserts that a cell that a slow machine has spoilt is played again, slower, that this is said, and that
-// what was recorded is kept. The client stands for the machine: it takes more than a quarter of the first lease for one step.
+// what was recorded is kept. The client stands for the machine: it takes more than a quarter of the first lease for one step, and says that it did
+// not run meanwhile.
 func TestStalledCellIsBegunAnew(t *testing.T) {
 	s := openStage(t, nil)
-	slow := foreign("setpx-lua", "slow release")
+	slow := foreign("setpx-lua", "stalled release")
 	cell, events := s.playScript(t, script(t, "slow", "lease 1s\nclients C1 C2\nC1 acquire => ok\nC1 release => ok\nC2 acquire within 500ms => ok"), slow)
 	assert.Equal(t, "safe", cell.Verdict.String())
 	require.NotEmpty(t, cell.Stalls)
-	assert.Regexp(t, `^the host stalled: line 5 took \d+ms, more than a quarter of the lease$`, cell.Stalls[0])
+	assert.Regexp(t, `^the host stalled: line 5 took \d+ms, more than a quarter of the lease; of that the host was late by \d+ms$`, cell.Stalls[0])
 	tells(t, events, "C1 release: ok", "C2 acquire: ok", "end: complete")
 	times := 1 << len(cell.Stalls)
 	assert.Equal(t, time.Duration(times)*time.Second, events[0].Detail.Lease)

@@ -75,8 +75,12 @@ func as(what string) []string {
 	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
 }
 
+// stalledFor is how long a client takes that is slow, or was not run.
+const stalledFor = 300 * time.Millisecond
+
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
-// never answers it; "slow VERB" answers late; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
+// never answers it; "slow VERB" answers late, and "stalled VERB" says
+// that it was not run meanwhile; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
 // error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
 // at the lock, and says no when its time is over; "late VERB" says that a sleep of it ended late by a third of the lease.
 func oddClient(quirks string) error {
@@ -128,8 +132,14 @@ func oddClient(quirks string) error {
 			send(servers[0], "SET "+key+" deaf NX PX 1000")
 			time.Sleep(time.Duration(req.WithinMS * float64(time.Millisecond)))
 			_, err = fmt.Printf(`{"id":%d,"outcome":"no"}`+"\n", req.ID)
+		case how == "stalled":
+			time.Sleep(stalledFor)
+			_, err = fmt.Printf("{\"late_ms\":%d}\n", stalledFor.Milliseconds())
+			if err == nil {
+				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
+			}
 		case how == "slow":
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(stalledFor)
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "ignore":
 			_, err = io.Copy(io.Discard, os.Stdin)

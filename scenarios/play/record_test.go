@@ -50,6 +50,47 @@ func TestSlowCommandsSpoilACell(t *testing.T) {
 	}
 }
 
+// lateHost is a Stage whose host was late for so long.
+type lateHost struct {
+	slowHost
+	by time.Duration
+}
+
+func (h lateHost) Delayed() time.Duration { return h.by }
+
+// TestASlowStep: an operation that takes long spoils a cell if the host was late, and is the lock's affair if it was not. What the lab does itself
+// is nobody's.
+func TestASlowStep(t *testing.T) {
+	const lease = time.Second
+	for _, tc := range []struct {
+		name       string
+		verb       scenarios.Verb
+		took, late time.Duration
+		why        string
+	}{
+		{"a slow lock", scenarios.VerbOp, 400 * time.Millisecond, 50 * time.Millisecond, ""},
+		{"a late host", scenarios.VerbOp, 400 * time.Millisecond, 51 * time.Millisecond, "line 0 took 400ms, more than a quarter of the lease; of that the host was late by 51ms"},
+		{"in time", scenarios.VerbOp, 250 * time.Millisecond, 200 * time.Millisecond, ""},
+		{"the lab's own work", scenarios.VerbRestart, 251 * time.Millisecond, 0, "line 0 took 251ms"},
+		{"a wait", scenarios.VerbAwait, 10 * time.Second, 10 * time.Second, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cell := &Cell{Stage: lateHost{by: tc.late}, Script: &scenarios.Script{Lease: lease}}
+			err := cell.inTime(&scenarios.Step{Verb: tc.verb}, tc.took)
+			if tc.why == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.why)
+		})
+	}
+	cell := &Cell{Stage: lateHost{by: 40 * time.Millisecond}, Script: &scenarios.Script{Lease: lease}}
+	for range 2 {
+		require.NoError(t, cell.inTime(&scenarios.Step{Verb: scenarios.VerbOp}, 200*time.Millisecond))
+	}
+	require.ErrorContains(t, cell.inTime(&scenarios.Step{Verb: scenarios.VerbOp}, 200*time.Millisecond), "more than half the lease")
+}
+
 // TestSpilledEventsAreNotKept: what a long storm records is garbage as soon as it is written.
 func TestSpilledEventsAreNotKept(t *testing.T) {
 	const many = 200
