@@ -42,6 +42,7 @@ const (
 	TakeOver    Kind = "take-over"
 	SplitBrain  Kind = "split-brain"
 	Down        Kind = "down"
+	Isolated    Kind = "isolated"
 	Operator    Kind = "operator"
 	Stall       Kind = "stall"
 )
@@ -69,6 +70,7 @@ const (
 	ServerStop  Capability = "server-stop"  // the server can be restarted
 	ServerCopy  Capability = "server-copy"  // the server can save its data, and restart with it
 	Replicas    Capability = "replicas"     // the server has several replicas, of which each can be held back or promoted
+	Ensemble    Capability = "ensemble"     // the servers elect a leader, and each can be cut off from the others
 	SetClock    Capability = "set-clock"    // the client's clock can be set
 	Reconnect   Capability = "reconnect"    // the client can be told to connect again
 	Repeat      Capability = "repeat"       // a request can arrive a second time
@@ -147,6 +149,8 @@ func All() []Fault {
 			Meaning: "a replica takes over for some clients, while the old primary still answers the others"},
 		{Kind: Down, Target: OnServer, Begins: "goes down", Ends: "comes back", State: "down", Sign: '/', Needs: []Capability{ServerState, ServerStop, Reconnect},
 			Meaning: "a server is down for a while: connections to it break, and new ones are refused; it comes back with its data"},
+		{Kind: Isolated, Target: OnServer, Begins: "is cut off", Ends: "rejoins", State: "isolated", Sign: '/', Needs: []Capability{ServerState, Ensemble},
+			Meaning: "a server of an ensemble is cut off from the others, and its clients reach it"},
 		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},
 			Meaning: "an operator sets the expiry of the lock by hand"},
 		{Kind: Stall, Target: OnHost, State: "stalled", Meaning: "the machine did not run the lab for a while"},

@@ -46,7 +46,7 @@ func All() []Spec {
 // OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run in the model, and in the live world where the server
 // is one. The explorer has none.
 func OnZooKeeper() []Spec {
-	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), zookeeperProtected(), zookeeperFenced()}
+	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), goZooKeeper(), zookeeperProtected(), zookeeperFenced()}
 }
 
 // OnReplicas lists the locks that need a Redis with replicas, in the order of reports. The explorer has none.

@@ -65,6 +65,7 @@ func TestWhatLocksOnZooKeeperSend(t *testing.T) {
 	create := exchange{want: "CREATE sequential k/lock-", reply: "k/lock-0000000007"}
 	list := func(names ...string) exchange { return exchange{want: "CHILDREN k", reply: names} }
 	drop := func(node string) exchange { return exchange{want: "DELETE k/" + node} }
+	library := exchange{want: "CREATE sequential k/_c_t1-lock-", reply: "k/_c_t1-lock-0000000007"}
 	tests := []struct {
 		name      string
 		lock      string
@@ -95,6 +96,17 @@ func TestWhatLocksOnZooKeeperSend(t *testing.T) {
 		}},
 		{"all replies lost", "zookeeper-protected", unknown, 0, []exchange{{err: errLost}, list(), {err: errLost}, list(), {err: errLost}, list()}},
 		{"refused", "zookeeper-protected", no, 0, []exchange{{err: impls.NoNode}}},
+
+		{"turn", "go-zookeeper", ok, ok, []exchange{library, list("_c_t1-lock-0000000007"), drop("_c_t1-lock-0000000007")}},
+		{"gone when released", "go-zookeeper", ok, no, []exchange{
+			library, list("_c_t1-lock-0000000007"), {want: "DELETE k/_c_t1-lock-0000000007", err: impls.NoNode},
+		}},
+		{"own node not listed", "go-zookeeper", ok, 0, []exchange{library, list()}},
+		{"reply lost, found", "go-zookeeper", ok, 0, []exchange{
+			{want: library.want, err: errLost}, list("_c_t1-lock-0000000003"), list("_c_t1-lock-0000000003"),
+		}},
+		{"reply lost, and the list's", "go-zookeeper", unknown, 0, []exchange{{want: library.want, err: errLost}, {want: "CHILDREN k", err: errLost}}},
+		{"reply to the list lost, the node stays", "go-zookeeper", unknown, no, []exchange{library, {want: "CHILDREN k", err: errLost}}},
 
 		{"turn", "zookeeper-herd", ok, ok, []exchange{{want: "CREATE k/held", reply: "k/held"}, drop("held")}},
 		{"taken", "zookeeper-herd", no, 0, []exchange{{want: "CREATE k/held", err: impls.NodeExists}}},

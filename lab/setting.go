@@ -67,7 +67,7 @@ func (s Setting) parallel() int {
 	switch s.Server {
 	case live.Replicated:
 		perCore = replicatedPerCore
-	case live.Sentinel, live.Cluster:
+	case live.Sentinel, live.Cluster, live.Ensemble:
 		perCore = groupsPerCore
 	case live.Etcd, live.Postgres:
 		perCore = programCellsPerCore

@@ -13,10 +13,11 @@ type downtime struct {
 	servers []string // "" is the only one
 	actors  []*actor
 	since   map[string]int // the line on which a server went down
+	apart   map[string]int // the line on which it was cut off from the others
 }
 
 func newDowntime(s *Script, actors map[string]*actor) *downtime {
-	d := &downtime{servers: ServerNames(s.Servers), since: map[string]int{}}
+	d := &downtime{servers: ServerNames(s.Servers), since: map[string]int{}, apart: map[string]int{}}
 	if s.Servers == 0 {
 		d.servers = []string{""}
 	}
@@ -34,11 +35,19 @@ func (d *downtime) act(step Step) error {
 	}
 	switch step.Verb {
 	case VerbGoesDown:
-		return d.goDown(names, step.Line)
+		return cmp.Or(d.notApart(names), d.goDown(names, step.Line))
 	case VerbSplit, VerbDemote:
 		return cmp.Or(d.notDown(names), d.breakAll(names))
 	case VerbComesBack:
 		return d.comeBack(names)
+	case VerbIsolate:
+		return cmp.Or(d.notDown(names), d.isolate(names[0], step.Line))
+	case VerbRejoin:
+		if d.apart[names[0]] == 0 {
+			return fmt.Errorf("%s is not cut off from the others", names[0])
+		}
+		delete(d.apart, names[0])
+		return nil
 	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbArrives:
 		return d.notDown(names)
 	}
@@ -116,11 +125,33 @@ func (d *downtime) comeBack(names []string) error {
 	return nil
 }
 
-// end complains about servers that stay down.
+// notApart says that one of the servers is cut off from the others.
+func (d *downtime) notApart(names []string) error {
+	for _, name := range names {
+		if line := d.apart[name]; line > 0 {
+			return fmt.Errorf("%s has been cut off since line %d; '%[1]s rejoins' comes first", name, line)
+		}
+	}
+	return nil
+}
+
+// isolate follows that a server is cut off from the others. One at a time is: of three, one that is left alone decides nothing.
+func (d *downtime) isolate(name string, line int) error {
+	for other, since := range d.apart {
+		return fmt.Errorf("%s has been cut off since line %d; '%[1]s rejoins' comes first", other, since)
+	}
+	d.apart[name] = line
+	return nil
+}
+
+// end complains about servers that stay down, or cut off.
 func (d *downtime) end(wrong *complaints) {
 	for _, name := range slices.Concat(d.servers, []string{Whichever}) {
 		if line := d.since[name]; line > 0 {
 			wrong.add(line, "%s is still down at the end; add '%s comes back'", called(name), subjectOf(name))
 		}
+	}
+	for name, line := range d.apart {
+		wrong.add(line, "%s is still cut off from the others at the end; add '%[1]s rejoins'", name)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // that another client holds, or a resend of the client library. A restart with a copy waits until it is old enough, but the restart itself may not take long.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
+	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut,
+		VerbIsolate, VerbRejoin:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })
@@ -26,11 +27,13 @@ func (s Step) Fault() (f faults.Fault, ok bool) {
 	switch verb {
 	case VerbSave:
 		verb = VerbRestartSaved
+	case VerbRejoin:
+		verb = VerbIsolate
 	case VerbDemote:
 		verb = VerbSplit
 	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
 		verb = VerbTakeOver
 	}
-	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op))
+	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op), wordsFor(serverPhrases(), verb, s.Op))
 	return faults.BegunBy(strings.TrimPrefix(words, "server "))
 }

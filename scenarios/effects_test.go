@@ -37,7 +37,7 @@ func TestWaits(t *testing.T) {
 // TestFaultsOfSteps: the words by which the catalogue says that a fault begins are a verb's, except for breakpoints.
 func TestFaultsOfSteps(t *testing.T) {
 	begun := map[faults.Kind]bool{}
-	for _, p := range slices.Concat(phrases(), labPhrases()) {
+	for _, p := range slices.Concat(phrases(), labPhrases(), serverPhrases()) {
 		if fault, ok := (Step{Verb: p.verb, Op: p.op}).Fault(); ok {
 			begun[fault.Kind] = true
 		}

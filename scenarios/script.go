@@ -95,6 +95,7 @@ type Need string
 const (
 	NeedsService    Need = "service"    // the lock's state is outside its clients
 	NeedsZooKeeper  Need = "zookeeper"  // on a ZooKeeper
+	NeedsEnsemble   Need = "ensemble"   // the servers of the script are those of an ensemble, the leader first
 	NeedsLease      Need = "lease"      // the lock has a lease
 	NeedsResend     Need = "resend"     // the client library resends a command when no reply comes
 	NeedsNoResend   Need = "no-resend"  //
@@ -183,6 +184,8 @@ const (
 	VerbWaitRefused                    // wait until writes are refused, for a while
 	VerbGoesDown                       // server goes down, S2 goes down: it ends, and keeps its data
 	VerbComesBack                      // server comes back, S2 comes back: it is started again, with its data
+	VerbIsolate                        // S2 is cut off: a server of an ensemble, from the others
+	VerbRejoin                         // S2 rejoins
 )
 
 // Span is a length of time, absolute or in leases of the script.

@@ -34,6 +34,8 @@ func serverPhrases() []phrase {
 		{"restarts as saved", VerbRestartSaved, 0},
 		{"goes down", VerbGoesDown, 0},
 		{"comes back", VerbComesBack, 0},
+		{"is cut off", VerbIsolate, 0},
+		{"rejoins", VerbRejoin, 0},
 	}
 }
 

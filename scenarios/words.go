@@ -107,6 +107,7 @@ func headers() []string {
 func needs() []string {
 	all := []Need{
 		NeedsService, NeedsLease, NeedsResend, NeedsNoResend, NeedsRenewal, NeedsCheck, NeedsRenew, NeedsReentrance, NeedsFairness, NeedsMajority, NeedsAsynchrony, NeedsZooKeeper,
+		NeedsEnsemble,
 	}
 	return stringsOf(all)
 }

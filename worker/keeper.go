@@ -111,15 +111,18 @@ func (k *keeper) awaitReady(ctx context.Context) error {
 	}
 }
 
-// reconnect breaks the connection, and waits for the next.
+// reconnect breaks the connection, and waits for the next. To an ensemble one may be on its way already, to the next server.
 func (k *keeper) reconnect(ctx context.Context) error {
 	k.mu.Lock()
-	if isClosed(k.ready) {
+	connected := isClosed(k.ready)
+	if connected {
 		k.ready = make(chan struct{})
 	}
 	wire := k.wire
 	k.mu.Unlock()
-	wire.Close()
+	if connected || k.hosts.Len() == 1 {
+		wire.Close()
+	}
 	return k.awaitReady(ctx)
 }
 

@@ -38,7 +38,9 @@ type daemon struct {
 
 // open starts the process on a free loopback port. After an error nothing is left, nor the directory.
 func (d *daemon) open(ctx context.Context) error {
-	d.fate = newFate()
+	if d.fate == nil {
+		d.fate = newFate()
+	}
 	err := onFreePort(func(port int) (bool, error) {
 		d.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		return d.start(ctx)
@@ -56,7 +58,7 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 		return false, err
 	}
 	defer log.Close()
-	logged, err := log.Seek(0, 2)
+	from, err := log.Seek(0, 2)
 	if err != nil {
 		return false, err
 	}
@@ -72,9 +74,9 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 	}
 	if err := d.awaitReady(ctx, p); err != nil {
 		_ = p.Kill(context.WithoutCancel(ctx))
-		last := lastLines(d.log, logged)
-		taken = strings.Contains(strings.ToLower(last), "address already in use") || d.busy != "" && strings.Contains(last, d.busy)
-		return taken, fmt.Errorf("%w%s", err, last)
+		said := logged(d.log, from) // Java says why above the trace of its call stack
+		taken = strings.Contains(strings.ToLower(said), "address already in use") || d.busy != "" && strings.Contains(said, d.busy)
+		return taken, fmt.Errorf("%w%s", err, lastLines(d.log, from))
 	}
 	d.process, d.ending = p, false
 	go d.watch(p)
@@ -112,6 +114,13 @@ func (d *daemon) watch(p *process.Process) {
 
 // Addr is where it listens.
 func (d *daemon) Addr() string { return d.addr }
+
+// isDown says whether it has been stopped.
+func (d *daemon) isDown() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.down != nil
+}
 
 // kill ends the process for a while.
 func (d *daemon) kill(ctx context.Context) error {

@@ -91,7 +91,7 @@ func (s *Sentinel) atGuides(do func(*guide) error) error {
 var ErrChoice = errors.New("the Sentinels have promoted another replica than the script needs")
 
 // ErrSlow is the error of a failover that takes too long, on a busy machine.
-var ErrSlow = fmt.Errorf("the Sentinels do not fail over within %v", switchTime)
+var ErrSlow = fmt.Errorf("the servers do not fail over within %v", switchTime)
 
 // awaitSwitch has the Sentinels notice that the primary does not answer, and waits until each of them has switched to another one, which must
 // be one that may take over.

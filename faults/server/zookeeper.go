@@ -131,18 +131,22 @@ func StartZooKeeper(ctx context.Context, guard *process.Guard, log string) (*Zoo
 
 // settings are the server's. The lab's own is for no one else, and may lose its data with its machine: it need not force them to the disk.
 func (z *ZooKeeper) settings(port int) string {
-	return strings.Join([]string{
+	return strings.Join(keeperSettings(filepath.Join(z.dir, "data"), strconv.Itoa(port)), "\n") + "\n"
+}
+
+// keeperSettings are those of each of the lab's ZooKeeper servers.
+func keeperSettings(data, port string) []string {
+	return []string{
 		"tickTime=" + strconv.FormatInt(tick.Milliseconds(), 10),
 		"minSessionTimeout=100",
 		"maxSessionTimeout=3600000",
 		"maxClientCnxns=0",
-		"dataDir=" + filepath.Join(z.dir, "data"),
-		"clientPort=" + strconv.Itoa(port),
+		"dataDir=" + data,
+		"clientPort=" + port,
 		"clientPortAddress=127.0.0.1",
 		"admin.enableServer=false",
-		"4lw.commands.whitelist=conf",
-		"",
-	}, "\n")
+		"4lw.commands.whitelist=conf,srvr",
+	}
 }
 
 // start starts the process and waits until it answers. After an error no process is left.
@@ -160,9 +164,7 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 	if err != nil {
 		return false, err
 	}
-	cmd := exec.Command(z.found.java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+z.dir,
-		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", z.found.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+	cmd := z.found.command(z.dir, config, "-Xmx128m")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = z.dir, log, log
 	p, err := z.guard.Start(cmd)
 	if err != nil {
@@ -176,6 +178,13 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 	z.process = p
 	go z.watch(p)
 	return false, nil
+}
+
+// command runs a server with a configuration, within a size of memory.
+func (i installation) command(dir, config, memory string) *exec.Cmd {
+	return exec.Command(i.java, memory, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
+		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-cp", i.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
 }
 
 // awaitReady asks until this very process answers: another may listen at its address.

@@ -185,7 +185,7 @@ func (noFiles) Close() error              { return nil }
 // TestNoConnectionCanBeAccepted: that is no client's doing.
 func TestNoConnectionCanBeAccepted(t *testing.T) {
 	b := setUp(t, startMini(t))
-	b.accept("C1", noFiles{})
+	b.accept("C1", "", noFiles{})
 	<-b.Done()
 	var host *HostError
 	require.ErrorAs(t, b.Err(), &host)

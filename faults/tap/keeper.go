@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/jute"
@@ -24,6 +25,7 @@ const maxPipelined = 1000
 type keeper struct {
 	tap    *Tap
 	client string
+	server string // at which address
 	number int64
 	down   net.Conn // to the client
 	up     net.Conn // to the server
@@ -44,7 +46,7 @@ type keeper struct {
 }
 
 // serveKeeper relays between a client and a ZooKeeper until both are done.
-func (t *Tap) serveKeeper(client string, down net.Conn) {
+func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
 	in := bufio.NewReader(down)
 	if first, err := in.Peek(1); err != nil || first[0] == '*' {
 		defer down.Close()
@@ -52,13 +54,13 @@ func (t *Tap) serveKeeper(client string, down net.Conn) {
 		t.answerCanary(in, down)
 		return
 	}
-	up, err := dial(t.ctx, t.cfg.Upstream)
+	up, err := dial(t.ctx, upstream)
 	if err != nil {
 		down.Close() // to the client the server is down
 		return
 	}
 	k := &keeper{
-		tap: t, client: client, number: t.conns.Add(1), down: down, up: up, in: in,
+		tap: t, client: client, server: upstream, number: t.conns.Add(1), down: down, up: up, in: in,
 		queue: make(chan []byte, maxPipelined), answer: make(chan []byte, 1), ended: make(chan struct{}),
 	}
 	held := t.cfg.Limits.Held
@@ -167,18 +169,29 @@ func (k *keeper) ping(frame []byte) error {
 		if t.nodes.look(key) != nil {
 			continue
 		}
-		c := &history.Command{Server: t.cfg.Server, Conn: k.number, Args: []string{"PING", key}, Reply: "OK", Sent: sent, ReplyDropped: k.out.isMuted()}
-		if t.cfg.StateProbes {
-			after := t.nodes.lock(key).state()
-			if before != after {
-				continue // the session has ended
-			}
-			c.Changes, c.Asked = []history.Change{{Key: key, Before: before, After: after}}, t.cfg.Since()-sent
+		after := t.nodes.lock(key).state()
+		if before != after {
+			continue // the session has ended
 		}
-		t.cfg.Record(history.Event{Kind: history.KindCommand, At: t.cfg.Since(), Client: k.client, Lock: key, Detail: &history.Detail{Command: c}})
+		k.recordPing(key, before, sent)
+	}
+	if t.nodes.isolated(k.server) {
+		for _, key := range t.nodes.deprived(k.sessionID()) { // the server does not know, and answers
+			k.recordPing(key, t.nodes.lock(key).state(), t.cfg.Since())
+		}
 	}
 	t.leaveTurn()
 	return k.send(frame)
+}
+
+// recordPing writes a ping into the history, which found a lock in a state and left it so. The flight has the turn.
+func (k *keeper) recordPing(key string, state history.State, sent time.Duration) {
+	t := k.tap
+	c := &history.Command{Server: t.cfg.Server, Conn: k.number, Args: []string{"PING", key}, Reply: "OK", Sent: sent, ReplyDropped: k.out.isMuted()}
+	if t.cfg.StateProbes {
+		c.Changes, c.Asked = []history.Change{{Key: key, Before: state, After: state}}, t.cfg.Since()-sent
+	}
+	t.cfg.Record(history.Event{Kind: history.KindCommand, At: t.cfg.Since(), Client: k.client, Lock: key, Detail: &history.Detail{Command: c}})
 }
 
 // send sends a frame to the server.

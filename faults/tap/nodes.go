@@ -35,6 +35,8 @@ type node struct {
 type lockNodes struct {
 	known map[string]node
 	head  string // the node whose lock it is, as the history has it; empty: none
+	// ended is the session of the latest holder whose node has gone with it; zero: none.
+	ended int64
 }
 
 // sessionLife is what is known of a session.
@@ -57,10 +59,14 @@ type nodes struct {
 }
 
 func newNodes(t *Tap) *nodes {
-	return &nodes{
+	n := &nodes{
 		tap: t, locks: map[string]*lockNodes{}, sessions: map[int64]sessionLife{},
-		prober: nodeProber{life: t.ctx, addr: t.cfg.Upstream},
+		prober: nodeProber{life: t.ctx, addrs: t.cfg.Members, alone: t.cfg.Members == nil},
 	}
+	if n.prober.alone {
+		n.prober.addrs = func() []string { return []string{t.cfg.Upstream} }
+	}
+	return n
 }
 
 // open takes in that the server has answered a handshake.
@@ -122,6 +128,22 @@ func (n *nodes) prolonged(session int64) []string {
 	return keys
 }
 
+// deprived are the locks that a session had when it ended.
+func (n *nodes) deprived(session int64) []string {
+	var keys []string
+	for _, key := range n.tap.cfg.Locks {
+		if ended := n.lock(key).ended; ended != 0 && ended == session {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// isolated says whether a server of an ensemble is cut off from those that serve.
+func (n *nodes) isolated(server string) bool {
+	return n.tap.cfg.Members != nil && !slices.Contains(n.tap.cfg.Members(), server)
+}
+
 func (n *nodes) lock(key string) *lockNodes {
 	l := n.locks[key]
 	if l == nil {
@@ -160,6 +182,9 @@ func (l *lockNodes) expire(n *nodes, key string, names []string) {
 	slices.SortFunc(gone, byNumber)
 	for _, name := range slices.Backward(gone) {
 		was, whose := l.state(), l.known[name]
+		if name == l.head {
+			l.ended = whose.session
+		}
 		l.remove(name)
 		n.record(entryExpired, key, name, whose, 0, was, l.state())
 	}

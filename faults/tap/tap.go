@@ -70,6 +70,8 @@ type Config struct {
 	Expiry Expiry
 	// Locks are the nodes of the locks, if the server is a ZooKeeper and no Redis: whose the locks are is read from the nodes below them.
 	Locks []string
+	// Members are where those servers of an ensemble listen that serve clients, whose states are the same; nil: the ZooKeeper is one server, at Upstream.
+	Members func() []string
 	// Opaque: the server is neither a Redis nor a ZooKeeper. What passes is not read: no command is recorded, no breakpoint reached and no
 	// state known.
 	Opaque bool
@@ -160,7 +162,10 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 }
 
 // Listen opens a listener for one client and returns its address: the port identifies the client.
-func (t *Tap) Listen(client string) (string, error) {
+func (t *Tap) Listen(client string) (string, error) { return t.ListenTo(client, t.cfg.Upstream) }
+
+// ListenTo is Listen for connections to a server of an ensemble at an address.
+func (t *Tap) ListenTo(client, upstream string) (string, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(t.cfg.Host, "0"))
 	if err != nil {
 		return "", fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err)
@@ -169,7 +174,7 @@ func (t *Tap) Listen(client string) (string, error) {
 	t.mu.Lock()
 	t.listeners[addr] = listener
 	t.mu.Unlock()
-	if !t.begin(func() { t.accept(client, listener) }) {
+	if !t.begin(func() { t.accept(client, upstream, listener) }) {
 		listener.Close()
 		return "", errClosed
 	}
@@ -186,7 +191,7 @@ func (t *Tap) Unlisten(addr string) {
 	}
 }
 
-func (t *Tap) accept(client string, listener net.Listener) {
+func (t *Tap) accept(client, upstream string, listener net.Listener) {
 	defer context.AfterFunc(t.ctx, func() { listener.Close() })()
 	defer listener.Close()
 	var open atomic.Int64
@@ -208,7 +213,7 @@ func (t *Tap) accept(client string, listener net.Listener) {
 		serve := t.serve
 		switch {
 		case t.nodes != nil:
-			serve = t.serveKeeper
+			serve = func(client string, conn net.Conn) { t.serveKeeper(client, upstream, conn) }
 		case t.cfg.Opaque:
 			serve = t.serveOpaque
 		}

@@ -84,6 +84,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if subject.Argv != nil {
 		w.serves(&subject.Traits)
 	}
+	subject.Traits.Library.Ensemble = w.cfg.Server == Ensemble
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
 		failed = w.awaitTurn(ctx)
@@ -276,6 +277,9 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Record:      c.seen,
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	}
+	if ensemble, is := c.ensemble(); is && !resource {
+		cfg.Members = ensemble.Serving
+	}
 	if !resource {
 		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.opaque() != ""
 	}
@@ -304,6 +308,11 @@ type link struct {
 
 func (c *cell) link(ctx context.Context, t *tap.Tap, handle, what string) (*link, error) {
 	addr, err := t.Listen(handle)
+	return c.linkTo(ctx, t, addr, err, handle, what)
+}
+
+// linkTo is link to an address at which the tap listens for the client, or did not come to.
+func (c *cell) linkTo(ctx context.Context, t *tap.Tap, addr string, err error, handle, what string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type member struct {
 	what  string // in names of links
 	guide bool   // it has no data, and names the primary
 	tap   *tap.Tap
+	// server is the ensemble that it is a part of, which has one tap; nil: it is part of a group.
+	server *lockServer
 }
 
 // startResource starts the server of the data. It is no group, since clients are told where it is. Then the first group of a cell shows that this
@@ -152,7 +154,7 @@ func (s *lockServer) ends(several bool) []end {
 	if several {
 		what += "-" + s.name
 	}
-	if s.group == nil {
+	if s.group == nil && s.ensemble == nil {
 		return []end{{what: what, tap: s.tap}}
 	}
 	var all []end
@@ -167,6 +169,14 @@ type end struct {
 	what   string
 	tap    *tap.Tap
 	member *member // of a group; nil: the server is one process
+}
+
+// listen opens a listener of the tap for a client.
+func (e end) listen(handle string) (string, error) {
+	if e.member != nil && e.member.server != nil {
+		return e.tap.ListenTo(handle, e.member.Addr)
+	}
+	return e.tap.Listen(handle)
 }
 
 // address is the address of a server as a client gets it, with the client's links to it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
@@ -16,6 +17,13 @@ import (
 func (w *World) findKeeper(ctx context.Context) error {
 	if addr, remote := server.KeeperAddr(w.cfg.Server); remote {
 		return w.approachKeeper(ctx, addr)
+	}
+	if w.cfg.Server == Ensemble {
+		first, err := w.ownEnsemble(ctx)
+		if err == nil {
+			w.keeper = first.Server
+		}
+		return err
 	}
 	log, err := w.spares.nextLog(w.cfg.Dir)
 	if err != nil {
@@ -67,7 +75,15 @@ func (w *World) lacksAtKeeper(script *scenarios.Script, traits play.Traits) stri
 			return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
 		}
 	}
-	return traits.LackOnKeeper(script, play.KeeperLimits())
+	limits := play.KeeperLimits()
+	if traits.Library.Ensemble {
+		delete(limits, faults.ServerState)
+		delete(limits, faults.Ensemble)
+		if why := lacksWithEnsemble(script); why != "" {
+			return why
+		}
+	}
+	return traits.LackOnKeeper(script, limits)
 }
 
 // lockNodes are the places of the cell's locks on a ZooKeeper; none: the lock servers are Redis.
@@ -87,7 +103,7 @@ func (c *cell) makeNodes(ctx context.Context) error {
 	if c.world.keeper == nil {
 		return nil
 	}
-	return server.MakeNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
+	return server.MakeNodes(ctx, c.servers[0].Addr(), c.lockNodes())
 }
 
 // removeNodes removes them, with what the clients have left there.
@@ -97,13 +113,16 @@ func (c *cell) removeNodes() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
 	defer cancel()
+	if any(c.servers[0].Server) != any(c.world.keeper) {
+		return nil // an ensemble of the cell's own is emptied, or ended
+	}
 	return server.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
 }
 
 // scheme says in an address what the server is.
 func (s *lockServer) scheme() string {
 	switch s.Server.(type) {
-	case *server.ZooKeeper, *server.RemoteKeeper:
+	case *server.ZooKeeper, *server.Ensemble, *server.RemoteKeeper:
 		return protocol.ZooKeeperScheme
 	case *server.Etcd:
 		return protocol.EtcdScheme

@@ -35,13 +35,18 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	for _, s := range c.servers {
 		from := len(l.servers)
 		for _, e := range s.ends(len(c.servers) > 1) {
-			link, err := c.link(ctx, e.tap, handle, e.what)
+			addr, err := e.listen(handle)
+			link, err := c.linkTo(ctx, e.tap, addr, err, handle, e.what)
 			if err != nil {
 				return l, err
 			}
 			l.servers = append(l.servers, &lockLink{link: link, server: s, member: e.member})
 		}
 		for _, one := range l.servers[from:] {
+			if s.ensemble != nil {
+				one.at = s.scheme() + one.Addr()
+				continue
+			}
 			one.at = s.address(l.servers[from:])
 		}
 	}
@@ -86,7 +91,7 @@ func (p *peer) linksTo(names []string) []*lockLink {
 			continue
 		}
 		for _, l := range p.links[h].servers {
-			if len(names) == 0 || slices.Contains(names, l.server.name) {
+			if len(names) == 0 || slices.Contains(names, l.server.name) || slices.Contains(names, l.name()) {
 				found = append(found, l)
 			}
 		}
@@ -122,7 +127,7 @@ func atLinks(links []*lockLink, do func(*lockLink) (string, error)) ([]string, e
 func (p *peer) evidence(links []*lockLink, said []string) string {
 	var parts []string
 	for i, l := range links {
-		if part := p.cell.About([]string{l.server.name}, said[i]); !slices.Contains(parts, part) {
+		if part := p.cell.About([]string{l.name()}, said[i]); !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
@@ -153,7 +158,7 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 				continue
 			}
 			links, words = append(links, l), append(words, said[i])
-			if l.fault.BreaksConnections() && !slices.Contains(h.Broken, l.server.name) {
+			if l.fault.BreaksConnections() && p.loses(l, disturbed) && !slices.Contains(h.Broken, l.server.name) {
 				h.Broken = append(h.Broken, l.server.name)
 			}
 		}
@@ -163,9 +168,25 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 	return healed, nil
 }
 
+// name is that of the server, or of the server of an ensemble.
+func (l *lockLink) name() string {
+	if l.server.ensemble != nil {
+		return l.member.what
+	}
+	return l.server.name
+}
+
+// loses says whether a client has lost its connection for want of the links that were disturbed: to an ensemble it takes all of them.
+func (p *peer) loses(l *lockLink, disturbed []*lockLink) bool {
+	return l.server.ensemble == nil || len(disturbed) >= len(p.linksTo([]string{l.server.name}))
+}
+
 // Reconnect has a process replace its broken connections before the script goes on; otherwise it would depend on chance whether its next
 // command fails. Links with a fault keep theirs.
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
+	if p.deserted() {
+		return nil
+	}
 	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil && !l.strands() })
 	stays := addrsOf(faulty)
 	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
@@ -178,6 +199,16 @@ func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	}
 	_, err := p.ask(ctx, req)
 	return err
+}
+
+// deserted says whether no server of an ensemble that serves is in the client's reach.
+func (p *peer) deserted() bool {
+	for _, l := range p.linksTo(nil) {
+		if l.server.ensemble == nil || l.injected == nil && slices.Contains(l.server.ensemble.Serving(), l.member.Addr) {
+			return false
+		}
+	}
+	return true
 }
 
 // strands says whether a client that is parted from this member of a group stays where it is: it is parted from those that name the primary.

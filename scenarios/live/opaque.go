@@ -22,7 +22,7 @@ func (w *World) opaque() string {
 
 // serves takes in what the world's lock servers are to a foreign client, which runs on whatever it is given.
 func (w *World) serves(traits *play.Traits) {
-	traits.Opaque, traits.ZooKeeper = w.opaque(), w.keeper != nil
+	traits.Opaque, traits.ZooKeeper, traits.Library.Ensemble = w.opaque(), w.keeper != nil, w.cfg.Server == Ensemble
 }
 
 // findOpaque looks for the lock servers' program before the first cell, and describes them.

@@ -25,7 +25,9 @@ type lockServer struct {
 
 	cell    *cell
 	group   server.Group // nil: the server is one process
-	members []*member    // of the group
+	members []*member    // of the group, or of the ensemble
+	// ensemble is one of a ZooKeeper, with one tap before all of its servers; nil: it is none.
+	ensemble *server.Ensemble
 }
 
 func (s *lockServer) Name() string { return s.name }
@@ -280,7 +282,7 @@ func (c *cell) startServers(ctx context.Context) error {
 		case c.own != nil && c.world.keeper == nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
 		default:
-			s.Server, s.part, err = c.world.startServer(ctx, log)
+			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.Script))
 		}
 		if err == nil {
 			servers[i] = s
@@ -297,6 +299,12 @@ func (c *cell) startServers(ctx context.Context) error {
 	for _, s := range c.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
+		if s.ensemble, _ = s.Server.(*server.Ensemble); s.ensemble != nil {
+			if err = s.meetEnsemble(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if s.group, _ = s.Server.(server.Group); s.group != nil {
 			if err = s.meetGroup(ctx); err != nil {
 				return err
@@ -326,11 +334,15 @@ func (c *cell) stopServers() error {
 			errs = append(errs, s.tap.Close())
 		}
 		for _, m := range s.members {
-			errs = append(errs, m.tap.Close())
+			if s.group != nil {
+				errs = append(errs, m.tap.Close())
+			}
 		}
-		errs = append(errs, s.part())
 	}
 	errs = append(errs, c.removeNodes())
+	for _, s := range c.servers {
+		errs = append(errs, s.part())
+	}
 	if c.partResource != nil {
 		errs = append(errs, c.partResource())
 	}

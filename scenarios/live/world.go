@@ -32,12 +32,13 @@ import (
 const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
-	Replicated  = "replicated" // a redis-server with replicas
-	Sentinel    = "sentinel"   // the same, watched by Redis Sentinels
-	Cluster     = "cluster"    // a Redis Cluster
-	ZooKeeper   = "zookeeper"  // the data that locks protect are on an embedded Redis
-	Etcd        = "etcd"       // for clients of one's own; the data are on an embedded Redis
-	Postgres    = "postgres"   // the same
+	Replicated  = "replicated"         // a redis-server with replicas
+	Sentinel    = "sentinel"           // the same, watched by Redis Sentinels
+	Cluster     = "cluster"            // a Redis Cluster
+	ZooKeeper   = "zookeeper"          // the data that locks protect are on an embedded Redis
+	Ensemble    = "zookeeper-ensemble" // the same, with a ZooKeeper of three servers
+	Etcd        = "etcd"               // for clients of one's own; the data are on an embedded Redis
+	Postgres    = "postgres"           // the same
 )
 
 // RedisServers are the Redis servers that the lab starts.
@@ -48,19 +49,21 @@ func ProgramServers() []string { return []string{Etcd, Postgres} }
 
 // Servers are all the servers that the lab starts.
 func Servers() []string {
-	return slices.Concat(RedisServers(), []string{Sentinel, Cluster, ZooKeeper}, ProgramServers())
+	return slices.Concat(RedisServers(), []string{Sentinel, Cluster, ZooKeeper, Ensemble}, ProgramServers())
 }
 
 // HasReplicas says whether a server that the lab starts has several replicas.
 func HasReplicas(server string) bool { return server == Replicated || server == Sentinel }
 
 // replicates says whether replicas of a server have links to primaries.
-func replicates(server string) bool { return server == Replicated || IsGroup(server) }
+func replicates(server string) bool {
+	return server == Replicated || server == Ensemble || IsGroup(server)
+}
 
 // OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
 func OnZooKeeper(name string) bool {
 	_, remote := server.KeeperAddr(name)
-	return name == ZooKeeper || remote
+	return name == ZooKeeper || name == Ensemble || remote
 }
 
 // IsGroup says whether clients find the primary of a server that the lab starts by themselves.
@@ -258,17 +261,22 @@ func (w *World) ToxiproxyVersion() string {
 }
 
 // startServer gives a cell a server of its own, or the one at an address; part gives it back. log is the path at which to link the
-// server's log.
-func (w *World) startServer(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+// server's log. restarts: the script has faults of servers, so that it cannot share an ensemble.
+func (w *World) startServer(ctx context.Context, log string, restarts bool) (_ server.Server, part func() error, err error) {
 	switch {
-	case w.keeper != nil:
+	case w.keeper != nil && !restarts:
 		return w.keeper, func() error { return nil }, nil
 	case w.remote != nil:
 		return w.remote, w.remote.Close, nil
 	}
 	s := w.spares.take()
 	if s == nil {
-		if s, err = w.ownServer(ctx, w.host, 0); err != nil {
+		if w.keeper != nil {
+			s, err = w.ownEnsemble(ctx)
+		} else {
+			s, err = w.ownServer(ctx, w.host, 0)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

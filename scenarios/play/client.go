@@ -99,6 +99,9 @@ func (c *Client) Disturb(ctx context.Context, fault faults.LinkFault, servers []
 		return fmt.Errorf("%s's link: %w", c.Name, err)
 	}
 	c.cell.Fault(fault.Kind, c.Name, history.PhaseEffective, evidence)
+	if fault.BreaksConnections() && c.cell.Traits.Library.Ensemble && !slices.ContainsFunc(c.Handles, func(h *Handle) bool { return h.pending != nil }) {
+		return c.Process.Reconnect(ctx, nil) // to a server that is left; otherwise it would depend on chance whether its next request fails
+	}
 	return nil
 }
 
@@ -142,7 +145,7 @@ func (c *Client) reconnectBroken(ctx context.Context) error {
 // About prefixes a text with the servers that it concerns, if there are several.
 func (c *Cell) About(servers []string, what string) string {
 	all := c.Stage.Servers()
-	if len(all) == 1 {
+	if len(all) == 1 && (!c.Traits.Library.Ensemble || len(servers) == 0 || servers[0] == all[0].Name()) {
 		return what
 	}
 	if len(servers) == 0 {

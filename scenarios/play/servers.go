@@ -13,10 +13,14 @@ import (
 
 // named are the servers that a step names, or all if it names none.
 func (c *Cell) named(names []string) []Server {
+	all := c.Stage.Servers()
 	if len(names) == 0 {
-		return c.Stage.Servers()
+		return all
 	}
-	return slices.DeleteFunc(slices.Clone(c.Stage.Servers()), func(s Server) bool { return !slices.Contains(names, s.Name()) })
+	if stage, ok := c.Stage.(Ensemble); ok && c.Traits.Library.Ensemble {
+		all = slices.Concat(all, stage.Members())
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s Server) bool { return !slices.Contains(names, s.Name()) })
 }
 
 // states reads the state of the lock's key on servers.
@@ -47,6 +51,8 @@ func (f ServerFault) String() string {
 			return "the replica that was held back takes over"
 		}
 		return "the replica that has all that was acknowledged takes over"
+	case faults.Isolated:
+		return "no byte passes between it and the others"
 	case faults.SplitBrain:
 		return "a replica takes over, but the old primary answers " + strings.Join(f.Without, ", ")
 	}
@@ -77,6 +83,27 @@ func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) 
 	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.ClockJump, By: d})
 }
 
+// isolate cuts servers of an ensemble off from the others.
+func (c *Cell) isolate(ctx context.Context, names []string) error {
+	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.Isolated})
+}
+
+// rejoin ends that.
+func (c *Cell) rejoin(ctx context.Context, names []string) error {
+	for _, s := range c.named(names) {
+		member, ok := s.(Member)
+		if !ok {
+			return NotApplicable(NeedsEnsemble)
+		}
+		evidence, err := member.Rejoin(ctx)
+		if err != nil {
+			return err
+		}
+		c.Fault(faults.Isolated, s.Name(), history.PhaseRecover, evidence)
+	}
+	return nil
+}
+
 func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) error {
 	for _, s := range c.named(names) {
 		if err := c.CauseAt(ctx, s, f); err != nil {
@@ -88,7 +115,7 @@ func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) er
 
 // restart restarts the named servers, or all, and has every living client reconnect.
 func (c *Cell) restart(ctx context.Context, names []string, fault ServerFault) error {
-	if err := c.causeAtAll(ctx, names, fault); err != nil {
+	if err := c.causeAtAll(ctx, names, fault); err != nil || c.Traits.Library.Ensemble { // whose other servers answer
 		return err
 	}
 	return c.reconnectAll(ctx, names)

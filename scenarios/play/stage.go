@@ -77,6 +77,19 @@ type Server interface {
 	Save(ctx context.Context) error
 }
 
+// Ensemble is a Stage whose lock server is several that elect a leader.
+type Ensemble interface {
+	// Members are they, by the names that a script gives them, the leader of the beginning first.
+	Members() []Server
+}
+
+// Member is a Server of an ensemble.
+type Member interface {
+	Server
+	// Rejoin ends Isolated, and says how that was observed.
+	Rejoin(ctx context.Context) (evidence string, err error)
+}
+
 // Replicator is a Server with several replicas.
 type Replicator interface {
 	Server
@@ -90,7 +103,7 @@ type Replicator interface {
 	Demote(ctx context.Context) (evidence string, err error)
 }
 
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, Down or Operator.
+// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, Down, Isolated or Operator.
 type ServerFault struct {
 	Kind faults.Kind
 	By   time.Duration // ClockJump: how far; Operator: the new expiry

@@ -18,12 +18,13 @@ const (
 	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
 	NeedsRedis     = "the lock does not run on a ZooKeeper"
 	NeedsReplicas  = "only a server with replicas has that (--server replicated)"
+	NeedsEnsemble  = "only an ensemble has servers that elect a leader (--server zookeeper-ensemble)"
 	NeedsProgram   = "the lock does not run on this server; give a client that does (--client)"
 )
 
 // ServesOthers says whether what is lacking is servers of another kind.
 func ServesOthers(lacks string) bool {
-	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas || lacks == NeedsProgram
+	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas || lacks == NeedsEnsemble || lacks == NeedsProgram
 }
 
 // Limits are the capabilities that a world lacks, each with the reason.
@@ -55,10 +56,12 @@ type Traits struct {
 	Sends impls.Commands
 }
 
-// Library are the properties of what a client's lock is made of.
+// Library are the properties of what a client's lock is made of, or runs on.
 type Library struct {
 	// NoCancel: nothing ends an operation that waits, but the end of its connections.
 	NoCancel bool
+	// Ensemble: its service is one, of whose servers a script may speak.
+	Ensemble bool
 	// Sharded: it is kept on one of several servers, which its key decides.
 	Sharded bool
 }
@@ -84,6 +87,10 @@ func (t Traits) Can(verb string) bool { return slices.Contains(t.Verbs, verb) }
 
 // Lack says what the lock, its client or the world lacks for a script, or "".
 func (t Traits) Lack(script *scenarios.Script, world Limits) string {
+	ensemble := slices.Contains(script.Needs, scenarios.NeedsEnsemble)
+	if ensemble && !t.Library.Ensemble {
+		return NeedsEnsemble
+	}
 	for _, step := range script.Steps {
 		if why := needs(step, world); why != "" {
 			return why
@@ -92,7 +99,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	if !t.Known {
 		return ""
 	}
-	if script.Servers > 1 && t.Servers < 2 {
+	if script.Servers > 1 && t.Servers < 2 && !ensemble {
 		return "the lock uses one server"
 	}
 	if script.Servers > 1 && t.Library.Sharded && !script.OnWhichever() {
@@ -231,6 +238,7 @@ func (t Traits) lackFor(need scenarios.Need) string {
 		why     string
 	}{
 		scenarios.NeedsService:    {t.Local, "the lock is in the memory of one process"},
+		scenarios.NeedsEnsemble:   {!t.Library.Ensemble, NeedsEnsemble},
 		scenarios.NeedsZooKeeper:  {!t.ZooKeeper, "the lock is on no ZooKeeper"},
 		scenarios.NeedsAsynchrony: {t.Replicas, "the lock is not granted before a replica has it"},
 		scenarios.NeedsMajority:   {!t.Majority, "a majority of servers is not enough for the lock"},

@@ -107,6 +107,8 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbWaitRefused:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
 	scenarios.VerbGoesDown:       done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),
 	scenarios.VerbComesBack:      done(func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) }),
+	scenarios.VerbIsolate:        done(func(ctx context.Context, c call) error { return c.isolate(ctx, c.step.Servers) }),
+	scenarios.VerbRejoin:         done(func(ctx context.Context, c call) error { return c.rejoin(ctx, c.step.Servers) }),
 	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
 }
 
