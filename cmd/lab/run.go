@@ -119,8 +119,8 @@ By default the lab brings its own server (miniredis) and its own toxiproxy, and
 runs each client in a process of its own.
 
 --world sim plays the same scripts in a model: the locks' own code and models of
-Redis and ZooKeeper in one process, in virtual time. That takes seconds and comes
-out the same every time.
+Redis and ZooKeeper in one process, in virtual time. That takes seconds and
+comes out the same every time.
 
 Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run
