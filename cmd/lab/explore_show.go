@@ -144,6 +144,7 @@ func assumed(r *explore.Result) []string {
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
 		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64)",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
+		"an acquire has no deadline, and the lock did not ask for one",
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"a server's clock jumps, or is set back, by 2 leases at once",

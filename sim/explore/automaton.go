@@ -147,6 +147,11 @@ type timing struct {
 	skew  ms   // by so much a clock steps
 	reads bool // some step has read a clock
 	walls bool // some step has read the wall clock
+	told  bool // some step tells a server what the time is, which may compare; see compares
+	// queues: see Config.Queues. Who waits in a queue asks again in time, so that the queue does not forget it.
+	queues bool
+	// deadline: some step has asked for the deadline of its context.
+	deadline bool
 }
 
 // manner is how histories of a client become nodes.

@@ -136,6 +136,7 @@ type explorer struct {
 	reads   bool            // the lock reads clocks
 	walls   bool            // the lock reads its client's wall clock
 	lives   bool            // the lock asks servers how long keys live
+	told    bool            // the lock tells servers what the time is, which compare
 	timed   bool            // states at different times are different
 	aside   bool            // what happens is not part of the search
 	beyond  bool            // something lies beyond the horizon
@@ -194,7 +195,9 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		case errors.Is(err, errAsymmetric):
 			about.symmetric = false
 		case errors.Is(err, errReads):
-			about.reads, about.walls = true, x.automaton.walls
+			about.reads, about.walls, about.told = true, x.automaton.walls, x.automaton.told
+		case errors.Is(err, errUndated):
+			about.dated = true
 		case errors.Is(err, errLives):
 			about.lives = true
 		case errors.Is(err, errOpaque):
@@ -217,6 +220,8 @@ type traits struct {
 	reads     bool // it reads clocks
 	walls     bool // it reads its client's wall clock
 	lives     bool // it asks servers how long keys live
+	told      bool // it tells servers what the time is, which compare
+	dated     bool // it asks servers for their wall clocks
 	opaque    bool // see errOpaque
 	forgets   bool // see errForgets
 	long      bool // it panics unless tokens are long
@@ -230,14 +235,15 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, timed: about.reads || config.endless(), began: time.Now(),
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, timed: about.reads || about.dated || config.endless(), began: time.Now(),
 		tiredAt: map[uint32]bool{},
 	}
 	orders := permutations(1)
 	if about.symmetric {
 		orders = permutations(config.Clients)
 	}
-	x.model = newModel(config, x.bounds, orders)
+	x.model = newModel(config, x.bounds, orders, about.dated)
+	x.automaton.queues = config.Queues()
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{steps: map[question]thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
@@ -271,10 +277,10 @@ func newBounds(config Config) bounds {
 	return b
 }
 
-func newModel(config Config, b bounds, orders []order) model {
+func newModel(config Config, b bounds, orders []order, dated bool) model {
 	texts := newTexts(orders)
 	m := model{
-		texts: texts, servers: newServers(texts, lockKey), resource: newServers(texts, counterKey), parts: newParts(len(orders)),
+		texts: texts, servers: newServers(texts, lockKey, dated), resource: newServers(texts, counterKey, false), parts: newParts(len(orders)),
 		width: b.clients + b.serverCount + 1, sortings: sortings(orders, b.clients),
 	}
 	if b.failsOver() {

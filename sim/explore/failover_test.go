@@ -77,7 +77,7 @@ func TestFailOver(t *testing.T) {
 // writes were made, since it has one for each number of last writes.
 func TestALagByTimeIsOneByNumber(t *testing.T) {
 	const apart ms = 100
-	servers := newServers(newTexts(permutations(1)), lockKey)
+	servers := newServers(newTexts(permutations(1)), lockKey, false)
 	replicas := newReplicas(servers, MostLag)
 	var state, replica uint32
 	var before []uint32 // by write: what the server had until then, as a replica has it now

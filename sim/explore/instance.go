@@ -189,6 +189,7 @@ func (a *automaton) execute(s *instance, in input, when circumstances) ([]proces
 	a.steps++
 	s.host.when, s.host.read, s.host.wall, s.host.drawn = when, false, false, 0
 	s.give(in, a.texts)
+	a.deadline = a.deadline || s.process.AskedDeadline()
 	if s.host.ranOut {
 		return nil, errTokens
 	}

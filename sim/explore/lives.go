@@ -20,17 +20,21 @@ var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b`)
 // errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
 var errLives = errors.New("the lock asks how long a key lives")
 
+// errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
+var errUndated = errors.New("the lock asks a server what time it is")
+
 // lives is a client's place, with what it can ask about.
 type lives struct {
 	node, reply uint32
 	phase       phase
 	servers     [mostServers]uint32
 	limit       ms
+	shown       reading // if its lock reads clocks
 }
 
 // instantsOfLives appends the lengths of time, up to a limit, after which some client would learn something else of the servers' keys than before.
 func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
-	if !x.lives || limit == never {
+	if limit = min(limit, farthest); !x.told && (!x.lives || limit == farthest) {
 		return list
 	}
 	for i := range x.clients {
@@ -39,7 +43,10 @@ func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
 		if n := &x.automaton.nodes[c.node]; c.phase == crashed || c.phase == finished || n.idle && !calls && c.phase != waiting {
 			continue
 		}
-		key := lives{c.node, c.replies[0], c.phase, s.servers, limit}
+		key := lives{c.node, c.replies[0], c.phase, s.servers, limit, reading{}}
+		if x.told {
+			key.shown = x.reading(s, i)
+		}
 		known, asked := x.lived[key]
 		if !asked {
 			known = x.searchLives(s, i, limit)
@@ -56,7 +63,10 @@ func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
 
 // searchLives tries times that are evenly spaced, and bisects where a client does something else.
 func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
-	apart := max(x.lease/probesPerLease, limit/(horizon*probesPerLease))
+	apart := x.lease / probesPerLease
+	if !x.told {
+		apart = max(apart, limit/(horizon*probesPerLease))
+	}
 	seen := map[ms]string{}
 	does := func(d ms) string {
 		what, known := seen[d]
@@ -67,6 +77,9 @@ func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
 		return what
 	}
 	for low := ms(0); low < limit; low += apart {
+		if x.told && low >= horizon*x.lease {
+			apart = low
+		}
 		from, to := low, min(low+apart, limit)
 		if does(from) == does(to) {
 			continue
@@ -152,6 +165,10 @@ func (x *explorer) asked() error {
 	switch {
 	case x.servers.unknown != nil:
 		return x.automaton.impure(x.servers.unknown)
+	case x.missesClock():
+		return errReads
+	case x.servers.undated:
+		return errUndated
 	case x.servers.lives && !x.lives:
 		return errLives
 	case x.servers.opaque && !x.automaton.opaque:

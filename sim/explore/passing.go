@@ -18,6 +18,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	x.far = x.far || x.timed && x.endsFarAway(s)
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
+		x.lookAhead(s)
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {

@@ -83,8 +83,11 @@ type sampler struct {
 
 // doubts takes samples of what a search has seen and says what they show; empty: nothing else.
 func (x *explorer) doubts(ctx context.Context) (string, error) {
+	if x.automaton.deadline {
+		return "it asks for the deadline of its context, which in a search has none", nil
+	}
 	if x.far {
-		return "a key, a wait or a sleep of more than two leases ends after the time that the search follows", nil
+		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows", nil
 	}
 	p := newSampler(x.automaton)
 	p.lease, p.pauses = x.lease, min(int(x.allowed[pause]), x.most)

@@ -123,7 +123,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 
 // missesClock says whether the lock has turned out to read a clock that the search has left out.
 func (x *explorer) missesClock() bool {
-	return x.automaton.reads && !x.reads || x.automaton.walls && !x.walls && x.allowed[stepAhead]+x.allowed[stepBack] > 0
+	return x.automaton.reads && !x.reads || x.automaton.told && !x.told || x.automaton.walls && !x.walls && x.allowed[stepAhead]+x.allowed[stepBack] > 0
 }
 
 // take makes a move from the state that has a number and a form.
@@ -201,7 +201,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
 	x.result.Unmerged = x.automaton.unmerged
 	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
-	if x.beyond || x.reads && x.result.Found == nil { // who reads a clock may compare with any time
+	if x.beyond || (x.reads || x.told) && x.result.Found == nil { // who reads a clock may compare with any time
 		x.result.Horizon = duration(maxPass)
 		if x.timed {
 			x.result.Horizon = duration(x.horizon)

@@ -34,6 +34,8 @@ type servers struct {
 	lives   bool  // somebody has asked how long a key lives
 	opaque  bool  // one has looked into tokens; see comparesTokens
 	unknown error // something that the model of Redis does not know was asked of one
+	dated   bool  // they have wall clocks
+	undated bool  // one was asked for its wall clock, and has none
 }
 
 type serverState struct {
@@ -66,9 +68,14 @@ type serving struct {
 	named  bool           // it names the lock
 }
 
-func newServers(texts *texts, lockKey string) *servers {
-	s := &servers{texts: texts, lockKey: lockKey, numbers: map[string]uint32{}}
-	s.number(redis.New(), 0, cause{})
+// newServers are servers without data. Those with wall clocks are never the same again, so only what asks for one gets them.
+func newServers(texts *texts, lockKey string, dated bool) *servers {
+	s := &servers{texts: texts, lockKey: lockKey, numbers: map[string]uint32{}, dated: dated}
+	first := redis.New()
+	if dated {
+		first.SetWallClock(time.Duration(base.UnixNano()))
+	}
+	s.number(first, 0, cause{})
 	return s
 }
 
@@ -106,7 +113,8 @@ func (s *servers) serve(state, request uint32, client int) serving {
 		s.lives = s.lives || asksLife.MatchString(strings.Join(command[:min(len(command), 2)], " "))
 		replies = append(replies, server.Do(connection(client, r.conn), command...))
 	}
-	if what := server.Unknown(); what != "" && s.unknown == nil {
+	if s.undated = s.undated || server.Undated(); !server.Undated() && server.Unknown() != "" && s.unknown == nil {
+		what := server.Unknown()
 		s.unknown = fmt.Errorf("the model of Redis does not know %s", what)
 	}
 	server.ForgetScripts()
@@ -174,7 +182,7 @@ func names(commands [][]string, key string) bool {
 
 // tick lets time pass on a server, or its clock jump, also back: to its keys that is the same. They expire at times of that clock.
 func (s *servers) tick(state uint32, d ms) uint32 {
-	if len(s.states[state].expiries) == 0 {
+	if len(s.states[state].expiries) == 0 && !s.dated {
 		return state
 	}
 	key := [2]uint64{uint64(state) + 1, uint64(d)}

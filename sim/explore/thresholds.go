@@ -28,6 +28,7 @@ type passing struct {
 	lengths []ms     // of time, of the state that is expanded
 	inputs  []input  // of one of its clients
 	long    []ms     // see packMove
+	looked  int      // steps; see lookAhead
 }
 
 // question is what a client is asked to do, at which node, after what else at the same time, and how its wall clock has stepped.
@@ -188,6 +189,7 @@ type prober struct {
 	steps  int8 // see wrongClocks
 	seen   map[ms]string
 	asked  []string // what it does up to each of the steps, when they are taken first
+	sent   []string // what it sends for a server to compare then
 }
 
 func (a *automaton) prober(at uint32, inputs []input, used uint16) *prober {
@@ -298,9 +300,11 @@ func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) 
 		}
 		switch {
 		case k == len(p.asked):
-			p.asked = append(p.asked, what)
+			p.asked, p.sent = append(p.asked, what), append(p.sent, s.toCompare())
 		case p.asked[k] != what:
 			return what, valid, reads
+		case !p.a.told && !p.a.queues:
+			p.a.told = p.sent[k] != s.toCompare()
 		}
 	}
 	return what, valid, reads

@@ -45,7 +45,6 @@ func askingLock(script, command string) impls.Spec {
 func TestWhatTheModelDoesNotKnowIsNotExplored(t *testing.T) {
 	t.Parallel()
 	for want, spec := range map[string]impls.Spec{
-		"does not know TIME":              askingLock(`return redis.call("TIME")`, ""),
 		"does not know cjson in a script": askingLock(`return cjson.encode({})`, ""),
 		"does not know OBJECT k":          askingLock("", "OBJECT"),
 	} {

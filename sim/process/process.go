@@ -53,6 +53,7 @@ type Process struct {
 	failed    error
 	rehearses bool
 	sources   bool
+	deadline  bool    // see AskedDeadline
 	callers   Callers // that are to be noted; nil: none
 }
 
@@ -66,6 +67,9 @@ func New(host Host) *Process {
 
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
+
+// AskedDeadline says whether the lock's code has asked for the deadline of a context, and was told that there is none. A real one has what its user gave it.
+func (p *Process) AskedDeadline() bool { return p.deadline }
 
 // Rehearse has the lock's code not be watched for goroutines of its own, which takes time: another process watches while it does the same.
 func (p *Process) Rehearse() { p.rehearses = true }

@@ -35,8 +35,11 @@ func (p *Process) newScope(parent context.Context) *scope {
 	return &scope{parent: parent, process: p, number: p.scopes, step: p.steps, done: make(chan struct{})}
 }
 
-// Deadline is none: a lock that acts on it would act on a clock.
-func (s *scope) Deadline() (time.Time, bool) { return time.Time{}, false }
+// Deadline is none: a lock that acts on it would act on a clock. That it asked is noted.
+func (s *scope) Deadline() (time.Time, bool) {
+	s.process.deadline = true
+	return time.Time{}, false
+}
 
 func (s *scope) Done() <-chan struct{} { return s.done }
 

@@ -169,6 +169,7 @@ func keyCommands() map[string]command {
 		"EXPIREAT":  {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Second) }},
 		"PEXPIREAT": {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Millisecond) }},
 		"PERSIST":   {arity: 2, run: persist},
+		"TIME":      {arity: 1, run: timeOfDay},
 		"FLUSHALL":  {arity: 1, run: flushAll},
 	}
 }
@@ -227,10 +228,15 @@ func (s *Server) expireAt(args []string, unit time.Duration) service.Reply {
 
 // fromNow is how far in the future a time of the wall clock is.
 func (s *Server) fromNow(args []string, at int64, unit time.Duration) time.Duration {
-	if s.epoch == 0 {
-		s.meet(strings.Join(args, " "))
-	}
-	return time.Duration(at)*unit - s.epoch - s.now
+	return time.Duration(at)*unit - s.wallClock(args)
+}
+
+// timeOfDay is what the server's wall clock shows: the seconds since 1970, and the microseconds of the second.
+func timeOfDay(s *Server, _ *conn, args []string) service.Reply {
+	shows := s.wallClock(args)
+	return array([]service.Reply{
+		bulk(strconv.FormatInt(int64(shows/time.Second), 10)), bulk(strconv.FormatInt(int64(shows%time.Second/time.Microsecond), 10)),
+	})
 }
 
 // expireIn has a key expire in n units.

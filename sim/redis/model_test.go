@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -76,7 +77,8 @@ func (m *spoiltModel) reset() {
 // not show in the other, and that the state does not tell when it was reached.
 func TestCloneGoesItsOwnWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 30).Draw(t, "steps")
+		undated := func(s step) bool { return !strings.Contains(strings.Join(s.args, " "), "TIME") }
+		steps := rapid.SliceOfN(rapid.Custom(drawStep).Filter(undated), 1, 30).Draw(t, "steps")
 		half := rapid.IntRange(0, len(steps)-1).Draw(t, "half")
 		early, late := New(), New()
 		late.Advance(3 * leap)

@@ -11,7 +11,7 @@ import (
 func (s *Server) Clone() *Server {
 	twin := &Server{
 		now: s.now, epoch: s.epoch, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
-		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown,
+		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown, undated: s.undated,
 	}
 	for name, e := range s.keys {
 		twin.keys[name] = e.clone()
@@ -32,8 +32,11 @@ func (e *entry) clone() *entry {
 }
 
 // AppendState appends all that the future of the server depends on. Two servers append the same bytes if and only if nobody can
-// tell them apart: expiry counts from now, so that it does not matter when a state was reached.
+// tell them apart: expiry counts from now, so that it does not matter when a state was reached, unless the server has a wall clock.
 func (s *Server) AppendState(b []byte) []byte {
+	if s.epoch != 0 {
+		b = binary.AppendVarint(b, int64(s.epoch+s.now))
+	}
 	b = binary.AppendUvarint(b, uint64(len(s.keys)))
 	for _, name := range sortedKeys(s.keys) {
 		b = s.keys[name].append(appendText(b, name), s)
