@@ -272,6 +272,9 @@ func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 	}
 	for _, name := range f.anomalies {
 		known := checker.Named(name)
+		if known == checker.DeadGrant {
+			return usagef("the explorer does not look for %s; lab run and lab check judge it", known)
+		}
 		if !slices.Contains(names, string(known)) {
 			return unknown("anomaly", name, names, see("lab list anomalies"))
 		}

@@ -151,9 +151,11 @@ func assumed(r *explore.Result) []string {
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease; a lock that promises no order is stuck only while its key is there",
+		"and what keeps all others out without it, on one server, is not shown to hold",
 		"the validity that an acquire declares counts from its last reply, however much later the lock has worked it out",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 	}
+	list = append(list, fmt.Sprintf("%s is not looked for: lab run and lab check judge it", checker.DeadGrant))
 	if len(r.Unjudged) > 0 {
 		list = append(list, "not looked for on several servers: "+listed(r.Unjudged))
 	}

@@ -118,7 +118,9 @@ func (t *trial) run(p pace) error {
 		if len(moves) == 0 {
 			passed := s.now - began
 			if passed > x.patience() {
-				t.stuck = x.keepsMajority(t.met) && x.refusedToTheEnd(s, t.fresh)
+				refused := x.refusedToTheEnd(s, t.fresh)
+				t.stuck = refused && x.keepsMajority(t.met)
+				x.blocked = x.blocked || refused && t.met == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})

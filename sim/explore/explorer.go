@@ -141,6 +141,7 @@ type explorer struct {
 	aside   bool            // what happens is not part of the search
 	beyond  bool            // something lies beyond the horizon
 	far     bool            // something ends there that has begun long before
+	blocked bool            // a fresh client was refused for good, and nothing was under the lock's key
 	cut     error           // why some path was not followed to its end; nil: all were
 	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result  Result

@@ -33,8 +33,9 @@ const (
 	unfair
 )
 
-// Anomalies are those that the search judges, in the order of the checker's definitions: all but those of what a client declares or waits for by
-// its own clock beside its commands, and a wake-up that is missed: what a waiter does not do is no state.
+// Anomalies are those that the search judges, in the order of the checker's definitions: all but dead-grant and missed-wakeup. The one goes by the time
+// from an acquire's call to its last reply, for which states have no room: they remember ages up to a lease. The other is what a waiter does not do,
+// which is no state.
 func Anomalies() []checker.Name {
 	var names []checker.Name
 	for _, d := range checker.Definitions() {

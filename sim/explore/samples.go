@@ -86,6 +86,9 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 	if x.automaton.deadline {
 		return "it asks for the deadline of its context, which in a search has none", nil
 	}
+	if x.blocked {
+		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out", nil
+	}
 	if x.far {
 		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows", nil
 	}
