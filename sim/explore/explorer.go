@@ -130,6 +130,7 @@ type explorer struct {
 	model
 	frontier
 	passing
+	unseen
 	judge   judge
 	watcher watcher
 	visited func(form)      // is shown every state that is found; nil: nobody is
@@ -139,13 +140,17 @@ type explorer struct {
 	told    bool            // the lock tells servers what the time is, which compare
 	timed   bool            // states at different times are different
 	aside   bool            // what happens is not part of the search
-	beyond  bool            // something lies beyond the horizon
-	far     bool            // something ends there that has begun long before
-	blocked bool            // a fresh client was refused for good, and nothing was under the lock's key
 	cut     error           // why some path was not followed to its end; nil: all were
 	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result  Result
 	began   time.Time
+}
+
+// unseen is what a search has noticed of what it does not follow.
+type unseen struct {
+	beyond  bool // something lies beyond the horizon
+	far     bool // something ends there that has begun long before
+	blocked bool // a fresh client was refused for good, and nothing was under the lock's key
 }
 
 // bounds are those of a search, as the search counts them.
@@ -189,6 +194,9 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			}
 			if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
 				return err
+			}
+			if x.result.Found == nil && x.missesClock() {
+				return errReads
 			}
 			return x.doubt(ctx)
 		})

@@ -165,8 +165,6 @@ func (x *explorer) asked() error {
 	switch {
 	case x.servers.unknown != nil:
 		return x.automaton.impure(x.servers.unknown)
-	case x.missesClock():
-		return errReads
 	case x.servers.undated:
 		return errUndated
 	case x.servers.lives && !x.lives:

@@ -81,16 +81,23 @@ type sampler struct {
 	pauses   int // that a client may have
 }
 
+// noticed says what the search has met that it does not follow; empty: nothing.
+func (x *explorer) noticed() string {
+	switch {
+	case x.automaton.deadline:
+		return "it asks for the deadline of its context, which in a search has none"
+	case x.blocked:
+		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
+	case x.far:
+		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows"
+	}
+	return ""
+}
+
 // doubts takes samples of what a search has seen and says what they show; empty: nothing else.
 func (x *explorer) doubts(ctx context.Context) (string, error) {
-	if x.automaton.deadline {
-		return "it asks for the deadline of its context, which in a search has none", nil
-	}
-	if x.blocked {
-		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out", nil
-	}
-	if x.far {
-		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows", nil
+	if noticed := x.noticed(); noticed != "" {
+		return noticed, nil
 	}
 	p := newSampler(x.automaton)
 	p.lease, p.pauses = x.lease, min(int(x.allowed[pause]), x.most)

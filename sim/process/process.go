@@ -53,8 +53,13 @@ type Process struct {
 	failed    error
 	rehearses bool
 	sources   bool
-	deadline  bool    // see AskedDeadline
-	callers   Callers // that are to be noted; nil: none
+	noted
+}
+
+// noted is what a process notes of the lock's code.
+type noted struct {
+	deadline bool    // see AskedDeadline
+	callers  Callers // that are to be noted; nil: none
 }
 
 // New is a process without locks.
