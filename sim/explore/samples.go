@@ -86,7 +86,7 @@ func (x *explorer) noticed() string {
 	switch {
 	case x.automaton.deadline:
 		return "it asks for the deadline of its context, which in a search has none"
-	case x.blocked:
+	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
 	case x.far:
 		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows"
