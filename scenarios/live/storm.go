@@ -182,7 +182,7 @@ func (t *stormRunner) calm(ctx context.Context) error {
 }
 
 // quietTries bounds how often a client tries in the quiet phase on a host that stalls.
-const quietTries = 5
+const quietTries = 20
 
 // againAfterStalls tries once more where the host stalled during a try that got nothing: a lock whose requests have short time-outs may get no
 // answer in time then.
