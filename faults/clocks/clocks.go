@@ -29,6 +29,7 @@ const Variable = "LOCKLAB_CLOCK"
 // Kit has the hooks in files. It is safe for concurrent use.
 type Kit struct {
 	makeDir func() (string, error)
+	run     func(*exec.Cmd) ([]byte, error)
 
 	once sync.Once
 	dir  string
@@ -40,8 +41,11 @@ type Kit struct {
 	n  int
 }
 
-// NewKit is a kit whose files will lie in a directory that is made when the first clock is, and must be there for as long as programs run.
-func NewKit(makeDir func() (string, error)) *Kit { return &Kit{makeDir: makeDir} }
+// NewKit is a kit whose files will lie in a directory that is made when the first clock is, and must be there for as long as programs run. run
+// runs a compiler, and returns all that it says.
+func NewKit(makeDir func() (string, error), run func(*exec.Cmd) ([]byte, error)) *Kit {
+	return &Kit{makeDir: makeDir, run: run}
+}
 
 // prepare writes the hooks, and compiles the shim.
 func (k *Kit) prepare() {
@@ -72,7 +76,7 @@ func (k *Kit) compile() (shim, why string) {
 			continue
 		}
 		shim := filepath.Join(k.dir, "clock.so")
-		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread").CombinedOutput()
+		out, err := k.run(exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread"))
 		if err != nil {
 			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 			return "", fmt.Sprintf("%s cannot compile the lab's shim: %v: %s", name, err, first)

@@ -123,7 +123,7 @@ func (p *program) took(what string) time.Duration {
 }
 
 func newKit(t *testing.T) *Kit {
-	return NewKit(func() (string, error) { return t.TempDir(), nil })
+	return NewKit(func() (string, error) { return t.TempDir(), nil }, (*exec.Cmd).CombinedOutput)
 }
 
 // near allows for a machine that does not run the program for a while.

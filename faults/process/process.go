@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -67,6 +69,24 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Process, error) {
 	g.running[p] = struct{}{}
 	go g.reap(p)
 	return p, nil
+}
+
+// CombinedOutput runs the command to its end, and returns all that it wrote. Its error is as that of exec.Cmd.CombinedOutput.
+func (g *Guard) CombinedOutput(cmd *exec.Cmd) ([]byte, error) {
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = theirs, theirs
+	p, err := g.Start(cmd)
+	theirs.Close()
+	if err != nil {
+		return nil, err
+	}
+	said, err := io.ReadAll(out)
+	<-p.Done()
+	return said, errors.Join(err, p.Err())
 }
 
 // starter starts all processes from one thread that lives as long as the guard: the parent-death signal comes when the thread that

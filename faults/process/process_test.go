@@ -56,6 +56,21 @@ func TestPauseStopsEveryMemberAndResumeLetsThemGoOn(t *testing.T) {
 	<-said
 }
 
+func TestCombinedOutput(t *testing.T) {
+	g := startGuard(t)
+	out, err := g.CombinedOutput(exec.Command("sh", "-c", "echo one; echo two >&2; exit 3"))
+	require.Equal(t, "one\ntwo\n", string(out))
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 3, exit.ExitCode())
+
+	out, err = g.CombinedOutput(exec.Command("echo", "well"))
+	require.NoError(t, err)
+	require.Equal(t, "well\n", string(out))
+	_, err = g.CombinedOutput(exec.Command("/no/such/program"))
+	require.ErrorContains(t, err, "/no/such/program")
+}
+
 func TestKillReachesStoppedGroups(t *testing.T) {
 	g := startGuard(t)
 	ctx := bounded(t)

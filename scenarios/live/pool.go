@@ -38,7 +38,7 @@ type pool struct {
 }
 
 func newPool(guard *process.Guard) *pool {
-	kit := clocks.NewKit(func() (string, error) { return guard.TempDir("locklab-clocks-") })
+	kit := clocks.NewKit(func() (string, error) { return guard.TempDir("locklab-clocks-") }, guard.CombinedOutput)
 	return &pool{guard: guard, clocks: kit, free: make(map[string][]*worker)}
 }
 
