@@ -76,7 +76,9 @@ func (k *Kit) compile() (shim, why string) {
 			continue
 		}
 		shim := filepath.Join(k.dir, "clock.so")
-		out, err := k.run(exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread"))
+		cmd := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread")
+		cmd.Env = append(os.Environ(), "TMPDIR="+k.dir) // a compiler that is killed leaves files there
+		out, err := k.run(cmd)
 		if err != nil {
 			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 			return "", fmt.Sprintf("%s cannot compile the lab's shim: %v: %s", name, err, first)
