@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"sync"
@@ -33,8 +32,7 @@ type node struct {
 
 // lockNodes are the nodes below one lock's.
 type lockNodes struct {
-	known map[string]node
-	head  string // the node whose lock it is, as the history has it; empty: none
+	jute.Contenders[node] // whose lock it is is as the history has it
 	// ended is the session of the latest holder whose node has gone with it; zero: none.
 	ended int64
 }
@@ -121,7 +119,7 @@ func (n *nodes) prolonged(session int64) []string {
 	var keys []string
 	for _, key := range n.tap.cfg.Locks {
 		l := n.lock(key)
-		if whose, known := l.known[l.head]; known && whose.session == session {
+		if whose, known := l.Known[l.Head]; known && whose.session == session {
 			keys = append(keys, key)
 		}
 	}
@@ -147,7 +145,7 @@ func (n *nodes) isolated(server string) bool {
 func (n *nodes) lock(key string) *lockNodes {
 	l := n.locks[key]
 	if l == nil {
-		l = &lockNodes{known: map[string]node{}}
+		l = &lockNodes{Contenders: jute.Contenders[node]{Known: map[string]node{}}}
 		n.locks[key] = l
 	}
 	return l
@@ -171,56 +169,30 @@ func (n *nodes) look(key string) error {
 	return nil
 }
 
-// expire records that nodes have gone with their sessions, the first one last: it is the one whose end lets another have the lock.
+// expire records that nodes have gone with their sessions.
 func (l *lockNodes) expire(n *nodes, key string, names []string) {
-	var gone []string
-	for name := range l.known {
-		if !slices.Contains(names, name) {
-			gone = append(gone, name)
-		}
-	}
-	slices.SortFunc(gone, byNumber)
-	for _, name := range slices.Backward(gone) {
-		was, whose := l.state(), l.known[name]
-		if name == l.head {
+	for _, name := range l.Gone(names) {
+		was, whose := l.state(), l.Known[name]
+		if name == l.Head {
 			l.ended = whose.session
 		}
-		l.remove(name)
+		l.Remove(name)
 		n.record(entryExpired, key, name, whose, 0, was, l.state())
 	}
 	for _, name := range names {
-		if _, known := l.known[name]; !known {
-			l.known[name] = node{}
+		if _, known := l.Known[name]; !known {
+			l.Known[name] = node{}
 		}
 	}
-}
-
-// remove forgets a node.
-func (l *lockNodes) remove(name string) {
-	delete(l.known, name)
-	if l.head == name {
-		l.head = ""
-	}
-}
-
-// first is the node whose lock it is; empty: there is none.
-func (l *lockNodes) first() string {
-	first := ""
-	for name := range l.known {
-		if first == "" || byNumber(name, first) < 0 {
-			first = name
-		}
-	}
-	return first
 }
 
 // state is the state of the lock as the history has it.
 func (l *lockNodes) state() history.State {
-	if l.head == "" {
+	if l.Head == "" {
 		return history.State{}
 	}
-	value := l.head
-	if client := l.known[l.head].client; client != "" {
+	value := l.Head
+	if client := l.Known[l.Head].client; client != "" {
 		value += " of " + client
 	}
 	return history.State{Type: "znode", Value: value}
@@ -230,12 +202,11 @@ func (l *lockNodes) state() history.State {
 func (n *nodes) settle(keys []string) {
 	for _, key := range keys {
 		l := n.lock(key)
-		if l.head != "" || len(l.known) == 0 {
+		if !l.Settle() {
 			continue
 		}
-		l.head = l.first()
-		if whose := l.known[l.head]; whose.client != "" {
-			n.record(entryFirst, key, l.head, whose, whose.id, history.State{}, l.state())
+		if whose := l.Known[l.Head]; whose.client != "" {
+			n.record(entryFirst, key, l.Head, whose, whose.id, history.State{}, l.state())
 		}
 	}
 }
@@ -295,29 +266,21 @@ func (l *lockNodes) apply(request jute.Request, r result, names []string, mine n
 	unanswered := r.text == ""
 	switch name := path.Base(request.Path); {
 	case request.Op == jute.OpClose:
-		for name, whose := range l.known {
+		for name, whose := range l.Known {
 			if whose.session == mine.session && !slices.Contains(names, name) {
-				l.remove(name)
+				l.Remove(name)
 			}
 		}
 	case request.Op.Name() == "DELETE" && (r.done || unanswered && !slices.Contains(names, name)):
-		l.remove(name)
+		l.Remove(name)
 	case request.Op.Name() == "CREATE" && r.done:
-		l.add(path.Base(r.created), mine)
+		l.Add(path.Base(r.created), mine)
 	case request.Op.Name() == "CREATE" && unanswered:
 		for _, name := range names {
-			if _, known := l.known[name]; !known {
-				l.add(name, mine)
+			if _, known := l.Known[name]; !known {
+				l.Add(name, mine)
 			}
 		}
-	}
-}
-
-// add notes a new node. It has the lock if it is the first.
-func (l *lockNodes) add(name string, whose node) {
-	l.known[name] = whose
-	if l.head == "" || byNumber(name, l.head) < 0 {
-		l.head = l.first()
 	}
 }
 
@@ -329,14 +292,7 @@ func (n *nodes) state(key string) (history.State, error) {
 	l := n.lock(key)
 	s := l.state()
 	if s.Exists() {
-		s.TTL = n.left(l.known[l.head].session, n.tap.cfg.Since())
+		s.TTL = n.left(l.Known[l.Head].session, n.tap.cfg.Since())
 	}
 	return s, nil
-}
-
-// byNumber orders nodes by the number that a ZooKeeper has put behind their names, and those without one by name.
-func byNumber(a, b string) int {
-	const digits = 10
-	number := func(name string) string { return name[max(0, len(name)-digits):] }
-	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }

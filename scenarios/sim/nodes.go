@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"time"
@@ -27,9 +26,8 @@ type nodes struct {
 
 // lockNodes are the nodes below one lock's.
 type lockNodes struct {
-	key   string
-	known map[string]made
-	head  string // the node whose lock it is, as the history has it; empty: none
+	key                   string
+	jute.Contenders[made] // whose lock it is is as the history has it
 }
 
 // made is a node, and the request that made it.
@@ -49,7 +47,7 @@ func (c *cell) newKeeperServer(name string) *server {
 	for _, key := range []string{c.LockKey, c.OtherKey} {
 		if key != "" {
 			n.model.Do(labConn, "CREATE", key)
-			n.locks = append(n.locks, &lockNodes{key: key, known: map[string]made{}})
+			n.locks = append(n.locks, &lockNodes{key: key})
 		}
 	}
 	n.model.Do(labConn, "CLOSESESSION")
@@ -146,7 +144,7 @@ func (n *nodes) state(key string) history.State {
 // prolonged records that a ping prolongs the hold of a client.
 func (n *nodes) prolonged(f *flight) {
 	for _, l := range n.locks {
-		if l.known[l.head].from != f.from {
+		if l.Known[l.Head].from != f.from {
 			continue
 		}
 		note := &history.Command{Args: []string{"PING", l.key}, Reply: "OK", Changes: []history.Change{{Key: l.key, Before: l.state(), After: l.state()}}}
@@ -173,9 +171,9 @@ func (n *nodes) after(f *flight, note *history.Command, reply service.Reply) {
 	switch {
 	case reply.Kind == service.Error:
 	case f.Name == "CREATE":
-		l.add(path.Base(reply.Text), made{from: f.from, op: f.op, id: f.id, conn: f.conn.id})
+		l.Add(path.Base(reply.Text), made{from: f.from, op: f.op, id: f.id, conn: f.conn.id})
 	case f.Name == "DELETE":
-		l.remove(path.Base(f.words[1]))
+		l.Remove(path.Base(f.words[1]))
 	}
 	note.Reply, note.Changes[0].After = recorded(f.Name, reply), l.state()
 	n.write(f.from, f.conn.id, note, f.op, f.id)
@@ -201,31 +199,22 @@ func (n *nodes) write(from *handle, conn int, note *history.Command, op history.
 	})
 }
 
-// expire records that nodes have gone with their sessions, the first one last: it is the one whose end lets another have the lock.
+// expire records that nodes have gone with their sessions.
 func (l *lockNodes) expire(n *nodes) {
-	names := n.model.Names(l.key)
-	var gone []string
-	for name := range l.known {
-		if !slices.Contains(names, name) {
-			gone = append(gone, name)
-		}
-	}
-	slices.SortFunc(gone, byNumber)
-	for _, name := range slices.Backward(gone) {
-		was, of := l.state(), l.known[name]
-		l.remove(name)
+	for _, name := range l.Gone(n.model.Names(l.key)) {
+		was, of := l.state(), l.Known[name]
+		l.Remove(name)
 		n.byServer("EXPIRED", l, name, of, made{}, was)
 	}
 }
 
 // settle records that another node has become the first of the lock.
 func (l *lockNodes) settle(n *nodes) {
-	if l.head != "" || len(l.known) == 0 {
+	if !l.Settle() {
 		return
 	}
-	l.head = l.first()
-	of := l.known[l.head]
-	n.byServer("FIRST", l, l.head, of, of, history.State{})
+	of := l.Known[l.Head]
+	n.byServer("FIRST", l, l.Head, of, of, history.State{})
 }
 
 // byServer records what the server did by itself to a node, for the request by.
@@ -239,41 +228,8 @@ func (n *nodes) byServer(entry string, l *lockNodes, name string, of, by made, w
 
 // state is the state of the lock as the history has it.
 func (l *lockNodes) state() history.State {
-	if l.head == "" {
+	if l.Head == "" {
 		return history.State{}
 	}
-	return history.State{Type: "znode", Value: l.head + " of " + l.known[l.head].from.Name}
-}
-
-// add notes a new node. It has the lock if it is the first.
-func (l *lockNodes) add(name string, of made) {
-	l.known[name] = of
-	if l.head == "" || byNumber(name, l.head) < 0 {
-		l.head = l.first()
-	}
-}
-
-func (l *lockNodes) remove(name string) {
-	delete(l.known, name)
-	if l.head == name {
-		l.head = ""
-	}
-}
-
-// first is the node whose lock it is; empty: there is none.
-func (l *lockNodes) first() string {
-	first := ""
-	for name := range l.known {
-		if first == "" || byNumber(name, first) < 0 {
-			first = name
-		}
-	}
-	return first
-}
-
-// byNumber orders nodes by the number behind their names, and those without one by name.
-func byNumber(a, b string) int {
-	const digits = 10
-	number := func(name string) string { return name[max(0, len(name)-digits):] }
-	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+	return history.State{Type: "znode", Value: l.Head + " of " + l.Known[l.Head].from.Name}
 }
