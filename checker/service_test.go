@@ -298,7 +298,7 @@ func (s *service) renewed() bool {
 }
 
 // A lock with a token is never accused of harming another client's lock, and if it declares how long its holds are good, of
-// nothing at all but the ghosts that requests of clients who gave up leave behind, and of waiters that sleep too long: dice say when they send.
+// nothing at all but the ghosts that requests of clients who gave up leave behind, and of waiters that do not try again in time: when they send is random.
 func TestTokenLockIsNotAccused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newService(t, false)

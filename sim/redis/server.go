@@ -34,7 +34,7 @@ type conn struct {
 	watched map[string]bool
 	dirty   bool     // a watched key has changed: EXEC will do nothing
 	topics  []string // channels subscribed to
-	inbox   []service.Message
+	inbox   service.Inbox
 }
 
 // New returns a server without data. Its clock stands at zero.
@@ -93,12 +93,10 @@ func (s *Server) Close(connection int) { delete(s.conns, connection) }
 // Receive takes the oldest message that a connection has received, if any.
 func (s *Server) Receive(connection int) (service.Message, bool) {
 	c := s.conns[connection]
-	if c == nil || len(c.inbox) == 0 {
+	if c == nil {
 		return service.Message{}, false
 	}
-	message := c.inbox[0]
-	c.inbox = c.inbox[1:]
-	return message, true
+	return c.inbox.Take()
 }
 
 // Do carries out a command that has come in on a connection, and returns its reply. A connection begins with its first command.

@@ -32,6 +32,19 @@ type Server interface {
 // Message is what a connection gets unasked: what was published on a channel of Redis, or happened to a node of a ZooKeeper.
 type Message struct{ Channel, Text string }
 
+// Inbox has the messages that a connection has got and not taken, the oldest first.
+type Inbox []Message
+
+// Take takes the oldest message, if any.
+func (i *Inbox) Take() (Message, bool) {
+	if len(*i) == 0 {
+		return Message{}, false
+	}
+	oldest := (*i)[0]
+	*i = (*i)[1:]
+	return oldest, true
+}
+
 // Kind is the kind of a reply.
 type Kind uint8
 

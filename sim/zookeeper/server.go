@@ -60,7 +60,7 @@ type session struct {
 type conn struct {
 	session int64
 	closed  bool
-	inbox   []service.Message
+	inbox   service.Inbox
 }
 
 // node is one node.
@@ -168,12 +168,10 @@ func (s *Server) Left(id int64) time.Duration {
 // Receive takes the oldest message of a connection, if any.
 func (s *Server) Receive(connection int) (service.Message, bool) {
 	c := s.conns[connection]
-	if c == nil || len(c.inbox) == 0 {
+	if c == nil {
 		return service.Message{}, false
 	}
-	message := c.inbox[0]
-	c.inbox = c.inbox[1:]
-	return message, true
+	return c.inbox.Take()
 }
 
 // Unknown is the first request that the model has met and does not know; empty: none.
