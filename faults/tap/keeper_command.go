@@ -121,6 +121,8 @@ type result struct {
 	text    string // as histories show it; empty: none has come
 	done    bool   // the request was carried out
 	created string // the path that CREATE made
+	listed  bool   // it lists the nodes below the one that the request names:
+	names   []string
 }
 
 func resultOf(request jute.Request, frame []byte) result {
@@ -146,7 +148,7 @@ func resultOf(request jute.Request, frame []byte) result {
 	case jute.OpGetChildren, jute.OpGetChildren2:
 		if names, err := reply.Children(); err == nil {
 			slices.Sort(names)
-			r.text = commands.Clip(fmt.Sprint(names))
+			r.listed, r.names, r.text = true, names, commands.Clip(fmt.Sprint(names))
 		}
 	}
 	return r

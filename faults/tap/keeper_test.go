@@ -30,6 +30,7 @@ type stub struct {
 	sessions int64
 	number   int
 	nodes    map[string]int64 // by path: the session that made it; 0: persistent
+	arrives  func(session int64, op jute.Op)
 }
 
 func startStub(t *testing.T) *stub {
@@ -76,6 +77,12 @@ func (s *stub) serve(conn net.Conn) {
 		request, err := jute.DecodeRequest(frame)
 		if err != nil {
 			return
+		}
+		s.mu.Lock()
+		arrives := s.arrives
+		s.mu.Unlock()
+		if arrives != nil {
+			arrives(id, request.Op)
 		}
 		code, body := s.answer(id, request)
 		b := binary.BigEndian.AppendUint32(nil, uint32(request.Xid))
@@ -275,6 +282,31 @@ func TestWhoseALockOnZooKeeperIs(t *testing.T) {
 		"C3 FIRST /lock/c-0000000002: nobody to c-0000000002 of C3",
 		"C3 CLOSESESSION: c-0000000002 of C3 to nobody",
 	}, l.lines())
+	require.NoError(t, l.tap.Err())
+}
+
+// TestASessionEndsBeforeARequestArrives: the tap has looked, and found it alive. What the list shows is on record before the list.
+func TestASessionEndsBeforeARequestArrives(t *testing.T) {
+	l := newKeeperLab(t)
+	one, two := l.client("C1"), l.client("C2")
+	l.stub.mu.Lock()
+	second := l.stub.sessions
+	l.stub.mu.Unlock()
+	one.ask(jute.OpCreate, "/lock/a-")
+	two.ask(jute.OpCreate, "/lock/b-")
+	l.stub.mu.Lock()
+	l.stub.arrives = func(session int64, op jute.Op) {
+		if session == second && op == jute.OpGetChildren {
+			l.stub.expire("/lock/a-")
+		}
+	}
+	l.stub.mu.Unlock()
+	two.ask(jute.OpGetChildren, "/lock")
+	assert.Equal(t, []string{
+		"C1 EXPIRED /lock/a-0000000000: a-0000000000 of C1 to nobody",
+		"C2 FIRST /lock/b-0000000001: nobody to b-0000000001 of C2",
+		"C2 GETCHILDREN /lock: b-0000000001 of C2 to b-0000000001 of C2",
+	}, l.lines()[2:])
 	require.NoError(t, l.tap.Err())
 }
 

@@ -253,6 +253,12 @@ func (n *nodes) lookAfter(f *flight, request jute.Request, r result, mine node) 
 		if err != nil {
 			f.before = nil
 		}
+		// A session may have ended since the look before, and the client was told so. A server that lags does not list what is new.
+		if r.listed && request.Path == key && f.before != nil {
+			l.expire(n, key, slices.Concat(r.names, names))
+			n.settle([]string{key})
+			f.before[i] = l.state()
+		}
 		l.apply(request, r, names, mine)
 		if f.before != nil && n.tap.cfg.StateProbes {
 			changes = append(changes, history.Change{Key: key, Before: f.before[i], After: l.state()})
