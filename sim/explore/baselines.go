@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,6 +62,7 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 	s.process.Rehearse()
 	defer s.process.Close()
 	var began [mostSlots]ms
+	otherWords := map[string]string{}
 	now, shown := ms(math.MinInt32), ms(0)
 	for k, n := range b.path {
 		t := &p.a.taken[n]
@@ -80,7 +82,7 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 		clocks = append(clocks, shown)
 		waits := s.waits
 		p.left--
-		notices, err := p.a.execute(s, t.in, circumstances{reading{shown, t.when.steps}, t.when.used})
+		notices, err := p.a.execute(s, p.inOtherWords(t.in, otherWords), circumstances{reading{shown, t.when.steps}, t.when.used})
 		if err != nil {
 			return nil, nil, p.a.impure(err)
 		}
@@ -103,8 +105,34 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 		if did[k].shape != p.behaved[n].shape {
 			break
 		}
+		p.noteOtherWords(otherWords, &p.a.nodes[t.to], &at)
 	}
 	return did, clocks, nil
+}
+
+// noteOtherWords notes what a client has sent where, in the search, it sent other words: a time stamp at another time.
+func (p *sampler) noteOtherWords(words map[string]string, was, is *node) {
+	for k, sl := range is.slots[:is.tasks] {
+		before, now := was.slots[k].request, sl.request
+		if before == now || before == 0 || now == 0 {
+			continue
+		}
+		old, others := slices.Concat(p.a.texts.requests[before].commands...), slices.Concat(p.a.texts.requests[now].commands...)
+		for i := range min(len(old), len(others)) {
+			if old[i] != others[i] {
+				words[old[i]] = others[i]
+			}
+		}
+	}
+}
+
+// inOtherWords is an input in which a server answers with what the client has sent.
+func (p *sampler) inOtherWords(in input, words map[string]string) input {
+	if in.kind != inputReply || len(words) == 0 {
+		return in
+	}
+	in.arg = p.a.texts.reply(renameReplies(p.a.texts.replies[in.arg].replies, func(text string) string { return cmp.Or(words[text], text) }))
+	return in
 }
 
 // sample executes a path at other times.

@@ -288,6 +288,21 @@ func TestSoundTimekeepersAreTrusted(t *testing.T) {
 	}
 }
 
+// These write when their lease ends and compare what is there with it. At other times they find what they have written then.
+func TestWrittenTimesAreAnswered(t *testing.T) {
+	t.Parallel()
+	for name, budget := range map[string]Budget{
+		"getset": {faults.Pause: 1}, "getset-nil-expired": {faults.Pause: 1}, "getset-published": {faults.Pause: 1, faults.Crash: 1, faults.ClockAhead: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			result, err := Explore(t.Context(), Config{Lock: lock(t, name), Clients: 2, Only: []checker.Name{checker.FenceRegression}, Budget: budget}.Usual())
+			require.NoError(t, err)
+			assert.True(t, result.Complete(), result.Doubt)
+		})
+	}
+}
+
 func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
 	sparesMemory(t)
 	t.Parallel()
