@@ -17,7 +17,7 @@ type command struct{ word, line string }
 func Next(prefix string, commands ...[]string) string {
 	out := make([]command, len(commands))
 	for i, args := range commands {
-		out[i] = command{args[0], prefix + " " + shellLine(args[1:])}
+		out[i] = command{args[0], prefix + " " + ShellLine(args[1:])}
 	}
 	return "Next\n" + listed(out)
 }
@@ -42,12 +42,12 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 			if !caught(c) {
 				c = run.Cells[i]
 			}
-			out = append(out, command{"shrink", prefix + " shrink " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)})
+			out = append(out, command{"shrink", prefix + " " + ShellLine(shrinkCommand(run, c))})
 		}
 		out = append(out, command{"check", prefix + " check " + shellWord(run.Dir)})
 	}
 	if len(run.Command) > 0 {
-		out = append(out, command{"rerun", prefix + " " + shellLine(withSeed(withoutOut(run.Command), run.Seed))})
+		out = append(out, command{"rerun", prefix + " " + ShellLine(withSeed(withoutOut(run.Command), run.Seed))})
 	}
 	return out
 }
@@ -98,7 +98,36 @@ func withoutOut(args []string) []string {
 	return out
 }
 
-func shellLine(args []string) string {
+// shrinkCommand are the words of the command that makes a script of what a storm found. A program of the user's is started by the same command as
+// in the run, on a server of the same kind.
+func shrinkCommand(run *checker.Run, c checker.Cell) []string {
+	words := []string{"shrink", run.Dir, c.Lock + "/" + c.Scenario}
+	if len(c.Client) == 0 {
+		return words
+	}
+	for _, flag := range []string{"--client", "--like", "--server"} {
+		if value := given(run.Command, flag); value != "" && !(flag == "--server" && strings.Contains(value, ":")) { // no script is played at an address
+			words = append(words, flag, value)
+		}
+	}
+	return words
+}
+
+// given is the value of a flag in a command; empty: it has none.
+func given(args []string, flag string) string {
+	for i, arg := range args {
+		if value, joined := strings.CutPrefix(arg, flag+"="); joined {
+			return value
+		}
+		if arg == flag && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// ShellLine are the words of a command, each quoted for a POSIX shell where it needs that.
+func ShellLine(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
 		words[i] = shellWord(arg)

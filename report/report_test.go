@@ -104,6 +104,16 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
+// TestShrinkCommand: shrinking starts a client only by the user's word, so the command names it.
+func TestShrinkCommand(t *testing.T) {
+	run := &checker.Run{Dir: "r", Command: []string{"storm", "--client=sh lock", "--server", "redis-server", "--like", "redlock"}}
+	own, foreign := checker.Cell{Lock: "setpx-lua", Scenario: "storm"}, checker.Cell{Lock: "mine", Scenario: "storm", Client: []string{"/bin/sh", "-c", "sh lock"}}
+	require.Equal(t, "shrink r setpx-lua/storm", ShellLine(shrinkCommand(run, own)))
+	require.Equal(t, "shrink r mine/storm --client 'sh lock' --like redlock --server redis-server", ShellLine(shrinkCommand(run, foreign)))
+	run.Command[3] = "127.0.0.1:6379"
+	require.Equal(t, "shrink r mine/storm --client 'sh lock' --like redlock", ShellLine(shrinkCommand(run, foreign)), "no script is played at an address")
+}
+
 func TestWithSeedKeepsASeedThatIsNamed(t *testing.T) {
 	require.Equal(t, []string{"run", "--seed", "7"}, withSeed([]string{"run"}, 7))
 	require.Equal(t, []string{"run", "--seed", "9"}, withSeed([]string{"run", "--seed", "9"}, 7))

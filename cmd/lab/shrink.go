@@ -13,9 +13,11 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // shrinkFlags are the flags of lab shrink as given.
@@ -26,6 +28,9 @@ type shrinkFlags struct {
 	world    string
 	parallel int
 	lease    time.Duration
+	within   time.Duration
+	client   string
+	like     string
 	verbose  bool
 }
 
@@ -44,10 +49,14 @@ the next commands go to stderr.
 DIR is a run, or the directory of one of its cells. If the storm's order cannot
 be forced, the script is the smallest schedule with the same anomaly of the same
 lock that the explorer finds, and says so. If there is none either, shrink names
-what it tried, with exit code 2.`,
+what it tried, with exit code 2.
+
+There is no model of a client of your own. Give its command (--client), which no
+file names for you: all scripts are then played with it, on a server.`,
 		Example: `  lab shrink runs/latest
   lab shrink runs/latest setpx-getdel/storm --out race.lab
-  lab run race.lab --lock setpx-getdel`,
+  lab run race.lab --lock setpx-getdel
+  lab shrink runs/latest --client 'python3 mylock.py' --out race.lab`,
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
 		RunE:              flags.run,
@@ -55,12 +64,16 @@ what it tried, with exit code 2.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.out, "out", "", "write the script to `FILE`, too")
 	cmd.Flags().StringVar(&flags.anomaly, "anomaly", "", "`NAME` of the anomaly to show (default: one that breaks a promise)")
+	cmd.Flags().StringVar(&flags.client, "client", "", "the run is one of your own client: start it by `COMMAND`")
+	cmd.Flags().StringVar(&flags.like, "like", "", "with --client: ask it for `LOCK`, as the run did")
 	cmd.Flags().StringVar(&flags.world, "world", lab.Live, "`WORLD` in which the script is played in the end: live or sim")
 	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded, redis-server or replicated")
 	cmd.Flags().DurationVar(&flags.lease, "lease", time.Second, "`TIME` of the lease in the script")
+	cmd.Flags().DurationVar(&flags.within, "within", 5*time.Minute, "make scripts smaller for up to `TIME`")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	completeFlag(cmd, "anomaly", completeAnomalies)
+	completeFlag(cmd, "like", completeLocks)
 	completeFlag(cmd, "server", cobra.FixedCompletions(live.RedisServers(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(cmd, "world", cobra.FixedCompletions([]string{lab.Live, lab.Sim}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -86,6 +99,12 @@ func (f *shrinkFlags) check() error {
 		return unknown("server", f.server, live.RedisServers(), "--server takes "+enumerate(live.RedisServers(), "or"))
 	case f.world != lab.Live && f.world != lab.Sim:
 		return unknown("world", f.world, []string{lab.Live, lab.Sim}, "--world takes live or sim")
+	case f.client != "" && f.world == lab.Sim:
+		return usagef("--world sim and --client do not go together: there is no model of a program")
+	case f.like != "" && f.client == "":
+		return usagef("--like says what a --client is asked for; add --client, or remove --like")
+	case f.within <= 0:
+		return usagef("--within must be more than 0, not %v", f.within)
 	case f.parallel < 1:
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
 	case f.lease < minStormLease || f.lease > maxStormLease:
@@ -103,10 +122,6 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	spec, ok := impls.Find(cell.Lock)
-	if !ok {
-		return usagef("%s is no lock of the lab: shrink plays scripts with the lab's own locks only", cell.Lock)
-	}
 	found := f.choose(cell.Verdict)
 	if len(found) == 0 {
 		shows := cell.Verdict.String()
@@ -115,10 +130,14 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, shows)
 	}
+	setting := lab.Setting{World: f.world, Server: f.server, Alone: true}
+	subject, err := f.subject(cmd, args, setting, cell)
+	if err != nil {
+		return err
+	}
 	screen := newShrinkScreen(cmd, f, args, cell)
 	shrunk, err := lab.Shrink(cmd.Context(), lab.ShrinkPlan{
-		Subject: play.SubjectOf(spec), Events: events, Anomalies: found, Lease: f.lease, Setting: lab.Setting{World: f.world, Server: f.server, Alone: true},
-		Parallel: f.parallel, Attempt: screen.attempt,
+		Subject: subject, Events: events, Anomalies: found, Lease: f.lease, Setting: setting, Within: f.within, Parallel: f.parallel, Attempt: screen.attempt,
 	})
 	screen.stop()
 	switch {
@@ -140,6 +159,38 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	screen.result(shrunk)
 	return nil
+}
+
+// subject is the lock of a cell. A foreign client is judged by the promises that its storm was judged by. It is started by the user's own word only:
+// a run may be a stranger's.
+func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Setting, cell checker.Cell) (none play.Subject, err error) {
+	spec, ok := impls.Find(cell.Lock)
+	switch {
+	case len(cell.Client) == 0 && f.client != "":
+		return none, usagef("%s/%s was not run with a client; remove --client", cell.Lock, cell.Scenario)
+	case len(cell.Client) == 0 && !ok:
+		return none, usagef("%s is no lock of the lab", cell.Lock)
+	case len(cell.Client) == 0:
+		return play.SubjectOf(spec), nil
+	case f.client == "":
+		again := slices.Concat([]string{"shrink"}, args, []string{"--client", cell.Client[len(cell.Client)-1]})
+		return none, usagef("%s is the lock of a client, which shrink starts only if you name its command: %s %s", cell.Lock, invocation(), report.ShellLine(again))
+	}
+	subjects, err := (&runFlags{client: f.client, like: f.like}).foreign()
+	if err != nil {
+		return none, err
+	}
+	subject, err := lab.Meet(cmd.Context(), setting, subjects[0])
+	if err != nil {
+		return none, err
+	}
+	if subject.Name != cell.Lock {
+		return none, usagef("--client: its lock is %s, and that of the cell %s", subject.Name, cell.Lock)
+	}
+	if cell.Expected.By == checker.ByPromises {
+		subject.Spec.Promises = storm.ContractIn(cell.Expected).Promises
+	}
+	return subject, nil
 }
 
 // readCell reads the cell that the user named, by its run or by its own directory.

@@ -95,17 +95,16 @@ func (s *shrinkScreen) line(format string, args ...any) {
 // result says what the script shows and how often, where its order is from, and what to do next.
 func (s *shrinkScreen) result(shrunk *lab.Shrunk) {
 	a := shrunk.Anomaly
-	shown := fmt.Sprintf("%s, in the model %d of %d times", a.Name, shrunk.InModel, shrunk.InModel)
-	if shrunk.OnServer > 0 {
-		shown += fmt.Sprintf(", on %s %d of %d", s.flags.server, shrunk.OnServer, shrunk.OnServer)
-	}
 	order := fmt.Sprintf("the storm's own, forced; %d of %d steps are needed", len(shrunk.Script.Steps), shrunk.From)
-	if shrunk.Smallest {
+	switch {
+	case shrunk.Smallest:
 		order = "the smallest schedule that the explorer finds; the storm's own could not be forced"
+	case shrunk.Cut:
+		order = fmt.Sprintf("the storm's own, forced; %d of %d steps are left after %v, maybe not all are needed (--within)", len(shrunk.Script.Steps), shrunk.From, s.flags.within)
 	}
 	fmt.Fprintln(s.err)
 	rows := [][]string{
-		{"shown", shown}, {"order", order}, {"found", report.Clean(a.Why)},
+		{"shown", s.shown(shrunk)}, {"order", order}, {"found", report.Clean(a.Why)},
 		{"effort", fmt.Sprintf("%d scripts played in %v", shrunk.Played, time.Since(s.began).Round(100*time.Millisecond))},
 	}
 	writeTable(s.err, terminalWidth(s.err), "", rows)
@@ -114,7 +113,30 @@ func (s *shrinkScreen) result(shrunk *lab.Shrunk) {
 		script = "race.lab"
 		next = append(next, slices.Concat([]string{"script", "shrink"}, s.again, []string{"--out", script}))
 	}
-	s.next(append(next, append([]string{"run", "run", script, "--lock", s.cell.Lock}, s.played()...))...)
+	s.next(append(next, slices.Concat([]string{"run", "run", script}, s.subject(), s.played()))...)
+}
+
+// shown says what the script showed, where, and how often.
+func (s *shrinkScreen) shown(shrunk *lab.Shrunk) string {
+	shown := string(shrunk.Anomaly.Name)
+	if shrunk.InModel > 0 {
+		shown += fmt.Sprintf(", in the model %d of %d times", shrunk.InModel, shrunk.InModel)
+	}
+	if shrunk.OnServer > 0 {
+		shown += fmt.Sprintf(", on %s %d of %d", s.flags.server, shrunk.OnServer, shrunk.OnServer)
+	}
+	return shown
+}
+
+// subject are the flags of lab run for the lock.
+func (s *shrinkScreen) subject() []string {
+	switch {
+	case s.flags.client == "":
+		return []string{"--lock", s.cell.Lock}
+	case s.flags.like != "":
+		return []string{"--client", s.flags.client, "--like", s.flags.like}
+	}
+	return []string{"--client", s.flags.client}
 }
 
 // next lists commands, and those that show the cell and its lock.
@@ -123,7 +145,10 @@ func (s *shrinkScreen) next(commands ...[]string) {
 	if s.cell.Round > 1 {
 		explain = append(explain, "--round", strconv.Itoa(s.cell.Round))
 	}
-	commands = append(commands, explain, []string{"show", "show", s.cell.Lock})
+	commands = append(commands, explain)
+	if s.flags.client == "" {
+		commands = append(commands, []string{"show", "show", s.cell.Lock})
+	}
 	fmt.Fprintf(s.err, "\n%s", report.Next(invocation(), commands...))
 }
 
@@ -140,7 +165,11 @@ func (s *shrinkScreen) played() []string {
 
 // nothing says what was tried in vain. The full list is printed on demand: it is often long.
 func (s *shrinkScreen) nothing(shrunk *lab.Shrunk) error {
-	s.line("lab: no script shows the anomaly again: %d candidates were rejected, %d scripts played", len(shrunk.Tried), shrunk.Played)
+	within := ""
+	if shrunk.Cut {
+		within = fmt.Sprintf(" within %v (--within)", s.flags.within)
+	}
+	s.line("lab: no script shows the anomaly again%s: %d candidates were rejected, %d scripts played", within, len(shrunk.Tried), shrunk.Played)
 	for i, tried := range shrunk.Tried {
 		if i == 3 && !s.flags.verbose {
 			s.line("lab: and %d more; -v lists them", len(shrunk.Tried)-i)
