@@ -16,6 +16,7 @@ import (
 type Client struct {
 	ctx    context.Context
 	cancel context.CancelFunc
+	addr   string // of the first server
 	clock  *clock
 	shared *shared
 	// servers are in the order of the addresses; resending is the first once more, through the library's defaults.
@@ -43,7 +44,7 @@ func PostgresAddr(addr string) string { return protocol.PostgresScheme + addr }
 // Dial connects a client to lock servers, one at least. Each lock connects to a ZooKeeper by itself; see ZooKeeperAddr. ctx ends the client's background tasks; Close is still needed.
 func Dial(ctx context.Context, addrs ...string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Client{ctx: ctx, cancel: cancel, clock: newClock(), shared: &shared{values: make(map[string]any)}}
+	c := &Client{ctx: ctx, cancel: cancel, addr: addrs[0], clock: newClock(), shared: &shared{values: make(map[string]any)}}
 	if isKeeper(addrs[0]) {
 		c.keepers = keeperAddrs(addrs)
 		return c, nil
@@ -92,6 +93,9 @@ type Lock struct {
 // Open makes a lock. On a ZooKeeper it begins a session with the lease for a time-out, which may fail. Notices of the lock, such as a loss, go
 // nowhere.
 func (c *Client) Open(spec impls.Spec, opts impls.Options, wrap Wrap) (*Lock, error) {
+	if err := checkService(spec, c.addr); err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(c.ctx)
 	l := &Lock{env: &env{ctx: ctx, clock: c.clock, say: func(protocol.Message) {}, shared: c.shared}, stop: stop}
 	if c.keepers != nil {

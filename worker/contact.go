@@ -13,14 +13,19 @@ type contact struct {
 	net.Conn
 	answered func(sent time.Time)
 
-	mu   sync.Mutex
-	sent []time.Time // of the requests that have not been answered
-	left int         // bytes of the frame being read
-	head []byte      // its beginning: the length and the number of the request
+	mu    sync.Mutex
+	sent  []time.Time // of the requests that have not been answered
+	begun bool        // the handshake has been answered
+	left  int         // bytes of the frame being read
+	head  []byte      // its beginning: the length and the number of the request; of the answer to the handshake, as far as the session
 }
 
-// headBytes is the length of a frame's prefix with the number of the request.
-const headBytes = 8
+// How much of a frame says what it answers: its length and the number of the request. The answer to the handshake has a version there, then the
+// session's time-out and its number, which is zero if the session has expired.
+const (
+	headBytes      = 8
+	handshakeBytes = headBytes + 4 + 8
+)
 
 // eventNumber is the number in a frame that answers no request.
 const eventNumber = 0xffffffff
@@ -43,14 +48,14 @@ func (c *contact) Read(b []byte) (int, error) {
 // take follows the frames of the server.
 func (c *contact) take(b []byte) {
 	for len(b) > 0 {
-		if len(c.head) < headBytes {
-			n := min(headBytes-len(c.head), len(b))
+		if needed := c.needed(); len(c.head) < needed {
+			n := min(needed-len(c.head), len(b))
 			c.head = append(c.head, b[:n]...)
 			b = b[n:]
-			if len(c.head) < headBytes {
+			if len(c.head) < needed {
 				return
 			}
-			c.left = int(binary.BigEndian.Uint32(c.head)) - (headBytes - 4)
+			c.left = int(binary.BigEndian.Uint32(c.head)) - (needed - 4)
 			if binary.BigEndian.Uint32(c.head[4:]) != eventNumber {
 				c.answer()
 			}
@@ -58,12 +63,20 @@ func (c *contact) take(b []byte) {
 		n := min(max(0, c.left), len(b))
 		c.left, b = c.left-n, b[n:]
 		if c.left <= 0 {
-			c.head = c.head[:0]
+			c.head, c.begun = c.head[:0], true
 		}
 	}
 }
 
-// answer takes in the answer to the oldest request without one.
+// needed is how many bytes of a frame say what it answers.
+func (c *contact) needed() int {
+	if c.begun {
+		return headBytes
+	}
+	return handshakeBytes
+}
+
+// answer takes in the answer to the oldest request without one. That a session has expired prolongs none.
 func (c *contact) answer() {
 	c.mu.Lock()
 	if len(c.sent) == 0 {
@@ -73,5 +86,8 @@ func (c *contact) answer() {
 	sent := c.sent[0]
 	c.sent = c.sent[1:]
 	c.mu.Unlock()
+	if !c.begun && binary.BigEndian.Uint64(c.head[handshakeBytes-8:]) == 0 {
+		return
+	}
 	c.answered(sent)
 }

@@ -30,7 +30,7 @@ func answerFrame(number uint32, bytes int) []byte {
 
 // TestContact: each answer confirms the oldest request without one, however the bytes come; an event confirms none.
 func TestContact(t *testing.T) {
-	frames := bytes.Join([][]byte{answerFrame(0, 12), answerFrame(eventNumber, 30), answerFrame(1, 0), answerFrame(0xfffffffe, 12), answerFrame(9, 1)}, nil)
+	frames := bytes.Join([][]byte{handshakeAnswer(1), answerFrame(eventNumber, 30), answerFrame(1, 0), answerFrame(0xfffffffe, 12), answerFrame(9, 1)}, nil)
 	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(frames), "byte by byte": iotest.OneByteReader(bytes.NewReader(frames))} {
 		var confirmed []time.Time
 		c := &contact{Conn: stream{from: from}, answered: func(sent time.Time) { confirmed = append(confirmed, sent) }}
@@ -44,6 +44,29 @@ func TestContact(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, sent, confirmed, "%s: the fourth answer has no request", name)
 		assert.False(t, sent[0].Before(began))
+	}
+}
+
+// handshakeAnswer is a server's answer to the handshake of a session; zero: one that has expired.
+func handshakeAnswer(session uint64) []byte {
+	b := binary.BigEndian.AppendUint32(nil, 4+4+8+4+16)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0x3a, 0x98)
+	return append(binary.BigEndian.AppendUint64(b, session), make([]byte, 4+16)...)
+}
+
+// TestContactOfAnExpiredSession: that the session has expired is an answer, and prolongs nothing.
+func TestContactOfAnExpiredSession(t *testing.T) {
+	for session, want := range map[uint64]int{0: 0, 7: 1} {
+		for name, bounded := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader} {
+			confirmed := 0
+			c := &contact{Conn: stream{from: bounded(bytes.NewReader(handshakeAnswer(session)))}, answered: func(time.Time) { confirmed++ }}
+			_, err := c.Write([]byte("handshake"))
+			require.NoError(t, err)
+			_, err = io.ReadAll(c)
+			require.NoError(t, err)
+			assert.Equal(t, want, confirmed, "session %d, %s", session, name)
+			assert.Empty(t, c.sent)
+		}
 	}
 }
 

@@ -34,11 +34,16 @@ const asWorker = "LOCKLAB_TEST_AS_WORKER"
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(asWorker); mode != "" {
-		specs := impls.All()
-		if mode == leaking {
-			specs = []impls.Spec{leakingSpec()}
+		serve := func() error { return worker.Run(context.Background(), os.Stdin, os.Stdout, impls.All()) }
+		switch mode {
+		case leaking:
+			serve = func() error {
+				return worker.Run(context.Background(), os.Stdin, os.Stdout, []impls.Spec{leakingSpec()})
+			}
+		case program:
+			serve = func() error { return worker.Program(context.Background(), programSpec()) }
 		}
-		if err := worker.Run(context.Background(), os.Stdin, os.Stdout, specs); err != nil {
+		if err := serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

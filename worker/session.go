@@ -105,6 +105,11 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 	case len(req.Servers) == 0:
 		return refused("init names no server")
 	}
+	if s.program != nil {
+		if err := checkService(*s.program, req.Servers[0]); err != nil {
+			return refused(err.Error())
+		}
+	}
 	s.timeout = defaultTimeout
 	if req.TimeoutMS > 0 {
 		s.timeout = protocol.Duration(req.TimeoutMS)
@@ -180,6 +185,9 @@ func (s *session) open(req protocol.Request) protocol.Message {
 		return refused(fmt.Sprintf("handle %q is in use", req.Handle))
 	case req.LeaseMS <= 0 && !spec.Leaseless:
 		return refused("this lock needs a lease")
+	}
+	if err := checkService(spec, s.init.Servers[0]); err != nil {
+		return refused(err.Error())
 	}
 	links, err := s.linksOf(req, spec)
 	if err != nil {

@@ -169,6 +169,8 @@ func TestRefusals(t *testing.T) {
 		{"unknown lock", []protocol.Request{begin}, protocol.Request{Do: protocol.Open, Handle: "h", Lock: "x", Key: "k"}, `unknown lock "x"`, false},
 		{"no key", []protocol.Request{begin}, protocol.Request{Do: protocol.Open, Handle: "h", Lock: "setpx-lua"}, "a handle and a key", false},
 		{"no lease", []protocol.Request{begin}, protocol.Request{Do: protocol.Open, Handle: "h", Lock: "setpx-lua", Key: "k"}, "needs a lease", false},
+		{"a lock of another service", []protocol.Request{{Do: protocol.Init, Version: protocol.Version, Servers: []string{"zookeeper://" + addr}}}, open,
+			"lock setpx-lua needs one Redis server, and zookeeper://" + addr + " is another service", false},
 		{"handle in use", []protocol.Request{begin, open}, open, "in use", false},
 		{"handle not open", []protocol.Request{begin}, protocol.Request{Do: protocol.Acquire, Handle: "h"}, "not open", false},
 		{"work without a lock", []protocol.Request{begin}, protocol.Request{Do: protocol.Work, Key: "counter"}, "not open", false},
@@ -188,6 +190,27 @@ func TestRefusals(t *testing.T) {
 			assert.Contains(t, answer.Error, test.why)
 		})
 	}
+}
+
+// program is the mode of a program with a lock of its own.
+const program = "program"
+
+func programSpec() impls.Spec {
+	spec, _ := impls.Find("setpx-lua")
+	spec.Name = "mine"
+	return spec
+}
+
+// A program that is given another service than its lock needs says so before anything is tested.
+func TestProgramsAndTheirServices(t *testing.T) {
+	for _, scheme := range []string{protocol.ZooKeeperScheme, protocol.EtcdScheme, protocol.PostgresScheme} {
+		answer := processAs(t, program).ask(protocol.Request{Do: protocol.Init, Version: protocol.Version, Servers: []string{scheme + "127.0.0.1:1"}})
+		assert.Equal(t, protocol.No, answer.Outcome)
+		assert.Equal(t, "lock mine needs one Redis server, and "+scheme+"127.0.0.1:1 is another service", answer.Error)
+	}
+	answer := processAs(t, program).ask(protocol.Request{Do: protocol.Init, Version: protocol.Version, Servers: []string{startMini(t)}})
+	require.Equal(t, protocol.OK, answer.Outcome, answer.Error)
+	assert.Equal(t, "mine", answer.Hello.Name)
 }
 
 func TestReset(t *testing.T) {
