@@ -82,9 +82,9 @@ func TestKitsAreSmall(t *testing.T) {
 			require.NoError(t, err)
 			lines := strings.Count(string(text), "\n")
 			if strings.HasPrefix(name, "client.") || strings.HasPrefix(name, "main.") {
-				assert.LessOrEqual(t, lines, 45, "%s/%s", kit.Name, name)
+				assert.LessOrEqual(t, lines, 40, "%s/%s", kit.Name, name)
 			}
-			assert.Less(t, lines, 350, "%s/%s", kit.Name, name)
+			assert.Less(t, lines, 300, "%s/%s", kit.Name, name)
 		}
 		_, err = kit.Write(dir)
 		assert.ErrorIs(t, err, kits.ErrThere, "nothing is overwritten")

@@ -15,10 +15,10 @@ import (
 	"github.com/locklab/locklab/worker/protocol"
 )
 
-// inPython is the example client in Python with its lock open on the server.
+// inPython is the client of the kit for Python with its lock open on the server.
 func inPython(t *testing.T, addr string) *client {
 	t.Helper()
-	c := ownProcess(t, needs.RedisPy(t), repositoryFile("adapters/python/setpx_lua.py"))
+	c := ownProcess(t, needs.RedisPy(t), repositoryFile("kits/python/client.py"))
 	hello := c.begin(addr)
 	assert.Contains(t, hello.Hello.About, "redis-py")
 	assert.Equal(t, []string{protocol.Check, protocol.Reconnect}, hello.Hello.Verbs)
@@ -38,14 +38,6 @@ func TestPythonTakesTurns(t *testing.T) {
 		assert.Equal(t, int64(0), *answer.Read)
 		assert.Equal(t, int64(1), *answer.Wrote)
 
-		require.NoError(t, direct(t, addr).MSet(t.Context(), "data", 1, "data:database", 1).Err())
-		assert.Equal(t, protocol.OK, one.working(history.Stock, 0).Outcome)
-		assert.Equal(t, history.SoldOut, one.working(history.Stock, 0).Error)
-		assert.Equal(t, []any{"0", "0"}, direct(t, addr).MGet(t.Context(), "data", "data:database").Val())
-		require.NoError(t, direct(t, addr).Del(t.Context(), "data").Err())
-		assert.Equal(t, protocol.OK, one.working(history.Ledger, 0).Outcome)
-		assert.Equal(t, protocol.OK, two.working(history.Ledger, 0).Outcome)
-		assert.Equal(t, []string{"1 after 0 by C1", "2 after 1 by C1"}, direct(t, addr).LRange(t.Context(), "data", 0, -1).Val())
 		assert.True(t, one.working(history.Market, 0).Unsupported)
 
 		_, waits := two.send(protocol.Request{Do: protocol.Acquire, Handle: "h", WithinMS: protocol.MS(patience)})

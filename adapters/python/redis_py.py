@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A client of the lab for the lock of redis-py (redis.lock.Lock). Words: no-timeout, for a lock without a time-out, as by default;
-retry, for a Redis client that sends again what got no reply."""
+"""A client of the lab for redis-py's lock. Words: no-timeout, as by default; retry, for a Redis client that sends again what got no reply."""
 
 import os
 import sys
+from contextlib import suppress
 
 import redis
 from redis.backoff import ConstantBackoff
-from redis.exceptions import LockError
+from redis.exceptions import LockError  # the lock is not, or no longer, held
 from redis.retry import Retry
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kits/python"))
@@ -19,18 +19,19 @@ TIMEOUT = "no-timeout" not in sys.argv
 
 class Lock:
     def __init__(self, servers, key, lease):
-        (host, port), self.lease = servers[0], lease
-        self.redis = redis.Redis(host, port, **RETRY)
+        self.redis = redis.Redis(*servers[0], **RETRY)
         self.lock = self.redis.lock(key, timeout=lease if TIMEOUT else None)
 
     def acquire(self):
         return self.lock.acquire(blocking=False)
 
     def release(self):
-        return said(self.lock.release)
+        with suppress(LockError):
+            return self.lock.release() is None
 
     def renew(self):
-        return said(self.lock.reacquire)
+        with suppress(LockError):
+            return self.lock.reacquire()
 
     def check(self):
         return self.lock.owned()
@@ -41,19 +42,7 @@ class Lock:
 
 if not TIMEOUT:
     del Lock.renew  # there is nothing to renew
-
-
-def said(call):
-    """LockError means that the lock is not, or no longer, held."""
-    try:
-        return call() is not False
-    except LockError:
-        return False
-
-
-words = [word for word in sys.argv[1:] if word in ("no-timeout", "retry")]
-promises = ["exclusion", "release-by-owner", "renew-by-owner", "ignores-clocks"] + ["crash-safe"] * TIMEOUT
 locklab.serve(
-    Lock, name="-".join(["redis-py", *words]), about=" ".join(["redis-py", redis.__version__, *words]), promises=promises,
-    resends=bool(RETRY), leaseless=not TIMEOUT,
+    Lock, name="-".join(["redis-py", *sys.argv[1:]]), about=f"redis-py {redis.__version__}", resends=bool(RETRY), leaseless=not TIMEOUT,
+    promises=["exclusion", "release-by-owner", "renew-by-owner", "ignores-clocks"] + ["crash-safe"] * TIMEOUT,
 )

@@ -13,11 +13,11 @@ import locklab  # noqa: E402
 
 class Lock:
     def __init__(self, servers, key, lease):
-        (self.host, port), self.port, self.key, self.lease, self.token = servers[0], "", key, str(int(lease * 1000)), ""
-        self.port = str(port)
+        (self.host, self.port), self.key, self.lease, self.token = servers[0], key, int(lease * 1000), ""
 
     def call(self, verb, token):
-        ended = subprocess.run([HERE + "/lock.sh", verb, self.host, self.port, self.key, token, self.lease], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        words = [verb, self.host, str(self.port), self.key, token, str(self.lease)]
+        ended = subprocess.run([HERE + "/lock.sh", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if ended.returncode > 1:
             raise OSError(ended.stderr.strip() or f"redis-cli ended with {ended.returncode}")
         return ended.returncode == 0

@@ -64,6 +64,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("ADAPTERS", adapters)
+	env.Setenv("KITS", filepath.Join(filepath.Dir(adapters), "kits"))
 	matrix, err := filepath.Abs(filepath.Join("..", "..", "scenarios", "expected.txt"))
 	if err != nil {
 		return err

@@ -1,6 +1,5 @@
 """The protocol of Lock Lab for clients in Python (docs/protocol.md): it needs nothing but the standard library.
-Give serve() a class whose objects are locks. Its constructor gets (servers, key, lease), where servers is a list of (host, port) and the
-lease is in seconds. Its methods:
+Give serve() a class of locks. Its constructor gets (servers, key, lease): a list of (host, port), and seconds. Its methods:
 
     acquire()  True: acquired; False: another client holds it; a number: acquired, and valid for so many seconds
     release()  True: released; False: it was not, or no longer, ours
@@ -9,8 +8,7 @@ lease is in seconds. Its methods:
 
 Whatever they raise means that the outcome is unknown. self.lost(why), from any thread, says that the lock is no longer held. A notice that
 may come late names the hold that it is about: self.lost(why, hold), where hold is what self.hold was during its acquire().
-
-All connections pass a proxy within this process. That is how a cancelled operation stops waiting, whatever the library does.
+All connections pass a proxy within this process. So a cancelled operation stops waiting, whatever the library does.
 """
 
 import json
@@ -20,6 +18,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 
 PAUSE = 0.02  # seconds between two tries to acquire
 OUTPUT = threading.Lock()
@@ -28,6 +27,19 @@ OUTPUT = threading.Lock()
 def write(**fields):
     with OUTPUT:
         print(json.dumps(fields), flush=True)
+
+
+def said(got, why=None):
+    """The answer to what a method of a lock returned. After an error, why, the outcome is unknown."""
+    if why is not None:
+        return {"outcome": "unknown", "error": str(why)}
+    if got is True or got is False or got is None:
+        return {"outcome": "ok" if got else "no"}
+    return {"outcome": "ok", "valid_ms": got * 1000}
+
+
+def refused(why, **fields):
+    return {"outcome": "no", "error": why, **fields}
 
 
 def address(text):
@@ -53,27 +65,22 @@ class Proxy:
         try:
             far = socket.create_connection(self.target)
         except OSError:
-            near.close()
-            return
+            return near.close()
         for sock in (near, far):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self.guard:
-            if self.shut:
-                near.close()
-                far.close()
-                return
             self.pairs.append((near, far))
+            if self.shut:
+                hang_up(near, far)
         threading.Thread(target=self.pump, args=(near, far), daemon=True).start()
         self.pump(far, near)
         with self.guard:
             self.pairs.remove((near, far))
 
     def pump(self, source, sink):
-        try:
+        with suppress(OSError):
             while data := source.recv(65536):
                 sink.sendall(data)
-        except OSError:
-            pass
         hang_up(source, sink)
 
     def cut(self, shut):
@@ -86,10 +93,8 @@ class Proxy:
 
 def hang_up(*sockets):
     for sock in sockets:
-        try:
+        with suppress(OSError):  # it broke by itself
             sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 class Resource:
@@ -108,35 +113,51 @@ class Resource:
             line = self.replies.readline()
             if not line.endswith(b"\r\n") or line[:1] == b"-":
                 raise OSError("resource: " + (line.decode().strip() or "connection lost"))
-            if line[:1] != b"$" or line[1:3] == b"-1":
-                return None if line[:1] == b"$" else line[1:-2].decode()
-            return self.replies.read(int(line[1:]) + 2)[:-2].decode()
+            if line[:1] == b"$" and line[1:3] != b"-1":  # only reads have a reply that matters
+                return self.replies.read(int(line[1:]) + 2)[:-2].decode()
         except OSError:
             self.sock = None
             raise
 
 
 class Operation:
-    """A request that takes its time. It is answered once."""
+    """A request that takes its time: it waits for its turn, runs, and is over. It is answered once."""
 
-    def __init__(self, request):
-        self.request, self.cancelled, self.guard = request, threading.Event(), threading.Lock()
-        self.started, self.over, self.answered = False, False, False
+    def __init__(self, handle, request):
+        self.handle, self.request, self.cancelled = handle, request, threading.Event()
+        self.state, self.guard = "waits", threading.Lock()
 
-    def answer(self, **fields):
+    def begin(self):
         with self.guard:
-            if not self.answered:
-                self.answered = True
-                write(id=self.request["id"], **fields)
+            if self.state == "waits":
+                self.state = "runs"
+            return self.state == "runs"
+
+    def end(self, fields):
+        with self.guard:
+            self.state = "over"
+            if self.cancelled.is_set():
+                self.handle.cut(False)
+        write(id=self.request["id"], **fields)
+
+    def cancel(self):
+        with self.guard:
+            before = self.state
+            self.cancelled.set()
+            if before == "runs":
+                self.handle.cut(True)  # its thread answers
+            self.state = "over" if before == "waits" else before
+        if before == "waits":
+            write(id=self.request["id"], **said(None, "cancelled before its turn"))
+        return before != "over"
 
 
 class Handle:
     """An open lock. Its operations run in a thread of its own, one after another."""
 
     def __init__(self, client, request):
-        servers = request.get("servers", client.init["servers"])
-        resource = request.get("resource", client.init.get("resource"))
-        self.resource = Resource(address(resource)) if resource else None
+        servers, resource = request.get("servers", client.init["servers"]), request.get("resource", client.init.get("resource"))
+        self.resource = Resource(address(resource) if resource else None)
         self.proxies = [Proxy(address(server)) for server in servers]
         self.stale = False  # its connections were cut
         self.busy = threading.Lock()  # one thread at a time uses self.lock
@@ -148,21 +169,15 @@ class Handle:
     def run(self):
         while True:
             operation = self.operations.get()
-            with operation.guard:
-                if operation.cancelled.is_set():
-                    continue
-                operation.started = True
+            if not operation.begin():
+                continue
             try:
                 with self.busy:
                     fields = self.perform(operation)
             except Exception as error:  # it may have been carried out, or not
-                fields = {"outcome": "unknown", "error": repr(error)}
-            with operation.guard:  # a cancel that comes later finds nothing to cut
-                operation.over, cancelled = True, operation.cancelled.is_set()
-                for proxy in self.proxies if cancelled else ():
-                    proxy.cut(False)
-            self.stale |= cancelled
-            operation.answer(**fields)
+                fields = said(None, repr(error))
+            operation.end(fields)
+            self.stale |= operation.cancelled.is_set()
             if operation.request["do"] == "close":
                 return
 
@@ -170,69 +185,59 @@ class Handle:
         verb = operation.request["do"]
         if verb == "work":
             return self.work(operation.request)
-        if self.stale and verb != "close" and hasattr(self.lock, "ping"):
-            self.reconnect()
-        if verb == "acquire":
-            return self.acquire(operation)
         if verb == "close":
             getattr(self.lock, "close", lambda: None)()
-            return {"outcome": "ok"}
-        return said(getattr(self.lock, verb)())
+            return said(True)
+        if self.stale and hasattr(self.lock, "ping"):
+            self.refresh()
+        return self.acquire(operation) if verb == "acquire" else said(getattr(self.lock, verb)())
 
     def acquire(self, operation):
         self.lock.hold = operation.request["id"]
         until = time.monotonic() + operation.request.get("within_ms", 0) / 1000
-        while True:
-            if operation.cancelled.is_set():
-                return {"outcome": "unknown", "error": "cancelled"}
+        while not operation.cancelled.is_set():
             got = self.lock.acquire()
             if got is not False and got is not None or time.monotonic() >= until:
                 return said(got)
             operation.cancelled.wait(PAUSE)
+        return said(None, "cancelled")
 
     def work(self, request):
         if request.get("workload", "counter") != "counter":
-            return {"outcome": "no", "unsupported": True}
+            return refused("unknown workload", unsupported=True)
         read = int(self.resource.command("GET", request["key"]) or 0)
-        answer = {"outcome": "ok", "read": read, "wrote": read + 1}
         try:
             self.resource.command("SET", request["key"], read + 1)
         except OSError as error:
-            answer.update(outcome="unknown", error=repr(error))
-        return answer
+            return {**said(None, repr(error)), "read": read, "wrote": read + 1}
+        return {**said(True), "read": read, "wrote": read + 1}
+
+    def cut(self, shut):
+        for proxy in self.proxies:
+            proxy.cut(shut)
+        if shut and self.resource.sock:
+            hang_up(self.resource.sock)
 
     def reconnect(self):
-        for proxy in self.proxies:
-            proxy.cut(False)
-        for tries in range(5):  # a library may have kept several dead connections
+        """Ends the connections, and has the library make new ones, unless an operation has the lock: it finds them ended itself."""
+        self.cut(False)
+        self.stale = True
+        if self.busy.acquire(blocking=False):
+            try:
+                return self.refresh()
+            finally:
+                self.busy.release()
+
+    def refresh(self):
+        """Returns the error if the connections do not work. A library may have kept several dead ones."""
+        for tries in range(5):
             try:
                 self.lock.ping()
                 self.stale = False
-                return {"outcome": "ok"}
+                return None
             except Exception as error:
-                answer = {"outcome": "no", "error": repr(error)}
-        return answer
-
-    def reconnect_if_idle(self):
-        if self.busy.acquire(blocking=False):
-            try:
-                return self.reconnect()
-            finally:
-                self.busy.release()
-        self.stale = True  # an operation, which may wait for long, has the lock: the next one reconnects
-        for proxy in self.proxies:
-            proxy.cut(False)
-        return {"outcome": "ok"}
-
-    def cancel(self, operation):
-        with operation.guard:
-            operation.cancelled.set()
-            for proxy in self.proxies if operation.started and not operation.over else ():
-                proxy.cut(True)
-            if operation.started and self.resource and self.resource.sock:
-                hang_up(self.resource.sock)
-        if not operation.started:
-            operation.answer(outcome="unknown", error="cancelled before its turn")
+                last = error
+        return last
 
 
 class Client:
@@ -243,47 +248,26 @@ class Client:
         verb = request["do"]
         if verb == "init":
             if request["version"] != self.hello["version"]:
-                return {"outcome": "no", "error": "this client speaks version 2 of the protocol"}
+                return refused("this client speaks version 2 of the protocol")
             self.init = request
             return {"outcome": "ok", "hello": self.hello}
         if verb == "open":
             self.handles[request["handle"]] = Handle(self, request)
-            return {"outcome": "ok"}
+            return said(True)
         if verb == "cancel":
-            handle, operation = self.operations.get(request["op"], (None, None))
-            if operation is None or operation.answered:
-                return {"outcome": "no", "error": "not under way"}
-            handle.cancel(operation)
-            return {"outcome": "ok"}
+            operation = self.operations.get(request["op"])
+            return said(True) if operation and operation.cancel() else refused("not under way")
         if verb == "reconnect" and verb in self.hello["verbs"]:
-            return self.reconnect(request)
-        if verb in ("acquire", "release", "work", "close") or verb in ("renew", "check") and verb in self.hello["verbs"]:
-            return self.start(self.handles.get(request["handle"]), request)
-        return {"outcome": "no", "unsupported": True, "error": "unknown verb " + verb}
-
-    def start(self, handle, request):
-        if handle is None:
-            return {"outcome": "no", "error": "this handle is not open"}
-        if request["do"] == "close":
-            del self.handles[request["handle"]]
-        operation = Operation(request)
-        self.operations[request["id"]] = handle, operation
+            failed = [error for handle in self.handles.values() if (error := handle.reconnect())]
+            return refused(repr(failed[0])) if failed else said(True)
+        if verb not in ["acquire", "release", "work", "close", *self.hello["verbs"]]:
+            return refused("unknown verb " + verb, unsupported=True)
+        if request["handle"] not in self.handles:
+            return refused("this handle is not open")
+        handle = self.handles[request["handle"]] if verb != "close" else self.handles.pop(request["handle"])
+        self.operations[request["id"]] = operation = Operation(handle, request)
         handle.operations.put(operation)
         return None  # its thread answers
-
-    def reconnect(self, request):
-        for handle in list(self.handles.values()):
-            answer = handle.reconnect_if_idle()
-            if answer["outcome"] != "ok":
-                return answer
-        return {"outcome": "ok"}
-
-
-def said(got):
-    """The answer to what a method of a lock returned."""
-    if got is True or got is False or got is None:
-        return {"outcome": "ok" if got else "no"}
-    return {"outcome": "ok", "valid_ms": got * 1000}
 
 
 def watch():
@@ -296,13 +280,10 @@ def watch():
             write(late_ms=late * 1000)
 
 
-def serve(make, name, about="", promises=None, **traits):
-    """Serves until the lab ends it. make is the class of the locks; traits are further fields of hello (renews, servers, fair, …)."""
+def serve(make, name, about="", **traits):
+    """Serves until the lab ends it. make is the class of the locks; traits are further fields of hello (promises, renews, servers, fair, …)."""
     verbs = [verb for verb, method in {"renew": "renew", "check": "check", "reconnect": "ping"}.items() if hasattr(make, method)]
-    hello = {"version": 2, "name": name, "about": about, "verbs": verbs, "separate": True, **traits}
-    if promises is not None:
-        hello["promises"] = promises
-    client = Client(make, hello)
+    client = Client(make, {"version": 2, "name": name, "about": about, "verbs": verbs, "separate": True, **traits})
     threading.Thread(target=watch, daemon=True).start()
     for line in sys.stdin:
         request = json.loads(line)
@@ -312,7 +293,7 @@ def serve(make, name, about="", promises=None, **traits):
         try:
             answer = client.serve(request)
         except Exception as error:
-            answer = {"outcome": "no", "error": repr(error)}
+            answer = refused(repr(error))
         if answer is not None:
             write(id=request["id"], **answer)
     os._exit(0)  # whatever still waits for a reply is not waited for

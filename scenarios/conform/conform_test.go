@@ -39,45 +39,50 @@ func TestRulesAreOnThePage(t *testing.T) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// TestEachCheckCanFail breaks the example client in one way after the other. The check that is about it fails, and quotes the protocol.
+// TestEachCheckCanFail breaks the client of the kit for Python in one way after the other. The check that is about it fails, and quotes the protocol.
 func TestEachCheckCanFail(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
 	python := needs.RedisPy(t)
-	source, err := os.ReadFile(filepath.Join("..", "..", "adapters", "python", "setpx_lua.py"))
+	kit := filepath.Join("..", "..", "kits", "python")
+	lock, err := os.ReadFile(filepath.Join(kit, "client.py"))
+	require.NoError(t, err)
+	protocol, err := os.ReadFile(filepath.Join(kit, "locklab.py"))
 	require.NoError(t, err)
 	for check, change := range map[string][2]string{ // what is replaced, and by what
-		"open":                {`threading.Thread(target=self.run, daemon=True).start()`, `threading.Thread(target=self.run, daemon=True).start(); self.server.get(request["key"])`},
-		"acquire":             {`"SET", self.key, token`, `"SET", "mine:" + self.key, token`},
-		"refused":             {`held = self.command(`, `held = self.command("GET", self.key) is not None or self.command(`},
+		"open":                {`threading.Thread(target=self.run, daemon=True).start()`, `threading.Thread(target=self.run, daemon=True).start(); self.lock.check()`},
+		"acquire":             {`self.redis.set(self.key, token`, `self.redis.set("mine:" + self.key, token`},
+		"refused":             {`held = self.redis.set(`, `held = self.redis.get(self.key) is not None or self.redis.set(`},
 		"waits":               {`until = time.monotonic() + `, `until = time.monotonic() + 0 * `},
 		"release":             {`RELEASE, 1, self.key, self.token) == 1`, `RELEASE, 1, self.key, self.token) >= 0`},
 		"release-unheld":      {`RELEASE, 1, self.key, self.token) == 1`, `'return redis.call("DEL", KEYS[1])', 1, self.key) == 1`},
-		"check":               {`self.command("GET", self.key) == self.token`, `self.command("GET", self.key) != "x"`},
-		"verbs":               {`return {"outcome": "no", "unsupported": True, "error": "unknown verb " + verb}`, `return said(True)`},
-		"work":                {`return self.write(read, read + 1, ("SET", key, read + 1))`, `return self.write(read, read + 1)`},
-		"workload":            {`if workload not in WORKLOADS:`, `if workload not in WORKLOADS: return said(True)` + "\n        if False:"},
+		"check":               {`self.redis.get(self.key) == self.token`, `self.redis.get(self.key) != "x"`},
+		"verbs":               {`return refused("unknown verb " + verb, unsupported=True)`, `return said(True)`},
+		"work":                {`self.resource.command("SET", request["key"], read + 1)`, `pass`},
+		"workload":            {`return refused("unknown workload", unsupported=True)`, `return said(True)`},
 		"order":               {`self.operations = queue.Queue()`, `self.operations = queue.LifoQueue(); get = self.operations.get; self.operations.get = lambda: (time.sleep(0.2), get())[1]`},
-		"handles":             {`request.get("servers", [client.server])[0]`, `client.server`},
-		"close":               {`self.disconnect()  # close`, `self.lock.release()`},
+		"handles":             {`request.get("servers", client.init["servers"])`, `client.init["servers"]`},
+		"close":               {`getattr(self.lock, "close", lambda: None)()`, `self.lock.release()`},
 		"exit":                {`os._exit(0)`, `os._exit(3)`},
-		"cancel-nothing":      {`return {"outcome": "no", "error": "this operation is not under way"}`, `return said(True)`},
-		"cancel-waiting":      {"operation):\n        operation.given_up.set()", "operation):\n        return"},
-		"cancel-acquire":      {`hang_up(self.server)`, `pass`},
-		"cancel-release":      {`hang_up(self.server)`, `pass`},
-		"cancel-check":        {`hang_up(self.server)`, `pass`},
-		"cancel-work":         {`hang_up(self.resource)`, `pass`},
-		"broken-amid-acquire": {`fields = {"outcome": "unknown", "error": repr(error)}`, `fields = {"outcome": "no", "error": repr(error)}`},
-		"time-outs":           {`socket_timeout=self.timeout`, `socket_timeout=2`},
-		"errors":              {`held = self.command("SET", self.key, token, "NX", "PX", int(self.lease_ms)) is not None`, `held = self.command("SET", self.key, token, "NX", "PX", int(self.lease_ms)) is not None or self.command("TYPE", self.key) == "list"`},
+		"cancel-nothing":      {`refused("not under way")`, `said(True)`},
+		"cancel-waiting":      {`self.cancelled.set()`, `pass`},
+		"cancel-acquire":      {`            proxy.cut(shut)`, `            pass`},
+		"cancel-release":      {`            proxy.cut(shut)`, `            pass`},
+		"cancel-check":        {`            proxy.cut(shut)`, `            pass`},
+		"cancel-work":         {`hang_up(self.resource.sock)`, `pass`},
+		"broken-amid-acquire": {`fields = said(None, repr(error))`, `fields = refused(repr(error))`},
+		"time-outs":           {`single_connection_client=True`, `single_connection_client=True, socket_timeout=2`},
+		"errors":              {`nx=True, px=int(self.lease * 1000)) is not None`, `nx=True, px=int(self.lease * 1000)) is not None or self.redis.type(self.key) == "list"`},
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, string(source), change[0])
-			path := filepath.Join(t.TempDir(), "client.py")
-			require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(source), change[0], change[1])), 0o600))
-			checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{python, path}}, check)
+			dir := t.TempDir()
+			require.Contains(t, string(lock)+string(protocol), change[0])
+			for name, source := range map[string][]byte{"client.py": lock, "locklab.py": protocol} {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(string(source), change[0], change[1])), 0o600))
+			}
+			checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{python, filepath.Join(dir, "client.py")}}, check)
 			require.NoError(t, err)
 			require.Len(t, checked.Results, 1)
 			require.NotNil(t, checked.Results[0].Breach, "skipped: %s", checked.Results[0].Skipped)
@@ -86,9 +91,9 @@ func TestEachCheckCanFail(t *testing.T) {
 	}
 }
 
-// TestASoundClientPasses: the example client keeps to the protocol.
+// TestASoundClientPasses: that client keeps to the protocol.
 func TestASoundClientPasses(t *testing.T) {
-	argv := []string{needs.RedisPy(t), filepath.Join("..", "..", "adapters", "python", "setpx_lua.py")}
+	argv := []string{needs.RedisPy(t), filepath.Join("..", "..", "kits", "python", "client.py")}
 	checked, err := lab.Conform(t.Context(), lab.Setting{}, play.Subject{Argv: argv})
 	require.NoError(t, err)
 	assert.Len(t, checked.Results, len(conform.Checks()))
