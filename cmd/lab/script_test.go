@@ -91,7 +91,7 @@ func leftBehind(dir string) []string {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
 		cwd, err := os.Readlink(filepath.Join(process, "cwd"))
-		if err == nil && strings.HasPrefix(cwd, dir) {
+		if err == nil && strings.HasPrefix(cwd+"/", dir+"/") { // another script's name may begin with that of this one
 			command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 			left = append(left, fmt.Sprintf("process %s: %q", filepath.Base(process), command))
 		}
