@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,16 +18,28 @@ type request struct {
 	renamed  []uint32 // by order; 0: not known yet
 }
 
-func (r *request) text() string {
-	var b strings.Builder
-	b.WriteString(strconv.Itoa(int(r.server)) + "/" + strconv.Itoa(r.conn))
+func (r *request) text() string { return string(r.appendText(nil)) }
+
+func (r *request) appendText(b []byte) []byte {
+	length := 0
 	for _, command := range r.commands {
-		b.WriteString("\x00")
 		for _, word := range command {
-			b.WriteString(strconv.Itoa(len(word)) + ":" + word)
+			length += len(word) + 4
 		}
 	}
-	return b.String()
+	b = slices.Grow(b, length+16)
+	b = strconv.AppendInt(b, int64(r.server), 10)
+	b = append(b, '/')
+	b = strconv.AppendInt(b, int64(r.conn), 10)
+	for _, command := range r.commands {
+		b = append(b, 0)
+		for _, word := range command {
+			b = strconv.AppendInt(b, int64(len(word)), 10)
+			b = append(b, ':')
+			b = append(b, word...)
+		}
+	}
+	return b
 }
 
 // reply is what a server answers: one reply to each command.

@@ -324,7 +324,7 @@ func appendStep(b []byte, s *instance, notices []process.Notice) []byte {
 	for _, w := range s.process.Waits() {
 		b = append(b, '0'+byte(w.Kind), '0'+byte(w.Task))
 		q := requestOf(w)
-		b = append(b, q.text()...)
+		b = q.appendText(b)
 	}
 	for _, notice := range notices {
 		b = append(b, string(notice.Op)+string(notice.Answer.Outcome)...)
@@ -351,24 +351,17 @@ func (p *prober) rehearse() (*instance, error) {
 
 // withoutNumbers leaves out what may be a time, but for its length: numbers of two digits or more. A token has but one.
 func withoutNumbers(text []byte) []byte {
-	kept := text[:0]
 	for i := 0; i < len(text); {
-		end := i
-		for end < len(text) && (text[end] >= '0' && text[end] <= '9' || end > i && text[end] == '.') {
-			end++
+		begin := i
+		for i < len(text) && (text[i] >= '0' && text[i] <= '9' || i > begin && text[i] == '.') {
+			i++
 		}
-		switch {
-		case end == i:
-			kept = append(kept, text[i])
-			end++
-		case end > i+1:
-			for range end - i {
-				kept = append(kept, '#')
-			}
-		default:
-			kept = append(kept, text[i])
+		for k := begin; i > begin+1 && k < i; k++ {
+			text[k] = '#'
 		}
-		i = end
+		if i == begin {
+			i++
+		}
 	}
-	return kept
+	return text
 }

@@ -42,7 +42,6 @@ type Process struct {
 	ready     []*task
 	running   *task // that is using the Env right now
 	conns     map[int]bool
-	root      uintptr        // see root
 	timers    map[int]*scope // that a Timekeeper, or a user of Fork, will end
 	hooks     []*hook
 	scopes    int

@@ -3,6 +3,7 @@ package process
 import (
 	"iter"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -98,7 +99,8 @@ func (p *Process) spawn(run func()) *task {
 				}
 			}
 		}()
-		t.yield, p.root = yield, root()
+		coroutine.Do(func() { coroutine.root = root() })
+		t.yield = yield
 		run()
 	})
 	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
@@ -137,7 +139,7 @@ func (p *Process) settle() {
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.noteCallers()
 	t := p.running
-	if t == nil || !p.rehearses && root() != p.root {
+	if t == nil || !p.rehearses && root() != coroutine.root {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
 	}
@@ -192,4 +194,10 @@ func root() uintptr {
 		return 0
 	}
 	return runtime.FuncForPC(frames[n-1-runtimes]).Entry()
+}
+
+// coroutine has the root of all tasks' coroutines: they begin with the same function.
+var coroutine struct {
+	sync.Once
+	root uintptr
 }
