@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
@@ -44,8 +45,12 @@ func judgedByPromises(t *testing.T, locks []impls.Spec, promises func(impls.Spec
 // TestPromisesTellSoundLocksFromBrokenOnes: what a lock promises is enough to judge it in every scenario. No sound lock breaks its promises
 // anywhere, and every lock with a known bug breaks one somewhere, though nothing says beforehand which are which.
 func TestPromisesTellSoundLocksFromBrokenOnes(t *testing.T) {
-	found := judgedByPromises(t, impls.All(), func(spec impls.Spec) []impls.Promise { return spec.Promises })
-	for _, spec := range impls.All() {
+	locks := impls.All()
+	if racing.Enabled {
+		locks = locks[:8]
+	}
+	found := judgedByPromises(t, locks, func(spec impls.Spec) []impls.Promise { return spec.Promises })
+	for _, spec := range locks {
 		if spec.Bug == "" {
 			assert.Empty(t, found[spec.Name], spec.Name)
 			continue

@@ -39,7 +39,7 @@ func suite(t *testing.T) []lab.Case {
 		cases = append(cases, lab.Cases([]*scenarios.Script{script}, subjects, 1, lab.Expect(matrix))...)
 	}
 	if racing.Enabled {
-		return lab.Shard{Index: 1, Of: 8}.Cases(cases)
+		return lab.Shard{Index: 1, Of: 20}.Cases(cases)
 	}
 	return cases
 }
