@@ -141,7 +141,7 @@ func (x *explorer) describe(b *strings.Builder, c *client) {
 	}
 	n := &x.automaton.nodes[c.node]
 	for _, sl := range n.slots[:n.tasks] {
-		b.Write(withoutNumbers([]byte(x.texts.requests[sl.request].text())))
+		b.WriteString(x.texts.outline(sl.request))
 	}
 }
 

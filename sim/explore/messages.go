@@ -16,6 +16,7 @@ type request struct {
 	commands [][]string
 	tokens   tokens
 	renamed  []uint32 // by order; 0: not known yet
+	outline  string   // see texts.outline; empty: not known yet
 }
 
 func (r *request) text() string { return string(r.appendText(nil)) }
@@ -40,6 +41,15 @@ func (r *request) appendText(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// outline is the text of a request without what may be a time.
+func (t *texts) outline(n uint32) string {
+	r := &t.requests[n]
+	if r.outline == "" {
+		r.outline = string(withoutNumbers(r.appendText(nil)))
+	}
+	return r.outline
 }
 
 // reply is what a server answers: one reply to each command.

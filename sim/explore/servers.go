@@ -1,10 +1,8 @@
 package explore
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,10 +149,15 @@ func (s *servers) sameBytes(a, b uint32, o *order) bool {
 	if s.states[a].server.Connected() {
 		return true // a connection has the number of its client
 	}
-	texts := [2][]byte{s.states[a].server.AppendState(nil), []byte(o.rename(string(s.states[b].server.AppendState(nil))))}
-	slices.Sort(texts[0])
-	slices.Sort(texts[1])
-	return bytes.Equal(texts[0], texts[1])
+	return frequencies(string(s.states[a].server.AppendState(nil))) == frequencies(o.rename(string(s.states[b].server.AppendState(nil))))
+}
+
+// frequencies are how often each byte is in a text.
+func frequencies(text string) (often [256]int32) {
+	for i := range len(text) {
+		often[text[i]]++
+	}
+	return often
 }
 
 // value is the number of what a server in a state has under the lock's key, as a reply; 0: it has nothing.
