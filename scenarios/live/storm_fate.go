@@ -133,8 +133,19 @@ func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error
 	if !ok {
 		return fmt.Errorf("the live world has no %s", s)
 	}
+	letGo := func() {}
+	if len(s.Breakpoints) > 0 {
+		h := caught(p, s)
+		at := t.meetOne(ctx, h, s)
+		if at == nil {
+			return nil
+		}
+		letGo = func() { t.letGo(h, at) } // so that it meets the fault
+	}
 	servers := t.hit(s)
-	if err := p.client.Disturb(ctx, fault, servers); err != nil {
+	err := p.client.Disturb(ctx, fault, servers)
+	letGo()
+	if err != nil {
 		return spoilt(err)
 	}
 	t.pause(ctx, s.For)

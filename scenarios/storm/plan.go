@@ -213,6 +213,9 @@ func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case faults.ReplyLost:
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
+		if d.IntN(2) == 0 { // of a try in particular: few are granted, so that chance alone seldom loses the reply to one that is
+			s.Breakpoints = []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchWrite}}}
+		}
 	case faults.HoldRequest:
 		s.For = d.either(p.Lease, 0.7)
 		s.Breakpoints = p.traps(d, []faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
