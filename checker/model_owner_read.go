@@ -274,6 +274,9 @@ func (r *ownerReader) command(i int, e *history.Event) {
 		r.write(i, e, c, who, op)
 		return
 	}
+	if c.Redirected() {
+		return
+	}
 	if len(c.Changes) == 0 {
 		r.unaskedService(i, e, c, op)
 	}

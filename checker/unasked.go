@@ -38,13 +38,13 @@ func unasked(events []history.Event) string {
 }
 
 // mattersUnasked says whether a command may have changed the lock without anybody knowing. MULTI only queues a command: what it
-// does is told with EXEC. A script that the server does not know has done nothing, nor has a refused command; but a script that
+// does is told with EXEC. A script that the server does not know has done nothing, nor has a command that was refused or sent to another node; but a script that
 // ended with an error may have.
 func mattersUnasked(c *history.Command) bool {
 	switch {
 	case c.Server == history.Resource || c.Server == history.OldPrimary || len(c.Changes) > 0 || len(c.Args) == 0:
 		return false
-	case timeline.ReadsOnly(c.Args[0]) || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
+	case timeline.ReadsOnly(c.Args[0]) || c.Redirected() || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
 		return false
 	}
 	return !c.Failed() || timeline.RunsScript(c.Args[0])

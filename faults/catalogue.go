@@ -17,34 +17,35 @@ type Kind string
 
 // The kinds.
 const (
-	Pause       Kind = "pause"
-	Crash       Kind = "crash"
-	ThreadDeath Kind = "thread-death"
-	LongHold    Kind = "long-hold"
-	Partition   Kind = "partition"
-	Refuse      Kind = "refuse"
-	Delay       Kind = "delay"
-	ReplyLost   Kind = "reply-lost"
-	HoldRequest Kind = "hold"
-	HoldReply   Kind = "hold-reply"
-	LateRequest Kind = "late-request"
-	Duplicate   Kind = "duplicate"
-	HoldCopy    Kind = "hold-copy"
-	Skew        Kind = "skew"
-	ClockAhead  Kind = "clock-ahead"
-	ClockBehind Kind = "clock-behind"
-	StepAhead   Kind = "step-ahead"
-	StepBack    Kind = "step-back"
-	ClockJump   Kind = "clock-jump"
-	ClockBack   Kind = "clock-back"
-	Restart     Kind = "restart"
-	FailOver    Kind = "fail-over"
-	TakeOver    Kind = "take-over"
-	SplitBrain  Kind = "split-brain"
-	Down        Kind = "down"
-	Isolated    Kind = "isolated"
-	Operator    Kind = "operator"
-	Stall       Kind = "stall"
+	Pause         Kind = "pause"
+	Crash         Kind = "crash"
+	ThreadDeath   Kind = "thread-death"
+	LongHold      Kind = "long-hold"
+	Partition     Kind = "partition"
+	Refuse        Kind = "refuse"
+	Delay         Kind = "delay"
+	ReplyLost     Kind = "reply-lost"
+	HoldRequest   Kind = "hold"
+	HoldReply     Kind = "hold-reply"
+	LateRequest   Kind = "late-request"
+	Duplicate     Kind = "duplicate"
+	HoldCopy      Kind = "hold-copy"
+	Skew          Kind = "skew"
+	ClockAhead    Kind = "clock-ahead"
+	ClockBehind   Kind = "clock-behind"
+	StepAhead     Kind = "step-ahead"
+	StepBack      Kind = "step-back"
+	ClockJump     Kind = "clock-jump"
+	ClockBack     Kind = "clock-back"
+	Restart       Kind = "restart"
+	FailOver      Kind = "fail-over"
+	TakeOver      Kind = "take-over"
+	SplitBrain    Kind = "split-brain"
+	Down          Kind = "down"
+	Isolated      Kind = "isolated"
+	SlotMigration Kind = "slot-migration"
+	Operator      Kind = "operator"
+	Stall         Kind = "stall"
 )
 
 // Target is what a fault hits.
@@ -71,6 +72,7 @@ const (
 	ServerCopy  Capability = "server-copy"  // the server can save its data, and restart with it
 	Replicas    Capability = "replicas"     // the server has several replicas, of which each can be held back or promoted
 	Ensemble    Capability = "ensemble"     // the servers elect a leader, and each can be cut off from the others
+	Slots       Capability = "slots"        // keys are in slots of a cluster, which can migrate to another primary
 	SetClock    Capability = "set-clock"    // the client's clock can be set
 	Reconnect   Capability = "reconnect"    // the client can be told to connect again
 	Repeat      Capability = "repeat"       // a request can arrive a second time
@@ -151,6 +153,9 @@ func All() []Fault {
 			Meaning: "a server is down for a while: connections to it break, and new ones are refused; it comes back with its data"},
 		{Kind: Isolated, Target: OnServer, Begins: "is cut off", Ends: "rejoins", State: "isolated", Sign: '/', Needs: []Capability{ServerState, Ensemble},
 			Meaning: "a server of an ensemble is cut off from the others, and its clients reach it"},
+		{Kind: SlotMigration, Target: OnServer, Begins: "migrates the slot", Ends: "has migrated the slot", State: "slot migrating", Sign: '/',
+			Needs:   []Capability{ServerState, Slots},
+			Meaning: "the keys' slot migrates to another primary of a cluster: the keys are there, and the old one answers ASK until the other owns the slot"},
 		{Kind: Operator, Target: OnServer, OneShot: true, Begins: "operator limits lock to", State: "lock limited", Needs: []Capability{ServerState},
 			Meaning: "an operator sets the expiry of the lock by hand"},
 		{Kind: Stall, Target: OnHost, State: "stalled", Meaning: "the machine did not run the lab for a while"},

@@ -5,7 +5,10 @@
 // an event means for a lock, which package timeline owns.
 package history
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Version is the schema version that the header of a history carries. A reader refuses any other.
 const Version = 1
@@ -247,6 +250,11 @@ type Fault struct {
 	Target string // the client or server that it hits
 	Phase  Phase
 	What   string // details for people: "requests and replies", "+2s", how the effect was observed
+}
+
+// Redirected says whether a node of a cluster has sent the client to another one. The command was not carried out, and says nothing of the lock.
+func (c *Command) Redirected() bool {
+	return len(c.Changes) == 0 && (strings.HasPrefix(c.Reply, "-MOVED ") || strings.HasPrefix(c.Reply, "-ASK "))
 }
 
 // Failed says whether the server answered with an error. A negative number begins like one.

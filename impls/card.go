@@ -55,6 +55,7 @@ const (
 	OneServer    Need = "one Redis server"
 	NoServer     Need = "no server"
 	MostServers  Need = "several independent Redis servers, of which a majority must answer"
+	Masters      Need = "the primaries of a Redis Cluster, of which a majority must answer"
 	Replicas     Need = "one Redis server with replicas"
 	OneZooKeeper Need = "a ZooKeeper"
 	OneEtcd      Need = "an etcd"

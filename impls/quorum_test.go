@@ -3,6 +3,7 @@ package impls_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -228,5 +229,24 @@ func TestMultilockGivenUp(t *testing.T) {
 	})
 	held, err := lock(t, "redisson-multilock", f).TryAcquire(ctx)
 	assert.Equal(t, history.Unknown, impls.Outcome(held, err))
+	assert.Empty(t, f.exchanges)
+}
+
+// TestRedlockOnACluster: each primary is asked for a key of its own, in every operation.
+func TestRedlockOnACluster(t *testing.T) {
+	var exchanges []exchange
+	for _, command := range []string{"SET %sk t1 NX PX 900", "EVAL delete %sk t1"} {
+		for i, tag := range []string{"{a}", "{b}", "{c}"} {
+			e := exchange{want: fmt.Sprintf("S%d "+command, i+1, tag), reply: "OK"}
+			if strings.HasPrefix(command, "EVAL") {
+				e.reply = one
+			}
+			exchanges = append(exchanges, e)
+		}
+	}
+	f := several(t, 3, exchanges)
+	l := lock(t, "redlock-cluster", f)
+	assert.Equal(t, history.OK, impls.Outcome(l.TryAcquire(t.Context())))
+	assert.Equal(t, history.OK, impls.Outcome(l.Release(t.Context())))
 	assert.Empty(t, f.exchanges)
 }

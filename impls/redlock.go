@@ -2,6 +2,7 @@ package impls
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -16,7 +17,7 @@ func redlock() Spec {
 	return Spec{
 		Card: card,
 		New: func(env Env, opts Options) Lock {
-			return &limitedRedlock{redlockLock{env: env, opts: opts, clock: leaseClock{env, shownBy(opts, bugs)}}}
+			return &limitedRedlock{redlockLock{env: env, opts: opts, clock: leaseClock{env, shownBy(opts, bugs)}, keyOn: sameKey}}
 		},
 	}
 }
@@ -33,7 +34,7 @@ func redlockNoSecondLook() Spec {
 		New: func(env Env, opts Options) Lock {
 			shown := shownBy(opts, bugs)
 			return &limitedRedlock{redlockLock{
-				env: env, opts: opts, clock: leaseClock{env: env}, noSecondLook: shown.has("no-second-look"), half: shown.has("half-majority"),
+				env: env, opts: opts, clock: leaseClock{env: env}, keyOn: sameKey, noSecondLook: shown.has("no-second-look"), half: shown.has("half-majority"),
 			}}
 		},
 	}
@@ -44,10 +45,30 @@ func redlockEndless() Spec {
 		Card: redlockCard("redlock-endless", "the validity is not checked again: its holder continues after its leases have expired",
 			"redlock whose hold does not end with its validity"),
 		New: func(env Env, opts Options) Lock {
-			return &redlockLock{env: env, opts: opts, clock: leaseClock{env: env}}
+			return &redlockLock{env: env, opts: opts, clock: leaseClock{env: env}, keyOn: sameKey}
 		},
 	}
 }
+
+// masters is the number of primaries of the cluster on which redlock-cluster is tested.
+const masters = 3
+
+func redlockCluster() Spec {
+	card := redlockCard("redlock-cluster", "", "redlock on one cluster: a token in a key of its own on each of three primaries")
+	card.Needs, card.Servers = Masters, masters
+	return Spec{
+		Card: card,
+		New: func(env Env, opts Options) Lock {
+			return &limitedRedlock{redlockLock{env: env, opts: opts, clock: leaseClock{env: env}, keyOn: MasterKey}}
+		},
+	}
+}
+
+// MasterKey is the key of a lock on the ith primary of a cluster. On one cluster a key belongs to one primary, so it has a hash tag of that one.
+func MasterKey(key string, i int) string { return fmt.Sprintf("{%c}%s", 'a'+i, key) }
+
+// sameKey is the key of a lock on independent servers.
+func sameKey(key string, _ int) string { return key }
 
 func redlockCard(name, bug, idea string) Card {
 	return Card{
@@ -65,6 +86,7 @@ type redlockLock struct {
 	opts               Options
 	clock              leaseClock
 	noSecondLook, half bool
+	keyOn              func(key string, i int) string // on the ith server
 
 	token   string        // of our last hold
 	expires time.Duration // by our clock
@@ -80,7 +102,7 @@ func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
 	token, began := l.env.Token(), l.clock.now()
 	servers, q := l.env.Servers(), l.quorum()
 	taken := q.ask(ctx, func(ctx context.Context, i int) (bool, error) {
-		return stored(servers[i].Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
+		return stored(servers[i].Do(ctx, "SET", l.keyOn(l.opts.Key, i), token, "NX", "PX", l.opts.Lease.Milliseconds()))
 	})
 	if l.noSecondLook {
 		began = l.clock.now() // the bug: the time spent is not counted
@@ -110,7 +132,7 @@ func (l *redlockLock) Release(ctx context.Context) (bool, error) {
 func (l *redlockLock) remove(ctx context.Context, token string) votes {
 	servers, script, q := l.env.Servers(), &Script{Source: compareAndDelete}, l.quorum()
 	one := func(ctx context.Context, i int) (bool, error) {
-		return applied(servers[i].Eval(ctx, script, []string{l.opts.Key}, token))
+		return applied(servers[i].Eval(ctx, script, []string{l.keyOn(l.opts.Key, i)}, token))
 	}
 	removed := q.ask(ctx, one)
 	q.askRest(ctx, removed, one)

@@ -52,8 +52,11 @@ func OnZooKeeper() []Spec {
 // OnReplicas lists the locks that need a Redis with replicas, in the order of reports. The explorer has none.
 func OnReplicas() []Spec { return []Spec{setpxLuaWait()} }
 
+// OnCluster lists the locks that need a Redis Cluster. They run in the live world only.
+func OnCluster() []Spec { return []Spec{redlockCluster()} }
+
 // Every lists all locks.
-func Every() []Spec { return slices.Concat(All(), OnReplicas(), OnZooKeeper()) }
+func Every() []Spec { return slices.Concat(All(), OnReplicas(), OnCluster(), OnZooKeeper()) }
 
 // Find returns the lock of that name; see Lookup.
 func Find(name string) (Spec, bool) { return Lookup(Every(), name) }

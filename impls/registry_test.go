@@ -37,6 +37,10 @@ func TestCardsAreComplete(t *testing.T) {
 		assert.Equal(t, impls.Replicas, spec.Needs, spec.Name)
 		assert.False(t, seen[spec.Name], spec.Name)
 	}
+	for _, spec := range impls.OnCluster() {
+		assert.Equal(t, impls.Masters, spec.Needs, spec.Name)
+		assert.False(t, seen[spec.Name], spec.Name)
+	}
 }
 
 func TestWhatLocksCanDo(t *testing.T) {

@@ -31,6 +31,8 @@ func (s Step) Fault() (f faults.Fault, ok bool) {
 		verb = VerbIsolate
 	case VerbDemote:
 		verb = VerbSplit
+	case VerbMigrated:
+		verb = VerbMigrate
 	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
 		verb = VerbTakeOver
 	}

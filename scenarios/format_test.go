@@ -110,7 +110,7 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
 	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
 	copies := saved{}
-	parted := &split{}
+	parted := newInterludes()
 	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C2"]}, since: map[string]int{}}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
 	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash

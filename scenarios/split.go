@@ -27,34 +27,55 @@ func (p *parser) without(step *Step, r *reader) error {
 	return nil
 }
 
-// split follows whether two primaries answer. It is the line since when; zero: one does.
-type split struct{ line int }
+// interlude is a fault of the server that one verb begins and another ends; in between no other step is about the server.
+type interlude struct {
+	begins, ends Verb
+	early        string // why it cannot end before it has begun
+	open         string // what has been so since a line; why another step cannot be
+	line         int    // on which it began; zero: it has not, or has ended
+}
+
+// interludes are those of a script.
+type interludes []*interlude
+
+func newInterludes() interludes {
+	return interludes{
+		{begins: VerbSplit, ends: VerbDemote, early: "there is no old primary; 'server fails over without C1' comes first",
+			open: "two primaries have answered since line %d; 'server demotes the old primary' comes first"},
+		{begins: VerbMigrate, ends: VerbMigrated, early: "no slot migrates; 'server migrates the slot' comes first",
+			open: "the slot has migrated since line %d; 'server has migrated the slot' comes first"},
+	}
+}
 
 // check says why a step cannot be.
-func (s *split) check(step Step) error {
-	switch {
-	case step.Verb == VerbDemote && s.line == 0:
-		return errors.New("there is no old primary; 'server fails over without C1' comes first")
-	case s.line > 0 && ofServer(step.Verb):
-		return fmt.Errorf("two primaries have answered since line %d; 'server demotes the old primary' comes first", s.line)
+func (all interludes) check(step Step) error {
+	for _, one := range all {
+		switch {
+		case step.Verb == one.ends && one.line == 0:
+			return errors.New(one.early)
+		case one.line > 0 && ofServer(step.Verb):
+			return fmt.Errorf(one.open, one.line)
+		}
 	}
 	return nil
 }
 
 // follow follows the effect of a step that can be.
-func (s *split) follow(step Step) {
-	switch step.Verb {
-	case VerbSplit:
-		s.line = step.Line
-	case VerbDemote:
-		s.line = 0
+func (all interludes) follow(step Step) {
+	for _, one := range all {
+		switch step.Verb {
+		case one.begins:
+			one.line = step.Line
+		case one.ends:
+			one.line = 0
+		}
 	}
 }
 
 // ofServer says whether a verb is about a server, or about the links to it.
 func ofServer(v Verb) bool {
 	switch v {
-	case VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved, VerbHoldBack, VerbTakeOver, VerbSplit, VerbRequireReplica,
+	case VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved, VerbHoldBack, VerbTakeOver, VerbSplit, VerbMigrate, VerbRequireReplica,
 		VerbWaitRefused, VerbGoesDown, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
 		return true
 	}

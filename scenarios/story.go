@@ -29,14 +29,14 @@ func checkStory(s *Script, wrong *complaints) {
 		}
 	}
 	told := map[int]bool{}
-	copies, off, two := saved{}, newDowntime(s, actors), &split{}
+	copies, off, during := saved{}, newDowntime(s, actors), newInterludes()
 	for _, step := range s.Steps {
-		err := cmp.Or(checkStep(step, s.Lease), two.check(step))
+		err := cmp.Or(checkStep(step, s.Lease), during.check(step))
 		if err == nil {
 			err = off.act(step)
 		}
 		if err == nil {
-			two.follow(step)
+			during.follow(step)
 		}
 		err = cmp.Or(err, copies.act(step, s.Servers))
 		if who := actors[step.Client]; who != nil {

@@ -189,6 +189,9 @@ func (v *Cursor) command(f *Fact, emit func(*Fact)) {
 		v.work(f, c, emit)
 		return
 	}
+	if c.Redirected() {
+		return
+	}
 	if len(c.Changes) == 0 {
 		v.unasked(f, c)
 		emit(f)

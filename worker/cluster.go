@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -18,12 +21,16 @@ type connection interface {
 	Close() error
 	// node is the client of the process that has the keys of locks.
 	node(ctx context.Context) (*redis.Client, error)
+	// moved is the client of the process that a MOVED error names; nil: it is none.
+	moved(ctx context.Context, err error) *redis.Client
 }
 
 // single is the client of one server.
 type single struct{ *redis.Client }
 
 func (c single) node(context.Context) (*redis.Client, error) { return c.Client, nil }
+
+func (c single) moved(context.Context, error) *redis.Client { return nil }
 
 // clustered is the client of a Redis Cluster: it sends each command to the node that has the slot, and follows MOVED and ASK.
 type clustered struct {
@@ -33,6 +40,23 @@ type clustered struct {
 
 func (c clustered) node(ctx context.Context) (*redis.Client, error) {
 	return c.MasterForKey(ctx, c.tag)
+}
+
+func (c clustered) moved(ctx context.Context, err error) *redis.Client {
+	var refusal impls.ServerError
+	if !errors.As(err, &refusal) || !strings.HasPrefix(string(refusal), "MOVED ") {
+		return nil
+	}
+	c.ReloadState(ctx)
+	addr := refusal[strings.LastIndexByte(string(refusal), ' ')+1:]
+	var found atomic.Pointer[redis.Client]
+	_ = c.ForEachShard(ctx, func(_ context.Context, node *redis.Client) error {
+		if node.Options().Addr == string(addr) {
+			found.Store(node)
+		}
+		return nil
+	})
+	return found.Load()
 }
 
 // newClustered makes the client of a cluster, with the time-outs of another. resends: with the library's defaults; else what has broken is

@@ -17,6 +17,14 @@ func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) err
 	if err != nil {
 		return err
 	}
+	err = s.watch(ctx, node, keys, fn)
+	if node := s.conn().moved(ctx, err); node != nil {
+		return s.watch(ctx, node, keys, fn)
+	}
+	return err
+}
+
+func (s *server) watch(ctx context.Context, node *redis.Client, keys []string, fn func(impls.Tx) error) error {
 	conn := node.Conn()
 	tx := &tx{server: s, conn: conn}
 	defer tx.end(ctx)

@@ -118,7 +118,7 @@ func (p *Place) services() (all []server.Server) {
 // Lacks says why a lock cannot be measured on this machine, or "".
 func Lacks(spec impls.Spec) string {
 	switch spec.Needs {
-	case impls.Replicas:
+	case impls.Replicas, impls.Masters:
 		return "the lab measures locks on servers without replicas"
 	case impls.OneZooKeeper:
 		if _, _, err := server.FindZooKeeper(); err != nil {

@@ -109,7 +109,7 @@ func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
 	}
 	var locks []impls.Spec
 	for _, name := range args {
-		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnZooKeeper()), name); ok {
+		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnCluster(), impls.OnZooKeeper()), name); ok {
 			return nil, needsMore("explore", "the explorer has none", spec)
 		}
 		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })

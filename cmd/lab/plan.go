@@ -230,6 +230,8 @@ func (f *settingFlags) suite() []impls.Spec {
 		return impls.OnZooKeeper()
 	case live.HasReplicas(f.Server):
 		return slices.Concat(impls.All(), impls.OnReplicas())
+	case f.Server == live.Cluster:
+		return slices.Concat(impls.All(), impls.OnCluster())
 	}
 	return impls.All()
 }
@@ -245,7 +247,7 @@ func (f *settingFlags) needsProgram() error {
 
 // needsMore finds a lock that cannot be had in a place without its service; why says it of the place.
 func needsMore(what, why string, locks ...impls.Spec) error {
-	services := map[impls.Need]string{impls.OneZooKeeper: "a ZooKeeper", impls.Replicas: "a server with replicas"}
+	services := map[impls.Need]string{impls.OneZooKeeper: "a ZooKeeper", impls.Replicas: "a server with replicas", impls.Masters: "a cluster"}
 	for _, spec := range locks {
 		if service := services[spec.Needs]; service != "" {
 			return &nothingError{fmt.Sprintf("nothing to %s: %s is n/a, because it needs %s and %s; lab run has it", what, spec.Name, service, why)}

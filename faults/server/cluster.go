@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
 )
@@ -31,7 +30,8 @@ type Cluster struct {
 	mu      sync.Mutex
 	nodes   []*clusterNode
 	started int
-	broken  bool // a failover has failed half-way
+	broken  bool       // a failover or a migration has failed half-way
+	moving  *migration // of the slot; nil: it is where all nodes say
 }
 
 // clusterNode is a process. Others know it by the address of its link.
@@ -97,7 +97,7 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.settle(ctx)
+	return c.settle(ctx, ClusterTag)
 }
 
 // busPort is the port of a node's cluster bus.
@@ -155,13 +155,13 @@ func (c *Cluster) await(ctx context.Context, done func(map[string]string) bool) 
 }
 
 // settle waits until all nodes agree on who has the slots, each primary has a replica that follows, and all take commands.
-func (c *Cluster) settle(ctx context.Context) error {
+func (c *Cluster) settle(ctx context.Context, tag string) error {
 	if err := c.await(ctx, func(about map[string]string) bool {
 		return about["cluster_state"] == "ok" && about["cluster_slots_ok"] == strconv.Itoa(slots)
 	}); err != nil {
 		return err
 	}
-	primary, err := c.primary(ctx)
+	primary, err := c.primary(ctx, tag)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *Cluster) settle(ctx context.Context) error {
 			if err == nil && about["role"] == "slave" && about["master_link_status"] == "up" {
 				following++
 			}
-			owner, err := c.ownerBy(ctx, n)
+			owner, err := c.ownerBy(ctx, n, tag)
 			agreed = agreed && err == nil && owner == primary.front.Addr()
 		}
 		if agreed && following == clusterPrimaries {
@@ -184,10 +184,10 @@ func (c *Cluster) settle(ctx context.Context) error {
 	}
 }
 
-// ownerBy is the announced address of the primary of ClusterTag's slot, as a node has it.
-func (c *Cluster) ownerBy(ctx context.Context, n *clusterNode) (addr string, err error) {
+// ownerBy is the announced address of the primary of a tag's slot, as a node has it.
+func (c *Cluster) ownerBy(ctx context.Context, n *clusterNode, tag string) (addr string, err error) {
 	err = patiently(ctx, n.addr, func(client *redis.Client) error {
-		slot, err := client.ClusterKeySlot(ctx, ClusterTag).Result()
+		slot, err := client.ClusterKeySlot(ctx, tag).Result()
 		if err != nil {
 			return err
 		}
@@ -205,13 +205,16 @@ func (c *Cluster) ownerBy(ctx context.Context, n *clusterNode) (addr string, err
 	return addr, err
 }
 
-// primary is the node that takes writes of ClusterTag's slot, by its own account.
-func (c *Cluster) primary(ctx context.Context) (*clusterNode, error) {
+// primary is the node that takes writes of a tag's slot, by its own account, or to which the slot is migrating.
+func (c *Cluster) primary(ctx context.Context, tag string) (*clusterNode, error) {
+	if c.moving != nil && tag == ClusterTag {
+		return c.moving.to, nil
+	}
 	for _, n := range c.nodes {
 		if n.isDown() {
 			continue
 		}
-		if owner, err := c.ownerBy(ctx, n); err != nil || owner == n.front.Addr() {
+		if owner, err := c.ownerBy(ctx, n, tag); err != nil || owner == n.front.Addr() {
 			return n, err
 		}
 	}
@@ -232,47 +235,6 @@ func (c *Cluster) replicaOf(ctx context.Context, primary *clusterNode) (*cluster
 	return nil, errors.New("the primary has no replica")
 }
 
-// Save holds the replication of the primary, once its replica has caught up: what is written from now on does not reach it.
-func (c *Cluster) Save(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return wrapped("hold the link to the replica", c.save(ctx))
-}
-
-func (c *Cluster) save(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	primary, err := c.primary(ctx)
-	if err != nil {
-		return err
-	}
-	if err := primary.letGo(ctx); err != nil {
-		return err
-	}
-	replica, err := c.replicaOf(ctx, primary)
-	if err != nil {
-		return err
-	}
-	for {
-		has, err := replication(ctx, primary.addr)
-		if err != nil {
-			return err
-		}
-		got, err := replication(ctx, replica.addr)
-		if err != nil {
-			return err
-		}
-		if got["master_link_status"] == "up" && got["slave_repl_offset"] == has["master_repl_offset"] {
-			break
-		}
-		if err := pause(ctx); err != nil {
-			return fmt.Errorf("the replica does not catch up: %w", err)
-		}
-	}
-	primary.held, err = primary.front.Inject(ctx, faults.LinkFault{Kind: faults.Partition})
-	return err
-}
-
 // letGo ends the hold of the front, if there is one.
 func (n *clusterNode) letGo(ctx context.Context) error {
 	held := n.held
@@ -284,69 +246,14 @@ func (n *clusterNode) letGo(ctx context.Context) error {
 	return err
 }
 
-// RestartSaved kills the primary, has its replica take over, and starts the old primary again, which becomes a replica.
-func (c *Cluster) RestartSaved(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, switchTime, ErrSlow)
-	defer cancel()
-	if !slices.ContainsFunc(c.nodes, func(n *clusterNode) bool { return n.held != nil }) {
-		return errors.New("fail over: nothing is saved: the link to the replica is not held")
-	}
-	err := c.failOver(ctx)
-	c.broken = c.broken || err != nil
-	return wrapped("fail over", err)
-}
-
-func (c *Cluster) failOver(ctx context.Context) error {
-	old, err := c.primary(ctx)
-	if err != nil {
-		return err
-	}
-	next, err := c.replicaOf(ctx, old)
-	if err != nil {
-		return err
-	}
-	if err := old.halt(ctx); err != nil {
-		return err
-	}
-	if err := next.do(ctx, "CLUSTER", "FAILOVER", "TAKEOVER"); err != nil {
-		return err
-	}
-	if err := old.letGo(ctx); err != nil {
-		return err
-	}
-	if err := old.StartAgain(ctx); err != nil {
-		return err
-	}
-	return c.settle(ctx)
-}
-
-// RestartEmpty kills the primary and starts it again without data. It takes writes two seconds later, and its replica empties itself.
-func (c *Cluster) RestartEmpty(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, switchTime, ErrSlow)
-	defer cancel()
-	primary, err := c.primary(ctx)
-	if err == nil {
-		err = primary.RestartEmpty(ctx)
-	}
-	if err == nil {
-		err = errors.Join(primary.letGo(ctx), c.settle(ctx))
-	}
-	c.broken = c.broken || err != nil
-	return err
-}
-
 // Reset returns the primaries to the state after their start.
 func (c *Cluster) Reset(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if c.broken || slices.ContainsFunc(c.nodes, func(n *clusterNode) bool { return n.held != nil }) {
-		return errors.New("reset a cluster: a link is held, or a failover has failed")
+	if c.broken || c.moving != nil || slices.ContainsFunc(c.nodes, func(n *clusterNode) bool { return n.held != nil }) {
+		return errors.New("reset a cluster: a link is held, a slot is migrating, or a failover has failed")
 	}
 	for _, n := range c.nodes {
 		about, err := replication(ctx, n.addr)
@@ -360,17 +267,20 @@ func (c *Cluster) Reset(ctx context.Context) error {
 	return nil
 }
 
+// of is the part of the cluster that has the slot of ClusterTag.
+func (c *Cluster) of() *Shard { return c.Shard(ClusterTag) }
+
 // Addr is where the primary of ClusterTag's slot listens.
-func (c *Cluster) Addr() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if n, err := c.primary(ctx); err == nil {
-		return n.addr
-	}
-	return c.nodes[0].addr // whoever asks there learns what is wrong
-}
+func (c *Cluster) Addr() string { return c.of().Addr() }
+
+// Save is Shard.Save of ClusterTag.
+func (c *Cluster) Save(ctx context.Context) error { return c.of().Save(ctx) }
+
+// RestartSaved is Shard.RestartSaved of ClusterTag.
+func (c *Cluster) RestartSaved(ctx context.Context) error { return c.of().RestartSaved(ctx) }
+
+// RestartEmpty is Shard.RestartEmpty of ClusterTag.
+func (c *Cluster) RestartEmpty(ctx context.Context) error { return c.of().RestartEmpty(ctx) }
 
 // Nodes are all processes, in an order that does not change.
 func (c *Cluster) Nodes() []Member {

@@ -3,6 +3,7 @@ package server
 import (
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/network"
@@ -52,4 +53,68 @@ func TestAReplicaTakesOver(t *testing.T) {
 	require.Equal(t, addr, c.Addr())
 	require.Nil(t, do(t, c, 0, "GET", key))
 	do(t, c, 0, "SET", key, "it takes writes")
+}
+
+// TestASlotMigrates: its keys move to another primary with their expiries, whoever asks the old one is sent on, and all nodes name the new one
+// in the end, each time.
+func TestASlotMigrates(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	require.ErrorContains(t, c.Migrated(bounded(t)), "none is migrating")
+	key, other := ClusterTag+"key", ClusterTag+"other"
+	for range 2 {
+		from := c.Addr()
+		do(t, c, 0, "SET", key, "value", "PX", 60_000)
+		require.NoError(t, c.Migrate(bounded(t)))
+		require.ErrorContains(t, c.Migrate(bounded(t)), "it is migrating")
+		require.ErrorContains(t, c.Reset(bounded(t)), "a slot is migrating")
+		to := c.Addr()
+		require.NotEqual(t, from, to)
+		for _, absentToo := range []string{key, other} {
+			require.ErrorContains(t, errorOf(t, from, "GET", absentToo), "ASK ")
+		}
+		require.ErrorContains(t, errorOf(t, to, "GET", key), "MOVED ", "not without ASKING")
+		require.NoError(t, c.Migrated(bounded(t)))
+		require.Equal(t, to, c.Addr())
+		require.ErrorContains(t, errorOf(t, from, "GET", key), "MOVED ")
+		require.Equal(t, "value", do(t, c, 0, "GET", key))
+		require.Positive(t, do(t, c, 0, "PTTL", key))
+		require.NoError(t, c.Save(bounded(t)), "its replica follows")
+		require.NoError(t, c.RestartSaved(bounded(t)))
+		require.Equal(t, "value", do(t, c, 0, "GET", key))
+		require.NoError(t, c.Reset(bounded(t)))
+	}
+}
+
+// errorOf is the error of a command to a node.
+func errorOf(t *testing.T, addr string, args ...any) error {
+	t.Helper()
+	return with(bounded(t), addr, 0, func(client *redis.Client) error { return client.Do(bounded(t), args...).Err() })
+}
+
+// TestTheMastersOfALock: its keys are on three primaries, and each can fail over alone.
+func TestTheMastersOfALock(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	tags := []string{"{a}", "{b}", "{c}"} // of impls.MasterKey
+	at := map[string]*Shard{}
+	for _, tag := range tags {
+		s := c.Shard(tag)
+		at[s.Addr()] = s
+		do(t, s, 0, "SET", tag+"lock", "kept")
+	}
+	require.Len(t, at, clusterPrimaries)
+	first := c.Shard(tags[0])
+	require.NoError(t, first.Save(bounded(t)))
+	old := first.Addr()
+	do(t, first, 0, "SET", tags[0]+"lock", "lost")
+	require.NoError(t, first.RestartSaved(bounded(t)))
+	require.NotEqual(t, old, first.Addr())
+	delete(at, old)
+	for addr, s := range at {
+		require.Equal(t, addr, s.Addr())
+	}
+	for _, tag := range tags {
+		require.Equal(t, "kept", do(t, c.Shard(tag), 0, "GET", tag+"lock"))
+	}
 }

@@ -59,6 +59,14 @@ type Replicator interface {
 	RefusesWrites(ctx context.Context) (bool, error)
 }
 
+// Migrator is a server whose keys are in a slot of a cluster.
+type Migrator interface {
+	// Migrate moves the keys to another primary, whose address becomes that of the server; the old one answers ASK.
+	Migrate(ctx context.Context) error
+	// Migrated has that primary own the slot; the old one answers MOVED.
+	Migrated(ctx context.Context) error
+}
+
 // Observable is a server whose locks the lab looks at by itself, because what clients send to it is not read.
 type Observable interface {
 	// State is that of the lock below a key.

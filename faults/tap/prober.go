@@ -18,6 +18,7 @@ type prober struct {
 	life   context.Context // when it ends the connections are closed
 	addr   string
 	limits resp.Limits
+	asking bool // as in Config
 	links  map[int]*link
 }
 
@@ -25,6 +26,7 @@ type prober struct {
 type link struct {
 	conn    net.Conn
 	limits  resp.Limits
+	asking  bool
 	replies *resp.Reader
 	request []byte
 	unbind  func() bool
@@ -94,7 +96,7 @@ func (a *prober) link(ctx context.Context, db int) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{conn: conn, limits: a.limits, replies: resp.NewReader(conn, a.limits)}
+	l := &link{conn: conn, limits: a.limits, asking: a.asking, replies: resp.NewReader(conn, a.limits)}
 	l.unbind = context.AfterFunc(a.life, func() { conn.Close() })
 	if db != 0 {
 		if _, err := probe.Ask(l, "SELECT", strconv.Itoa(db)); err != nil {
@@ -112,7 +114,12 @@ func (l *link) close() {
 }
 
 // Send queues a command.
-func (l *link) Send(args ...string) { l.request = resp.AppendCommand(l.request, args...) }
+func (l *link) Send(args ...string) {
+	if l.asking {
+		l.request = resp.AppendCommand(l.request, "ASKING") // holds for one command
+	}
+	l.request = resp.AppendCommand(l.request, args...)
+}
 
 // Receive sends the queue and reads the next reply.
 func (l *link) Receive() (resp.Value, error) {
@@ -120,6 +127,11 @@ func (l *link) Receive() (resp.Value, error) {
 		_, err := l.conn.Write(l.request)
 		l.request = l.request[:0]
 		if err != nil {
+			return resp.Value{}, err
+		}
+	}
+	if l.asking {
+		if _, err := l.replies.ReadReply(); err != nil { // OK
 			return resp.Value{}, err
 		}
 	}

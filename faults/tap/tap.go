@@ -72,6 +72,8 @@ type Config struct {
 	Locks []string
 	// Members are where those servers of an ensemble listen that serve clients, whose states are the same; nil: the ZooKeeper is one server, at Upstream.
 	Members func() []string
+	// Asking: the server is a node of a cluster. State probes ask for keys also while their slot is migrating to it.
+	Asking bool
 	// Opaque: the server is neither a Redis nor a ZooKeeper. What passes is not read: no command is recorded, no breakpoint reached and no
 	// state known.
 	Opaque bool
@@ -144,7 +146,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	t.turn <- struct{}{}
 	own := cfg.Limits
 	own.Held = nil // what clients hold must not keep the lab from asking
-	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, links: map[int]*link{}}
+	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, asking: cfg.Asking, links: map[int]*link{}}
 	check := t.prober.check
 	if len(cfg.Locks) > 0 {
 		t.nodes = newNodes(t)

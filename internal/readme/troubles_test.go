@@ -110,6 +110,7 @@ func troubles() []trouble {
 		{"A11", "★ the clock of one server of the majority jumps", "one-clock-jumps", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ one server of the majority restarts without its data", "one-restarts-empty", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ half of the servers taken for a majority: an even split grants twice", "even-split", "redlock-no-second-look/half-majority", "double-holder, lost-update", "redlock"},
+		{"A11", "★ one primary of the majority fails over to a replica that lacks the lock", "one-fails-over", "redlock", "double-holder, early-grant", ""},
 		{"A12", "★ three locks of different names on one server are no independent quorum: they are lost together", "one-restarts-empty-of-five", "redisson-redlock/one-server", "double-holder", "redisson-redlock"},
 		{"A12 code", "★ three fair locks of different names on one server: the majority is lost with one server", "one-restarts-empty-of-five", "redisson-fair-redlock/one-server", "double-holder", "redisson-fair-redlock"},
 		{"A12", "★ the multi-lock declares no validity: a pause ends its leases under its holder", "pause-after-second-look", "redisson-multilock", "double-holder", "redlock"},

@@ -84,7 +84,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if subject.Argv != nil {
 		w.serves(&subject.Traits)
 	}
-	subject.Traits.Library.Ensemble = w.cfg.Server == Ensemble
+	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.cfg.Server == Ensemble, w.cfg.Server == Cluster
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
 		failed = w.awaitTurn(ctx)
@@ -277,6 +277,10 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Record:      c.seen,
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	}
+	if s := c.serverCalled(name); s != nil && s.tag != "" {
+		s.retag(&cfg)
+	}
+	cfg.Asking = c.world.cfg.Server == Cluster && !resource
 	if ensemble, is := c.ensemble(); is && !resource {
 		cfg.Members = ensemble.Serving
 	}

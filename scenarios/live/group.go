@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func (s *lockServer) address(links []*lockLink) string {
 		return s.scheme() + links[0].Addr()
 	}
 	if s.cell.world.cfg.Server == Cluster {
-		addr := protocol.ClusterAddr{Tag: server.ClusterTag}
+		addr := protocol.ClusterAddr{Tag: cmp.Or(s.tag, server.ClusterTag)}
 		for _, l := range links {
 			addr.Nodes = append(addr.Nodes, protocol.Link{Announced: l.member.Announced, Addr: l.Addr()})
 		}
@@ -232,8 +233,10 @@ func lacksOnCluster(script *scenarios.Script, traits play.Traits) string {
 	switch {
 	case !traits.Known:
 		return "a program that is not the lab's cannot be told which of its links leads to the node that a cluster names"
-	case traits.Servers > 1:
+	case traits.Servers > 1 && !traits.Library.Masters:
 		return "the lock is on several servers, and all of its keys in a cluster would have the same names"
+	case traits.Library.Masters && script.Servers != 0 && script.Servers != traits.Servers:
+		return "the lab's cluster has three primaries"
 	case traits.Replicas:
 		return play.NeedsReplicas
 	}

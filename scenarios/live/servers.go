@@ -20,6 +20,7 @@ type lockServer struct {
 	server.Server
 	name string // "redis", or S1 and so on where there are several
 	keys *keys  // of the cell; nil: the server is the lab's own
+	tag  string // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
 	part func() error
 	tap  *tap.Tap // of the primary, if the server is a group
 
@@ -38,7 +39,7 @@ func (s *lockServer) State(ctx context.Context, key string) (history.State, erro
 		state, err := observable.State(ctx, key)
 		return state, atServer(err)
 	}
-	state, err := s.tap.State(ctx, key)
+	state, err := s.tap.State(ctx, s.tag+key)
 	return state, atServer(err)
 }
 
@@ -110,6 +111,24 @@ func (s *lockServer) RefusesWrites(ctx context.Context) (bool, error) {
 	return refuses, atServer(err)
 }
 
+func (s *lockServer) migrator() (server.Migrator, error) {
+	migrator, ok := s.Server.(server.Migrator)
+	if !ok {
+		return nil, play.NotApplicable(play.NeedsSlots)
+	}
+	return migrator, nil
+}
+
+// Migrated has the primary that has the keys own their slot.
+func (s *lockServer) Migrated(ctx context.Context) (string, error) {
+	migrator, err := s.migrator()
+	if err != nil {
+		return "", err
+	}
+	err = s.tap.Exclusively(ctx, func() error { return migrator.Migrated(ctx) })
+	return "all nodes name the other primary as the owner of the slot", ofGroup(wrap("migrating the slot", err))
+}
+
 // Demote has the old primary answer nobody any more.
 func (s *lockServer) Demote(ctx context.Context) (string, error) {
 	replicator, err := s.replicator()
@@ -144,7 +163,7 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 		}, nil
 	case faults.Operator:
 		return func(ctx context.Context) (string, error) {
-			limited, err := server.Limit(ctx, s.Addr(), f.Key, f.By)
+			limited, err := server.Limit(ctx, s.Addr(), s.tag+f.Key, f.By)
 			if err == nil && !limited {
 				return "", play.Undecided("an operator would limit the lock while there is none on the server")
 			}
@@ -192,6 +211,16 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 			}
 			s.tap.Divert(func(client string) bool { return slices.Contains(f.Without, history.ProcessOf(client)) }, old, history.OldPrimary)
 			return "both answer as primaries", nil
+		}, nil
+	case faults.SlotMigration:
+		migrator, err := s.migrator()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			err := migrator.Migrate(ctx)
+			s.rename() // before a client can follow the slot
+			return "the keys are on another primary, and the old one answers ASK", wrap("migrating the slot", err)
 		}, nil
 	case faults.Down:
 		stopper, err := s.stopper()
@@ -272,6 +301,9 @@ func (c *cell) startOwn(ctx context.Context, log string) (_ server.Server, part 
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
+	if c.Traits.Library.Masters {
+		return c.startMasters(ctx, names)
+	}
 	servers := make([]*lockServer, len(names))
 	errs := atOnce(len(names), func(i int) (err error) {
 		s := &lockServer{name: names[i], keys: c.keys, cell: c}

@@ -234,6 +234,10 @@ func TestFailOverInACluster(t *testing.T) {
 		"redis-restarts-empty":         {"redisson-fair"},
 		"cut-off-past-lease":           {"setpx-lua"},
 		"acquire-reply-lost":           {"setpx-lua"},
+		"slot-migrates-while-held":     {"setpx-lua", "setnx-watch"},
+		"slot-migrates-amid-release":   {"redisson"},
+		"one-fails-over":               {"redlock-cluster"},
+		"one-fails-over-of-three":      {"redlock-cluster"},
 	})
 }
 

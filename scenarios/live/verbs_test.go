@@ -33,6 +33,7 @@ type verbTest struct {
 func allVerbs() map[string]verbTest {
 	all := redisVerbs()
 	maps.Copy(all, replicaVerbs())
+	maps.Copy(all, clusterVerbs())
 	return all
 }
 
@@ -59,7 +60,20 @@ func TestEveryVerbWithSentinels(t *testing.T) {
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), replicaVerbs())
 }
 
+// TestEveryVerbOfACluster does so for a cluster, which the model does not have.
+func TestEveryVerbOfACluster(t *testing.T) {
+	needs.Found(t, "redis", server.FindRedis)
+	playLive(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), clusterVerbs())
+}
+
 func playEach(t *testing.T, s *stage, all map[string]verbTest) {
+	playLive(t, s, all)
+	for name, test := range all {
+		t.Run(name+" in the model", func(t *testing.T) { playInModel(t, name, test) })
+	}
+}
+
+func playLive(t *testing.T, s *stage, all map[string]verbTest) {
 	for name, test := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +88,6 @@ func playEach(t *testing.T, s *stage, all map[string]verbTest) {
 				assert.Equal(t, 1, again(events))
 			}
 		})
-		t.Run(name+" in the model", func(t *testing.T) { playInModel(t, name, test) })
 	}
 }
 

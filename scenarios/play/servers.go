@@ -53,6 +53,8 @@ func (f ServerFault) String() string {
 		return "the replica that has all that was acknowledged takes over"
 	case faults.Isolated:
 		return "no byte passes between it and the others"
+	case faults.SlotMigration:
+		return "the keys are on another primary, and the old one answers ASK"
 	case faults.SplitBrain:
 		return "a replica takes over, but the old primary answers " + strings.Join(f.Without, ", ")
 	}
@@ -100,6 +102,22 @@ func (c *Cell) rejoin(ctx context.Context, names []string) error {
 			return err
 		}
 		c.Fault(faults.Isolated, s.Name(), history.PhaseRecover, evidence)
+	}
+	return nil
+}
+
+// migrated ends the migration of a slot.
+func (c *Cell) migrated(ctx context.Context) error {
+	for _, s := range c.Stage.Servers() {
+		migrator, ok := s.(Migrator)
+		if !ok {
+			return NotApplicable(NeedsSlots)
+		}
+		evidence, err := migrator.Migrated(ctx)
+		if err != nil {
+			return err
+		}
+		c.Fault(faults.SlotMigration, s.Name(), history.PhaseRecover, evidence)
 	}
 	return nil
 }

@@ -103,7 +103,14 @@ type Replicator interface {
 	Demote(ctx context.Context) (evidence string, err error)
 }
 
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, Down, Isolated or Operator.
+// Migrator is a Server whose keys are in slots of a cluster.
+type Migrator interface {
+	Server
+	// Migrated ends SlotMigration: the other primary owns the slot. It says how that was observed.
+	Migrated(ctx context.Context) (evidence string, err error)
+}
+
+// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, SlotMigration, Down, Isolated or Operator.
 type ServerFault struct {
 	Kind faults.Kind
 	By   time.Duration // ClockJump: how far; Operator: the new expiry

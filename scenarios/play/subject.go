@@ -34,7 +34,7 @@ func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
 		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
-		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers, Separate: true, Sends: spec.Sends,
+		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers || spec.Needs == impls.Masters, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
 	}
 	if spec.CanRenew() {
@@ -43,6 +43,7 @@ func SubjectOf(spec impls.Spec) Subject {
 	if spec.CanCheck() {
 		traits.Verbs = append(traits.Verbs, protocol.Check)
 	}
+	traits.Library.Masters = spec.Needs == impls.Masters
 	return Subject{Name: spec.Name, Spec: &spec, Traits: traits}
 }
 

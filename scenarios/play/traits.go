@@ -19,12 +19,14 @@ const (
 	NeedsRedis     = "the lock does not run on a ZooKeeper"
 	NeedsReplicas  = "only a server with replicas has that (--server replicated)"
 	NeedsEnsemble  = "only an ensemble has servers that elect a leader (--server zookeeper-ensemble)"
+	NeedsCluster   = "the lock needs a cluster (--server cluster)"
+	NeedsSlots     = "only a cluster has slots that migrate (--server cluster)"
 	NeedsProgram   = "the lock does not run on this server; give a client that does (--client)"
 )
 
 // ServesOthers says whether what is lacking is servers of another kind.
 func ServesOthers(lacks string) bool {
-	return lacks == NeedsZooKeeper || lacks == NeedsRedis || lacks == NeedsReplicas || lacks == NeedsEnsemble || lacks == NeedsProgram
+	return slices.Contains([]string{NeedsZooKeeper, NeedsRedis, NeedsReplicas, NeedsEnsemble, NeedsCluster, NeedsSlots, NeedsProgram}, lacks)
 }
 
 // Limits are the capabilities that a world lacks, each with the reason.
@@ -62,6 +64,10 @@ type Library struct {
 	NoCancel bool
 	// Ensemble: its service is one, of whose servers a script may speak.
 	Ensemble bool
+	// Slots: its keys are in slots of a cluster.
+	Slots bool
+	// Masters: its servers are the primaries of a cluster, with a key on each; see MasterTag.
+	Masters bool
 	// Sharded: it is kept on one of several servers, which its key decides.
 	Sharded bool
 }
@@ -87,9 +93,8 @@ func (t Traits) Can(verb string) bool { return slices.Contains(t.Verbs, verb) }
 
 // Lack says what the lock, its client or the world lacks for a script, or "".
 func (t Traits) Lack(script *scenarios.Script, world Limits) string {
-	ensemble := slices.Contains(script.Needs, scenarios.NeedsEnsemble)
-	if ensemble && !t.Library.Ensemble {
-		return NeedsEnsemble
+	if why := t.lacksService(script); why != "" {
+		return why
 	}
 	for _, step := range script.Steps {
 		if why := needs(step, world); why != "" {
@@ -99,7 +104,7 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	if !t.Known {
 		return ""
 	}
-	if script.Servers > 1 && t.Servers < 2 && !ensemble {
+	if script.Servers > 1 && t.Servers < 2 && !ofEnsemble(script) {
 		return "the lock uses one server"
 	}
 	if script.Servers > 1 && t.Library.Sharded && !script.OnWhichever() {
@@ -119,6 +124,31 @@ func (t Traits) Lack(script *scenarios.Script, world Limits) string {
 	return t.lackForSteps(script)
 }
 
+// lacksService says which service the lock or the script needs, and does not have, or "".
+func (t Traits) lacksService(script *scenarios.Script) string {
+	migrates := slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
+		fault, _ := step.Fault()
+		return slices.Contains(fault.Needs, faults.Slots)
+	})
+	switch lib := t.Library; {
+	case ofEnsemble(script) && !lib.Ensemble:
+		return NeedsEnsemble
+	case lib.Masters && !lib.Slots:
+		return NeedsCluster
+	case migrates && !lib.Slots:
+		return NeedsSlots
+	}
+	return ""
+}
+
+// ofEnsemble says whether the servers of a script are those of an ensemble.
+func ofEnsemble(script *scenarios.Script) bool {
+	return slices.Contains(script.Needs, scenarios.NeedsEnsemble)
+}
+
+// MasterTag begins the key of a lock on the ith primary of a cluster.
+func MasterTag(i int) string { return impls.MasterKey("", i) }
+
 // lackForSteps says what the lock or its client lacks for one of the steps, or "".
 func (t Traits) lackForSteps(script *scenarios.Script) string {
 	limits := t.limits()
@@ -134,6 +164,9 @@ func (t Traits) lackForSteps(script *scenarios.Script) string {
 		}
 		if step.Verb == scenarios.VerbSplit && t.Servers > 1 {
 			return "the lock is on several servers, and the script splits one"
+		}
+		if step.Verb == scenarios.VerbMigrate && t.Servers > 1 {
+			return "the lock is on several servers, and the script migrates the slot of one key"
 		}
 		if what := t.unsent(step); what != "" {
 			return fmt.Sprintf("its %v sends no %s", step.Op, what)

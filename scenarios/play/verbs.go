@@ -102,6 +102,10 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbSplit: done(func(ctx context.Context, c call) error {
 		return c.restart(ctx, nil, ServerFault{Kind: faults.SplitBrain, Without: c.step.Without})
 	}),
+	scenarios.VerbMigrate: done(func(ctx context.Context, c call) error {
+		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.SlotMigration})
+	}),
+	scenarios.VerbMigrated:       done(func(ctx context.Context, c call) error { return c.migrated(ctx) }),
 	scenarios.VerbDemote:         done(func(ctx context.Context, c call) error { return c.demote(ctx) }),
 	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
 	scenarios.VerbWaitRefused:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },

@@ -182,7 +182,7 @@ var errReads = errors.New("the lock reads clocks")
 
 // Explore searches. The error is of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, config Config) (*Result, error) {
-	if needs := config.Lock.Needs; needs == impls.OneZooKeeper || needs == impls.Replicas {
+	if needs := config.Lock.Needs; slices.Contains([]impls.Need{impls.OneZooKeeper, impls.Replicas, impls.Masters}, needs) {
 		return nil, fmt.Errorf("%s cannot be explored: it needs %s, and the explorer has none", config.Lock.Name, needs)
 	}
 	about := traits{symmetric: !config.NoSymmetry}
