@@ -324,6 +324,15 @@ func (e *Ensemble) Reset(ctx context.Context) error {
 	})
 }
 
+// Questions are one of each server. One that is down refuses; one that is cut off answers.
+func (e *Ensemble) Questions() []Question {
+	var all []Question
+	for _, p := range e.peers {
+		all = append(all, keeperQuestion(p.addr))
+	}
+	return all
+}
+
 // Serving are the addresses of the servers that are neither down nor cut off.
 func (e *Ensemble) Serving() []string {
 	e.mu.Lock()

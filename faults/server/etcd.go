@@ -113,6 +113,11 @@ func (e *Etcd) answers(ctx context.Context) error {
 	return e.knowVersion(ctx)
 }
 
+// Questions are one: etcd answers it once a majority, here itself, has agreed.
+func (e *Etcd) Questions() []Question {
+	return []Question{func(ctx context.Context) error { return e.ask(ctx, "cluster/member/list", struct{}{}, new(struct{})) }}
+}
+
 // knowVersion asks for the version.
 func (e *Etcd) knowVersion(ctx context.Context) error {
 	text, err := e.http(ctx, http.MethodGet, "/version", nil)

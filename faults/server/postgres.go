@@ -230,6 +230,9 @@ func (s *Postgres) answers(ctx context.Context) error {
 	return err
 }
 
+// Questions are one.
+func (s *Postgres) Questions() []Question { return []Question{s.answers} }
+
 // Describe says what it is, with its major version.
 func (s *Postgres) Describe() string { return s.home.Describe() }
 

@@ -73,6 +73,15 @@ type Observable interface {
 	State(ctx context.Context, key string) (history.State, error)
 }
 
+// Answerer is a server that may give no answer for a while though it is neither down nor paused: a JVM collects its garbage, or a disk syncs.
+type Answerer interface {
+	// Questions are what the lab can ask, one of each process: each ends with an answer, or with an error.
+	Questions() []Question
+}
+
+// Question asks a process whether it answers.
+type Question func(context.Context) error
+
 // Mortal is a server in a process that may end against the lab's will.
 type Mortal interface {
 	// Died is closed when the process has ended, other than by a restart.

@@ -226,6 +226,17 @@ func fourLetters(ctx context.Context, addr, word string) (string, error) {
 	return string(answer), err
 }
 
+// keeperQuestion asks a ZooKeeper at an address.
+func keeperQuestion(addr string) Question {
+	return func(ctx context.Context) error {
+		_, err := fourLetters(ctx, addr, "srvr")
+		return err
+	}
+}
+
+// Questions are one.
+func (z *ZooKeeper) Questions() []Question { return []Question{keeperQuestion(z.addr)} }
+
 // watch notices that the process ends against the lab's will.
 func (z *ZooKeeper) watch(p *process.Process) {
 	<-p.Done()

@@ -65,8 +65,13 @@ func (i *isolation) close() error {
 	return errors.Join(errs...)
 }
 
-// mind ends the cell when a server ends against the lab's will.
+// mind ends the cell when a server ends against the lab's will, and records when it gives no answer.
 func (c *cell) mind(ctx context.Context, name string, s server.Server) {
+	if answerer, ok := s.(server.Answerer); ok && s != c.world.keeper {
+		for _, ask := range answerer.Questions() {
+			go c.late.attend(ctx, ask)
+		}
+	}
 	mortal, ok := s.(server.Mortal)
 	if !ok {
 		return

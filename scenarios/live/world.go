@@ -164,6 +164,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		if err = w.findKeeper(ctx); err != nil {
 			return nil, err
 		}
+		w.pulse.attend(w.keeper)
 	}
 	if w.startsServers() {
 		return w, w.startResource(ctx)
