@@ -110,7 +110,7 @@ func subcommands(t *testing.T, n *neighbours, saved fixtures, adapters bool) []s
 func newerServers() []string {
 	servers := []string{"replicated", "sentinel", "cluster"}
 	if _, _, err := server.FindZooKeeper(); err == nil { // else tests of cmd/lab say so
-		servers = append(servers, "zookeeper")
+		servers = append(servers, "zookeeper", "zookeeper-ensemble")
 	}
 	return servers
 }
