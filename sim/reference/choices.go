@@ -155,7 +155,7 @@ func (s *search) faultsOf(list []choice, w *world, i int) []choice {
 			list = append(list, choice{kind: strikes, client: i, task: task, fault: kind})
 		}
 	}
-	if c.ops == 0 && w.now == 0 && c.skew == 0 {
+	if c.ops == 0 && w.now == 0 && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}

@@ -188,7 +188,7 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	c := &w.clients[i]
 	c.on = false
 	if !a.Limited || a.Valid > 0 {
-		m.holds(w, i, c.heard+ms(a.Valid-history.ExpiryMargin), a.Limited)
+		m.holds(w, i, c.heard+ms(c.lasts(a.Valid)-history.ExpiryMargin), a.Limited)
 	}
 	m.turn, m.turnOver = i, false
 	w.passTurn(i)

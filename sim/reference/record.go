@@ -116,7 +116,7 @@ func (r *recorder) choice(w *world, o choice) {
 	switch o.kind {
 	case passes:
 		for _, i := range o.paused {
-			r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective)
+			r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
 		}
 		r.now += duration(o.until - w.now)
 	case strikes:
@@ -124,20 +124,30 @@ func (r *recorder) choice(w *world, o choice) {
 		if o.fault.OnServer() {
 			target = r.server(o.client)
 		}
-		r.fault(string(o.fault.Of().Recorded), target, history.PhaseEffective)
+		r.fault(string(o.fault.Of().Recorded), target, history.PhaseEffective, r.drift(o.fault))
 		if o.fault == faults.Crash {
 			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
 		}
 	case arrives, vanishes:
 	default:
 		if w.clients[o.client].paused {
-			r.fault(string(faults.Pause), name(o.client), history.PhaseRecover)
+			r.fault(string(faults.Pause), name(o.client), history.PhaseRecover, "")
 		}
 	}
 }
 
-func (r *recorder) fault(kind, target string, phase history.Phase) {
-	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{Name: kind, Target: target, Phase: phase}}})
+func (r *recorder) fault(kind, target string, phase history.Phase, what string) {
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{Name: kind, Target: target, Phase: phase, What: what}}})
+}
+
+// drift is how a history says that a client's clock runs at another rate; empty: it does not.
+func (r *recorder) drift(kind faults.Kind) string {
+	if r.search.ClockRate == 0 || kind != faults.ClockAhead && kind != faults.ClockBehind {
+		return ""
+	}
+	var c wrongClocks
+	c.drift(r.search.ClockRate, kind)
+	return faults.ClockSetting(0, float64(c.rate)/1000)
 }
 
 func (r *recorder) called(i, op int, kind history.Op) {

@@ -32,8 +32,10 @@ type Config struct {
 	ReleaseAgain bool
 	Lease        time.Duration
 	Skew         time.Duration // by which a wrong clock is wrong
-	Budget       map[faults.Kind]int
-	Most         int // faults altogether
+	// ClockRate is at which rate a slow clock runs, and a fast one as many times too fast; 0: wrong clocks are off by Skew.
+	ClockRate float64
+	Budget    map[faults.Kind]int
+	Most      int // faults altogether
 	// Grid is the time from one instant at which something may happen to the next, beside the ends of waits and leases and a millisecond
 	// before and after these. Horizon is when time ends.
 	Grid, Horizon time.Duration

@@ -110,7 +110,7 @@ func (c *client) drop(task int) {
 func (s *search) give(w *world, i int, in input) error {
 	c := &w.clients[i]
 	before := c.at
-	after, err := s.locals.after(before, in, reading{w.now + c.skew, c.ahead})
+	after, err := s.locals.after(before, in, reading{c.shows(w.now), c.ahead})
 	if err != nil {
 		return err
 	}
@@ -149,12 +149,12 @@ func (c *client) begin(before *moment, now int) error {
 		case old != nil && old.Seq == wait.Seq:
 			at = c.dueAt(wait.Task)
 		case wait.Kind == process.Sleep:
-			at = now + ms(wait.Length)
+			at = now + c.takes(wait.Length)
 			if wait.Timer != 0 {
-				at = min(at, now+ms(wait.Limit))
+				at = min(at, now+c.takes(wait.Limit))
 			}
 		case wait.Timer != 0 && wait.Begun:
-			at = now + ms(wait.Limit)
+			at = now + c.takes(wait.Limit)
 		case wait.Timer != 0:
 			at = c.dueAt(wait.Task) // it goes on
 		}
@@ -193,7 +193,7 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 			c.on = false
 			return
 		}
-		w.monitor.holds(w, i, c.heard+ms(n.Valid-history.ExpiryMargin), true)
+		w.monitor.holds(w, i, c.heard+ms(c.lasts(n.Valid)-history.ExpiryMargin), true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
 		used := slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == n.Conn && m.server == n.Server })
@@ -306,10 +306,15 @@ func (s *search) strike(w *world, o choice) error {
 	}
 	c := &w.clients[o.client]
 	switch o.fault {
-	case faults.ClockAhead:
-		c.skew = ms(s.Skew)
-	case faults.ClockBehind:
-		c.skew = -ms(s.Skew)
+	case faults.ClockAhead, faults.ClockBehind:
+		switch {
+		case s.ClockRate != 0:
+			c.drift(s.ClockRate, o.fault)
+		case o.fault == faults.ClockAhead:
+			c.skew = ms(s.Skew)
+		default:
+			c.skew = -ms(s.Skew)
+		}
 	case faults.StepAhead:
 		c.ahead += ms(s.Skew)
 	case faults.StepBack:

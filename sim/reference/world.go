@@ -60,7 +60,42 @@ type server struct {
 // wrongClocks is by how much a client's clocks are wrong.
 type wrongClocks struct {
 	skew  int // of both, from the start
+	rate  int // of both, in thousandths; 0: they run right
 	ahead int // by so much the wall clock has been set ahead since
+}
+
+// wrong says whether they are, but for steps.
+func (c *wrongClocks) wrong() bool { return c.skew != 0 || c.rate != 0 }
+
+// shows is what the client's monotonic clock shows. One that runs at another rate has been right at the beginning.
+func (c *wrongClocks) shows(now int) int {
+	if c.rate == 0 {
+		return now + c.skew
+	}
+	return now * c.rate / 1000
+}
+
+// lasts is how long so much time by the client's clocks takes, and takes how long a wait does, which is never shorter than it was meant to be.
+func (c *wrongClocks) lasts(d time.Duration) time.Duration {
+	if c.rate == 0 {
+		return d
+	}
+	return d * 1000 / time.Duration(c.rate)
+}
+
+func (c *wrongClocks) takes(d time.Duration) int {
+	if c.rate == 0 {
+		return ms(d)
+	}
+	return ms(c.lasts(d) + time.Millisecond - 1)
+}
+
+// drift makes a client's clocks slow, or fast.
+func (c *wrongClocks) drift(slow float64, kind faults.Kind) {
+	c.rate = int(math.Round(1000 * slow))
+	if kind == faults.ClockAhead {
+		c.rate = 1_000_000 / c.rate
+	}
 }
 
 // client is one client.
@@ -199,7 +234,7 @@ func (s *search) numberOf(v *server) int {
 
 func (c *client) appendTo(b []byte) []byte {
 	b = append(b, 'c')
-	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.ahead, c.ends, c.heard, len(c.due), len(c.answers)} {
+	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.rate, c.ahead, c.ends, c.heard, len(c.due), len(c.answers)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on, c.torn, c.broken)

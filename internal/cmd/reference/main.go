@@ -31,8 +31,15 @@ func main() {
 	flag.IntVar(&b.Faults, "max-faults", b.Faults, "how many faults of the kind strike")
 	flag.IntVar(&b.States, "states", b.States, "how many states each search may find")
 	flag.BoolVar(&b.ReleaseAgain, "release-again", b.ReleaseAgain, "after a release of unknown outcome a client may release once more")
+	flag.Float64Var(&b.ClockRate, "clock-rate", b.ClockRate, "clocks that are behind run at this rate, and those that are ahead as many times too fast")
+	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
 	flag.Parse()
+	for _, kind := range compare.Kinds() {
+		if *beside != "" && picked(*beside, string(kind)) {
+			b.Beside = append(b.Beside, kind)
+		}
+	}
 	cells := search(chosen(*locks, *kinds), b, *parallel)
 	if *show != "" {
 		for _, c := range cells {

@@ -25,6 +25,10 @@ type Bounds struct {
 	Grid, Horizon time.Duration
 	States        int // of each search
 	ReleaseAgain  bool
+	// ClockRate is that of slow clocks; 0: wrong clocks are off.
+	ClockRate float64
+	// Beside are faults of other kinds, one of each, that may strike with those that a cell is about.
+	Beside []faults.Kind
 }
 
 // Usual are small bounds: the reference search finds the states of most locks within seconds.
@@ -66,9 +70,13 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 	if kind != "" {
 		budget[kind], most = b.Faults, b.Faults
 	}
+	for _, beside := range b.Beside {
+		budget[beside] = 1
+		most++
+	}
 	slow, err := reference.Search(ctx, reference.Config{
 		Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
-		Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain,
+		Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
 	})
 	if err != nil {
 		return c, err
@@ -78,7 +86,7 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 		c.Slow[name] = f.Faults
 	}
 	fast := explore.Config{Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
-		ReleaseAgain: b.ReleaseAgain}
+		ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate}
 	var rest []checker.Name
 	for _, name := range Names() {
 		if _, found := c.Slow[name]; !found {

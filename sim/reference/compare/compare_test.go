@@ -71,6 +71,19 @@ func TestTheSearchesAgreeOnReleasesTriedAgain(t *testing.T) {
 	}
 }
 
+// A clock at less than a third of the right speed renews too late: two clients hold the lock after a drift and a long hold, by both, and after none of them.
+func TestTheSearchesAgreeOnDrift(t *testing.T) {
+	t.Parallel()
+	for rate, found := range map[float64]int{.3: 2, 0: 0} {
+		b := Usual()
+		b.Beside, b.States = []faults.Kind{faults.LongHold}, 4_000
+		b.ClockRate = rate
+		c := find(t, "redisson-watchdog", faults.ClockBehind, b)
+		assert.Empty(t, c.Differences())
+		assert.Equal(t, found, c.Slow[checker.DoubleHolder], rate)
+	}
+}
+
 // A client that tries once does not meet its own lost grant. The comparison says so, and not where the search was not complete.
 func TestDifferencesAreNoticed(t *testing.T) {
 	t.Parallel()
