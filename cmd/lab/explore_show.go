@@ -146,7 +146,7 @@ func assumed(r *explore.Result) []string {
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one",
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
-		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
+		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",

@@ -1,6 +1,9 @@
 package explore
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // setClock makes a client's clocks wrong from the start, or its wall clock step.
 func (x *explorer) setClock(s *state, m move) {
@@ -78,4 +81,27 @@ func (x *explorer) reading(s *state, i int) reading {
 // canStep says whether a wall clock can still step.
 func (x *explorer) canStep(s *state) bool {
 	return x.walls && (x.canSpend(s, stepAhead) || x.canSpend(s, stepBack))
+}
+
+// instantsOfDrift appends the lengths of time after which a clock that drifts is off by another lease: what it stamps then is late, or early, by as much,
+// though no client's own step shows it.
+func (x *explorer) instantsOfDrift(list []ms, s *state, limit ms) []ms {
+	for i := range x.clients {
+		c := &s.clients[i]
+		apart := int64(x.slow.rate(c)) - rightRate
+		if apart == 0 || c.phase == crashed {
+			continue
+		}
+		apart = max(apart, -apart)
+		for off := int64(x.lease); ; off += int64(x.lease) {
+			at := ms((off*rightRate+apart-1)/apart) + 1
+			if at > x.horizon || at-s.now >= limit {
+				break
+			}
+			if at > s.now && !slices.Contains(list, at-s.now) {
+				list = append(list, at-s.now)
+			}
+		}
+	}
+	return list
 }

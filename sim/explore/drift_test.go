@@ -24,6 +24,7 @@ func TestClocksThatDrift(t *testing.T) {
 		"too slow to renew":    {"redisson-watchdog", .3, [2]faults.Kind{faults.ClockBehind, faults.LongHold}, checker.DoubleHolder, false},
 		"slow":                 {"redisson-watchdog", .5, [2]faults.Kind{faults.ClockBehind, faults.LongHold}, checker.DoubleHolder, true},
 		"renews early":         {"redisson-watchdog", .3, [2]faults.Kind{faults.ClockAhead, faults.LongHold}, checker.DoubleHolder, true},
+		"stamps late":          {"getset", .5, [2]faults.Kind{faults.ClockBehind, faults.Crash}, checker.EarlyGrant, false},
 		"sees a stamp expired": {"getset", .5, [2]faults.Kind{faults.ClockAhead, faults.Pause}, checker.EarlyGrant, false},
 	}
 	for name, test := range tests {

@@ -51,6 +51,7 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 	if !x.reads {
 		return list
 	}
+	list = x.instantsOfDrift(list, s, limit)
 	for i := range x.clients {
 		c := &s.clients[i]
 		if c.phase == crashed {

@@ -274,9 +274,9 @@ func (s *search) ofTime(list []choice, w *world) []choice {
 }
 
 // instants are those to which time may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, and
-// the lock reads no clock, no time passes; nor before the first step.
+// the lock reads no clock, no time passes; nor before the first step, unless clocks drift.
 func (s *search) instants(w *world, paused []int) []int {
-	limit, coming := ms(s.Horizon), s.timed && w.moved()
+	limit, coming := ms(s.Horizon), s.timed && (w.moved() || s.ClockRate != 0)
 	var list []int
 	add := func(t int) {
 		list = append(list, t)
