@@ -44,7 +44,7 @@ func All() []Spec {
 }
 
 // OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run in the model, and in the live world where the server
-// is one. The explorer has none.
+// is one.
 func OnZooKeeper() []Spec {
 	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), goZooKeeper(), zookeeperProtected(), zookeeperFenced()}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/trace"
@@ -28,7 +29,7 @@ func (s *shrinker) smallest(ctx context.Context) (*Shrunk, error) {
 		tried[a.Name] = true
 		began := time.Now()
 		s.try("%s by the smallest schedule of the explorer", a.Name)
-		for _, budget := range budgets() {
+		for _, budget := range budgets(*s.Subject.Spec) {
 			if time.Since(began) > each {
 				s.inVain(a, "no smallest schedule was found in %v", each.Round(time.Second))
 				break
@@ -66,10 +67,10 @@ func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Tr
 
 // budgets are tried in this order: no fault, one kind after the other, then what befalls clients and messages together. Faults of a
 // server are nobody's bug.
-func budgets() []explore.Budget {
+func budgets(lock impls.Spec) []explore.Budget {
 	together := explore.Budget{}
 	all := []explore.Budget{{}}
-	for _, kind := range explore.Faults() {
+	for _, kind := range explore.FaultsOf(lock) {
 		if kind.OnServer() {
 			continue
 		}

@@ -99,7 +99,7 @@ func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Comple
 	if len(args) > 0 {
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, spec := range impls.All() {
+	for _, spec := range slices.Concat(impls.All(), impls.OnZooKeeper()) {
 		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -128,7 +128,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run; with --all: the lines to a directory")
 	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample as a script; with --all, those of the table")
 	shown.StringVar(&f.world, "world", lab.Live, "`WORLD` to replay in: live (real processes, faults and servers) or sim (the model)")
-	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server or replicated")
+	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and what the result rests on")
@@ -161,6 +161,9 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	plan, err := f.plan(args)
 	if err != nil {
+		return err
+	}
+	if f.server, err = serverFor(cmd, plan.Lock, f.server); err != nil && f.replay {
 		return err
 	}
 	opts := terminalOptions(cmd)
@@ -221,7 +224,7 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	if !ok {
 		return plan, unknown("lock", args[0], lockNames(), see("lab list locks"))
 	}
-	if err := needsMore("explore", "the explorer has none", spec); err != nil {
+	if err := needsOther(spec); err != nil {
 		return plan, err
 	}
 	if err := checkScriptOut(f.out); err != nil {
@@ -259,7 +262,7 @@ func (f *exploreFlags) spendable() explore.Budget {
 	case f.faults == 0:
 		return explore.Budget{}
 	case len(budget) == 0:
-		return explore.Any(f.faults)
+		return nil
 	}
 	return budget
 }

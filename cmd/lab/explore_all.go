@@ -109,8 +109,11 @@ func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
 	}
 	var locks []impls.Spec
 	for _, name := range args {
-		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnCluster(), impls.OnZooKeeper()), name); ok {
-			return nil, needsMore("explore", "the explorer has none", spec)
+		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnCluster()), name); ok {
+			return nil, needsOther(spec)
+		}
+		if _, ok := impls.Lookup(impls.OnZooKeeper(), name); ok {
+			return nil, usagef("the table of breaking points has no lock on a ZooKeeper; run lab explore %s", name)
 		}
 		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })
 		if i < 0 {

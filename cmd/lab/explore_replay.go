@@ -18,7 +18,7 @@ import (
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
-	servers := live.RedisServers()
+	servers := replayServers()
 	switch worlds := []string{lab.Live, lab.Sim}; {
 	case !slices.Contains(servers, f.server):
 		return unknown("server", f.server, servers, "--server takes "+enumerate(servers, "or"))
@@ -32,6 +32,22 @@ func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
 		return usagef("--replay tells in text what it played; remove --json")
 	}
 	return nil
+}
+
+// replayServers are those that a counterexample is replayed on.
+func replayServers() []string { return append(live.RedisServers(), live.ZooKeeper) }
+
+// serverFor is the server on which a lock's scripts are played: that of the flag or, if none is given and the lock is on a ZooKeeper, a ZooKeeper. The
+// error is of a lock that does not run there.
+func serverFor(cmd *cobra.Command, lock impls.Spec, flag string) (string, error) {
+	on := lock.Needs == impls.OneZooKeeper
+	if on && !cmd.Flags().Changed("server") {
+		flag = live.ZooKeeper
+	}
+	if on != (flag == live.ZooKeeper) {
+		return flag, usagef("%s does not run on --server %s", lock.Name, flag)
+	}
+	return flag, nil
 }
 
 // replayOne plays the counterexample that was found.

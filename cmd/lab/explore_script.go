@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/reproduce"
 	"github.com/locklab/locklab/sim/trace"
 )
@@ -25,6 +26,10 @@ func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, found *trace.
 	if err := os.WriteFile(f.out, scenarios.Format(script), 0o644); err != nil {
 		return usagef("--out: %v", plainly(err))
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is written; run it with: lab run %s --lock %s --server redis-server\n", f.out, f.out, lock.Name)
+	on := live.RedisServer
+	if lock.Needs == impls.OneZooKeeper {
+		on = live.ZooKeeper
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is written; run it with: lab run %s --lock %s --server %s\n", f.out, f.out, lock.Name, on)
 	return nil
 }

@@ -145,15 +145,15 @@ func assumed(r *explore.Result) []string {
 		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64)",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one",
-		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
-		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
-		"a server's clock jumps, or is set back, by 2 leases at once",
-		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease; a lock that promises no order is stuck only while its key is there",
 		"and what keeps all others out without it, on one server, is not shown to hold",
 		"the validity that an acquire declares counts from its last reply, however much later the lock has worked it out",
-		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
+	}
+	if r.Sessions {
+		list = append(list, assumedOfSessions()...)
+	} else {
+		list = append(list, assumedOfLeases()...)
 	}
 	list = append(list, fmt.Sprintf("%s is not looked for: lab run and lab check judge it", checker.DeadGrant))
 	if len(r.Unjudged) > 0 {
@@ -163,6 +163,30 @@ func assumed(r *explore.Result) []string {
 		list = append(list, "beside a background task, whose memory is not compared, it tries twice at most; a sample of refused tries, repeated 16 times, did the same")
 	}
 	return list
+}
+
+// assumedOfLeases is what is taken for granted of Redis, and of clocks.
+func assumedOfLeases() []string {
+	return []string{
+		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
+		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
+		"a server's clock jumps, or is set back, by 2 leases at once",
+		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
+		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
+	}
+}
+
+// assumedOfSessions is what is taken for granted of a ZooKeeper, and of its clients' libraries.
+func assumedOfSessions() []string {
+	return []string{
+		"one ZooKeeper that keeps its data; a session lasts as long as its client is neither paused nor dead, and then for its time-out: no partition outlasts it",
+		"a client that was paused makes contact before time passes again: then it learns whether its session is over, and gets another",
+		"a lost reply or request breaks the connection: what its client has sent before is carried out before it connects again, or never; watches are set again",
+		"the lock does at each contact with the server, while it waits, what it did at the first; a sample of clients made contact again and again",
+		"numbers of nodes are compared, and nothing else: those that nobody knows any more are given again; nodes are listed by their numbers",
+		"a refused client tries again at once, and then only after the first node has changed or time has passed",
+		"all clients have their sessions from the start, and no lock reads a clock",
+	}
 }
 
 // searched is what a search has covered before a limit.

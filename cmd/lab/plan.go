@@ -245,15 +245,13 @@ func (f *settingFlags) needsProgram() error {
 	return usagef("--server %s needs --client: no lock of the lab runs there; adapters/%s has a client", f.Server, f.Server)
 }
 
-// needsMore finds a lock that cannot be had in a place without its service; why says it of the place.
-func needsMore(what, why string, locks ...impls.Spec) error {
-	services := map[impls.Need]string{impls.OneZooKeeper: "a ZooKeeper", impls.Replicas: "a server with replicas", impls.Masters: "a cluster"}
-	for _, spec := range locks {
-		if service := services[spec.Needs]; service != "" {
-			return &nothingError{fmt.Sprintf("nothing to %s: %s is n/a, because it needs %s and %s; lab run has it", what, spec.Name, service, why)}
-		}
+// needsOther says that a lock cannot be explored because the explorer has no such service.
+func needsOther(lock impls.Spec) error {
+	service := map[impls.Need]string{impls.Replicas: "a server with replicas", impls.Masters: "a cluster"}[lock.Needs]
+	if service == "" {
+		return nil
 	}
-	return nil
+	return &nothingError{fmt.Sprintf("nothing to explore: %s is n/a, because it needs %s and the explorer has none; lab run has it", lock.Name, service)}
 }
 
 func lockNames() []string { return namesOf(impls.Every()) }

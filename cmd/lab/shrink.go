@@ -67,14 +67,14 @@ file names for you: all scripts are then played with it, on a server.`,
 	cmd.Flags().StringVar(&flags.client, "client", "", "the run is one of your own client: start it by `COMMAND`")
 	cmd.Flags().StringVar(&flags.like, "like", "", "with --client: ask it for `LOCK`, as the run did")
 	cmd.Flags().StringVar(&flags.world, "world", lab.Live, "`WORLD` in which the script is played in the end: live or sim")
-	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded, redis-server or replicated")
+	cmd.Flags().StringVar(&flags.server, "server", live.Embedded, "`SERVER` of the live world: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 	cmd.Flags().DurationVar(&flags.lease, "lease", time.Second, "`TIME` of the lease in the script")
 	cmd.Flags().DurationVar(&flags.within, "within", 5*time.Minute, "make scripts smaller for up to `TIME`")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", 12, "`N` scripts at a time; they mostly wait")
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	completeFlag(cmd, "anomaly", completeAnomalies)
 	completeFlag(cmd, "like", completeLocks)
-	completeFlag(cmd, "server", cobra.FixedCompletions(live.RedisServers(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "server", cobra.FixedCompletions(replayServers(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(cmd, "world", cobra.FixedCompletions([]string{lab.Live, lab.Sim}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -95,8 +95,8 @@ func (f *shrinkFlags) check() error {
 	switch {
 	case f.anomaly != "" && !slices.Contains(names, f.anomaly):
 		return unknown("anomaly", f.anomaly, names, see("lab list anomalies"))
-	case !slices.Contains(live.RedisServers(), f.server):
-		return unknown("server", f.server, live.RedisServers(), "--server takes "+enumerate(live.RedisServers(), "or"))
+	case !slices.Contains(replayServers(), f.server):
+		return unknown("server", f.server, replayServers(), "--server takes "+enumerate(replayServers(), "or"))
 	case f.world != lab.Live && f.world != lab.Sim:
 		return unknown("world", f.world, []string{lab.Live, lab.Sim}, "--world takes live or sim")
 	case f.client != "" && f.world == lab.Sim:
@@ -129,6 +129,11 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 			shows = f.anomaly + " nowhere"
 		}
 		return usagef("%s/%s shows %s; there is nothing to shrink", cell.Lock, cell.Scenario, shows)
+	}
+	if spec, ok := impls.Find(cell.Lock); ok && len(cell.Client) == 0 {
+		if f.server, err = serverFor(cmd, spec, f.server); err != nil && f.world == lab.Live {
+			return err
+		}
 	}
 	setting := lab.Setting{World: f.world, Server: f.server, Alone: true}
 	subject, err := f.subject(cmd, args, setting, cell)

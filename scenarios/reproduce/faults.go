@@ -16,7 +16,7 @@ func (w *writer) strike(i int, b *moment) error {
 	switch b.step.Fault {
 	case faults.Pause:
 		host := w.process(who)
-		if !w.paused[host] && (w.open[who] == nil || w.lock.Renews || w.timesOut(w.open[who].operation, i)) {
+		if !w.paused[host] && (w.open[who] == nil || w.lock.Renews || w.sessions() || w.timesOut(w.open[who].operation, i)) {
 			w.paused[host] = true
 			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/sim/trace"
 )
@@ -38,6 +40,9 @@ func (w *writer) lease() time.Duration {
 	return shortLease
 }
 
+// sessions says whether the lock lasts as long as its client's session with a ZooKeeper.
+func (w *writer) sessions() bool { return w.lock.Needs == impls.OneZooKeeper }
+
 // touch notes when a lock got its lease.
 func (w *writer) touch(b *moment) {
 	if !b.changes || b.server < 0 {
@@ -61,6 +66,15 @@ func (w *writer) pass(i int, b *moment) {
 	}
 	passed, clock := w.passed, w.byClock
 	w.passed, w.byClock = 0, false
+	if w.sessions() {
+		if slices.ContainsFunc(b.events, func(e history.Event) bool {
+			return e.Kind == history.KindCommand && e.Command().Args[0] == "EXPIRED" && !e.Command().Changes[0].After.Exists()
+		}) {
+			w.short = true
+			w.lab(scenarios.Step{Verb: scenarios.VerbWaitExpired})
+		}
+		return
+	}
 	before, ended := len(w.touched), time.Duration(0)
 	maps.DeleteFunc(w.touched, func(_ int, l leased) bool {
 		over := b.step.At+b.step.Passed-l.at >= l.lasts

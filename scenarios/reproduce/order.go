@@ -39,8 +39,11 @@ func (t *schedule) prune() {
 	}
 }
 
-// unnoticed says whether an operation took back all that it did, before anybody could meet it.
+// unnoticed says whether an operation took back all that it did, before anybody could meet it; or, on a ZooKeeper, its node was never the first.
 func (t *schedule) unnoticed(d *operation) bool {
+	if t.behind(d) {
+		return d.returned
+	}
 	first, last := map[int]int{}, map[int]int{} // of what it did to each server
 	for i, b := range t.moments {
 		if b.operation != d || !b.changes {

@@ -87,6 +87,9 @@ func newSchedule(t *trace.Trace) (*schedule, error) {
 	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, learned: t.Learned, uncounted: map[int]bool{}}
 	for i := range t.Steps {
 		b, err := r.read(&t.Steps[i])
+		if b != nil && (i+1 == len(t.Steps) || t.Steps[i+1].Kind != trace.Time) {
+			b.events = slices.Concat(b.events, r.entries())
+		}
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("step %d of the schedule: %w", i+1, err)
@@ -253,7 +256,9 @@ func (r *reader) read(step *trace.Step) (*moment, error) {
 	case trace.Time:
 		b.who = nobody
 	case trace.Notice:
-		b.events = r.take(history.KindLost, history.KindValid)
+		if b.events = r.take(history.KindLost, history.KindValid); b.events == nil {
+			return nil, nil // what a ZooKeeper has done to a node or a session
+		}
 	case trace.Expire:
 		return b, r.timedOut(b)
 	case trace.Break:
@@ -389,6 +394,7 @@ func (r *reader) fault(b *moment) error {
 // The keys of the model that breakpoints count: the lock's, and that of the data.
 const (
 	lockName = "k"
+	lockNode = "/k" // on a ZooKeeper
 	dataName = "k:counter"
 )
 
@@ -400,10 +406,6 @@ func counts(step *trace.Step) bool {
 // unloaded says whether a server did not know the script of a request, in the model or on the wire.
 func unloaded(step *trace.Step) bool {
 	return strings.HasPrefix(step.Reply, "(error) NOSCRIPT") || strings.HasPrefix(step.Reply, "-NOSCRIPT")
-}
-
-func namesKey(command []string) bool {
-	return slices.ContainsFunc(command, func(word string) bool { return word == lockName || word == dataName })
 }
 
 // change is what a command has done to the lock.
@@ -429,6 +431,8 @@ func changes(c *history.Command) bool {
 		}
 	case "EXPIRE", "PEXPIRE":
 		return c.Reply == "1"
+	case "CREATE", "DELETE": // of a node that is not the first, too
+		return true
 	}
 	return c.Changes[0].Before != c.Changes[0].After
 }

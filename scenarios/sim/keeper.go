@@ -247,8 +247,8 @@ func (k *keeper) next() {
 	k.send(w.Commands[0], func(sent time.Duration, r service.Reply) {
 		k.asked, k.flying = k.asked[1:], false
 		k.answered(sent)
-		if w.Conn != 0 {
-			k.watches = append(k.watches, nodeWatch{number: w.Conn, path: w.Commands[0][1], exists: r.Kind != service.Error})
+		if w.Number != 0 {
+			k.watches = append(k.watches, nodeWatch{number: w.Number, path: w.Commands[0][1], exists: r.Kind != service.Error})
 		}
 		if k.peer.waits[w.Seq] {
 			k.peer.proc.Resume(w.Task, process.Input{Replies: []service.Reply{r}})
@@ -313,7 +313,7 @@ func (k *keeper) listen(in process.Input) {
 // contact has a task wait for the next answer, or for the end of a session.
 func (k *keeper) contact(w process.Wait) {
 	k.listening = append(k.listening, w)
-	if w.Conn != k.life {
+	if w.Number != k.life {
 		k.listen(process.Input{Lost: true})
 	}
 }
@@ -327,10 +327,10 @@ func (k *keeper) await(w process.Wait) {
 // wake resumes the tasks whose watches have fired.
 func (k *keeper) wake() {
 	k.watching = slices.DeleteFunc(k.watching, func(w process.Wait) bool {
-		if k.fired[w.Conn] {
+		if k.fired[w.Number] {
 			k.peer.cell.after(0, func() { k.peer.resume(w, process.Input{}) })
 		}
-		return k.fired[w.Conn]
+		return k.fired[w.Number]
 	})
 }
 

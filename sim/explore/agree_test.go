@@ -111,7 +111,7 @@ func walkOnce(t *testing.T, x *explorer, seed uint64, watched func(checker.Name)
 			break
 		}
 		m := moves[dice.IntN(len(moves))]
-		if m.kind >= moveCrash && dice.IntN(4) != 0 {
+		if m.kind >= moveCrash && m.kind != moveContact && dice.IntN(4) != 0 {
 			continue // faults are many, and should not come all at once
 		}
 		x.judge.found = 0

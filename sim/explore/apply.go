@@ -19,6 +19,10 @@ type watcher interface {
 	passed(d ms)
 	// gaveUp: the user of a client has given up its release.
 	gaveUp(client int)
+	// contacted: the library of a client has made contact with a ZooKeeper; over: its session had ended, and it has got another.
+	contacted(client int, over bool)
+	// byServer is what a ZooKeeper did by itself to the node of a client.
+	byServer(entry string, client int, node string, before, after history.State)
 }
 
 // sending is a request that arrives at a server.
@@ -41,8 +45,7 @@ func (x *explorer) apply(s *state, m move) error {
 	c := &s.clients[m.client]
 	switch m.kind {
 	case movePass:
-		x.pass(s, m)
-		return nil
+		return x.pass(s, m)
 	case moveJump, moveRestart, moveFail:
 		x.serverFault(s, m)
 		return nil
@@ -54,7 +57,14 @@ func (x *explorer) apply(s *state, m move) error {
 	switch m.kind {
 	case moveCall:
 		return x.call(s, m)
+	case moveContact:
+		return x.contact(s, int(m.client))
 	case moveServe, moveTwice:
+		if c.silence > 0 && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource {
+			if err := x.contact(s, int(m.client)); err != nil {
+				return err
+			}
+		}
 		x.execute(s, m)
 		return x.asked()
 	case moveTake:
@@ -64,6 +74,10 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveExpire:
 		return x.give(s, int(m.client), input{inputExpired, m.slot, 0})
 	case moveWake:
+		if bit := uint8(1) << m.slot; c.come&bit != 0 {
+			c.come &^= bit
+			return x.give(s, int(m.client), eventInput(x.automaton.nodes[c.node].slots[m.slot], m.slot))
+		}
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
 		if !x.breaks(c, int(m.slot)) {
@@ -190,10 +204,13 @@ func (x *explorer) give(s *state, i int, in input) error {
 		c.replies[k] = 0
 		c.mend(k)
 	}
-	from := x.automaton.calledAt(c.node, in)
+	from, before := x.automaton.calledAt(c.node, in), c.node
 	c.moveTo(t, &x.automaton.nodes[t.to], x.slow)
 	for _, n := range x.automaton.outputs[t.output] {
 		x.receive(s, i, n, from)
+	}
+	if was := &x.automaton.nodes[before]; x.sessions && was.idle && was.tasks > 0 && c.phase == waiting && !x.isTired(s, i) {
+		c.clear(futile) // what its tries have left behind is done
 	}
 	if c.phase == finished && !c.has(unsure) && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
 		c.resetFinished(i)
@@ -225,6 +242,9 @@ func (c *client) moveTo(t transition, to *node, slow slowRate) {
 			c.mend(k)
 		}
 	}
+	if to.listens || c.come != 0 {
+		c.settleEvents(&t, to)
+	}
 }
 
 // receive takes in what a lock reports. Its operation was called at the node from.
@@ -238,6 +258,9 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 		age := c.since
 		if !x.reads {
 			age = 0
+		}
+		if x.sessions && n.Op == history.OpAcquire {
+			c.leaveNodes(x.judge.acquirers(i))
 		}
 		x.judge.returned(i, n.Op, n.Answer)
 		x.retries(s, i, from)
@@ -263,6 +286,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 	server := x.texts.requests[q.request].server
 	if server == process.Resource {
 		return x.serveResource(s, q)
+	}
+	if x.sessions {
+		return x.serveNodes(s, q)
 	}
 	before := s.servers[server]
 	done := x.servers.serve(before, q.request, q.client)
@@ -317,13 +343,16 @@ func (x *explorer) accepted(request, reply uint32) bool {
 // allowRetries: something has changed, so a try that was refused may now come to something else.
 func (x *explorer) allowRetries(s *state) {
 	for i := range x.clients {
+		if x.sessions && x.isTired(s, i) {
+			continue
+		}
 		s.clients[i].clear(futile)
 		s.clients[i].tries = 0
 	}
 }
 
-func (x *explorer) pass(s *state, m move) {
-	if x.watcher != nil {
+func (x *explorer) pass(s *state, m move) error {
+	if x.watcher != nil && !x.sessions {
 		x.watcher.passed(m.d)
 	}
 	for f, spends := range s.delays(m) {
@@ -352,15 +381,14 @@ func (x *explorer) pass(s *state, m move) {
 			}
 		}
 	}
-	for i := range x.serverCount {
-		before := s.servers[i]
-		s.servers[i] = x.servers.tick(before, m.d)
-		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
-			x.judge.coverage |= wasExpired
+	if x.sessions {
+		if err := x.passSessions(s, m.d); err != nil {
+			return err
 		}
-		s.replicas[i] = x.replicas.tick(s.replicas[i], m.d)
+	} else {
+		x.passServers(s, m.d)
+		x.judge.pass(m.d)
 	}
-	x.judge.pass(m.d)
 	for i := range x.clients {
 		if x.judge.releaseWaited(&s.clients[i], m.d) && x.watcher != nil {
 			x.watcher.gaveUp(i)
@@ -370,6 +398,7 @@ func (x *explorer) pass(s *state, m move) {
 		s.now += m.d
 	}
 	x.allowRetries(s)
+	return nil
 }
 
 func (x *explorer) serverFault(s *state, m move) {
@@ -409,5 +438,6 @@ func (x *explorer) crash(s *state, i int) {
 	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged
+	c.silence, c.recent, c.life = 0, 0, 0
 	c.passed = false
 }

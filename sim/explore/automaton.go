@@ -46,10 +46,12 @@ type input struct {
 
 func (in input) packed() uint32 { return uint32(in.kind) | uint32(in.slot)<<3 | in.arg<<6 }
 
-// reading is what a client's clocks show.
+// reading is what a client's clocks show, and what its library knows of its session.
 type reading struct {
-	clock ms   // the monotonic clock, from the base
-	steps int8 // how often the wall clock has been set ahead, less how often back
+	clock ms    // the monotonic clock, from the base
+	steps int8  // how often the wall clock has been set ahead, less how often back
+	life  uint8 // how many sessions have ended
+	lasts ms    // how long the present one lasts at least
 }
 
 // circumstances are what a lock can ask for in the middle of a step.
@@ -62,8 +64,8 @@ type circumstances struct {
 type slot struct {
 	kind    process.Kind // 0: there is no such task
 	request uint32
-	server  int8
-	due     ms // the length of its sleep, or its time-out; never: neither
+	server  int8 // of a Contact: the number of the session
+	due     ms   // the length of its sleep, or its time-out; never: neither
 }
 
 // node is a local state of a client.
@@ -73,9 +75,12 @@ type node struct {
 	by     input
 	when   circumstances
 	slots  [mostSlots]slot
-	tasks  int    // the slots from here on are empty
-	idle   bool   // no operation is under way
-	called uint32 // the node at which the latest operation was called
+	tasks  int  // the slots from here on are empty
+	idle   bool // no operation is under way
+	// listens: a task waits for an event, or for contact with a ZooKeeper.
+	listens bool
+	top     uint32 // see topNumber
+	called  uint32 // the node at which the latest operation was called
 	// outline is a hash of what its lock remembers, but for numbers; see sampler.
 	outline uint64
 	tokens  tokens
@@ -95,7 +100,8 @@ type transition struct {
 	known   bool  // what stands above
 	// reads: the step may read a clock. walls: the wall clock. draws: it may draw a token. Where any is so, what is known lies with the
 	// particulars.
-	reads, walls, draws bool
+	// asks: it may ask for the session. No such step reads a clock; see errClockBesideSession.
+	reads, walls, draws, asks bool
 }
 
 // particulars are of the circumstances those that matter.
@@ -108,6 +114,9 @@ func (t *transition) particulars(when circumstances) (packed uint64) {
 	}
 	if t.draws {
 		packed |= 1<<62 | uint64(when.used)
+	}
+	if t.asks {
+		packed |= 1<<61 | uint64(when.life)<<40 | uint64(when.lasts+1)<<16
 	}
 	return packed
 }
@@ -164,9 +173,9 @@ type manner struct {
 	unmerged string
 }
 
-func newAutomaton(spec impls.Spec, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
+func newAutomaton(spec impls.Spec, key string, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
-		spec: spec, opts: impls.Options{Key: lockKey, Lease: lease}, timing: timing{skew: skew}, clients: clients, servers: servers, texts: texts,
+		spec: spec, opts: impls.Options{Key: key, Lease: lease}, timing: timing{skew: skew}, clients: clients, servers: servers, texts: texts,
 		byMemory: map[string]uint32{}, memories: map[string]uint32{}, evidence: evidence{witnesses: map[uint32][]witness{}}, outputNumbers: map[string]uint32{}, pool: newPool(),
 		born: time.Now(),
 	}
@@ -210,7 +219,7 @@ func (a *automaton) step(at uint32, in input, shown reading, used func() uint16)
 		return transition{}, err
 	}
 	if exact[1] = t.particulars(now); exact != key {
-		a.transitions.note(key, transition{reads: t.reads, walls: t.walls, draws: t.draws})
+		a.transitions.note(key, transition{reads: t.reads, walls: t.walls, draws: t.draws, asks: t.asks})
 	}
 	a.transitions.note(exact, t)
 	a.reads, a.walls = a.reads || t.reads, a.walls || t.walls
@@ -230,6 +239,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		return a.impure(err)
 	}
 	t.reads, t.walls, t.draws = t.reads || s.host.read, t.walls || s.host.wall, t.draws || s.host.drawn != 0
+	t.asks = t.asks || s.host.asked
 	n, err := a.describe(s)
 	if err != nil {
 		s.process.Close()
@@ -239,15 +249,25 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 	n.tokens |= a.nodes[at].tokens | tokens(s.host.drawn)<<(mostTokens*int(n.client))
 	if in.kind == inputReply {
 		n.tokens |= a.texts.replies[in.arg].tokens
+		n.top = max(n.top, a.texts.replies[in.arg].top)
 	}
+	n.top = max(n.top, a.nodes[at].top)
 	t.compare(&a.nodes[at].slots, &n.slots, in, func(slot int) bool { return s.waits[slot] == waited[slot] })
 	places := len(a.nodes)
-	if s.at = a.place(n, s); s.process.Err() != nil {
+	listensOn := a.listensOn(at, in, &n, notices)
+	if s.at = at; !listensOn {
+		s.at = a.place(n, s)
+	}
+	if s.process.Err() != nil {
 		return a.impure(s.process.Err())
 	}
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
 	a.witness(at, witness{in, when, t.to, t.output})
 	a.taken = append(a.taken, execution{at: at, to: t.to, in: in, when: when, output: t.output, reads: s.host.read, adds: len(a.nodes) > places})
+	if listensOn { // it may remember the contact, and others at its node have had none
+		s.process.Close()
+		return nil
+	}
 	a.pool.put(s)
 	return nil
 }
@@ -290,6 +310,7 @@ func (a *automaton) place(n node, s *instance) uint32 {
 		if !a.opaque {
 			n.tokens = mentioned(what)
 		}
+		n.top = topNumber(what)
 		a.remember(&n, string(memory))
 		n.outline, _ = a.outline(s)
 	} else if !ok && n.idle && a.unmerged == "" {
@@ -340,44 +361,19 @@ func (a *automaton) describe(s *instance) (n node, err error) {
 		}
 		sl := known[w.Task]
 		if waits[w.Task] != w.Seq {
-			if sl, err = a.slot(w); err != nil {
+			if sl, err = a.slot(s, w); err != nil {
 				return n, err
 			}
 		}
 		n.slots[w.Task], s.waits[w.Task] = sl, w.Seq
 		n.tasks = max(n.tasks, w.Task+1)
 		n.tokens |= a.texts.requests[sl.request].tokens
+		n.top = max(n.top, a.texts.requests[sl.request].top)
+		n.listens = n.listens || sl.kind == process.Contact || sl.kind == process.Message
 	}
 	s.slots = n.slots
 	return n, nil
 }
-
-// slot is what one task waits for.
-func (a *automaton) slot(w process.Wait) (slot, error) {
-	sl := slot{kind: w.Kind, due: never}
-	switch {
-	case w.Kind == process.Request:
-		sl.request, sl.server = a.texts.request(w), int8(w.Server)
-		if w.Timer != 0 {
-			sl.due = wholeMS(w.Limit)
-		}
-		if w.Timer != 0 && !w.Begun {
-			sl.due = goesOn
-		}
-	case w.Kind == process.Sleep && w.Timer == 0:
-		sl.due = wholeMS(w.Length)
-	case w.Kind == process.Join:
-	default:
-		return slot{}, a.impure(errors.New("it waits in a way that the explorer does not know"))
-	}
-	return sl, nil
-}
-
-// goesOn is the time-out of a wait that was begun by an earlier one.
-const goesOn ms = -1
-
-// wholeMS rounds up: a wait is never shorter than it was meant to be.
-func wholeMS(d time.Duration) ms { return ms((d + time.Millisecond - 1) / time.Millisecond) }
 
 func (a *automaton) impure(err error) error {
 	return fmt.Errorf("%s cannot be explored: %w", a.spec.Name, err)

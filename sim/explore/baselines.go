@@ -82,7 +82,8 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 		clocks = append(clocks, shown)
 		waits := s.waits
 		p.left--
-		notices, err := p.a.execute(s, p.inOtherWords(t.in, otherWords), circumstances{reading{shown, t.when.steps}, t.when.used})
+		when := circumstances{reading{shown, t.when.steps, t.when.life, t.when.lasts}, t.when.used}
+		notices, err := p.a.execute(s, p.inOtherWords(t.in, otherWords), when)
 		if err != nil {
 			return nil, nil, p.a.impure(err)
 		}

@@ -3,9 +3,11 @@ package explore
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -40,6 +42,7 @@ func (c Config) Usual() Config {
 	if c.Budget == nil {
 		c.MostFaults = cmp.Or(c.MostFaults, 2)
 		c.Budget = Any(c.MostFaults)
+		maps.DeleteFunc(c.Budget, func(kind faults.Kind, _ int) bool { return !slices.Contains(FaultsOf(c.Lock), kind) })
 	}
 	if c.MostFaults == 0 {
 		for _, n := range c.Budget {
@@ -78,6 +81,9 @@ func (c Config) Check() error {
 			return &BoundError{kind.Of().Flag, fmt.Sprintf("must be 0 or more, not %d", n)}
 		}
 	}
+	if err := c.checkSessions(); err != nil {
+		return err
+	}
 	if c.Skew != 0 && (c.Skew < LeastSkew || c.Skew > MostSkew || c.Skew%LeastSkew != 0) {
 		return &BoundError{"skew", fmt.Sprintf("must be whole milliseconds, up to %v, not %v", MostSkew, c.Skew)}
 	}
@@ -89,6 +95,25 @@ func (c Config) Check() error {
 	}
 	if c.Reenter > 0 && !slices.Contains(c.Lock.Promises, impls.Reentrance) {
 		return &BoundError{"reenter", fmt.Sprintf("is for locks that promise re-entrance, which %s does not", c.Lock.Name)}
+	}
+	return nil
+}
+
+// checkSessions finds the first bound that no search of a lock on a ZooKeeper can have.
+func (c Config) checkSessions() error {
+	if !c.sessions() {
+		return nil
+	}
+	for kind, n := range c.Budget {
+		if n > 0 && !slices.Contains(FaultsOf(c.Lock), kind) {
+			return &BoundError{kind.Of().Flag, fmt.Sprintf("is for locks on Redis, and %s is on a ZooKeeper", c.Lock.Name)}
+		}
+	}
+	if c.ServerCount() > 1 {
+		return &BoundError{"servers", fmt.Sprintf("must be 1: %s is on a ZooKeeper, of which the explorer has one", c.Lock.Name)}
+	}
+	if c.Queues() {
+		return &BoundError{"anomaly", fmt.Sprintf("%s is not looked for alone on a ZooKeeper: its waiters sleep until they are told", c.Only[0])}
 	}
 	return nil
 }

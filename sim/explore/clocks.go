@@ -75,7 +75,12 @@ func (r slowRate) lasts(c *client, d time.Duration) time.Duration {
 
 // reading is what a client's clocks show.
 func (x *explorer) reading(s *state, i int) reading {
-	return reading{x.clock(s, i), s.clients[i].steps}
+	c := &s.clients[i]
+	shown := reading{clock: x.clock(s, i), steps: c.steps}
+	if x.sessions {
+		shown.life, shown.lasts = c.life, c.lasts()
+	}
+	return shown
 }
 
 // canStep says whether a wall clock can still step.

@@ -43,7 +43,7 @@ func (x *explorer) breakConnections(s *state, server uint8, before uint32) {
 // watches says whether a client has a connection of its own to a server in a state, by which it watches keys.
 func (s *servers) watches(state uint32, client int) bool {
 	for conn := 1; conn <= mostSlots; conn++ {
-		if s.states[state].server.Watching(connection(client, conn)) {
+		if s.states[state].server.(redisServer).Watching(s.connection(client, conn)) {
 			return true
 		}
 	}
@@ -52,7 +52,7 @@ func (s *servers) watches(state uint32, client int) bool {
 
 // alone is what is on its way without the tasks that have sent it.
 func (f flights) alone() flights {
-	f.torn, f.broken = f.torn>>tornTravel<<tornTravel, 0
+	f.torn, f.broken, f.come = f.torn>>tornTravel<<tornTravel, 0, 0
 	return f
 }
 

@@ -165,7 +165,7 @@ func (t *trial) wait(p pace, passed ms) ms {
 // Of the fresh client's requests it notes which find the lock, and leave it there; with a lock that keeps order, also a client ahead of it.
 func (t *trial) takes(m move) bool {
 	x := t.x
-	request := x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request
+	request := x.numbered(&t.s, x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request)
 	server := x.texts.requests[request].server
 	if server < 0 {
 		return false
@@ -185,6 +185,9 @@ func (t *trial) takes(m move) bool {
 
 // wouldTell says whether a request changes nothing only because no time has passed since the last one: it prolongs the lease.
 func (t *trial) wouldTell(before, request uint32, client int) bool {
+	if t.x.sessions {
+		return false
+	}
 	later := t.x.servers.tick(before, 1)
 	return later != before && t.x.servers.states[later].lock.Exists() && t.x.servers.serve(later, request, client).next != later
 }
@@ -210,6 +213,6 @@ func (x *explorer) maybeHeld(s *state) bool {
 		}
 	}
 	o := &s.owner
-	return x.config.Lock.Leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
+	return x.judge.leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
 		(o.standing == ownership.Pending || o.standing == ownership.Dubious || o.leaving)
 }

@@ -80,6 +80,8 @@ type Result struct {
 	Coverage []string
 	// Symmetric: clients that differ only in their name count as one.
 	Symmetric bool
+	// Sessions: the lock is on a ZooKeeper.
+	Sessions bool
 	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
 	Tired bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
@@ -159,6 +161,7 @@ type bounds struct {
 	clients     int
 	serverCount int
 	lease, skew ms
+	sessions    bool // the lock is on a ZooKeeper
 	slow        slowRate
 	horizon     ms
 	only        anomalies
@@ -182,8 +185,8 @@ var errReads = errors.New("the lock reads clocks")
 
 // Explore searches. The error is of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, config Config) (*Result, error) {
-	if needs := config.Lock.Needs; slices.Contains([]impls.Need{impls.OneZooKeeper, impls.Replicas, impls.Masters}, needs) {
-		return nil, fmt.Errorf("%s cannot be explored: it needs %s, and the explorer has none", config.Lock.Name, needs)
+	if err := config.checkService(); err != nil {
+		return nil, err
 	}
 	about := traits{symmetric: !config.NoSymmetry}
 	for {
@@ -196,7 +199,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 				return err
 			}
 			if x.result.Found == nil && x.missesClock() {
-				return errReads
+				return x.clockError()
 			}
 			return x.doubt(ctx)
 		})
@@ -222,6 +225,28 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		}
 	}
 }
+
+// errClockBesideSession is of a lock on a ZooKeeper that reads a clock.
+var errClockBesideSession = errors.New("it reads a clock, and a search follows only how long a session lasts")
+
+// checkService finds a lock whose service the explorer does not have.
+func (c Config) checkService() error {
+	if c.Lock.Needs == impls.Replicas || c.Lock.Needs == impls.Masters {
+		return fmt.Errorf("%s cannot be explored: it needs %s, and the explorer has none", c.Lock.Name, c.Lock.Needs)
+	}
+	return c.checkSessions()
+}
+
+// clockError is what a search ends with whose lock has turned out to read a clock.
+func (x *explorer) clockError() error {
+	if x.sessions {
+		return x.automaton.impure(errClockBesideSession)
+	}
+	return errReads
+}
+
+// sessions says whether clients have sessions with a ZooKeeper.
+func (c Config) sessions() bool { return c.Lock.Needs == impls.OneZooKeeper }
 
 // traits are what a search has to know of a lock before it begins. It begins again where one turns out to be otherwise.
 type traits struct {
@@ -258,7 +283,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{steps: map[question]thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
-		leaseless: config.Lock.Leaseless, several: x.serverCount > 1, only: x.only, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
@@ -269,7 +294,7 @@ func newExplorer(config Config, about traits) *explorer {
 
 func newBounds(config Config) bounds {
 	b := bounds{
-		allowed: config.Budget.allowance(), clients: config.Clients, serverCount: config.ServerCount(),
+		allowed: config.Budget.allowance(), sessions: config.sessions(), clients: config.Clients, serverCount: config.ServerCount(),
 		lease: ms(Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
 	}
 	b.slow = slowRate(math.Round(config.ClockRate * rightRate))
@@ -289,7 +314,7 @@ func newBounds(config Config) bounds {
 func newModel(config Config, b bounds, orders []order, dated bool) model {
 	texts := newTexts(orders)
 	m := model{
-		texts: texts, servers: newServers(texts, lockKey, dated), resource: newServers(texts, counterKey, false), parts: newParts(len(orders)),
+		texts: texts, servers: config.newServers(texts, dated), resource: newServers(texts, counterKey, false), parts: newParts(len(orders)),
 		width: b.clients + b.serverCount + 1, sortings: sortings(orders, b.clients),
 	}
 	if b.failsOver() {
@@ -300,8 +325,16 @@ func newModel(config Config, b bounds, orders []order, dated bool) model {
 	if config.Queues() {
 		lock.New = untilHeld(lock.New)
 	}
-	m.automaton = newAutomaton(lock, Lease, b.skew, b.clients+1, b.serverCount, texts)
+	m.automaton = newAutomaton(lock, m.servers.lockKey, Lease, b.skew, b.clients+1, b.serverCount, texts)
 	return m
+}
+
+// newServers are those of the lock.
+func (c Config) newServers(texts *texts, dated bool) *servers {
+	if c.sessions() {
+		return newKeepers(texts, lockNode, c.Clients+1)
+	}
+	return newServers(texts, lockKey, dated)
 }
 
 // failsOver says whether states have replicas.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 )
 
 // fault is a kind of fault as the search counts it.
@@ -78,6 +79,14 @@ func (b Budget) allowance() (allowed [faultKinds]uint8) {
 		}
 	}
 	return allowed
+}
+
+// FaultsOf lists the kinds that a search of a lock can spend. On a ZooKeeper nothing is sent twice, no clock is read, and the server keeps its data.
+func FaultsOf(lock impls.Spec) []faults.Kind {
+	if lock.Needs == impls.OneZooKeeper {
+		return kinds[:duplicate]
+	}
+	return Faults()
 }
 
 // coverage is what happened at all: a lock that no client ever got holds, and that shows nothing.

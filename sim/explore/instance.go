@@ -22,6 +22,7 @@ type instance struct {
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
 	loss    error           // by which losses are reported; nil: by the usual one
+	watches map[int]string  // the nodes of a ZooKeeper that are watched, by the numbers of the watches
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -31,6 +32,7 @@ type host struct {
 	when   circumstances
 	read   bool
 	wall   bool // the wall clock was read
+	asked  bool // the session was asked for
 	drawn  uint16
 	ranOut bool
 	long   bool // see manner
@@ -47,6 +49,18 @@ func (h *host) Now() time.Time {
 func (h *host) Monotonic() time.Duration {
 	h.read = true
 	return time.Duration(base.Add(duration(h.when.clock)).UnixNano())
+}
+
+// Life is the number of the session.
+func (h *host) Life(string) int {
+	h.asked = true
+	return int(h.when.life)
+}
+
+// Lasts is how long the session lasts at least.
+func (h *host) Lasts(string) time.Duration {
+	h.asked = true
+	return duration(h.when.lasts)
 }
 
 // Token is the first that is not in use.
@@ -72,7 +86,7 @@ func (a *automaton) newInstance(client int) *instance {
 	p := process.New(h)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)
-	return &instance{process: p, host: h, at: uint32(client)}
+	return &instance{process: p, host: h, at: uint32(client), watches: map[int]string{}}
 }
 
 // A lock that does not do the same each time is noticed by replaying: the paths to the first executions are replayed from the beginning,
@@ -187,7 +201,7 @@ func (a *automaton) patiently(ctx context.Context, do func(context.Context) erro
 // execute hands an input to an instance and returns what the lock reports.
 func (a *automaton) execute(s *instance, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
-	s.host.when, s.host.read, s.host.wall, s.host.drawn = when, false, false, 0
+	s.host.when, s.host.read, s.host.wall, s.host.asked, s.host.drawn = when, false, false, false, 0
 	s.give(in, a.texts)
 	a.deadline = a.deadline || s.process.AskedDeadline()
 	if s.host.ranOut {

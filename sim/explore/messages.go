@@ -15,6 +15,7 @@ type request struct {
 	conn     int
 	commands [][]string
 	tokens   tokens
+	top      uint32   // see topNumber
 	renamed  []uint32 // by order; 0: not known yet
 	outline  string   // see texts.outline; empty: not known yet
 }
@@ -56,6 +57,7 @@ func (t *texts) outline(n uint32) string {
 type reply struct {
 	replies []service.Reply
 	tokens  tokens
+	top     uint32
 	renamed []uint32
 }
 
@@ -84,7 +86,7 @@ func (t *texts) addRequest(r request) uint32 {
 	if n, known := t.numbers["q"+text]; known {
 		return n
 	}
-	r.tokens, r.renamed = mentioned(text), make([]uint32, len(t.orders))
+	r.tokens, r.top, r.renamed = mentioned(text), topNumber(text), make([]uint32, len(t.orders))
 	t.requests = append(t.requests, r)
 	n := uint32(len(t.requests) - 1)
 	t.numbers["q"+text] = n
@@ -100,7 +102,7 @@ func (t *texts) reply(replies []service.Reply) uint32 {
 	if n, known := t.numbers["p"+text]; known {
 		return n
 	}
-	t.replies = append(t.replies, reply{replies: replies, tokens: mentioned(text), renamed: make([]uint32, len(t.orders))})
+	t.replies = append(t.replies, reply{replies: replies, tokens: mentioned(text), top: topNumber(text), renamed: make([]uint32, len(t.orders))})
 	n := uint32(len(t.replies) - 1)
 	t.numbers["p"+text] = n
 	return n

@@ -27,6 +27,7 @@ const (
 	moveJump                    // of server; slot is backwards if its clock is set back
 	moveRestart                 // of server
 	moveFail                    // of server; slot is how many writes are lost, less 1
+	moveContact                 // the library of a client that was paused makes contact with its ZooKeeper; no fault
 )
 
 // move is one step of the whole. The client and the server are those of the state that it starts from.
@@ -38,6 +39,9 @@ type move struct {
 	busy   uint8 // of movePass: the clients that a long hold begins for; those that are paused, too, begin to wait for what is lost
 	d      ms
 }
+
+// libraryTask is the slot of moveContact, which is no step of a task of the lock's.
+const libraryTask = 15
 
 // stepping, as the slot of moveAhead or moveBehind: the wall clock steps. Otherwise both clocks are wrong from the start.
 const stepping = 1
@@ -57,7 +61,7 @@ const longPass = 1 << 17
 // pack puts a move into a word.
 func (x *explorer) packMove(m move) uint32 {
 	if m.kind != movePass {
-		return uint32(m.kind) | uint32(m.client)<<4 | uint32(m.slot)<<8
+		return uint32(m.kind)&15 | uint32(m.client)<<4 | uint32(m.slot)<<8 | uint32(m.kind)>>4<<12
 	}
 	d := m.d
 	if d >= longPass {
@@ -74,6 +78,7 @@ func (x *explorer) packMove(m move) uint32 {
 func (x *explorer) unpackMove(w uint32) move {
 	m := move{kind: moveKind(w & 15)}
 	if m.kind != movePass {
+		m.kind |= moveKind(w >> 12 << 4)
 		m.client, m.slot = uint8(w>>4&15), uint8(w>>8&15)
 		return m
 	}
@@ -137,7 +142,7 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 	for k := range n.tasks {
 		m := move{client: uint8(i), slot: uint8(k)}
 		switch {
-		case n.slots[k].kind == process.Sleep && c.due[k] <= 0:
+		case n.slots[k].kind == process.Sleep && c.due[k] <= 0, c.come&(1<<k) != 0 && n.slots[k].kind != process.Request:
 			m.kind = moveWake
 			list = append(list, m)
 		case n.slots[k].kind != process.Request:
@@ -148,14 +153,18 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 			}
 			list = append(list, m)
 		default:
-			list = x.waitMoves(list, c, m)
+			list = x.waitMoves(list, s, m)
 		}
+	}
+	if c.silence > 0 {
+		list = append(list, move{kind: moveContact, client: uint8(i), slot: libraryTask})
 	}
 	return arrivals(list, c, i)
 }
 
 // waitMoves are those of a task that waits for a reply. m has its client and its slot.
-func (x *explorer) waitMoves(list []move, c *client, m move) []move {
+func (x *explorer) waitMoves(list []move, s *state, m move) []move {
+	c := &s.clients[m.client]
 	add := func(kind moveKind) {
 		m.kind = kind
 		list = append(list, m)
@@ -165,6 +174,7 @@ func (x *explorer) waitMoves(list []move, c *client, m move) []move {
 		add(moveExpire)
 	}
 	switch {
+	case !answered && !broken && x.sessions && x.isBehind(s, m):
 	case !answered && !broken:
 		add(moveServe)
 	case answered && !over:
@@ -199,14 +209,14 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 	_, calls := x.next(c)
 	main = calls && n.idle
 	for k, sl := range n.slots[:n.tasks] {
-		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0
+		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0 || c.come&(1<<k) != 0
 		if k == 0 && !n.idle {
 			main = main || steps && !c.has(deaf)
 		} else {
 			background = background || steps
 		}
 	}
-	return main, background
+	return main, background || c.silence > 0
 }
 
 func (x *explorer) clientFaults(list []move, s *state, i int) []move {
@@ -256,7 +266,7 @@ func (c *client) fresh(n *node) bool {
 func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 	c := &s.clients[m.client]
 	switch {
-	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]):
+	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]), x.isOver(s, int(m.client)) && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource:
 		return list
 	case c.replies[m.slot] != 0:
 		if x.canSpend(s, replyLost) && !c.isTorn(int(m.slot)) {

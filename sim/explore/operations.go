@@ -9,6 +9,7 @@ import (
 
 const (
 	lockKey    = "k"
+	lockNode   = "/k" // on a ZooKeeper
 	counterKey = "k:counter"
 )
 

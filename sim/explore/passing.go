@@ -55,7 +55,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 // mayWaitForLost are those of the clients whose operation may wait for a reply while time passes, because it is lost. A lock with time-outs
 // of its own notices by these.
 func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
-	if x.allowed[replyLost] == 0 && x.allowed[lateRequest] == 0 {
+	if x.allowed[replyLost] == 0 && x.allowed[lateRequest] == 0 || x.sessions { // the library of a ZooKeeper does not wait so long
 		return 0
 	}
 	for i := range x.clients {
@@ -193,6 +193,9 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&expiry, left)
 		}
 	}
+	if x.sessions {
+		x.sessionEnds(s, &expiry)
+	}
 	if s.owner.client != 0 {
 		sooner(&expiry, s.owner.ends)
 		if s.owner.ends != never && s.owner.ends > x.lease { // EXPIRE has made it longer than the nominal one, which ends meanwhile
@@ -222,5 +225,17 @@ func (x *explorer) endsFarAway(s *state) bool {
 func sooner(d *ms, t ms) {
 	if t > 0 && t < *d {
 		*d = t
+	}
+}
+
+// passServers lets time pass for servers.
+func (x *explorer) passServers(s *state, d ms) {
+	for i := range x.serverCount {
+		before := s.servers[i]
+		s.servers[i] = x.servers.tick(before, d)
+		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
+			x.judge.coverage |= wasExpired
+		}
+		s.replicas[i] = x.replicas.tick(s.replicas[i], d)
 	}
 }

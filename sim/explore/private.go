@@ -66,7 +66,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 func (x *explorer) findPrivate(s *state, i int, awake, tears bool) (p private, err error) {
 	p.asked, p.shown = true, x.reading(s, i)
 	c := &s.clients[i]
-	if c.phase == crashed || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
+	if c.phase == crashed || c.silence > 0 || c.come != 0 || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
 		return p, nil
 	}
 	n := &x.automaton.nodes[c.node]
@@ -117,7 +117,18 @@ func (c *client) alone(n *node, slot int, awake bool) bool {
 		return false
 	}
 	for k, sl := range n.slots[:n.tasks] {
-		if k != slot && (sl.kind == process.Request || sl.kind == process.Sleep && (!awake || c.due[k] <= 0)) {
+		if k == slot {
+			continue
+		}
+		switch sl.kind {
+		case process.Request, process.Message:
+			return false
+		case process.Contact:
+			if !awake {
+				return false
+			}
+		}
+		if sl.kind == process.Sleep && (!awake || c.due[k] <= 0) {
 			return false
 		}
 	}
@@ -126,7 +137,7 @@ func (c *client) alone(n *node, slot int, awake bool) bool {
 
 // unnoticed says whether a transition, which leads to a node, changes nothing but its client's own part.
 func (t *transition) unnoticed(after *node, awake bool) bool {
-	if t.output != 0 || t.dropped != 0 || t.reads && !awake {
+	if t.output != 0 || t.dropped != 0 || (t.reads || t.asks) && !awake {
 		return false
 	}
 	for k := range after.tasks {

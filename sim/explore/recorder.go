@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"path"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
+	"github.com/locklab/locklab/sim/service"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -23,7 +25,8 @@ type recorder struct {
 	inFlight []flight            // requests on their way that nobody waits for
 	trying   int                 // the client that comes at the end; 0: none
 	closed   bool
-	clock    bool // the time that passes next does so for a client's clock
+	clock    bool             // the time that passes next does so for a client's clock
+	made     map[string]int64 // the acquires that made the nodes of a ZooKeeper
 }
 
 // flight is a request on its way that nobody waits for.
@@ -61,7 +64,7 @@ func (r *recorder) takeFlight(s sending) flight {
 }
 
 func newRecorder(x *explorer) *recorder {
-	return &recorder{x: x, trace: &trace.Trace{
+	return &recorder{x: x, made: map[string]int64{}, trace: &trace.Trace{
 		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), ClockRate: x.config.ClockRate, Began: base,
 	}}
 }
@@ -103,7 +106,7 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Leaseless: card.Leaseless, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: Lease, Leaseless: card.Leaseless, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {
@@ -112,7 +115,7 @@ func (r *recorder) opens(i int) {
 	if card.Leaseless {
 		detail.Lease = 0
 	}
-	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: lockKey, Detail: detail})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Detail: detail})
 }
 
 func (r *recorder) step(s *state, m move) error {
@@ -177,7 +180,7 @@ func (r *recorder) before(s *state, m move) {
 			r.takeFlight(s.clients[i].travelling(m))
 		}
 	case moveWake:
-		r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: m.slot != 0})
+		r.wakes(s, m)
 	}
 }
 
@@ -277,7 +280,7 @@ func (r *recorder) called(i int, op history.Op) {
 	}
 	r.ids++
 	r.open[i], r.ops[i], r.from[i] = r.ids, op, r.x.judge.s.clients[i].node
-	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.ids}
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: r.ids}
 	switch {
 	case waits && r.x.judge.queues:
 		e.Detail = &history.Detail{Bound: longWait}
@@ -303,7 +306,7 @@ func (r *recorder) returned(i int, op history.Op, a history.Answer) {
 		r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
 		return
 	}
-	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
@@ -324,7 +327,7 @@ func (r *recorder) learned(i int) bool {
 }
 
 func (r *recorder) notice(i int, n process.Notice) {
-	e := history.Event{Client: trace.ClientName(i), Lock: lockKey}
+	e := history.Event{Client: trace.ClientName(i), Lock: r.x.servers.lockKey}
 	switch n.Kind {
 	case process.Lost:
 		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
@@ -352,15 +355,18 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
 		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard, ReplyDropped: s.unheard,
 	}
-	key := lockKey
+	on := r.x.servers
 	if q.server == process.Resource {
-		key = counterKey
+		on = r.x.resource
 	}
-	named := names(q.commands, key)
+	named := on.names(q.commands)
 	if named {
-		c.Changes = []history.Change{{Key: key, Before: before, After: after}}
+		c.Changes = []history.Change{{Key: on.lockKey, Before: before, After: after}}
 	}
-	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	if on.keepers != nil {
+		c.Reply = keeperReply(q.commands[0][0], p[0])
+	}
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: r.x.servers.lockKey, Detail: &history.Detail{Command: c}}
 	step := trace.Step{
 		Kind: trace.Serve, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
 		Beside: s.op == history.OpNone, Late: s.unheard,
@@ -375,6 +381,9 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	}
 	if s.unheard {
 		step.Kind = trace.Arrive
+	}
+	if on.keepers != nil && q.commands[0][0] == "CREATE" && p[0].Kind != service.Error {
+		r.made[path.Base(p[0].Text)] = e.ID
 	}
 	if named || q.server == process.Resource { // a tap records no other
 		r.event(e)
@@ -408,7 +417,7 @@ func (r *recorder) trial(s state) error {
 		r.returned(r.trying, history.OpAcquire, history.Answer{Outcome: history.No})
 	}
 	r.complete(&s, from)
-	r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: value}})
+	r.event(history.Event{Kind: history.KindFinal, Lock: r.x.servers.lockKey, Detail: &history.Detail{Value: value}})
 	r.end(value)
 	return nil
 }

@@ -17,6 +17,10 @@ const (
 	mostTriesBeside = 2
 )
 
+// mostTriesInQueue is how often a try is repeated while the first node below a ZooKeeper's lock stays the same. Each try makes a node and removes it, so
+// something has always changed.
+const mostTriesInQueue = 2
+
 // errTries: where this happens the search goes no further, and is not complete.
 var errTries = fmt.Errorf("an acquire was refused %d times, and the lock's memory was not the same again", mostTries)
 
@@ -31,7 +35,7 @@ func (x *explorer) mayReleaseAgain(s *state, i int) bool {
 		return false
 	}
 	for k := range x.serverCount {
-		if c.travel != [mostTravel]uint32{} && x.servers.states[s.servers[k]].server.Connected() {
+		if !x.sessions && c.travel != [mostTravel]uint32{} && x.servers.states[s.servers[k]].server.Connected() {
 			x.cut = errReconnects
 			return false
 		}
@@ -47,6 +51,10 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		return
 	}
 	before, after := &x.automaton.nodes[from], &x.automaton.nodes[c.node]
+	if x.sessions {
+		x.retriesInQueue(s, i)
+		return
+	}
 	if before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
 		c.tries = 0
 		if x.wouldChange(s, i) {
@@ -66,6 +74,27 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		return
 	}
 	c.tries = 0
+}
+
+// retriesInQueue lets a client of a ZooKeeper whose try was refused try again.
+func (x *explorer) retriesInQueue(s *state, i int) {
+	c := &s.clients[i]
+	if x.isTired(s, i) {
+		x.result.Tired, c.tries = true, 0
+		return
+	}
+	c.tries++
+	if c.tries >= mostTriesInQueue || !x.wouldChange(s, i) {
+		c.tries = 0
+		return
+	}
+	c.clear(futile)
+}
+
+// isTired says whether a client of a ZooKeeper waits for what its tries have left to a background task: it does not try again before that is done.
+func (x *explorer) isTired(s *state, i int) bool {
+	c := &s.clients[i]
+	return c.phase == waiting && x.automaton.nodes[c.node].tasks > 0 && x.automaton.nodes[c.node].idle
 }
 
 // wouldChange says whether a client's next try would leave the servers otherwise than they are, or take the lock, if it were made at once.

@@ -102,7 +102,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 	}
 	if private {
 		if x.missesClock() {
-			return errReads
+			return x.clockError()
 		}
 		if e.spending > 0 {
 			return nil
@@ -139,7 +139,7 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 		return err
 	}
 	if x.missesClock() {
-		return errReads
+		return x.clockError()
 	}
 	if found := x.judge.found & x.only; found != 0 {
 		x.note(e.faults, finding{found: found, steps: e.steps + 1, parent: number, move: x.packMove(m)})
@@ -200,6 +200,7 @@ func (x *explorer) finish(err error) error {
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
 	x.result.Unmerged = x.automaton.unmerged
+	x.result.Sessions = x.sessions
 	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
 	if x.beyond || (x.reads || x.told) && x.result.Found == nil { // who reads a clock may compare with any time
 		x.result.Horizon = duration(maxPass)

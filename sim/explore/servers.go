@@ -3,6 +3,8 @@ package explore
 import (
 	"fmt"
 	"math"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,27 +24,29 @@ func duration(t ms) time.Duration { return time.Duration(t) * time.Millisecond }
 // servers are the states that servers have been in, and what leads from one to the next. All servers are alike. Number 0 is the
 // empty server.
 type servers struct {
-	texts   *texts
-	lockKey string
-	states  []serverState
-	numbers map[string]uint32
-	served  memo[serving]
-	ticked  memo[uint32]
-	seen    bool  // there has been something under it
-	lives   bool  // somebody has asked how long a key lives
-	opaque  bool  // one has looked into tokens; see comparesTokens
-	unknown error // something that the model of Redis does not know was asked of one
-	dated   bool  // they have wall clocks
-	undated bool  // one was asked for its wall clock, and has none
+	texts    *texts
+	lockKey  string
+	states   []serverState
+	numbers  map[string]uint32
+	served   memo[serving]
+	ticked   memo[uint32]
+	seen     bool  // there has been something under it
+	lives    bool  // somebody has asked how long a key lives
+	opaque   bool  // one has looked into tokens; see comparesTokens
+	unknown  error // something that the model of a server does not know was asked of one
+	dated    bool  // they have wall clocks
+	undated  bool  // one was asked for its wall clock, and has none
+	*keepers       // nil: they are no ZooKeepers
 }
 
 type serverState struct {
-	server   *redis.Server
+	server   lockServer
 	tokens   tokens
 	personal bool // something in it is one client's
 	expiries []ms
 	lock     history.State // what it has under the lock's key
 	value    uint32        // see servers.value
+	kept     kept          // of a ZooKeeper
 	// What led to it, so that the same can be done with the clients in another order:
 	before  uint32
 	by      cause
@@ -54,6 +58,7 @@ type cause struct {
 	request uint32
 	client  uint8
 	passed  ms
+	spared  uint8 // see lapse
 	restart bool
 	promote bool
 }
@@ -64,6 +69,7 @@ type serving struct {
 	reply  uint32
 	effect history.Effect // on the lock
 	named  bool           // it names the lock
+	events uint16         // the number of those that it caused; see keepers
 }
 
 // newServers are servers without data. Those with wall clocks are never the same again, so only what asks for one gets them.
@@ -73,12 +79,12 @@ func newServers(texts *texts, lockKey string, dated bool) *servers {
 	if dated {
 		first.SetWallClock(time.Duration(base.UnixNano()))
 	}
-	s.number(first, 0, cause{})
+	s.number(redisServer{first}, 0, cause{})
 	return s
 }
 
 // number finds the number of a state, or gives it one.
-func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
+func (s *servers) number(server lockServer, before uint32, by cause) uint32 {
 	text := string(server.AppendState(nil))
 	if n, known := s.numbers[text]; known {
 		return n
@@ -86,6 +92,9 @@ func (s *servers) number(server *redis.Server, before uint32, by cause) uint32 {
 	state := serverState{
 		server: server, tokens: mentioned(text), personal: mentioned(text) != 0 || server.Connected(), lock: server.State(s.lockKey), before: before, by: by,
 		renamed: make([]uint32, len(s.texts.orders)),
+	}
+	if s.keepers != nil {
+		s.keep(&state, server.(keeperServer), text)
 	}
 	s.seen = s.seen || state.lock.Exists()
 	for _, left := range server.Expiries() {
@@ -109,20 +118,13 @@ func (s *servers) serve(state, request uint32, client int) serving {
 	var replies []service.Reply
 	for _, command := range r.commands {
 		s.lives = s.lives || asksLife.MatchString(strings.Join(command[:min(len(command), 2)], " "))
-		replies = append(replies, server.Do(connection(client, r.conn), command...))
+		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
 	}
-	if s.undated = s.undated || server.Undated(); !server.Undated() && server.Unknown() != "" && s.unknown == nil {
-		what := server.Unknown()
-		s.unknown = fmt.Errorf("the model of Redis does not know %s", what)
-	}
-	server.ForgetScripts()
-	change.After = server.State(s.lockKey)
-	done := serving{
-		next:   s.number(server, state, cause{request: request, client: uint8(client)}),
-		reply:  s.texts.reply(replies),
-		effect: change.Effect(0),
-		named:  names(r.commands, s.lockKey),
-	}
+	s.learn(server)
+	done := serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
+	done.next = s.number(server, state, cause{request: request, client: uint8(client)})
+	change.After = s.states[done.next].lock
+	done.effect = change.Effect(0)
 	s.served.note(key, done)
 	s.opaque = s.opaque || s.comparesTokens(state, request, client, done)
 	return done
@@ -169,15 +171,39 @@ func (s *servers) value(state uint32) uint32 {
 	return known.value
 }
 
-// connection numbers the connections of all clients; those that are shared are all one.
-func connection(client, conn int) int { return client*100 + conn }
+// learn notes what a server was asked that its model does not know, or that it has no wall clock for.
+func (s *servers) learn(server lockServer) {
+	undated := false
+	if r, ok := server.(redisServer); ok {
+		undated = r.Undated()
+		r.ForgetScripts()
+	}
+	s.undated = s.undated || undated
+	if what := server.Unknown(); !undated && what != "" && s.unknown == nil {
+		s.unknown = fmt.Errorf("the model of %s does not know %s", s.service(), what)
+	}
+}
 
-func names(commands [][]string, key string) bool {
+func (s *servers) service() string {
+	if s.keepers != nil {
+		return "ZooKeeper"
+	}
+	return "Redis"
+}
+
+// connection numbers the connections of all clients; those that are shared are all one.
+func (s *servers) connection(client, conn int) int {
+	if s.keepers != nil {
+		return keeperConn(client)
+	}
+	return client*100 + conn
+}
+
+// names says whether commands name the lock.
+func (s *servers) names(commands [][]string) bool {
 	for _, command := range commands {
-		for _, word := range command {
-			if word == key {
-				return true
-			}
+		if slices.Contains(command, s.lockKey) || s.keepers != nil && len(command) > 1 && path.Dir(command[1]) == s.lockKey {
+			return true
 		}
 	}
 	return false
@@ -199,19 +225,19 @@ func (s *servers) tick(state uint32, d ms) uint32 {
 
 // restart is the state of a server without its data.
 func (s *servers) restart(state uint32) uint32 {
-	server := s.states[state].server.Clone()
+	server := s.states[state].server.(redisServer).Server.Clone()
 	server.Restart(false)
-	return s.number(server, state, cause{restart: true})
+	return s.number(redisServer{server}, state, cause{restart: true})
 }
 
 // promote is the state of a replica that takes over, having received what the server had in a state.
 func (s *servers) promote(state uint32) uint32 {
-	return s.number(s.states[state].server.Promoted(), state, cause{promote: true})
+	return s.number(redisServer{s.states[state].server.(redisServer).Promoted()}, state, cause{promote: true})
 }
 
 // rename is the state that a server would be in if the clients had changed places from the start.
 func (s *servers) rename(o int, state uint32) uint32 {
-	if !s.states[state].personal || o == 0 {
+	if !s.states[state].personal || o == 0 || state == 0 {
 		return state
 	}
 	if renamed := s.states[state].renamed[o]; renamed != 0 {
@@ -226,6 +252,8 @@ func (s *servers) rename(o int, state uint32) uint32 {
 		renamed = s.restart(before)
 	case by.promote:
 		renamed = s.promote(before)
+	case s.keepers != nil:
+		renamed = s.lapse(before, by.passed, s.texts.orders[o].set(by.spared)).next
 	default:
 		renamed = s.tick(before, by.passed)
 	}

@@ -95,6 +95,7 @@ type flights struct {
 	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
 	passed bool               // another client has had a turn since its work was called, which is under way
 	connections
+	session
 }
 
 // What is on its way is a request, with the operation that it belongs to and what became of that.

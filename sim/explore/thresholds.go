@@ -288,7 +288,7 @@ func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) 
 	}
 	defer s.process.Close()
 	for k, in := range p.inputs {
-		notices, err := p.a.execute(s, in, circumstances{reading{t, p.steps}, p.used})
+		notices, err := p.a.execute(s, in, circumstances{reading{clock: t, steps: p.steps}, p.used})
 		if err != nil {
 			return what + err.Error(), nil, reads
 		}

@@ -132,7 +132,9 @@ func breaksPromises(t *trace.Trace, card impls.Card) bool {
 		switch name {
 		case checker.DoubleHolder, checker.EarlyGrant:
 			return promises(impls.MutualExclusion) && !excused(t, promises(impls.IgnoresClientTime), card.Renews)
-		case checker.StaleWrite, checker.LostUpdate, checker.FenceRegression:
+		case checker.StaleWrite: // one that is late comes before anybody has written with a larger fence: no resource can refuse it
+			return promises(impls.Fencing) && !excused(t, true, card.Renews) && !slices.Contains(t.Faults, faults.LateRequest)
+		case checker.LostUpdate, checker.FenceRegression:
 			return promises(impls.Fencing) && !excused(t, true, card.Renews)
 		case checker.WrongfulDelete:
 			return promises(impls.ReleaseByOwner)

@@ -115,9 +115,10 @@ type reference struct {
 type part struct{ from, to uintptr }
 
 var (
-	serverType = reflect.TypeFor[server]()
-	envType    = reflect.TypeFor[env]()
-	timeType   = reflect.TypeFor[time.Time]()
+	serverType  = reflect.TypeFor[server]()
+	sessionType = reflect.TypeFor[session]()
+	envType     = reflect.TypeFor[env]()
+	timeType    = reflect.TypeFor[time.Time]()
 )
 
 // overlaps says whether two references mean different parts of the same: a change through one is seen through the other.
@@ -252,7 +253,7 @@ func (m *memory) structure(v reflect.Value) {
 		m.text(v.FieldByName("handle").String())
 		m.number(v.FieldByName("index").Int())
 		return
-	case envType:
+	case envType, sessionType:
 		m.text(v.FieldByName("handle").String())
 		return
 	}

@@ -84,7 +84,7 @@ func (s session) ask(ctx context.Context, watch int, words ...string) (service.R
 	if err := ctx.Err(); err != nil {
 		return service.Reply{}, err
 	}
-	in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: [][]string{words}, Conn: watch})
+	in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: [][]string{words}, Number: watch})
 	switch {
 	case err != nil:
 		return service.Reply{}, err
@@ -118,7 +118,7 @@ func (w nodeWatch) Receive(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	_, err := w.session.process.block(contextOf(ctx), Wait{Kind: Message, Handle: w.session.handle, Conn: w.number})
+	_, err := w.session.process.block(contextOf(ctx), Wait{Kind: Message, Handle: w.session.handle, Number: w.number})
 	return "", err
 }
 
@@ -135,7 +135,7 @@ func (l lifetime) Prolonged(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	in, err := l.session.process.block(contextOf(ctx), Wait{Kind: Contact, Handle: l.session.handle, Conn: l.number})
+	in, err := l.session.process.block(contextOf(ctx), Wait{Kind: Contact, Handle: l.session.handle, Number: l.number})
 	if err == nil && in.Lost {
 		return impls.ErrExpired
 	}

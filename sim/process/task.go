@@ -31,11 +31,12 @@ type Wait struct {
 	// Handle is the lock by whose connections a Request goes, or a Message comes.
 	Handle string
 	// Of a Request: the commands, which the server executes in a row, and the server. Conn is the connection that they must go through, which
-	// no other task uses; 0: any. On a ZooKeeper Conn is the number of the watch that the request sets or that a Message is of, and of a
-	// Contact that of the session.
+	// no other task uses; 0: any.
 	Commands [][]string
 	Server   int
 	Conn     int
+	// On a ZooKeeper: the number of the watch that a Request sets, 0: none, or that a Message is of; and of a Contact that of the session.
+	Number int
 	// Length is how long a Sleep takes by the client's clock.
 	Length time.Duration
 	// Limit is the time-out of the wait, counted from when Timer was begun; Timer 0: there is none. Begun: that was just now.
