@@ -341,12 +341,12 @@ class Hanging(Lock):
         while True:
             time.sleep(60)
 
-def hang(handle, operation):
+def hang(operation):
     open(%q, "w").close()
     while True:
         time.sleep(60)
 
-locklab.Handle.cancel = hang
+locklab.Operation.cancel = hang
 locklab.serve(Hanging, name="hanging", promises=PROMISES)
 `, hangs))
 	ctx, cut := context.WithCancel(t.Context())

@@ -8,7 +8,6 @@ Give serve() a class of locks. Its constructor gets (servers, key, lease): a lis
 
 Whatever they raise means that the outcome is unknown. self.lost(why), from any thread, says that the lock is no longer held. A notice that
 may come late names the hold that it is about: self.lost(why, hold), where hold is what self.hold was during its acquire().
-All connections pass a proxy within this process. So a cancelled operation stops waiting, whatever the library does.
 """
 
 import json
@@ -48,7 +47,7 @@ def address(text):
 
 
 class Proxy:
-    """Passes connections on to one server, and can cut all of them."""
+    """Passes connections on to one server, and can cut all of them: a cancelled operation stops waiting, whatever the library does."""
 
     def __init__(self, target):
         self.target, self.pairs, self.shut, self.guard = target, [], False, threading.Lock()
@@ -113,8 +112,9 @@ class Resource:
             line = self.replies.readline()
             if not line.endswith(b"\r\n") or line[:1] == b"-":
                 raise OSError("resource: " + (line.decode().strip() or "connection lost"))
-            if line[:1] == b"$" and line[1:3] != b"-1":  # only reads have a reply that matters
-                return self.replies.read(int(line[1:]) + 2)[:-2].decode()
+            if line[:1] != b"$":
+                return line[1:-2].decode()
+            return None if line[1:3] == b"-1" else self.replies.read(int(line[1:]) + 2)[:-2].decode()
         except OSError:
             self.sock = None
             raise
