@@ -200,12 +200,17 @@ func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, el
 	out.Data = checker.Tally(events)
 	ours := c.Expected.By == checker.ByMatrix && c.Subject.Argv == nil && !elsewhere && !play.ServesOthers(lacks)
 	if asReviewed := ours || c.Expected.By == checker.ByFile; lacks != "" && !asReviewed {
-		out.Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
+		out.Expected = lacking(lacks)
 	}
 	if failure != nil {
 		out.Failure = failure.Error()
 		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
 	}
+}
+
+// lacking is what is expected of a cell that lacks what its script needs.
+func lacking(what string) checker.Expected {
+	return checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: what}, By: checker.ByNeeds}
 }
 
 // Subjects are locks in Go; Serve must know them.

@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
 )
 
@@ -117,6 +118,10 @@ func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (c
 	now, err := judgedUntil(ctx, cell, events)
 	if err != nil {
 		return cell, err
+	}
+	// A lab that was killed has not settled the cell: the table speaks of servers that were not there.
+	if v := now.Verdict; cell.Verdict.Kind == "" && v.Kind == checker.NotApplicable && play.ServesOthers(v.Reason) {
+		now.Expected = lacking(v.Reason)
 	}
 	now.Known = cell.Known && now.Verdict.Same(cell.Verdict)
 	return now, nil
