@@ -87,6 +87,9 @@ func TestTheSearchesAgreeOnDrift(t *testing.T) {
 // A client that tries once does not meet its own lost grant. The comparison says so, and not where the search was not complete.
 func TestDifferencesAreNoticed(t *testing.T) {
 	t.Parallel()
+	if racing.Enabled {
+		t.Skip("two searches, each in one goroutine, take a minute with the race detector")
+	}
 	c := find(t, "getset", faults.ReplyLost, Usual())
 	assert.Contains(t, c.Differences(), Difference{checker.Overwrite, -1, 1})
 	c.SlowLimit = "1 states"
