@@ -61,7 +61,7 @@ func TestMutants(t *testing.T) {
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
 			all := *mutants / kind.part
 			if racing.Enabled {
-				all /= 5
+				all /= 25 // one goroutine
 			}
 			all = max(1, all)
 			for n := range all {
