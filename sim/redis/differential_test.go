@@ -264,6 +264,8 @@ func strangely(args []string) bool {
 		return len(args) > 3
 	case "NOSUCH": // an unknown command does not abort the transaction
 		return true
+	case "GETRANGE": // it gives a character for a range from the end that ends before it begins
+		return len(args) > 3 && strings.HasPrefix(args[2], "-") && strings.HasPrefix(args[3], "-") && args[2] < args[3]
 	case "GETEX": // the expiry of a key that is no string is set or removed before the command is refused
 		return len(args) > 2
 	}
