@@ -21,7 +21,7 @@ import (
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.
 const suiteTime = 2 * time.Minute
 
-// TestPartOfTheSuite runs one in 24 cells, which is every scenario with a lock or two, and judges the saved histories once more. All of the
+// TestPartOfTheSuite runs one in 24 cells, and judges the saved histories once more. All of the
 // suite is run by .ci/run.
 func TestPartOfTheSuite(t *testing.T) {
 	skipRacing(t)
