@@ -82,6 +82,13 @@ func (c *Cluster) start(ctx context.Context) error {
 			return fmt.Errorf("which Redis can since version 7: %w", err)
 		}
 	}
+	// Two primaries of one epoch settle that between them, whenever they meet: one takes an epoch above all others. A primary that comes back from a
+	// failover would so get its slots back. With epochs of their own from the start, none has a reason to.
+	for i, n := range c.nodes {
+		if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1); err != nil {
+			return err
+		}
+	}
 	first := c.nodes[0]
 	host, port, _ := net.SplitHostPort(first.addr)
 	for _, n := range c.nodes[1:] {
@@ -161,11 +168,11 @@ func (c *Cluster) settle(ctx context.Context, tag string) error {
 	}); err != nil {
 		return err
 	}
-	primary, err := c.primary(ctx, tag)
-	if err != nil {
-		return err
-	}
 	for {
+		primary, err := c.primary(ctx, tag)
+		if err != nil {
+			return err
+		}
 		following, agreed := 0, true
 		for _, n := range c.nodes {
 			about, err := replication(ctx, n.addr)

@@ -22,6 +22,19 @@ func startCluster(t *testing.T) *Cluster {
 	return c
 }
 
+// TestEpochsOfACluster: no two primaries have one epoch, of which one would take a higher one at any time, and with it slots that it lost.
+func TestEpochsOfACluster(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	epochs := map[string]bool{}
+	for _, n := range c.nodes[:clusterPrimaries] {
+		about := map[string]string{}
+		readFacts(about, do(t, n, 0, "CLUSTER", "INFO").(string))
+		epochs[about["cluster_my_epoch"]] = true
+	}
+	require.Equal(t, map[string]bool{"1": true, "2": true, "3": true}, epochs)
+}
+
 // TestAReplicaTakesOver: the replica of the slot's primary takes over, and the old primary becomes its replica, each time.
 func TestAReplicaTakesOver(t *testing.T) {
 	t.Parallel()
