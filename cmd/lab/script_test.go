@@ -24,6 +24,7 @@ import (
 
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
@@ -99,10 +100,13 @@ func leftBehind(dir string) []string {
 	return left
 }
 
-// available is what scripts may need of the machine. What LOCKLAB_REQUIRE names must be there.
+// available is what scripts may need of the machine. What LOCKLAB_REQUIRE names must be there. With race there is the race detector, which is told of
+// the same goroutines by other scripts.
 func available(word string) (bool, error) {
 	var err error
 	switch word {
+	case "race":
+		return racing.Enabled, nil
 	case "redis":
 		_, _, err = server.FindRedis()
 	case "zookeeper":

@@ -34,6 +34,9 @@ func TestARestartDropsWhatIsInFlight(t *testing.T) {
 		{"redisson-multilock", faults.Restart, checker.DoubleHolder, false},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", test.lock, test.fault, test.looksFor), func(t *testing.T) {
+			if !test.found {
+				isLong(t)
+			}
 			result, err := Explore(t.Context(), Config{
 				Lock: lock(t, test.lock), Clients: 2, Rounds: 1, Budget: Budget{test.fault: 1}, MostFaults: 1, Only: []checker.Name{test.looksFor},
 			}.Usual())

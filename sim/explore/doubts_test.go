@@ -296,6 +296,9 @@ func TestWrittenTimesAreAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "getset-nil-expired" {
+				isLong(t)
+			}
 			result, err := Explore(t.Context(), Config{Lock: lock(t, name), Clients: 2, Only: []checker.Name{checker.FenceRegression}, Budget: budget}.Usual())
 			require.NoError(t, err)
 			assert.True(t, result.Complete(), result.Doubt)

@@ -30,6 +30,9 @@ func TestClocksThatDrift(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if test.holds {
+				isLong(t)
+			}
 			config := Config{
 				Lock: lock(t, test.lock), Clients: 2, ClockRate: test.rate, Only: []checker.Name{test.name}, Budget: spend(test.fault[:]...), States: 200_000,
 			}

@@ -86,6 +86,14 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 }
 
 // What a sound lock promises, it keeps; and the result is about a lock that was held, refused and handed over.
+// isLong leaves a long search to go test without the race detector: one goroutine makes it, and shorter ones take the same paths of code.
+func isLong(t *testing.T) {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("a long search in one goroutine")
+	}
+}
+
 func TestSoundLocksHold(t *testing.T) {
 	tests := []struct {
 		lock   string
@@ -307,8 +315,8 @@ func TestUnfair(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
 			t.Parallel()
-			if racing.Enabled && !test.unfair {
-				t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
+			if !test.unfair {
+				isLong(t)
 			}
 			result := explored(t, Config{
 				Lock: lock(t, "redisson-fair"), Clients: 3, Rounds: 1, Budget: spend(test.fault), MostFaults: 1, Skew: test.skew,

@@ -59,6 +59,9 @@ func TestReenter(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "counts right in a queue" {
+				isLong(t)
+			}
 			config := Config{Lock: test.lock, Clients: 2, Rounds: 1, Reenter: 1, Budget: spend(test.faults...), MostFaults: len(test.faults)}
 			if test.looksFor != "" {
 				config.Only = []checker.Name{test.looksFor}

@@ -98,6 +98,9 @@ func TestWallClocksStep(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if len(test.faults) > 1 && !test.found {
+				isLong(t)
+			}
 			config := Config{
 				Lock: test.lock, Clients: 2, Rounds: 1, Budget: spend(test.faults...), MostFaults: len(test.faults),
 				Only: []checker.Name{checker.DoubleHolder},

@@ -43,7 +43,7 @@ func TestRandomLocks(t *testing.T) {
 	t.Parallel()
 	n := uint64(*seeds)
 	if racing.Enabled {
-		n = min(n, 2)
+		n = min(n, 1)
 	}
 	var group sync.WaitGroup
 	var broken, holding, open atomic.Int64
