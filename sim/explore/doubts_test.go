@@ -33,7 +33,7 @@ func (l *claiming) TryAcquire(ctx context.Context) (bool, error) {
 	if _, err := l.env.Server().Do(ctx, "GET", lockKey); err != nil {
 		return false, err
 	}
-	l.valid = claims[l.code](l.lease, l.env.Monotonic()-l.begun)
+	l.valid = claims.at(l.code)(l.lease, l.env.Monotonic()-l.begun)
 	return l.valid > 0, nil
 }
 
@@ -42,11 +42,10 @@ func (l *claiming) Valid() time.Duration { return l.valid }
 // claim is for how long a lock is valid, by its lease and by what its acquire took.
 type claim = func(lease, took time.Duration) time.Duration
 
-var claims []claim
+var claims numbered[claim]
 
 func whoseValidityIs(c claim) func(plain) impls.Lock {
-	code := len(claims)
-	claims = append(claims, c)
+	code := claims.add(c)
 	return func(p plain) impls.Lock { return &claiming{plain: p, code: code} }
 }
 

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -21,26 +22,44 @@ type scripted struct {
 // step is an operation of a scripted lock.
 type step = func(l *scripted, ctx context.Context) (bool, error)
 
+// numbered has the functions that locks know by a number. A test may add one while others search.
+type numbered[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (n *numbered[T]) add(f T) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, f)
+	return len(n.all) - 1
+}
+
+func (n *numbered[T]) at(i int) T {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.all[i]
+}
+
 // scripts are the acquires and releases of scripted locks; nil: those of plain.
-var scripts [][2]step
+var scripts numbered[[2]step]
 
 func (l *scripted) TryAcquire(ctx context.Context) (bool, error) {
-	if try := scripts[l.code][0]; try != nil {
+	if try := scripts.at(l.code)[0]; try != nil {
 		return try(l, ctx)
 	}
 	return l.plain.TryAcquire(ctx)
 }
 
 func (l *scripted) Release(ctx context.Context) (bool, error) {
-	if release := scripts[l.code][1]; release != nil {
+	if release := scripts.at(l.code)[1]; release != nil {
 		return release(l, ctx)
 	}
 	return l.plain.Release(ctx)
 }
 
 func script(try, release step) func(plain) impls.Lock {
-	code := len(scripts)
-	scripts = append(scripts, [2]step{try, release})
+	code := scripts.add([2]step{try, release})
 	return func(p plain) impls.Lock { return &scripted{plain: p, code: code} }
 }
 
