@@ -14,6 +14,7 @@ const (
 	NeedsNode     = "node"
 	NeedsPython   = "python3"
 	NeedsRedisPy  = "python3 with redis-py"
+	NeedsKazoo    = "python3 with kazoo"
 	NeedsRedisCLI = "redis-cli"
 	NeedsEtcd     = "etcd"
 	NeedsCurator  = "Curator"
@@ -31,7 +32,7 @@ type Adapter struct {
 	Prepare string // to be called once
 	Made    string // what Prepare makes; empty: there is nothing to prepare
 	Command string // starts the client
-	Server  string // for --server; empty: a Redis
+	Server  string // for --server; empty: redis-server
 	// Like is the lock of the lab that makes the same promises: what it shows in a scenario, too, follows from these. Empty: not on the scorecard.
 	Like string
 }
@@ -50,6 +51,11 @@ func All() []Adapter {
 			Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py retry", Like: "setpx-lua",
 		},
 		{Name: "redis-py-no-timeout", Library: "redis-py 4.3.4", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py no-timeout", Like: "setnx-watch"},
+		{Name: "kazoo", Library: "kazoo 2.8.0", Needs: []string{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py", Server: "zookeeper", Like: "go-zookeeper"},
+		{
+			Name: "kazoo-suspended", Library: "kazoo 2.8.0", Options: "stopped at SUSPENDED",
+			Needs: []string{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py suspended", Server: "zookeeper", Like: "go-zookeeper",
+		},
 		{Name: "redis-cli", Library: "a shell script", Needs: []string{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
 		{Name: "etcd", Library: "etcd client 3.6.16, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
 		{Name: "postgres", Library: "pgx 5.12.0", Needs: []string{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},
@@ -69,12 +75,14 @@ func inGo() (all []Adapter) {
 		{Name: "redsync-majority-failfast", Library: "redsync 4.18.0", Options: "three servers, WithFailFast", Command: "-majority -option failfast", Like: "redlock"},
 		{Name: "redislock", Library: "redislock 0.9.4", Like: "setpx-lua"},
 		{Name: "redislock-once", Library: "redislock 0.9.4", Options: "go-redis MaxRetries -1", Command: "-once", Like: "setpx-lua"},
+		{Name: "redislock-ring", Library: "redislock 0.9.4", Options: "a Ring of several servers", Command: "-ring", Like: "setpx-lua"},
 		{Name: "rueidislock", Library: "rueidislock 1.0.79", Options: "KeyMajority 1", Like: "watchdog"},
 		{Name: "rueidislock-plain", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableCache", Command: "-plain", Like: "watchdog"},
 		{Name: "rueidislock-once", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableRetry", Command: "-once", Like: "watchdog"},
+		{Name: "zk", Library: "zk 1.0.4", Needs: []string{NeedsKeeper}, Server: "zookeeper", Like: "go-zookeeper"},
 	} {
 		library, _, _ := strings.Cut(a.Library, " ")
-		a.Needs, a.Prepare, a.Made = []string{NeedsGo}, goKit, "adapters/go/bin/"+library
+		a.Needs, a.Prepare, a.Made = append(a.Needs, NeedsGo), goKit, "adapters/go/bin/"+library
 		a.Command = strings.TrimSpace(a.Made + " " + a.Command)
 		all = append(all, a)
 	}

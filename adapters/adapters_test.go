@@ -1,6 +1,7 @@
 package adapters_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
@@ -37,13 +39,12 @@ func TestAdapters(t *testing.T) {
 	}
 	t.Chdir("..") // paths of the list begin at the root of the sources
 	needs.Program(t, "redis", "redis-server")
-	setting := lab.Setting{Server: live.RedisServer}
 	var mu sync.Mutex
-	var subjects []play.Subject
+	subjects := map[string][]play.Subject{} // by server
 	greet := atMost(together)
 	built := map[string]bool{}
 	for _, a := range adapters.All() {
-		if a.Server != "" { // a module with a test of its own
+		if a.Like == "" { // a module with a test of its own
 			continue
 		}
 		if why := prepare(t, a, built); why != "" {
@@ -51,7 +52,8 @@ func TestAdapters(t *testing.T) {
 			continue
 		}
 		greet(func() {
-			subject, err := lab.Meet(t.Context(), setting, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Command}})
+			at := cmp.Or(a.Server, live.RedisServer)
+			subject, err := lab.Meet(t.Context(), lab.Setting{Server: at}, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Command}})
 			if !assert.NoError(t, err, a.Name) {
 				return
 			}
@@ -59,7 +61,7 @@ func TestAdapters(t *testing.T) {
 			assert.Contains(t, subject.Spec.Idea, a.Library)
 			mu.Lock()
 			defer mu.Unlock()
-			subjects = append(subjects, subject)
+			subjects[at] = append(subjects[at], subject)
 		})
 	}
 	greet(nil)
@@ -68,10 +70,12 @@ func TestAdapters(t *testing.T) {
 	}
 	scripts, err := lab.Scenarios("take-turns")
 	require.NoError(t, err)
-	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, subjects, 1, lab.Expect(nil)), Options: lab.Options{Setting: setting}})
-	require.NoError(t, err)
-	for _, cell := range run.Cells {
-		assert.Equal(t, checker.Safe, cell.Verdict.Kind, "%s/%s: %s", cell.Lock, cell.Scenario, cell.Verdict)
+	for at, some := range subjects {
+		run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, some, 1, lab.Expect(nil)), Options: lab.Options{Setting: lab.Setting{Server: at}}})
+		require.NoError(t, err)
+		for _, cell := range run.Cells {
+			assert.Equal(t, checker.Safe, cell.Verdict.Kind, "%s/%s: %s", cell.Lock, cell.Scenario, cell.Verdict)
+		}
 	}
 }
 
@@ -96,6 +100,12 @@ func atMost(n int) func(func()) {
 func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
 	t.Helper()
 	for _, need := range a.Needs {
+		if need == adapters.NeedsKeeper {
+			if _, _, err := server.FindZooKeeper(); err != nil {
+				return required(t, "zookeeper", err.Error())
+			}
+			continue
+		}
 		program := strings.Fields(need)[0]
 		if _, err := exec.LookPath(program); err != nil {
 			return required(t, program, err.Error())
@@ -103,6 +113,9 @@ func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
 	}
 	if slices.Contains(a.Needs, adapters.NeedsRedisPy) && exec.Command("python3", "-c", "import redis").Run() != nil {
 		return required(t, "python", "no python3 with redis-py")
+	}
+	if slices.Contains(a.Needs, adapters.NeedsKazoo) && exec.Command("python3", "-c", "import kazoo").Run() != nil {
+		return required(t, "kazoo", "no python3 with kazoo")
 	}
 	switch {
 	case built[a.Prepare]:
@@ -161,6 +174,7 @@ func TestVersions(t *testing.T) {
 		"rueidislock":     {"go/go.mod", "github.com/redis/rueidis v"},
 		"redlock":         {"node/package.json", "npm:redlock@"},
 		"redis-semaphore": {"node/package.json", `"redis-semaphore": "`},
+		"zk":              {"go/go.mod", "github.com/go-zookeeper/zk v"},
 		"etcd":            {"etcd/go.mod", "go.etcd.io/etcd/client/v3 v"},
 		"pgx":             {"postgres/go.mod", "github.com/jackc/pgx/v5 v"},
 	}
@@ -182,7 +196,7 @@ func TestVersions(t *testing.T) {
 
 // TestAdaptersAreSmall: what a user has to write is well under a hundred lines, on a kit.
 func TestAdaptersAreSmall(t *testing.T) {
-	for _, pattern := range []string{"go/*/main.go", "node/*.js", "python/redis_py.py", "shell/client.py"} {
+	for _, pattern := range []string{"go/*/main.go", "node/*.js", "python/*.py", "shell/client.py"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, paths)

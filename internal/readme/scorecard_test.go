@@ -1,6 +1,7 @@
 package readme
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
 )
 
 const fromAdapters = "adapters/expected.txt"
@@ -98,9 +100,9 @@ func TestScorecard(t *testing.T) {
 	}
 	lines := linesOf(string(text))
 	var b strings.Builder
-	b.WriteString("| | client | library | options | like | `CLIENT` |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| | client | library | options | `SERVER` | like | `CLIENT` |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, a := range columns {
-		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | `%s` | `%s` |\n", i+1, a.Name, a.Library, a.Options, a.Like, a.Command)
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | %s | `%s` | `%s` |\n", i+1, a.Name, a.Library, a.Options, cmp.Or(a.Server, live.RedisServer), a.Like, a.Command)
 	}
 	b.WriteString("\n| scenario |")
 	for i := range columns {

@@ -5,9 +5,11 @@ Give serve() a class of locks. Its constructor gets (servers, key, lease): a lis
     release()  True: released; False: it was not, or no longer, ours
     ping()     returns when the connections work (optional, but without it many scenarios do not apply)
     renew()    check()    close()    optional; the first two answer like release
+    wait(s)    optional: acquires within s seconds in the library's own way, such as a queue; without it acquire() is tried again and again
+    cancel()   optional, from another thread: has the operation under way give up; True: it then cleans up over new connections
 
-Whatever they raise means that the outcome is unknown. self.lost(why), from any thread, says that the lock is no longer held. A notice that
-may come late names the hold that it is about: self.lost(why, hold), where hold is what self.hold was during its acquire().
+Whatever they raise means that the outcome is unknown. From any thread, self.lost(why) says that the lock is no longer held, and self.valid(s) that
+it is valid for s seconds from now. A loss that may be told late names its hold: self.lost(why, hold), with what self.hold was during its acquire().
 """
 
 import json
@@ -19,7 +21,6 @@ import threading
 import time
 from contextlib import suppress
 
-PAUSE = 0.02  # seconds between two tries to acquire
 OUTPUT = threading.Lock()
 
 
@@ -42,7 +43,7 @@ def refused(why, **fields):
 
 
 def address(text):
-    host, port = text.rsplit(":", 1)
+    host, port = text.split("://")[-1].rsplit(":", 1)
     return host.strip("[]"), int(port)
 
 
@@ -57,8 +58,7 @@ class Proxy:
 
     def accept(self):
         while True:
-            near, _ = self.listener.accept()
-            threading.Thread(target=self.connect, args=(near,), daemon=True).start()
+            threading.Thread(target=self.connect, args=(self.listener.accept()[0],), daemon=True).start()
 
     def connect(self, near):
         try:
@@ -92,7 +92,7 @@ class Proxy:
 
 def hang_up(*sockets):
     for sock in sockets:
-        with suppress(OSError):  # it broke by itself
+        with suppress(OSError, AttributeError):  # it broke by itself, or there is none
             sock.shutdown(socket.SHUT_RDWR)
 
 
@@ -145,7 +145,7 @@ class Operation:
             before = self.state
             self.cancelled.set()
             if before == "runs":
-                self.handle.cut(True)  # its thread answers
+                self.handle.give_up()  # its thread answers
             self.state = "over" if before == "waits" else before
         if before == "waits":
             write(id=self.request["id"], **said(None, "cancelled before its turn"))
@@ -156,13 +156,12 @@ class Handle:
     """An open lock. Its operations run in a thread of its own, one after another."""
 
     def __init__(self, client, request):
-        servers, resource = request.get("servers", client.init["servers"]), request.get("resource", client.init.get("resource"))
-        self.resource = Resource(address(resource) if resource else None)
-        self.proxies = [Proxy(address(server)) for server in servers]
-        self.stale = False  # its connections were cut
-        self.busy = threading.Lock()  # one thread at a time uses self.lock
+        self.resource = Resource(address(request.get("resource", client.init.get("resource", ":0"))))
+        self.proxies = [Proxy(address(server)) for server in request.get("servers", client.init["servers"])]
+        self.stale, self.busy = False, threading.Lock()  # stale: its connections were cut; busy: a thread uses self.lock
         self.lock = client.make([proxy.address for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
         self.lock.lost = lambda why="", hold=0: write(lost=request["handle"], why=str(why), hold=hold)
+        self.lock.valid = lambda seconds: write(valid=request["handle"], valid_ms=seconds * 1000)
         self.operations = queue.Queue()
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -194,29 +193,34 @@ class Handle:
 
     def acquire(self, operation):
         self.lock.hold = operation.request["id"]
-        until = time.monotonic() + operation.request.get("within_ms", 0) / 1000
+        within = operation.request.get("within_ms", 0) / 1000
+        if within and hasattr(self.lock, "wait"):
+            return said(self.lock.wait(within))
+        until = time.monotonic() + within
         while not operation.cancelled.is_set():
             got = self.lock.acquire()
             if got is not False and got is not None or time.monotonic() >= until:
                 return said(got)
-            operation.cancelled.wait(PAUSE)
+            operation.cancelled.wait(0.02)
         return said(None, "cancelled")
 
     def work(self, request):
         if request.get("workload", "counter") != "counter":
             return refused("unknown workload", unsupported=True)
-        read = int(self.resource.command("GET", request["key"]) or 0)
+        read, why = int(self.resource.command("GET", request["key"]) or 0), None
         try:
             self.resource.command("SET", request["key"], read + 1)
         except OSError as error:
-            return {**said(None, repr(error)), "read": read, "wrote": read + 1}
-        return {**said(True), "read": read, "wrote": read + 1}
+            why = repr(error)
+        return {**said(True, why), "read": read, "wrote": read + 1}
 
     def cut(self, shut):
         for proxy in self.proxies:
             proxy.cut(shut)
-        if shut and self.resource.sock:
-            hang_up(self.resource.sock)
+
+    def give_up(self):
+        self.cut(not getattr(self.lock, "cancel", lambda: False)())
+        hang_up(self.resource.sock)
 
     def reconnect(self):
         """Ends the connections, and has the library make new ones, unless an operation has the lock: it finds them ended itself."""
@@ -247,10 +251,8 @@ class Client:
     def serve(self, request):
         verb = request["do"]
         if verb == "init":
-            if request["version"] != self.hello["version"]:
-                return refused("this client speaks version 2 of the protocol")
             self.init = request
-            return {"outcome": "ok", "hello": self.hello}
+            return {"outcome": "ok", "hello": self.hello} if request["version"] == 2 else refused("this client speaks version 2 of the protocol")
         if verb == "open":
             self.handles[request["handle"]] = Handle(self, request)
             return said(True)
@@ -266,8 +268,7 @@ class Client:
             return refused("this handle is not open")
         handle = self.handles[request["handle"]] if verb != "close" else self.handles.pop(request["handle"])
         self.operations[request["id"]] = operation = Operation(handle, request)
-        handle.operations.put(operation)
-        return None  # its thread answers
+        handle.operations.put(operation)  # its thread answers
 
 
 def watch():
@@ -291,9 +292,8 @@ def serve(make, name, about="", **traits):
             write(id=request["id"], outcome="ok")
             break
         try:
-            answer = client.serve(request)
+            if answer := client.serve(request):
+                write(id=request["id"], **answer)
         except Exception as error:
-            answer = refused(repr(error))
-        if answer is not None:
-            write(id=request["id"], **answer)
+            write(id=request["id"], **refused(repr(error)))
     os._exit(0)  # whatever still waits for a reply is not waited for

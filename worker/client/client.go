@@ -40,6 +40,9 @@ type (
 	Pinger interface {
 		Ping(ctx context.Context) error
 	}
+	Waiter interface { // for as long, in the library's own way, such as a queue; without it Acquire is called again and again
+		Wait(ctx context.Context, within time.Duration) (Grant, error)
+	}
 	Closer  interface{ Close() error }
 	Limited interface{ Valid() time.Duration } // of a hold after a renewal, as Grant.Valid
 )
@@ -70,6 +73,7 @@ type Hello struct {
 	ServerCount int      `json:"server_count,omitempty"`
 	Key         string   `json:"key,omitempty"`
 	Separate    bool     `json:"separate"`
+	ByContext   bool     `json:"-"` // what is cancelled ends with its context: its connections are left alone
 }
 
 type request struct {

@@ -58,6 +58,8 @@ func (c *client) cancel(id int64) answer {
 	switch {
 	case waits:
 		delete(c.operations, id)
+	case found && c.hello.ByContext:
+		op.handle.resource.hangUp()
 	case found:
 		op.handle.cut(true)
 	}
@@ -99,18 +101,14 @@ func (h *handle) perform(op *operation) answer {
 }
 
 func (h *handle) acquire(op *operation) answer {
-	until := time.Now().Add(time.Duration(op.WithinMS * float64(time.Millisecond)))
-	for {
+	within := time.Duration(op.WithinMS * float64(time.Millisecond))
+	if lock, can := h.lock.(Waiter); can && within > 0 {
+		return granted(lock.Wait(op.ctx, within))
+	}
+	for until := time.Now().Add(within); ; {
 		grant, err := h.lock.Acquire(op.ctx)
 		if err != nil || grant.OK || !time.Now().Before(until) {
-			a := answer{"outcome": said(grant.OK, err)["outcome"], "error": fmt.Sprint(err)}
-			if grant.Valid != 0 {
-				a["valid_ms"] = float64(grant.Valid) / float64(time.Millisecond)
-			}
-			if grant.Fence > 0 {
-				a["fence"] = grant.Fence
-			}
-			return a
+			return granted(grant, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -118,6 +116,17 @@ func (h *handle) acquire(op *operation) answer {
 			return unknown(op.ctx.Err())
 		}
 	}
+}
+
+func granted(grant Grant, err error) answer {
+	a := answer{"outcome": said(grant.OK, err)["outcome"], "error": fmt.Sprint(err)}
+	if grant.Valid != 0 {
+		a["valid_ms"] = float64(grant.Valid) / float64(time.Millisecond)
+	}
+	if grant.Fence > 0 {
+		a["fence"] = grant.Fence
+	}
+	return a
 }
 
 // work counts on the resource.

@@ -112,7 +112,7 @@ func newProxy(target string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, target: target, conns: map[net.Conn]net.Conn{}}
+	p := &proxy{listener: listener, target: target[strings.LastIndex(target, "/")+1:], conns: map[net.Conn]net.Conn{}}
 	go func() {
 		for {
 			near, err := listener.Accept()

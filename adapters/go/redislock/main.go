@@ -17,7 +17,7 @@ import (
 
 type lock struct {
 	client.Options
-	redis *redis.Client
+	redis redis.UniversalClient
 	held  *redislock.Lock
 }
 
@@ -53,13 +53,20 @@ func (l *lock) Ping(ctx context.Context) error { return l.redis.Ping(ctx).Err() 
 
 func main() {
 	once := flag.Bool("once", false, "send each command once (go-redis: MaxRetries -1)")
+	ring := flag.Bool("ring", false, "use a go-redis Ring of several servers")
 	flag.Parse()
 	hello := client.Hello{Name: "redislock", About: "redislock 0.9.4 on go-redis 9.23.0", Resends: !*once}
 	if *once {
 		hello.Name, hello.About = "redislock-once", hello.About+", MaxRetries -1"
 	}
+	if *ring {
+		hello.Name, hello.About, hello.Servers = "redislock-ring", "redislock 0.9.4 on a Ring of go-redis 9.23.0", "one"
+	}
 	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
 	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
+		if *ring {
+			return &lock{Options: o, redis: redisclient.Ring(o.Servers)}, nil
+		}
 		return &lock{Options: o, redis: redisclient.New(o.Servers[0], *once)}, nil
 	})
 }

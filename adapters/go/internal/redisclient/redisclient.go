@@ -5,6 +5,7 @@ package redisclient
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,6 +18,15 @@ func New(server string, once bool) *redis.Client {
 		options.MaxRetries, options.ReadTimeout, options.WriteTimeout = -1, -1, -1
 	}
 	return redis.NewClient(options)
+}
+
+// Ring is one of several servers for each key, with its default options: by a hash of the key, and of the names of those servers that it can reach.
+func Ring(servers []string) *redis.Ring {
+	shards := map[string]string{}
+	for i, server := range servers {
+		shards["shard"+strconv.Itoa(i+1)] = server
+	}
+	return redis.NewRing(&redis.RingOptions{Addrs: shards})
 }
 
 // Said is the outcome of an operation by its error: a refusal means no, any other error that it is not known.
