@@ -55,8 +55,8 @@ func notes() []note {
 			"The same with ioredis, which sends again what got no reply when it has connected anew (`autoResendUnfulfilledCommands`, by default true): `redlock.js:282` of redlock 4 rejects with LockError, `index.js:296` of redlock 5 with ExecutionError.",
 		},
 		{
-			[]string{"redlock-4-majority", "redlock-5-majority"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
-			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`): set back in between, it is too long. The lab's own Redlock measures it by a monotonic clock.",
+			[]string{"redlock-4-majority", "redlock-5-using"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`, and `433` for the next extension): set back in between, it is too long. redlock 5 on three servers is done when two have answered, so that the reply which this scenario holds back does not delay it. The lab's own Redlock measures it by a monotonic clock.",
 		},
 		{
 			[]string{"redis-py"}, []string{"release-broken-off", "release-broken-off-clock-ahead", "redis-down-amid-release"}, []checker.Name{checker.Unreleasable, checker.FalseAlarm},
@@ -81,6 +81,34 @@ func notes() []note {
 		{
 			[]string{"rueidislock-once"}, []string{"release-broken-off"}, []checker.Name{checker.Unreleasable},
 			"The function that releases returns nothing, and the error of its delete is dropped (`lock.go:293`); the key stays for the rest of its validity. The default client sends the delete again.",
+		},
+		{
+			[]string{"redlock-5-using"}, []string{"cut-off-past-lease", "redis-down-past-lease"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite},
+			"`using` aborts its signal when an extension has failed and the lock has expired (`index.js:445`). An extension without an answer is awaited (`438`), and no timer looks at the expiry meanwhile: the routine is told when its client has connected anew.",
+		},
+		{
+			[]string{"redlock-5-using"}, []string{"pause-past-lease"}, []checker.Name{checker.DoubleHolder},
+			"It gives its routine a signal and no validity: after a pause the routine is told when the timer has fired and the extension is answered. No documentation promises more.",
+		},
+		{
+			[]string{"redlock-5-using"}, []string{"clock-runs-slow"}, []checker.Name{checker.DoubleHolder},
+			"An extension is due `automaticExtensionThreshold` before the end (`index.js:433`), here 500 ms, by the client's clock: on one that runs too slowly it comes too late. A greater threshold leaves more room.",
+		},
+		{
+			[]string{"redlock-5-using-once"}, []string{"acquire-reply-lost", "acquired-twice-by-retry"}, []checker.Name{checker.GhostLock},
+			"A failed acquire is followed by a release of what it may have got (`index.js:222`), here over the connection that has just failed, and its error is ignored. The default client connects anew and sends it.",
+		},
+		{
+			[]string{"redis-semaphore-majority-once"}, []string{"acquire-broken-off"}, []checker.Name{checker.GhostLock},
+			"A server's error counts as its refusal (`lib/redlockMutex/acquire.js:23`), and an error of the delete that follows is dropped (`30`): the caller is told `false`, and the keys stay for a lease.",
+		},
+		{
+			[]string{"redis-semaphore-majority-once"}, []string{"release-lost-while-renewing"}, []checker.Name{checker.Unreleasable},
+			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [found/redis-semaphore-release.md](found/redis-semaphore-release.md).",
+		},
+		{
+			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "pause-past-lease", "release-after-the-lease", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
+			"`retryCount` -1 counts for a release as well (`index.js:279`): that of a lock which has expired never returns (mike-marcacci/node-redlock#313). A release can be given another one.",
 		},
 	}
 }
