@@ -39,7 +39,6 @@ func mine(token int, after time.Duration) string {
 }
 
 func TestWhatLocksSend(t *testing.T) {
-	live, dead := `{"expires":1000001,"token":"x"}`, `{"expires":999999,"token":"x"}`
 	ok, no, unknown := history.OK, history.No, history.Unknown
 	set := exchange{want: "SET k t1 NX PX 900", reply: "OK"}
 
@@ -77,18 +76,18 @@ func TestWhatLocksSend(t *testing.T) {
 		{"turn", "getset", ok, ok, []exchange{
 			{want: "SETNX k " + mine(1, 0), reply: one}, {want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
 		}},
-		{"live", "getset", no, 0, []exchange{{reply: zero}, {want: "GET k", reply: live}}},
+		{"live", "getset", no, 0, []exchange{{reply: zero}, {want: "GET k", reply: liveStamp}}},
 		{"dead", "getset", ok, ok, []exchange{
-			{reply: zero, takes: time.Second}, {want: "GET k", reply: dead},
-			{want: "GETSET k " + mine(2, time.Second), reply: dead},
+			{reply: zero, takes: time.Second}, {want: "GET k", reply: deadStamp},
+			{want: "GETSET k " + mine(2, time.Second), reply: deadStamp},
 			{want: "GET k", reply: mine(2, time.Second)}, {want: "DEL k", reply: one},
 		}},
-		{"somebody was faster", "getset", no, 0, []exchange{{reply: zero}, {reply: dead}, {reply: live}}},
+		{"somebody was faster", "getset", no, 0, []exchange{{reply: zero}, {reply: deadStamp}, {reply: liveStamp}}},
 		{"nil from GET", "getset", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {want: "SETNX k " + mine(2, 0), reply: one}}},
 		{"nil from GETSET", "getset", ok, ok, []exchange{
-			{reply: zero}, {reply: dead}, {want: "GETSET k " + mine(2, 0)}, {reply: mine(2, 0)}, {want: "DEL k", reply: one},
+			{reply: zero}, {reply: deadStamp}, {want: "GETSET k " + mine(2, 0)}, {reply: mine(2, 0)}, {want: "DEL k", reply: one},
 		}},
-		{"overwritten", "getset", ok, no, []exchange{{reply: one}, {want: "GET k", reply: live}}},
+		{"overwritten", "getset", ok, no, []exchange{{reply: one}, {want: "GET k", reply: liveStamp}}},
 		{"no stamp", "getset", unknown, 0, []exchange{{reply: zero}, {reply: "1234"}}},
 
 		{"turn", "setnx-expired-del", ok, ok, []exchange{{want: "SETNX k 1000000", reply: one}, {want: "DEL k", reply: one}}},
@@ -105,9 +104,9 @@ func TestWhatLocksSend(t *testing.T) {
 
 		{"nil from GET", "getset-nil-expired", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {want: "GETSET k " + mine(2, 0)}}},
 		{"nil from GET, then a fresh lock", "getset-nil-expired", no, 0, []exchange{
-			{reply: zero}, {want: "GET k"}, {want: "GETSET k " + mine(2, 0), reply: live},
+			{reply: zero}, {want: "GET k"}, {want: "GETSET k " + mine(2, 0), reply: liveStamp},
 		}},
-		{"nil from GETSET", "getset-nil-lost", no, 0, []exchange{{reply: zero}, {reply: dead}, {want: "GETSET k " + mine(2, 0)}}},
+		{"nil from GETSET", "getset-nil-lost", no, 0, []exchange{{reply: zero}, {reply: deadStamp}, {want: "GETSET k " + mine(2, 0)}}},
 
 		{"turn", "getset-published", ok, ok, []exchange{
 			{want: "SETNX k " + mine(1, 0), reply: one}, {want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
@@ -118,15 +117,15 @@ func TestWhatLocksSend(t *testing.T) {
 			{want: `SETNX k {"expires":1000000,"token":"t1"}`, reply: one},
 		}},
 		{"dead, by the value of SETNX", "getset-published", ok, ok, []exchange{
-			{reply: zero, takes: time.Second}, {want: "GET k", reply: dead}, {want: "GETSET k " + mine(1, 0), reply: dead},
+			{reply: zero, takes: time.Second}, {want: "GET k", reply: deadStamp}, {want: "GETSET k " + mine(1, 0), reply: deadStamp},
 			{want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
 		}},
 		{"dead, by a new value", "getset-published/local-check", ok, 0, []exchange{
-			{reply: zero, takes: time.Second}, {want: "GET k", reply: dead}, {want: "GETSET k " + mine(2, time.Second), reply: dead},
+			{reply: zero, takes: time.Second}, {want: "GET k", reply: deadStamp}, {want: "GETSET k " + mine(2, time.Second), reply: deadStamp},
 		}},
 		{"release lost", "getset-published", ok, unknown, []exchange{{reply: one}, {reply: mine(1, 0)}, {want: "DEL k", err: errLost}}},
-		{"no result", "getset-published", ok, ok, []exchange{{reply: one}, {want: "GET k", reply: live}}},
-		{"overwritten", "getset-published/local-check", ok, no, []exchange{{reply: one}, {want: "GET k", reply: live}}},
+		{"no result", "getset-published", ok, ok, []exchange{{reply: one}, {want: "GET k", reply: liveStamp}}},
+		{"overwritten", "getset-published/local-check", ok, no, []exchange{{reply: one}, {want: "GET k", reply: liveStamp}}},
 
 		{"turn", "setnx-watch", ok, ok, []exchange{
 			{want: "SETNX k t1", reply: one}, {want: "WATCH k", reply: "OK"}, {want: "GET k", reply: "t1"},
