@@ -24,33 +24,53 @@ const (
 // maxPgMessage bounds a message of a server to the lab.
 const maxPgMessage = 1 << 20
 
-// pgQuery sends a query to a PostgreSQL on a connection of its own, and returns the rows as text; what is null is empty. It is enough to look at
-// locks: the server must trust the user.
+// pgQuery sends a query to a PostgreSQL on a connection of its own.
 func pgQuery(ctx context.Context, addr, query string) (rows [][]string, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	conn, err := pgDial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	const version = 3 << 16
-	startup := bigendian.BigEndian.AppendUint32(nil, version)
-	startup = append(startup, "user\x00"+pgUser+"\x00database\x00postgres\x00\x00"...)
-	if _, err := conn.Write(pgMessage(0, startup)); err != nil {
-		return nil, err
-	}
-	from := bufio.NewReader(conn)
-	if _, err := pgAnswer(from); err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(pgMessage('Q', append([]byte(query), 0))); err != nil {
-		return nil, err
-	}
-	if rows, err = pgAnswer(from); err != nil {
+	if rows, err = conn.query(ctx, query); err != nil {
 		return nil, err
 	}
 	_, _ = conn.Write(pgMessage('X', nil)) // a courtesy
 	return rows, nil
+}
+
+// pgConn is a connection to a PostgreSQL. It is enough to look at locks: the server must trust the user.
+type pgConn struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+// pgDial connects. The end of the context ends the attempt, and not the connection.
+func pgDial(ctx context.Context, addr string) (*pgConn, error) {
+	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	conn := &pgConn{tcp, bufio.NewReader(tcp)}
+	const version = 3 << 16
+	startup := bigendian.BigEndian.AppendUint32(nil, version)
+	startup = append(startup, "user\x00"+pgUser+"\x00database\x00postgres\x00\x00"...)
+	if _, err := conn.ask(ctx, pgMessage(0, startup)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// query returns the rows as text; what is null is empty. After an error the connection is of no use.
+func (c *pgConn) query(ctx context.Context, query string) ([][]string, error) {
+	return c.ask(ctx, pgMessage('Q', append([]byte(query), 0)))
+}
+
+func (c *pgConn) ask(ctx context.Context, message []byte) ([][]string, error) {
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if _, err := c.Write(message); err != nil {
+		return nil, err
+	}
+	return pgAnswer(c.from)
 }
 
 // pgMessage is a message with its length; the first of a connection has no kind.

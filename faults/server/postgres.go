@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/history"
@@ -20,6 +21,7 @@ import (
 type Postgres struct {
 	daemon
 	home *PostgresHome
+	kept atomic.Pointer[pgConn] // for Questions; nil: there is none
 }
 
 // PostgresHome is a PostgreSQL that this machine has, with an empty database cluster, of which each server gets a copy.
@@ -223,15 +225,42 @@ func (s *Postgres) run(port string) *exec.Cmd {
 
 // answers is an error until the server of this very directory answers.
 func (s *Postgres) answers(ctx context.Context) error {
-	rows, err := pgQuery(ctx, s.addr, "show data_directory")
+	return s.isThis(pgQuery(ctx, s.addr, whichPostgres))
+}
+
+const whichPostgres = "show data_directory"
+
+// isThis takes in the answer to that.
+func (s *Postgres) isThis(rows [][]string, err error) error {
 	if err == nil && (len(rows) != 1 || rows[0][0] != s.data()) {
 		err = errors.New("another PostgreSQL answers")
 	}
 	return err
 }
 
-// Questions are one.
-func (s *Postgres) Questions() []Question { return []Question{s.answers} }
+// Questions are one. It keeps its connection from time to time, since the server starts a process for each.
+func (s *Postgres) Questions() []Question { return []Question{s.asks} }
+
+func (s *Postgres) asks(ctx context.Context) (err error) {
+	conn := s.kept.Load()
+	if conn == nil {
+		if conn, err = pgDial(ctx, s.addr); err != nil {
+			return err
+		}
+		s.kept.Store(conn)
+	}
+	if err = s.isThis(conn.query(ctx, whichPostgres)); err != nil {
+		s.hangUp()
+	}
+	return err
+}
+
+// hangUp ends the connection that is kept.
+func (s *Postgres) hangUp() {
+	if conn := s.kept.Swap(nil); conn != nil {
+		_ = conn.Close() // no more is asked on it
+	}
+}
 
 // Describe says what it is, with its major version.
 func (s *Postgres) Describe() string { return s.home.Describe() }
@@ -251,6 +280,7 @@ func (s *Postgres) RestartEmpty(ctx context.Context) error {
 func (s *Postgres) Close() error {
 	segment := s.segment()
 	err := s.daemon.Close()
+	s.hangUp()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	s.freeMemory(ctx, segment)

@@ -37,10 +37,18 @@ func TestPostgres(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, state.Exists())
 
+	ask := s.Questions()[0]
+	require.NoError(t, ask(ctx))
+	kept := s.kept.Load()
+	require.NoError(t, ask(ctx))
+	assert.Same(t, kept, s.kept.Load(), "one connection for all questions")
+
 	require.NoError(t, s.Stop(ctx))
+	require.Error(t, ask(ctx))
 	_, err = s.State(ctx, "it's")
 	require.Error(t, err)
 	require.NoError(t, s.StartAgain(ctx))
+	require.NoError(t, ask(ctx), "on another connection")
 	assert.Equal(t, [][]string{{"it's"}}, query("select name from locks"), "it came back with its data")
 	before := s.segment()
 	assert.Contains(t, segments(t), before)
