@@ -28,6 +28,7 @@ final class Handle {
 
     private volatile Session session; // the latest
     private int holds;   // belongs to the thread
+    private boolean gaveUp; // belongs to the thread: the outcome of its latest release is unknown
     private long fence;  // of its hold
     private boolean held; // guarded by this: its user believes that it holds the lock
     private ConnectionState state = ConnectionState.SUSPENDED; // guarded by this
@@ -115,6 +116,7 @@ final class Handle {
             answer = Output.answer(acquired ? "ok" : "no");
             if (acquired) {
                 holds++;
+                gaveUp = false;
                 if (lock == Lock.FENCED) {
                     fence = mutex.number();
                     answer.put("fence", fence);
@@ -143,8 +145,10 @@ final class Handle {
             mutex.release();
             return Output.answer("ok");
         } catch (IllegalMonitorStateException notOurs) {
-            return Output.failed("no", notOurs);
+            // After a release that failed Curator goes on deleting the node in the background, and forgets whose it was.
+            return Output.failed(gaveUp ? "unknown" : "no", notOurs);
         } catch (Exception failed) {
+            gaveUp = true;
             return Output.failed("unknown", failed);
         }
     }
