@@ -70,6 +70,8 @@ type Expected struct {
 	Promises []string `json:"promises,omitempty"`
 	// Renews: the lock prolongs its lease while it is held; a storm must know, because then its end is the lock's own affair.
 	Renews bool `json:"renews,omitempty"`
+	// EndsWithConnection: the server frees the lock when its client's connection ends.
+	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
 }
 
 // Who can say what is expected.

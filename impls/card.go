@@ -22,6 +22,8 @@ type Card struct {
 	//
 	// Leaseless: the lock has no lease, neither the server's nor one that contenders judge; only its release frees it.
 	Leaseless bool
+	// EndsWithConnection: the server frees the lock when its client's connection ends.
+	EndsWithConnection bool
 	// Renews: the lock prolongs its lease in the background while it is held.
 	Renews bool
 	// Clocks are the clocks of its client that it reads.

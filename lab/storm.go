@@ -33,7 +33,7 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 		for round := 1; round <= max(1, plan.Storms); round++ {
 			params := plan.Params
 			params.Seed += int64(round) - 1
-			params.ZooKeeper = subject.Traits.ZooKeeper
+			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0
 			}

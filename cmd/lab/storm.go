@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
@@ -216,21 +215,20 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
 	case live.IsGroup(f.Server):
 		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
-	case f.forPrograms():
-		return none, usagef("--server: storms go by the commands of clients, and the lab does not read those to %s", f.Server)
-	case f.chosen && live.OnZooKeeper(f.Server):
-		return p, lackedByZooKeeper(kinds)
+	case f.chosen && (live.OnZooKeeper(f.Server) || f.forPrograms()):
+		return p, f.lacked(p)
 	case !f.ownServer() && !live.OnZooKeeper(f.Server) && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}
 	return p, nil
 }
 
-// lackedByZooKeeper finds a kind of faults that a ZooKeeper does not have.
-func lackedByZooKeeper(kinds []faults.Kind) error {
-	for _, kind := range kinds {
-		if why := storm.LackedByZooKeeper(kind); why != "" {
-			return usagef("--faults: a ZooKeeper has no %s: %s; remove it", kind, why)
+// lacked finds a kind of faults that a storm on the server does not have.
+func (f *stormFlags) lacked(p storm.Params) error {
+	p.ZooKeeper, p.Opaque = live.OnZooKeeper(f.Server), f.forPrograms()
+	for _, kind := range p.Faults {
+		if why := p.Lacks(kind); why != "" {
+			return usagef("--faults: a storm on %s has no %s: %s; remove it", f.Server, kind, why)
 		}
 	}
 	return nil

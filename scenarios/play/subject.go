@@ -101,7 +101,7 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	s.Traits = TraitsOf(hello, promises)
 	s.Spec = &impls.Spec{Card: impls.Card{
 		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends,
-		Needs: needOf(hello), Servers: s.Traits.Servers,
+		EndsWithConnection: hello.EndsWithConnection, Needs: needOf(hello), Servers: s.Traits.Servers,
 	}}
 	return s, nil
 }

@@ -100,16 +100,33 @@ const leaseGrain = 5 * time.Millisecond
 func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
 	for _, t := range slices.Backward(r.acquires[client]) {
 		if t.outcome == history.OK && t.ended <= at {
-			return t.lease, at-t.lease >= r.lease-leaseGrain
+			return t.lease, !r.leaseless && at-t.lease >= r.lease-leaseGrain
 		}
 	}
 	return 0, false
 }
 
+// broken says which fault broke the connections of a client that held the lock.
+func (r *record) broken(client string, at time.Duration) string {
+	for _, t := range slices.Backward(r.acquires[client]) {
+		if t.outcome != history.OK || t.ended > at {
+			continue
+		}
+		for _, s := range r.intervals[history.ProcessOf(client)] {
+			breaks := []string{string(faults.Refuse), string(faults.ReplyLost), string(faults.Crash)}
+			if slices.Contains(breaks, s.what) && s.from < at && s.to > t.ended {
+				return fmt.Sprintf("%s's connections were broken at %.3fs (%s)", client, s.from.Seconds(), s.what)
+			}
+		}
+		break
+	}
+	return ""
+}
+
 // grantedElsewhere names a client of an anomaly that was granted its lock without a command to the server under test: while its
 // connections were refused, another program on this host had taken its port.
 func (r *record) grantedElsewhere(a checker.Anomaly) string {
-	if r.local {
+	if r.local || r.opaque { // no command is on record anyway
 		return ""
 	}
 	for _, client := range a.Clients {

@@ -20,10 +20,12 @@ const ms = time.Millisecond
 
 // made is a history made by hand, and what is to be excused in it. The lease is a second.
 type made struct {
-	events  []history.Event
-	servers int
-	local   bool
-	session bool
+	events    []history.Event
+	servers   int
+	local     bool
+	opaque    bool
+	leaseless bool
+	session   bool
 }
 
 func (m *made) add(at int, e history.Event) int {
@@ -79,9 +81,11 @@ func (m *made) exit(at int, client string) {
 // places in it.
 func (m *made) record(anomalies ...*checker.Anomaly) *record {
 	var events []history.Event
+	unseen := history.UnseenIf(m.local, history.Local) | history.UnseenIf(m.opaque, history.Opaque)
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
 		events = append(events, history.Event{
-			Kind: history.KindOpen, Client: client, Lock: "lock", Detail: &history.Detail{Lease: 1000 * ms, Servers: m.servers, Unseen: history.UnseenIf(m.local, history.Local), Session: m.session},
+			Kind: history.KindOpen, Client: client, Lock: "lock",
+			Detail: &history.Detail{Lease: 1000 * ms, Leaseless: m.leaseless, Servers: m.servers, Unseen: unseen, Session: m.session},
 		})
 	}
 	opened := len(events)
@@ -488,7 +492,23 @@ func TestBeingWithdrawn(t *testing.T) {
 			return anomaly(checker.StuckLock, 3000, []int{first}, "C2", "C1")
 		}
 	}
+	busy := func(at, from, to int) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			a := stuck(true, history.Unknown, 10, 20, "C1")(m)
+			m.add(to, history.Event{Kind: history.KindFault, Detail: &history.Detail{
+				Value: int64(time.Duration(from) * ms), Bound: time.Duration(to-from) * ms,
+				Fault: &history.Fault{Name: "stall", Target: "machine", Phase: history.PhaseRecover},
+			}})
+			a.At = time.Duration(at) * ms
+			return a
+		}
+	}
 	testExcuses(t, []excuseCase{
+		{"a busy host", plain, busy(3000, 2000, 2275), nil, "C1 took back an acquire of unknown outcome, and the host was too slow for 275ms"},
+		{"not too busy", plain, busy(3000, 2000, 2274), nil, ""},
+		{"busy before", plain, busy(3000, 1600, 1900), nil, ""},
+		{"busy for longer", plain, busy(4000, 2000, 2601), nil, "C1 took back an acquire of unknown outcome, and the host was too slow for 601ms"},
+		{"it has had a lease and a half", plain, busy(4000, 2000, 2600), nil, ""},
 		{"held", plain, stuck(true, history.Unknown, 1800, 3100, "C1"), nil, "C1 took back an acquire of unknown outcome, and was hindered for 1s (hold)"},
 		{"held for long enough", plain, stuck(true, history.Unknown, 1800, 2500, "C1"), nil,
 			"C1 took back an acquire of unknown outcome, and was hindered for 500ms (hold)"},

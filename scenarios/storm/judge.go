@@ -24,16 +24,18 @@ type Contract struct {
 	Promises []impls.Promise
 	Broken   bool // known to be: what it does not promise is its bug, and not a limit of what it is for
 	Renews   bool // it prolongs its lease while it is held
+	// EndsWithConnection: the server frees it when its client's connection ends.
+	EndsWithConnection bool
 }
 
 // ContractOf is the contract of a lock.
 func ContractOf(spec impls.Spec) Contract {
-	return Contract{spec.Promises, spec.Bug != "", spec.Renews}
+	return Contract{spec.Promises, spec.Bug != "", spec.Renews, spec.EndsWithConnection}
 }
 
 // Expected is what a storm is measured by, as run.json has it.
 func (c Contract) Expected() checker.Expected {
-	e := checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByPromises, Renews: c.Renews}
+	e := checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByPromises, Renews: c.Renews, EndsWithConnection: c.EndsWithConnection}
 	if c.Broken {
 		e.Verdict.Kind = checker.Broken
 	}
@@ -45,7 +47,7 @@ func (c Contract) Expected() checker.Expected {
 
 // ContractIn reads a contract back.
 func ContractIn(e checker.Expected) Contract {
-	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Renews: e.Renews}
+	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Renews: e.Renews, EndsWithConnection: e.EndsWithConnection}
 	for _, promise := range e.Promises {
 		c.Promises = append(c.Promises, impls.Promise(promise))
 	}
@@ -152,16 +154,26 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 
 // outlivedLease excuses an anomaly of a hold that was longer than its lease. A lock that does not renew cannot help that, nor one that
 // tells its holder of the loss. Of any other lock, faults must have hindered the client for half of that lease or more: else it renews in
-// good time, and no client keeps a lock that is not renewed for longer than half a lease.
+// good time, and no client keeps a lock that is not renewed for longer than half a lease. Where nobody saw the renewals, any lease of the hold
+// may have been the last one.
+//
+// A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 	for _, client := range a.Clients {
+		if what := r.broken(client, a.At); what != "" && c.EndsWithConnection {
+			return what
+		}
 		began, over := r.pastLease(client, a.At)
+		until := began + r.lease
+		if r.opaque {
+			until = a.At
+		}
 		switch {
 		case !over:
-		case !c.Renews || c.has(impls.KnowsLoss):
+		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque:
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
-			if hindered, what := r.hindered(client, began, began+r.lease); hindered >= r.lease/2 {
+			if hindered, what := r.hindered(client, began, until); hindered >= r.lease/2 {
 				return fmt.Sprintf("%s was hindered for %v of its lease (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
@@ -235,8 +247,22 @@ func (r *record) beingWithdrawn(a checker.Anomaly) string {
 		if hindered, what := r.hindered(client, a.At-r.lease, a.At); hindered >= r.lease/2 {
 			return fmt.Sprintf("%s took back an acquire of unknown outcome, and was hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 		}
+		if stalled := r.tooBusy(client, all[last-1].ended, a.At); stalled > 0 {
+			return fmt.Sprintf("%s took back an acquire of unknown outcome, and the host was too slow for %v", client, stalled.Round(time.Millisecond))
+		}
 	}
 	return ""
+}
+
+// tooBusy is for how long the host kept a client from what it does in the background, if that was for a quarter of the time, and the client has
+// had less than a lease and a half for it: a client library may wait for a second, which is a storm's lease, before it connects again.
+func (r *record) tooBusy(client string, from, to time.Duration) time.Duration {
+	stalled, _ := r.hindered("", from, to)
+	hindered, _ := r.hindered(client, from, to)
+	if stalled < (to-from)/4 || to-from-hindered >= r.lease*3/2 {
+		return 0
+	}
+	return stalled
 }
 
 // lateRenewal excuses a lock whose owner has ended, and whose last renewal arrived only after that: the lease begins there.

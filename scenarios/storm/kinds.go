@@ -21,32 +21,39 @@ type Kind struct {
 	Default bool   // it is in the mixture that a storm has where nobody asks for another one
 	weight  int    // zero: it does not hit a client
 	redis   string // why a storm on a ZooKeeper has none; empty: it can have it
+	read    string // why a storm has none on a server to which the lab does not read what clients send; empty: it can have it
 }
 
 // Mixture lists the kinds of faults that a storm can have. By default it has what a lock can be expected to survive: a single server that
 // forgets its leases, or whose clock jumps, breaks every lock on it.
 func Mixture() []Kind {
 	return []Kind{
-		{faults.Pause, "for less than its lease or for longer", true, 2, ""},
-		{faults.Crash, "at once or while a message of it is on the wire; it comes back as a new one", true, 3, ""},
-		{faults.Partition, "", true, 2, ""},
-		{faults.Refuse, "", true, 3, ""},
-		{faults.Delay, "", false, 1, ""},
-		{faults.ReplyLost, "", true, 3, ""},
-		{faults.HoldRequest, "or its reply on the way back", true, 6, ""},
-		{faults.Duplicate, "", false, 1, "its requests are numbered, so that none arrives a second time"},
-		{faults.Skew, "", true, 2, "the session is kept by timers of the client library, which the lab does not set"},
-		{faults.ClockJump, "", false, 0, "it measures sessions by a clock that nobody sets"},
-		{faults.Restart, "", false, 0, "all storms share one ZooKeeper"},
+		{faults.Pause, "for less than its lease or for longer", true, 2, "", ""},
+		{faults.Crash, "at once or while a message of it is on the wire; it comes back as a new one", true, 3, "", ""},
+		{faults.Partition, "", true, 2, "", ""},
+		{faults.Refuse, "", true, 3, "", ""},
+		{faults.Delay, "", false, 1, "", ""},
+		{faults.ReplyLost, "", true, 3, "", ""},
+		{faults.HoldRequest, "or its reply on the way back", true, 6, "", noBreakpoint},
+		{faults.Duplicate, "", false, 1, "its requests are numbered, so that none arrives a second time", noBreakpoint},
+		{faults.Skew, "", true, 2, "the session is kept by timers of the client library, which the lab does not set", ""},
+		{faults.ClockJump, "", false, 0, "it measures sessions by a clock that nobody sets", "the lab does not change its clock"},
+		{faults.Restart, "", false, 0, "all storms share one ZooKeeper", ""},
 	}
 }
 
-// LackedByZooKeeper says why a storm on a ZooKeeper has no faults of the kind; empty: it can have them.
-func LackedByZooKeeper(kind faults.Kind) string {
-	for _, k := range Mixture() {
-		if k.Kind == kind {
-			return k.redis
-		}
+const noBreakpoint = "the lab does not read what clients send, and so holds none of it"
+
+// Lacks says why the storm has no faults of the kind; empty: it can have them.
+func (p Params) Lacks(kind faults.Kind) string {
+	all := Mixture()
+	i := slices.IndexFunc(all, func(k Kind) bool { return k.Kind == kind })
+	switch {
+	case i < 0:
+	case p.ZooKeeper:
+		return all[i].redis
+	case p.Opaque:
+		return all[i].read
 	}
 	return ""
 }

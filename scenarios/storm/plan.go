@@ -25,6 +25,8 @@ type Params struct {
 	Faults  []faults.Kind
 	// ZooKeeper: the locks are on one. Breakpoints are for its requests, and the kinds of faults that it lacks are left out.
 	ZooKeeper bool
+	// Opaque: the lab does not read what clients send to the locks' servers. There are no breakpoints, and so no fault that needs one.
+	Opaque bool
 }
 
 // Restarts says whether servers are restarted.
@@ -77,15 +79,15 @@ func New(params Params) *Plan {
 	if params.Work == 0 {
 		params.Work = params.Lease / 4
 	}
-	if params.ZooKeeper {
-		params.Faults = slices.DeleteFunc(slices.Clone(params.Faults), func(k faults.Kind) bool { return LackedByZooKeeper(k) != "" })
-	}
+	params.Faults = slices.DeleteFunc(slices.Clone(params.Faults), func(k faults.Kind) bool { return params.Lacks(k) != "" })
 	p := &Plan{Params: params}
 	for i := range params.Clients {
 		p.strikeClient(i)
 	}
 	p.strikeMoment(Holder)
-	p.strikeMoment(Taker)
+	if !p.Opaque { // whom a server has given the lock is not known before its client says so
+		p.strikeMoment(Taker)
+	}
 	p.strikeServer()
 	slices.SortStableFunc(p.Strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return p
@@ -213,7 +215,7 @@ func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case faults.ReplyLost:
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
-		if d.IntN(2) == 0 { // of a try in particular: few are granted, so that chance alone seldom loses the reply to one that is
+		if d.IntN(2) == 0 && !p.Opaque { // of a try in particular: few are granted, so that chance alone seldom loses the reply to one that is
 			s.Breakpoints = []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchWrite}}}
 		}
 	case faults.HoldRequest:
@@ -248,11 +250,11 @@ func (d dice) links() uint8 {
 // all, or it does not hear the reply and sends nothing more.
 func (p *Plan) drawCrash(d dice, s *Strike) {
 	s.Down = d.between(p.Lease, 0.1, 0.8)
-	switch d.IntN(4) {
-	case 0:
-	case 1:
+	switch how := d.IntN(4); {
+	case how == 0, p.Opaque:
+	case how == 1:
 		s.Breakpoints, s.Late, s.For = p.traps(d, faults.ActHoldRequest), true, d.either(p.Lease, 0.5)
-	case 2:
+	case how == 2:
 		s.Breakpoints = p.traps(d, faults.ActHoldRequest)
 	default:
 		s.Breakpoints = p.traps(d, faults.ActHoldReply)

@@ -166,7 +166,7 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"": true, "CREATE": true, "GETCHILDREN": true, "EXISTS": true, "DELETE": true}, commands)
 	for _, kind := range kinds() {
-		require.Equal(t, storm.LackedByZooKeeper(kind) == "", struck[kind], kind)
+		require.Equal(t, storm.Params{ZooKeeper: true}.Lacks(kind) == "", struck[kind], kind)
 	}
 }
 

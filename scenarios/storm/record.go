@@ -14,6 +14,8 @@ type record struct {
 	events    []history.Event
 	lease     time.Duration
 	local     bool // the lock reaches no server
+	opaque    bool // nobody has read what clients sent to its server
+	leaseless bool // only a release frees it, or the end of its client's connection
 	session   bool // it lasts as long as the client's session
 	servers   int  // on which the lock lives; zero: one, or none
 	work      history.Workload
@@ -69,7 +71,9 @@ func newRecord(events []history.Event) *record {
 			if e.Detail == nil {
 				continue
 			}
-			r.lease, r.local, r.servers, r.session = e.Detail.Lease, e.Detail.Unseen == history.Local, e.Detail.Servers, e.Detail.Session
+			r.lease, r.servers, r.session = e.Detail.Lease, e.Detail.Servers, e.Detail.Session
+			r.leaseless = e.Detail.Leaseless && !e.Detail.Session
+			r.local, r.opaque = e.Detail.Unseen == history.Local, e.Detail.Unseen == history.Opaque
 			r.locks[e.Lock], r.processes[history.ProcessOf(e.Client)] = true, true
 			if e.Detail.Work != nil {
 				r.work = e.Detail.Work.Workload
@@ -159,6 +163,7 @@ func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 		}
 	case f.Kind == faults.Crash:
 		counts = counts && !r.onWire(f, before) // else the hold was counted, and both are one fault of the plan
+		r.hindrance(f.Target, s, false)         // from the signal until the lab has seen the end
 	case f.Kind != faults.Duplicate:
 		counts = r.hindrance(f.Target, s, counts)
 	}
