@@ -122,6 +122,9 @@ func (l *lock) acquireOnce(ctx, patience context.Context, take func(*concurrency
 	case <-late(l.env, ctx, patience):
 		err = patience.Err()
 	}
+	if err == nil {
+		err = l.counted(ctx, s)
+	}
 	switch {
 	case err == nil:
 		return l.granted(s, m), nil

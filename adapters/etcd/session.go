@@ -19,7 +19,7 @@ type session struct {
 // key is the session's key in the queue of a lock.
 func (s *session) key(lock string) string { return fmt.Sprintf("%s/%x", lock, s.Lease()) }
 
-func (s *session) left() time.Duration { return time.Until(s.sure) }
+func (s *session) left() time.Duration { return time.Until(s.sure) } // guarded by the lock's mu
 
 // present returns the session that there is, or makes one. The recipe's lease has whole seconds.
 func (l *lock) present(ctx context.Context) (*session, error) {
@@ -91,17 +91,38 @@ func (l *lock) forsake(s *session) {
 // count keeps the lease alive once more, beside the library, which does not say when it asked for what it was granted.
 func (l *lock) count(ctx context.Context, s *session) {
 	for l.env.Sleep(ctx, s.ttl/3) == nil {
-		asked := time.Now()
-		kept, err := l.client.KeepAliveOnce(ctx, s.Lease())
-		if err != nil || kept.TTL <= 0 {
+		if l.keep(ctx, s) != nil {
 			continue // the library finds out whether it has ended
 		}
 		l.mu.Lock()
-		s.sure = asked.Add(time.Duration(kept.TTL) * time.Second)
 		left, held := s.left(), l.session == s && l.held
 		l.mu.Unlock()
 		if held {
 			l.env.Renewed(left)
 		}
 	}
+}
+
+// keep keeps the lease alive, and counts it from when it asked for that.
+func (l *lock) keep(ctx context.Context, s *session) error {
+	asked := time.Now()
+	kept, err := l.client.KeepAliveOnce(ctx, s.Lease())
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.sure = asked.Add(time.Duration(kept.TTL) * time.Second)
+	return nil
+}
+
+// counted makes sure that a lease that was just used to take the lock lasts for some time: requests to keep it alive may have failed.
+func (l *lock) counted(ctx context.Context, s *session) error {
+	l.mu.Lock()
+	left := s.left()
+	l.mu.Unlock()
+	if !l.counts || left > 0 {
+		return nil
+	}
+	return l.keep(ctx, s)
 }
