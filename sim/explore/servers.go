@@ -108,9 +108,16 @@ func (s *servers) number(server lockServer, before uint32, by cause) uint32 {
 
 // serve has a server in a state execute a request of a client.
 func (s *servers) serve(state, request uint32, client int) serving {
+	done, known := s.execute(state, request, client)
+	s.opaque = s.opaque || !known && s.comparesTokens(state, request, client, done)
+	return done
+}
+
+// execute does the same, and says whether it was known what comes of it.
+func (s *servers) execute(state, request uint32, client int) (done serving, known bool) {
 	key := [2]uint64{uint64(request), uint64(state)<<32 | uint64(client)}
 	if done := s.served.of(key); done != nil {
-		return *done
+		return *done, true
 	}
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
@@ -121,23 +128,23 @@ func (s *servers) serve(state, request uint32, client int) serving {
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
 	}
 	s.learn(server)
-	done := serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
+	done = serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
 	done.next = s.number(server, state, cause{request: request, client: uint8(client)})
 	change.After = s.states[done.next].lock
 	done.effect = change.Effect(0)
 	s.served.note(key, done)
-	s.opaque = s.opaque || s.comparesTokens(state, request, client, done)
-	return done
+	return done, false
 }
 
 // comparesTokens says whether a server does something else with the same request if the clients have changed places: it has compared tokens, as a
-// sorted set does, or keeps them in a form in which they are not recognized, as a script can.
+// sorted set does, or keeps them in a form in which they are not recognized, as a script can. If it does not, those that are compared with this one do the
+// same among each other.
 func (s *servers) comparesTokens(state, request uint32, client int, done serving) bool {
 	if s.texts.requests[request].tokens|s.states[state].tokens == 0 {
 		return false
 	}
 	for o := 1; o < len(s.texts.orders); o++ {
-		twin := s.serve(s.rename(o, state), s.texts.renameRequest(o, request), int(s.texts.orders[o][client]))
+		twin, _ := s.execute(s.rename(o, state), s.texts.renameRequest(o, request), int(s.texts.orders[o][client]))
 		if twin.reply != s.texts.renameReply(o, done.reply) || !s.sameBytes(twin.next, done.next, &s.texts.orders[o]) {
 			return true
 		}
