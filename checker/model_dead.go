@@ -82,7 +82,7 @@ func deadHistories(events []history.Event) []*deadHistory {
 			if c := e.CommandIn(&r.room); c != nil && !c.Late && !c.ReplyDropped {
 				r.replied(i, func(a *grantAsked) bool { return a.id == e.ID && a.client == e.Client })
 			}
-		case e.Op != history.OpAcquire || e.Lock == "":
+		case e.Op != history.OpAcquire || e.Lock == "" || e.Client == "":
 		case e.Kind == history.KindCall:
 			a := grantAsked{client: e.Client, id: e.ID, call: i}
 			if e.Detail != nil {

@@ -510,3 +510,15 @@ func TestFirstAnomaliesOfAKindAreEnough(t *testing.T) {
 	}
 	require.Len(t, Judge(events, Options{}).Anomalies, maxPerName)
 }
+
+// An acquire of nobody, which no history that is read can have, is none to either judge.
+func TestAGrantOfNobodyIsNotDead(t *testing.T) {
+	events := []history.Event{
+		{Client: "C1", Lock: "k", Kind: history.KindOpen, Detail: &history.Detail{Lease: 50 * ms}},
+		{Lock: "k", Kind: history.KindCall, Op: history.OpAcquire, ID: 7},
+		{Lock: "k", Kind: history.KindReturn, Op: history.OpAcquire, ID: 7, Outcome: history.OK, Valid: history.ValidityExpired},
+	}
+	v := Judge(events, Options{})
+	require.False(t, v.CheckerFault, v.Reason)
+	require.NotContains(t, v.Names(), DeadGrant)
+}
