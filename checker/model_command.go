@@ -72,6 +72,8 @@ func writes(c *history.Command) bool {
 		return false
 	case name == "EXEC" && c.Reply == "nil": // what was watched had changed
 		return false
+	case len(c.Args) == 5 && strings.Contains(" EVAL EVALSHA FCALL ", " "+name+" ") && c.Args[2] == "1" && strings.Contains(c.Args[3]+":", ":fence:"):
+		return false // it shows a fence
 	}
 	return !strings.Contains(readers, " "+name+" ")
 }

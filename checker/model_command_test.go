@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,13 @@ func TestBothJudgesReadTheSameWrites(t *testing.T) {
 		for _, reply := range []string{"", "OK", "1", "nil", "QUEUED", "-ERR", "-NOSCRIPT no"} {
 			c := history.Command{Args: []string{name, "counter"}, Reply: reply}
 			require.Equal(t, timeline.AcceptedWrite(&c), writes(&c), "%s %s", name, reply)
+			if strings.EqualFold(name, "EXEC") {
+				continue // it has no arguments
+			}
+			for _, args := range []string{"x 1 n:fence 7", "x 1 n:fence:i 7", "x 1 n:fences 7", "x 1 n 7", "x 2 n n:fence 7", "x 1 n:fence 7 8", "x 1 n:fence"} {
+				c.Args = append([]string{name}, strings.Fields(args)...)
+				require.Equal(t, timeline.AcceptedWrite(&c), writes(&c), "%s %s %s", name, args, reply)
+			}
 		}
 	}
 	require.False(t, writes(&history.Command{Reply: "OK"}))

@@ -7,12 +7,21 @@ import (
 )
 
 // AcceptedWrite says whether the resource carried out a command that writes. It goes by command and reply and not by the state
-// before and after: a write of the value that was there already is a write too.
+// before and after: a write of the value that was there already is a write too. A command that shows the resource a fence and does nothing
+// else is none: fences are no data, and a late one only has those refused that are still older.
 func AcceptedWrite(c *history.Command) bool {
-	if !Answered(c) || strings.EqualFold(c.Args[0], "EXEC") && c.Reply == "nil" {
+	if !Answered(c) || strings.EqualFold(c.Args[0], "EXEC") && c.Reply == "nil" || showsFence(c.Args) {
 		return false
 	}
 	return !ReadsOnly(c.Args[0])
+}
+
+// showsFence says whether a script is given a fence, and no other key than the one where the resource keeps the greatest.
+func showsFence(args []string) bool {
+	if len(args) != 5 || !RunsScript(args[0]) || args[2] != "1" {
+		return false
+	}
+	return strings.HasSuffix(args[3], ":fence") || strings.Contains(args[3], ":fence:")
 }
 
 // Answered says whether the server carried a command out: it neither refused it nor only queued it.

@@ -25,6 +25,13 @@ func TestAcceptedWrites(t *testing.T) {
 		{"get n", "1", true, false},
 		{"EVAL_RO x 1 n", "1", true, false},
 		{"EVAL x 1 n", "1", true, true},
+		{"EVAL x 1 n:fence 7", "OK", true, false}, // it shows a fence
+		{"evalsha x 1 n:fence:item-1 7", "OK", true, false},
+		{"EVAL x 1 n:fences 7", "OK", true, true},
+		{"EVAL x 1 n 7", "OK", true, true},
+		{"EVAL x 2 n n:fence 1 7", "OK", true, true},
+		{"EVAL x 1 n:fence 7 3 SET n 1", "OK", true, true},
+		{"SET n:fence 7", "OK", true, true},
 		{"EXEC", "1", true, true},
 		{"exec", "nil", true, false}, // the transaction was aborted
 		{"SPOP n", "nil", true, true},

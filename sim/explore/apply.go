@@ -328,13 +328,13 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 	if x.watcher != nil {
 		x.watcher.sent(q, done.reply, was, is)
 	}
-	if x.accepted(q.request, done.reply) {
+	if done.named && x.accepted(q.request, done.reply) {
 		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value, q.passed)
 	}
 	return done.reply
 }
 
-// accepted says whether a request to the resource was a write, and was not refused.
+// accepted says whether a request to the resource was a write, and was not refused. One that does not name the counter shows a fence.
 func (x *explorer) accepted(request, reply uint32) bool {
 	word := x.texts.requests[request].commands[0][0]
 	return word != "GET" && x.texts.replies[reply].replies[0].Kind != service.Error

@@ -304,9 +304,9 @@ func (m *monitor) passed(w *world) {
 	}
 }
 
-// wrote takes in a request to the resource.
+// wrote takes in a request to the resource. One that shows a fence only is no write.
 func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
-	if request.commands[0][0] == "GET" || r.Kind == service.Error {
+	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
 	if m.turn >= 0 && (m.turn != i || m.turnOver) {

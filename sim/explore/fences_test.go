@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+)
+
+// exchanges are so many requests that are served, each of whose replies is taken, after a call.
+func exchanges(client uint8, requests int) []move {
+	steps := []move{{kind: moveCall, client: client}}
+	for range requests {
+		steps = append(steps, move{kind: moveServe, client: client}, move{kind: moveTake, client: client})
+	}
+	return steps
+}
+
+// To show the resource a fence is no write: fences are not the data, and one that comes late only has older ones refused. A copy of a write is
+// one where another client has had its turn. Explorer and checker see the same.
+func TestALateFenceIsNoWrite(t *testing.T) {
+	acquire, release := exchanges(0, 1), exchanges(0, 1)
+	fenceLate := []move{{kind: moveCall}, {kind: moveLate}}
+	fenceTwice := []move{{kind: moveCall}, {kind: moveTwice}, {kind: moveTake}, {kind: moveServe}, {kind: moveTake}, {kind: moveServe}, {kind: moveTake}}
+	writeTwice := []move{{kind: moveCall}, {kind: moveServe}, {kind: moveTake}, {kind: moveServe}, {kind: moveTake}, {kind: moveTwice}, {kind: moveTake}}
+	arrives, another := []move{{kind: moveArrive}}, exchanges(1, 1)
+	tests := map[string]struct {
+		fault faults.Kind
+		parts [][]move
+		want  []checker.Name
+	}{
+		"a fence that is late":                     {faults.LateRequest, [][]move{acquire, fenceLate, release, arrives}, nil},
+		"a fence that is late, in another's turn":  {faults.LateRequest, [][]move{acquire, fenceLate, release, another, arrives}, nil},
+		"a copy of a fence":                        {faults.Duplicate, [][]move{acquire, fenceTwice, release, arrives}, nil},
+		"a copy of a fence, in another's turn":     {faults.Duplicate, [][]move{acquire, fenceTwice, release, another, arrives}, nil},
+		"a copy of a write, and nobody had a turn": {faults.Duplicate, [][]move{acquire, writeTwice, release, arrives}, nil},
+		"a copy of a write, in another's turn":     {faults.Duplicate, [][]move{acquire, writeTwice, release, another, arrives}, []checker.Name{checker.StaleWrite}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := Config{Lock: lock(t, "fenced"), Clients: 2, Rounds: 1, Budget: spend(test.fault), MostFaults: 1}
+			x := newExplorer(config, traits{reads: true, lives: true})
+			defer x.automaton.pool.close()
+			x.horizon = 10 * x.lease
+			r := newRecorder(x)
+			x.watcher = r
+			r.begin(x.clients)
+			s, found := x.initial(), anomalies(0)
+			for _, part := range test.parts {
+				for _, want := range part {
+					m := moveOf(t, x, s, want)
+					x.judge.found = 0
+					require.NoError(t, r.step(s, m))
+					found |= x.judge.found
+				}
+			}
+			verdict := checker.Judge(r.trace.Events, checker.Options{})
+			require.False(t, verdict.CheckerFault, verdict.Reason)
+			assert.Equal(t, test.want, found.names())
+			assert.Equal(t, test.want, verdict.Names())
+		})
+	}
+}
+
+// moveOf is the move of that kind and client.
+func moveOf(t *testing.T, x *explorer, s *state, want move) move {
+	t.Helper()
+	var moves []move
+	for faults := range x.atOnce + 1 {
+		moves = x.moves(moves, s, faults)
+	}
+	for _, m := range moves {
+		if m.kind == want.kind && m.client == want.client {
+			return m
+		}
+	}
+	require.Fail(t, "there is no such move", "%v among %v", want, moves)
+	return move{}
+}
