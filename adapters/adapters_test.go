@@ -194,7 +194,7 @@ func TestVersions(t *testing.T) {
 	assert.Len(t, checked, len(pins))
 }
 
-// TestAdaptersAreSmall: what a user has to write is well under a hundred lines, on a kit.
+// TestAdaptersAreSmall: what a user has to write is under a hundred lines of code, on a kit.
 func TestAdaptersAreSmall(t *testing.T) {
 	for _, pattern := range []string{"go/*/main.go", "node/*.js", "python/*.py", "shell/client.py"} {
 		paths, err := filepath.Glob(pattern)

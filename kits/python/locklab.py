@@ -92,7 +92,7 @@ class Proxy:
 
 def hang_up(*sockets):
     for sock in sockets:
-        with suppress(OSError, AttributeError):  # it broke by itself, or there is none
+        with suppress(OSError):  # it broke by itself
             sock.shutdown(socket.SHUT_RDWR)
 
 
@@ -220,7 +220,7 @@ class Handle:
 
     def give_up(self):
         self.cut(not getattr(self.lock, "cancel", lambda: False)())
-        hang_up(self.resource.sock)
+        hang_up(*filter(None, [self.resource.sock]))
 
     def reconnect(self):
         """Ends the connections, and has the library make new ones, unless an operation has the lock: it finds them ended itself."""

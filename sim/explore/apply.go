@@ -328,16 +328,16 @@ func (x *explorer) serveResource(s *state, q sending) uint32 {
 	if x.watcher != nil {
 		x.watcher.sent(q, done.reply, was, is)
 	}
-	if done.named && x.accepted(q.request, done.reply) {
+	if x.accepted(q.request, done) {
 		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value, q.passed)
 	}
 	return done.reply
 }
 
 // accepted says whether a request to the resource was a write, and was not refused. One that does not name the counter shows a fence.
-func (x *explorer) accepted(request, reply uint32) bool {
+func (x *explorer) accepted(request uint32, done serving) bool {
 	word := x.texts.requests[request].commands[0][0]
-	return word != "GET" && x.texts.replies[reply].replies[0].Kind != service.Error
+	return done.named && word != "GET" && x.texts.replies[done.reply].replies[0].Kind != service.Error
 }
 
 // allowRetries: something has changed, so a try that was refused may now come to something else.

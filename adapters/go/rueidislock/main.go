@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/locklab/locklab/adapters/go/internal/redisclient"
+	"github.com/locklab/locklab/adapters/go/internal/outcome"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -36,7 +36,7 @@ func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
 	if err := abandon(ctx, func() { held, cancel, failed = l.locker.TryWithContext(own, l.Key) }); err != nil {
 		return grant, err
 	}
-	if grant.OK, err = redisclient.Said(failed, rueidislock.ErrNotLocked); grant.OK {
+	if grant.OK, err = outcome.Of(failed, rueidislock.ErrNotLocked); grant.OK {
 		var released atomic.Bool
 		l.release = func() { released.Store(true); cancel() }
 		hold := l.hold.Add(1)

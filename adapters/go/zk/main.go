@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/locklab/locklab/adapters/go/internal/redisclient"
+	"github.com/locklab/locklab/adapters/go/internal/outcome"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -79,7 +79,7 @@ func (l *lock) acquire(ctx context.Context, f func(*owned) error) (client.Grant,
 	own := l.own
 	left, err := own.call(ctx, func() error { return f(own) })
 	if left == nil {
-		ok, err := redisclient.Said(err, errQueue, zk.ErrDeadlock)
+		ok, err := outcome.Of(err, errQueue, zk.ErrDeadlock)
 		return client.Grant{OK: ok}, err
 	}
 	l.fresh()
@@ -95,7 +95,7 @@ func (l *lock) acquire(ctx context.Context, f func(*owned) error) (client.Grant,
 
 func (l *lock) Release(ctx context.Context) (bool, error) {
 	_, err := l.own.call(ctx, l.own.Unlock)
-	return redisclient.Said(err, zk.ErrNotLocked, zk.ErrNoNode)
+	return outcome.Of(err, zk.ErrNotLocked, zk.ErrNoNode)
 }
 
 func (l *lock) Ping(context.Context) error {

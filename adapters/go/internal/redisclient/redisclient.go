@@ -1,10 +1,9 @@
 // Package redisclient is what the clients on go-redis have in common.
 //
-// It owns the options of go-redis, and what an error of a library means. It must not know a library.
+// It owns the options of go-redis. It must not know a library.
 package redisclient
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -27,14 +26,4 @@ func Ring(servers []string) *redis.Ring {
 		shards["shard"+strconv.Itoa(i+1)] = server
 	}
 	return redis.NewRing(&redis.RingOptions{Addrs: shards})
-}
-
-// Said is the outcome of an operation by its error: a refusal means no, any other error that it is not known.
-func Said(err error, refusals ...error) (bool, error) {
-	for _, refusal := range refusals {
-		if errors.Is(err, refusal) {
-			return false, nil
-		}
-	}
-	return err == nil, err
 }
