@@ -15,6 +15,7 @@ const (
 	NeedsPython   = "python3"
 	NeedsRedisPy  = "python3 with redis-py"
 	NeedsKazoo    = "python3 with kazoo"
+	NeedsRedisRb  = "ruby with redis-rb"
 	NeedsRedisCLI = "redis-cli"
 	NeedsEtcd     = "etcd"
 	NeedsCurator  = "Curator"
@@ -56,6 +57,7 @@ func All() []Adapter {
 			Name: "kazoo-suspended", Library: "kazoo 2.8.0", Options: "stopped at SUSPENDED",
 			Needs: []string{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py suspended", Server: "zookeeper", Like: "go-zookeeper",
 		},
+		{Name: "redis-rb", Library: "redis-rb 4.8.0", Options: "no library: a client without a kit", Needs: []string{NeedsRedisRb}, Command: "ruby adapters/ruby/redis_rb.rb", Like: "setpx-lua"},
 		{Name: "redis-cli", Library: "a shell script", Needs: []string{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
 		{Name: "etcd", Library: "etcd client 3.6.16, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
 		{Name: "postgres", Library: "pgx 5.12.0", Needs: []string{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},

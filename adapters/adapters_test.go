@@ -117,6 +117,9 @@ func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
 	if slices.Contains(a.Needs, adapters.NeedsKazoo) && exec.Command("python3", "-c", "import kazoo").Run() != nil {
 		return required(t, "kazoo", "no python3 with kazoo")
 	}
+	if slices.Contains(a.Needs, adapters.NeedsRedisRb) && exec.Command("ruby", "-e", `require "redis"`).Run() != nil {
+		return required(t, "ruby", "no ruby with redis-rb")
+	}
 	switch {
 	case built[a.Prepare]:
 	case slices.Contains(a.Needs, adapters.NeedsGo):
@@ -154,7 +157,7 @@ func TestList(t *testing.T) {
 		assert.Equal(t, a, found)
 		script := strings.TrimPrefix(strings.Fields(a.Command)[len(strings.Fields(a.Command))-1], "adapters/")
 		for _, word := range strings.Fields(a.Command) {
-			if filepath.Ext(word) == ".js" || filepath.Ext(word) == ".py" {
+			if slices.Contains([]string{".js", ".py", ".rb"}, filepath.Ext(word)) {
 				script = strings.TrimPrefix(word, "adapters/")
 			}
 		}

@@ -128,6 +128,8 @@ func adapterNeed(need string) (err error) {
 	switch need {
 	case adapters.NeedsRedisPy:
 		return exec.Command("python3", "-c", "import redis").Run()
+	case adapters.NeedsRedisRb:
+		return exec.Command("ruby", "-e", `require "redis"`).Run()
 	case adapters.NeedsKazoo:
 		return exec.Command("python3", "-c", "import kazoo").Run()
 	case adapters.NeedsEtcd:

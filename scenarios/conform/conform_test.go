@@ -67,6 +67,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"exit":                {`os._exit(0)`, `os._exit(3)`},
 		"cancel-nothing":      {`refused("not under way")`, `said(True)`},
 		"cancel-waiting":      {`self.cancelled.set()`, `pass`},
+		"cancel-queued":       {`write(id=self.request["id"], **said(None, "cancelled before its turn"))`, `pass`},
 		"cancel-acquire":      {`            proxy.cut(shut)`, `            pass`},
 		"cancel-release":      {`            proxy.cut(shut)`, `            pass`},
 		"cancel-check":        {`            proxy.cut(shut)`, `            pass`},

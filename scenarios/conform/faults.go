@@ -38,10 +38,10 @@ func (t *talk) reached(held play.Armed, p pending) {
 	}
 }
 
-// cancel orders an operation to be cancelled, and waits for both answers.
-func (t *talk) cancel(p pending) answered {
+// cancel orders an operation to be cancelled, and waits for both answers. The rule is the one that is broken if the operation is not answered.
+func (t *talk) cancel(p pending, rule string) answered {
 	t.must(t.ask(p.client, protocol.Request{Do: protocol.Cancel, Op: p.id}), protocol.OK, ruleCancelNow)
-	return answered{p, t.await(p, patience, ruleCancelNow)}
+	return answered{p, t.await(p, patience, rule)}
 }
 
 func cancelsNothing(t *talk) {
@@ -57,7 +57,7 @@ func cancelsWaiting(t *talk) {
 	if !t.over() && !t.Until(patience, func() bool { return t.Sent("C2") > 0 }) {
 		t.broken(ruleAcquire, "acquire with within_ms sends nothing")
 	}
-	t.mustNot(t.cancel(waiting), protocol.OK, ruleCancelled)
+	t.mustNot(t.cancel(waiting, ruleCancelNow), protocol.OK, ruleCancelled)
 	t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
 	t.must(t.ask("C2", within(patience/2)), protocol.OK, ruleNextRuns)
 }
@@ -68,7 +68,7 @@ func cancelsQueued(t *talk) {
 	first := t.send("C1", op(protocol.Acquire))
 	t.reached(held, first)
 	queued := t.send("C1", op(protocol.Release))
-	a := t.cancel(queued)
+	a := t.cancel(queued, ruleQueued)
 	t.must(a, protocol.Unknown, ruleQueued)
 	held.Release()
 	t.must(answered{first, t.await(first, patience, ruleOneAnswer)}, protocol.OK, ruleQueued)
@@ -95,7 +95,7 @@ func cancelsHeld(verb string, holds bool) func(*talk) {
 			t.ask(p.client, protocol.Request{Do: protocol.Cancel, Op: p.id})
 			t.await(p, patience, ruleCancelNow)
 		} else {
-			a := t.cancel(p)
+			a := t.cancel(p, ruleCancelNow)
 			if known = verb == protocol.Release && t.subject.Traits.Resends && a.Outcome == protocol.OK; !known {
 				t.must(a, protocol.Unknown, ruleCancelled)
 			}
@@ -118,7 +118,7 @@ func cancelsWork(t *talk) {
 	if !t.over() && !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
 		t.broken(ruleWork, "%v was answered without a request to the resource", p)
 	}
-	t.must(t.cancel(p), protocol.Unknown, ruleCancelled)
+	t.must(t.cancel(p, ruleCancelNow), protocol.Unknown, ruleCancelled)
 	held.Release()
 	t.must(t.ask("C1", work), protocol.OK, ruleNextRuns)
 }
