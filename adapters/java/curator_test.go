@@ -50,7 +50,7 @@ func TestScenarios(t *testing.T) {
 // TestConforms: the client keeps to the protocol.
 func TestConforms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("33 conversations take a dozen Java processes")
+		t.Skip("35 conversations take a dozen Java processes")
 	}
 	build(t)
 	subject := play.Subject{Name: "curator", Argv: []string{client}}

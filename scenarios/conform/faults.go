@@ -22,6 +22,8 @@ func faultChecks() []Check {
 		{Name: "reconnect-after-refusal", About: "it works again after its connections were broken", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Refuse})},
 		{Name: "reconnect-after-partition", About: "it works again after a partition", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})},
 		{Name: "reconnect-after-lost-replies", About: "it works again after replies were lost", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.ReplyLost})},
+		{Name: "broken-while-idle", About: "it works again after its connections broke while it was idle", clients: 1, hold: survivesBreakWhileIdle},
+		{Name: "silent-connection", cancels: true, wire: true, About: "an acquire over a connection that died silently can be given up, and the next one works", clients: 1, hold: leavesSilentConnection},
 		{Name: "broken-amid-acquire", wire: true, About: "a connection that breaks in an acquire: no silent retry, no false answer", clients: 1, hold: breaksAmidAcquire},
 		{Name: "time-outs", wire: true, About: "no time-out of the client fires by accident", clients: 1, hold: bearsSilence},
 		{Name: "errors", wire: true, About: "an error of the server is no grant, and ends nothing", clients: 1, hold: bearsErrors},
@@ -127,12 +129,10 @@ func cancelsWork(t *talk) {
 // have kept.
 const tries = 3
 
-// reconnects breaks connections of a client that is idle, and has it acquire and release again.
+// reconnects breaks connections of a client that is idle, and has it acquire while the fault lasts, and again afterwards.
 func reconnects(fault faults.LinkFault) func(*talk) {
 	return func(t *talk) {
-		t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
-		t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
-		if t.over() {
+		if t.holdOnce(); t.over() {
 			return
 		}
 		t.lab(t.Disturb("C1", fault))
@@ -145,19 +145,60 @@ func reconnects(fault faults.LinkFault) func(*talk) {
 		}
 		t.lab(t.Heal("C1"))
 		t.await(p, lease, ruleCancelNow) // it may clean up first
-		if t.subject.Traits.Can(protocol.Reconnect) {
-			t.must(t.ask("C1", protocol.Request{Do: protocol.Reconnect}), protocol.OK, ruleReconnect)
-			t.mustNot(t.ask("C1", within(shortWait)), protocol.Unknown, ruleReconnect)
-			return
-		}
-		var a answered
-		for range tries {
-			if a = t.ask("C1", within(shortWait)); a.Outcome != protocol.Unknown || t.over() {
-				break
-			}
-		}
-		t.mustNot(a, protocol.Unknown, ruleConnectsNew)
+		t.worksAgain()
 	}
+}
+
+// holdOnce has the client acquire and release, so that its connections are there.
+func (t *talk) holdOnce() {
+	t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
+	t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
+}
+
+// worksAgain has a client acquire whose connections were broken: at once if it reconnects on request, or else after some tries.
+func (t *talk) worksAgain() {
+	if t.subject.Traits.Can(protocol.Reconnect) {
+		t.must(t.ask("C1", protocol.Request{Do: protocol.Reconnect}), protocol.OK, ruleReconnect)
+		t.mustNot(t.ask("C1", within(shortWait)), protocol.Unknown, ruleReconnect)
+		return
+	}
+	var a answered
+	for range tries {
+		if a = t.ask("C1", within(shortWait)); a.Outcome != protocol.Unknown || t.over() {
+			break
+		}
+	}
+	t.mustNot(a, protocol.Unknown, ruleConnectsNew)
+}
+
+// survivesBreakWhileIdle breaks the connections of a client that learns of it by nothing that it sends.
+func survivesBreakWhileIdle(t *talk) {
+	if t.holdOnce(); t.over() {
+		return
+	}
+	t.lab(t.Disturb("C1", faults.LinkFault{Kind: faults.Refuse}))
+	if t.over() {
+		return
+	}
+	t.lab(t.Heal("C1"))
+	t.worksAgain()
+}
+
+// leavesSilentConnection lets nothing more arrive over a connection that the client takes for a sound one, until after the next acquire.
+func leavesSilentConnection(t *talk) {
+	t.holdOnce()
+	silent := t.Hold("C1", false)
+	defer silent.Disarm()
+	p := t.send("C1", op(protocol.Acquire))
+	if t.reached(silent, p); t.over() {
+		return
+	}
+	t.ask("C1", protocol.Request{Do: protocol.Cancel, Op: p.id})
+	t.await(p, patience, ruleCancelNow)
+	if t.subject.Traits.Can(protocol.Reconnect) {
+		t.must(t.ask("C1", protocol.Request{Do: protocol.Reconnect}), protocol.OK, ruleReconnect)
+	}
+	t.mustNot(t.ask("C1", within(shortWait)), protocol.Unknown, ruleNextRuns)
 }
 
 func breaksAmidAcquire(t *talk) {
