@@ -52,6 +52,33 @@ func (l *lock) Check(ctx context.Context) (bool, error) {
 
 func (l *lock) Ping(ctx context.Context) error { return l.redis.Ping(ctx).Err() }
 
+// ringLock is a lock on a Ring, which takes some heartbeats to notice that a server is down. Until then its user tries again after errors.
+type ringLock struct{ *lock }
+
+// pause is the time between two tries.
+const pause = 20 * time.Millisecond
+
+// Wait is not sure of a refusal after an error: the try that failed may have got the lock.
+func (l ringLock) Wait(ctx context.Context, within time.Duration) (client.Grant, error) {
+	var failed error
+	for until := time.Now().Add(within); ; {
+		grant, err := l.Acquire(ctx)
+		if grant.OK {
+			return grant, nil
+		}
+		if failed == nil {
+			failed = err
+		}
+		if ctx.Err() != nil || !time.Now().Before(until) {
+			return grant, failed
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
 func main() {
 	once := flag.Bool("once", false, "send each command once (go-redis: MaxRetries -1)")
 	ring := flag.Bool("ring", false, "use a go-redis Ring of several servers")
@@ -66,7 +93,7 @@ func main() {
 	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
 	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
 		if *ring {
-			return &lock{Options: o, redis: redisclient.Ring(o.Servers)}, nil
+			return ringLock{&lock{Options: o, redis: redisclient.Ring(o.Servers)}}, nil
 		}
 		return &lock{Options: o, redis: redisclient.New(o.Servers[0], *once)}, nil
 	})
