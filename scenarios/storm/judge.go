@@ -155,7 +155,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 // outlivedLease excuses an anomaly of a hold that was longer than its lease. A lock that does not renew cannot help that, nor one that
 // tells its holder of the loss. Of any other lock, faults must have hindered the client for half of that lease or more: else it renews in
 // good time, and no client keeps a lock that is not renewed for longer than half a lease. Where nobody saw the renewals, any lease of the hold
-// may have been the last one.
+// may have been the last one, and the first may have begun before the hold: a session can be older.
 //
 // A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
@@ -165,8 +165,8 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		}
 		began, over := r.pastLease(client, a.At)
 		until := began + r.lease
-		if r.opaque {
-			until = a.At
+		if r.opaque && began > 0 && !r.leaseless {
+			began, until, over = min(began, a.At-r.lease), a.At, over || c.Renews
 		}
 		switch {
 		case !over:
