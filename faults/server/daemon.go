@@ -27,6 +27,8 @@ type daemon struct {
 	ready   func(ctx context.Context) error
 	// busy is what its log says where a process that was killed has not quite gone; empty: nothing.
 	busy string
+	// quit asks the process to end at once, with all that it has started; nil: its group is all that there is.
+	quit func(ctx context.Context) error
 	*fate
 
 	mu      sync.Mutex
@@ -84,7 +86,7 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 }
 
 func (d *daemon) awaitReady(ctx context.Context, p *process.Process) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 40*time.Millisecond) {
 		err := d.ready(ctx)
@@ -130,7 +132,18 @@ func (d *daemon) kill(ctx context.Context) error {
 	case d.down != nil:
 		return errDown
 	}
+	return d.end(ctx)
+}
+
+// end ends the process. What it is asked in vain, a signal does.
+func (d *daemon) end(ctx context.Context) error {
 	d.ending = true
+	if d.quit != nil && d.quit(ctx) == nil {
+		select {
+		case <-d.process.Done():
+		case <-ctx.Done():
+		}
+	}
 	return d.process.Kill(ctx)
 }
 
@@ -187,10 +200,10 @@ func (d *daemon) Close() error {
 	if d.closed {
 		return nil
 	}
-	d.closed, d.ending = true, true
+	d.closed = true
 	d.down.leave()
 	d.down = nil
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return errors.Join(d.process.Kill(ctx), d.guard.RemoveDir(d.dir))
+	return errors.Join(d.end(ctx), d.guard.RemoveDir(d.dir))
 }

@@ -82,7 +82,7 @@ func StartEnsemble(ctx context.Context, guard *process.Guard, links *network.Net
 }
 
 func (e *Ensemble) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, switchTime)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for id := 1; id <= ensembleSize; id++ {
 		p, err := e.newPeer(id)
@@ -205,7 +205,9 @@ func (e *Ensemble) command(p *keeperPeer, port string) *exec.Cmd {
 	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return exec.Command("false") // the server ends at once, and says that it has no such file
 	}
-	return e.found.command(p.dir, config, "-Xmx64m")
+	// A server that reaches no other one waits twice as long each time before it calls again, up to a minute by default. While all start only the greater
+	// numbers call, so one that comes late would be called late.
+	return e.found.command(p.dir, config, "-Xmx64m", "-Dzookeeper.fastleader.maxNotificationInterval=400")
 }
 
 // allAtOnce calls do for all servers at once.

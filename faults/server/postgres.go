@@ -195,7 +195,7 @@ func (h *PostgresHome) Start(ctx context.Context, log string) (*Postgres, error)
 	if log == "" {
 		s.log = filepath.Join(dir, "log")
 	}
-	s.daemon.command, s.daemon.ready, s.busy = s.run, s.answers, "pre-existing shared memory block"
+	s.daemon.command, s.daemon.ready, s.daemon.quit, s.busy = s.run, s.answers, s.abort, "pre-existing shared memory block"
 	if err := s.copy(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w", err), h.guard.RemoveDir(dir))
 	}
@@ -221,6 +221,12 @@ func (s *Postgres) run(port string) *exec.Cmd {
 	return s.home.command(filepath.Join(s.home.bin, "postgres"), "-D", s.data(), "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "shared_buffers=4MB", "-c", "max_wal_size=64MB",
 		"-c", "autovacuum=off", "-c", "log_min_messages=warning")
+}
+
+// abort has the server end as in a crash, without a checkpoint. It ends its processes first: they are in groups of their own, and would answer, and write
+// to its data, for some time after it was killed.
+func (s *Postgres) abort(ctx context.Context) error {
+	return s.home.run(ctx, s.dir, s.home.command(filepath.Join(s.home.bin, "pg_ctl"), "stop", "--mode", "immediate", "--no-wait", "--silent", "--pgdata", s.data()))
 }
 
 // answers is an error until the server of this very directory answers.

@@ -18,6 +18,10 @@ import (
 // patience bounds a server's start and its end.
 const patience = 20 * time.Second
 
+// startTime bounds the start of a server that computes for a second or more before it answers, such as Java's: on a busy machine it may have
+// a tenth of a core. One that ends is noticed at once.
+const startTime = time.Minute
+
 // Server is a Redis server under test.
 type Server interface {
 	// Addr is where it listens: host:port.

@@ -180,16 +180,17 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 	return false, nil
 }
 
-// command runs a server with a configuration, within a size of memory.
-func (i installation) command(dir, config, memory string) *exec.Cmd {
-	return exec.Command(i.java, memory, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
+// command runs a server with a configuration and options of Java.
+func (i installation) command(dir, config string, options ...string) *exec.Cmd {
+	args := append(options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
 		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-cp", i.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+	return exec.Command(i.java, args...)
 }
 
 // awaitReady asks until this very process answers: another may listen at its address.
 func (z *ZooKeeper) awaitReady(ctx context.Context, p *process.Process) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for {
 		about, err := fourLetters(ctx, z.addr, "conf")
