@@ -1,6 +1,10 @@
 package impls
 
-import "github.com/locklab/locklab/history"
+import (
+	"time"
+
+	"github.com/locklab/locklab/history"
+)
 
 // Card describes a lock: its source, its promises, its needs.
 type Card struct {
@@ -24,6 +28,8 @@ type Card struct {
 	Leaseless bool
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool
+	// MinLease is the shortest lease with which the lock can keep its promises; zero: any. Storms use no shorter one.
+	MinLease time.Duration
 	// Renews: the lock prolongs its lease in the background while it is held.
 	Renews bool
 	// Clocks are the clocks of its client that it reads.

@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -15,8 +16,8 @@ import (
 // StormPlan says which locks go through which storms. Storms run in the live world.
 type StormPlan struct {
 	Subjects []play.Subject
-	// Params are those of the first storm of each lock; those that follow have the seeds that follow. Zero: 5 clients, a lease of a
-	// second, and a minute.
+	// Params are those of the first storm of each lock; those that follow have the seeds that follow. Zero: 5 clients, a lease of
+	// StormLease or, if that is longer, the shortest with which the lock can keep its promises, and a minute.
 	Params storm.Params
 	// Storms is how many each lock goes through; zero: one.
 	Storms   int
@@ -24,15 +25,39 @@ type StormPlan struct {
 	Options
 }
 
+// StormLease is the lease of storms where neither their plan nor the lock says more.
+const StormLease = time.Second
+
+// Lease is the lease of a lock's storms. A lock is not blamed for what it cannot do: one that is too short for its promises is an error.
+func (p StormPlan) Lease(subject play.Subject) (time.Duration, error) {
+	var shortest time.Duration
+	if subject.Spec != nil {
+		shortest = subject.Spec.MinLease
+	}
+	lease := cmp.Or(p.Params.Lease, max(StormLease, shortest))
+	switch {
+	case lease < shortest:
+		return 0, fmt.Errorf("a lease of %v is too short: %s can keep its promises with %v or more", lease, subject.Name, shortest)
+	case p.Params.For != 0 && p.Params.For < lease:
+		return 0, fmt.Errorf("a storm of %v is too short: the lease of %s is %v", p.Params.For, subject.Name, lease)
+	}
+	return lease, nil
+}
+
 // Storm runs storms and judges them by what the locks' cards promise; see Run.
 func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 	run := Plan{Options: plan.Options}
 	p := &plan.Params
-	p.Clients, p.Lease, p.For = cmp.Or(p.Clients, 5), cmp.Or(p.Lease, time.Second), cmp.Or(p.For, time.Minute)
+	p.Clients, p.For = cmp.Or(p.Clients, 5), cmp.Or(p.For, time.Minute)
 	for _, subject := range plan.Subjects {
+		lease, err := plan.Lease(subject)
+		if err != nil {
+			return nil, err
+		}
 		for round := 1; round <= max(1, plan.Storms); round++ {
 			params := plan.Params
 			params.Seed += int64(round) - 1
+			params.Lease = lease
 			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0

@@ -197,7 +197,7 @@ const program = "program"
 
 func programSpec() impls.Spec {
 	spec, _ := impls.Find("setpx-lua")
-	spec.Name = "mine"
+	spec.Name, spec.MinLease = "mine", 1500*time.Millisecond
 	return spec
 }
 
@@ -211,6 +211,7 @@ func TestProgramsAndTheirServices(t *testing.T) {
 	answer := processAs(t, program).ask(protocol.Request{Do: protocol.Init, Version: protocol.Version, Servers: []string{startMini(t)}})
 	require.Equal(t, protocol.OK, answer.Outcome, answer.Error)
 	assert.Equal(t, "mine", answer.Hello.Name)
+	assert.Equal(t, 1500.0, answer.Hello.MinLeaseMS)
 }
 
 func TestReset(t *testing.T) {

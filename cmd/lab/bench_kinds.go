@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // Bounds of measurements.
@@ -188,7 +189,7 @@ func programLocks(ctx context.Context, programs []string) (own []impls.Spec, by 
 // checkUpdates finds values that are out of bounds or make no sense together.
 func checkUpdates(p measure.UpdatesPlan) error {
 	err := errors.Join(
-		bound("clients", p.Clients, 2, maxProcesses), bound("for", p.For, p.Lease, maxBench), bound("lease", p.Lease, minStormLease, maxStormLease),
+		bound("clients", p.Clients, 2, maxProcesses), bound("for", p.For, p.Lease, maxBench), bound("lease", p.Lease, minStormLease, play.MaxLease),
 		bound("think", p.Think, 0, p.Lease/2), bound("rest", p.Rest, 0, maxBench), bound("pause", p.Pause, 0, maxBench),
 	)
 	switch {

@@ -107,8 +107,8 @@ func (f *shrinkFlags) check() error {
 		return usagef("--within must be more than 0, not %v", f.within)
 	case f.parallel < 1:
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
-	case f.lease < minStormLease || f.lease > maxStormLease:
-		return usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
+	case f.lease < minStormLease || f.lease > play.MaxLease:
+		return usagef("--lease must be from %v to %v, not %v", minStormLease, play.MaxLease, f.lease)
 	}
 	return checkScriptOut(f.out)
 }

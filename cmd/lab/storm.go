@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"runtime"
 	"time"
@@ -77,7 +78,7 @@ func (f *stormFlags) groups() []flagGroup {
 	what.StringSliceVar(&f.faults, "faults", kindNames(), "mix these `KINDS` of faults, or none")
 	what.Int64Var(&f.seed, "seed", 0, "plan the faults from seed `N` (default: random)")
 	f.bindWork(what)
-	what.DurationVar(&f.lease, "lease", time.Second, "use a lease of `TIME`; faults are shorter or longer than it")
+	what.DurationVar(&f.lease, "lease", 0, "use a lease of `TIME`; faults are shorter or longer than it (default: 1s, or the shortest that a client of yours names)")
 	what.DurationVar(&f.hold, "hold", 0, "hold the lock for up to `TIME` (default: a quarter of the lease); a renewing lock sometimes longer")
 	what.IntVar(&f.count, "count", 1, "run `N` storms for each lock, each with a seed of its own")
 	bindShard(what, &f.shard, "storms")
@@ -115,7 +116,6 @@ const (
 	maxStormHandles = 8
 	maxStorm        = time.Hour
 	minStormLease   = 200 * time.Millisecond
-	maxStormLease   = time.Minute
 )
 
 // run carries lab storm out.
@@ -137,13 +137,15 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		plan.Params.Seed = rand.Int64N(1 << 31)
 	}
 	f.seed = plan.Params.Seed
-	f.Timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*f.lease + time.Minute
 	if f.client != "" {
 		if plan.Subjects, err = f.meet(cmd, plan.Subjects[0]); err != nil {
 			return err
 		}
 	}
 	if err := f.spread(plan.Subjects); err != nil {
+		return err
+	}
+	if err := f.bound(plan); err != nil {
 		return err
 	}
 	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
@@ -154,6 +156,20 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return conclude(run)
+}
+
+// bound bounds how long a storm may take, by the longest lease.
+func (f *stormFlags) bound(plan lab.StormPlan) error {
+	var longest time.Duration
+	for _, subject := range plan.Subjects {
+		lease, err := plan.Lease(subject)
+		if err != nil {
+			return usagef("%v", err)
+		}
+		longest = max(longest, lease)
+	}
+	f.Timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*longest + time.Minute
+	return nil
 }
 
 // plan turns flags into storms, and finds every mistake in them before anything is started.
@@ -199,6 +215,7 @@ func (f *stormFlags) spread(subjects []play.Subject) error {
 // params are the values of the flags that only a storm has.
 func (f *stormFlags) params() (none storm.Params, err error) {
 	kinds, err := storm.ParseKinds(f.faults)
+	lease := cmp.Or(f.lease, lab.StormLease)
 	p := storm.Params{Seed: f.seed, Clients: f.clients, Handles: f.handles, For: f.length, Lease: f.lease, Work: f.hold, Faults: kinds}
 	switch {
 	case err != nil:
@@ -207,12 +224,12 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--clients must be from 1 to %d, not %d", maxStormClients, f.clients)
 	case f.handles < 0 || f.handles > maxStormHandles:
 		return none, usagef("--handles must be from 0 to %d, not %d", maxStormHandles, f.handles)
-	case f.lease < minStormLease || f.lease > maxStormLease:
-		return none, usagef("--lease must be from %v to %v, not %v", minStormLease, maxStormLease, f.lease)
-	case f.length < f.lease || f.length > maxStorm:
-		return none, usagef("--for must be from one lease (%v) to %v, not %v", f.lease, maxStorm, f.length)
-	case f.hold < 0 || f.hold > f.lease/2:
-		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", f.lease/2, f.hold)
+	case lease < minStormLease || lease > play.MaxLease:
+		return none, usagef("--lease must be from %v to %v, not %v", minStormLease, play.MaxLease, lease)
+	case f.length < lease || f.length > maxStorm:
+		return none, usagef("--for must be from one lease (%v) to %v, not %v", lease, maxStorm, f.length)
+	case f.hold < 0 || f.hold > lease/2:
+		return none, usagef("--hold must be at most half the lease (%v), not %v: else the work alone outlasts the lease", lease/2, f.hold)
 	case live.IsGroup(f.Server):
 		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
 	case f.chosen && (live.OnZooKeeper(f.Server) || f.forPrograms()):

@@ -55,6 +55,8 @@ func answer(req protocol.Request, misconduct string) {
 			reply.Hello.Name = os.Args[2]
 		case misconduct == "promises":
 			reply.Hello.Promises = os.Args[2:]
+		case misconduct == "slow":
+			reply.Hello.MinLeaseMS = 5000
 		case misconduct == "old" && req.Version != 1:
 			reply = protocol.Message{ID: req.ID, Outcome: protocol.No, Error: "what is that?"}
 		case misconduct == "old":

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
@@ -87,6 +88,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	if hello.ServerCount < 0 || hello.ServerCount > MaxServers {
 		return s, fmt.Errorf("server_count in hello is %d, and must be from 1 to %d", hello.ServerCount, MaxServers)
 	}
+	if hello.MinLeaseMS < 0 || hello.MinLeaseMS > protocol.MS(MaxLease) {
+		return s, fmt.Errorf("min_lease_ms in hello is %v, and must be from 0 to %v", hello.MinLeaseMS, protocol.MS(MaxLease))
+	}
 	if hello.Key != "" && (strings.Count(hello.Key, protocol.KeyGiven) != 1 || len(hello.Key) > longestKeyName) {
 		return s, fmt.Errorf("key in hello is %q, and must have %s in it once, and at most %d bytes", hello.Key, protocol.KeyGiven, longestKeyName)
 	}
@@ -101,7 +105,7 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	s.Traits = TraitsOf(hello, promises)
 	s.Spec = &impls.Spec{Card: impls.Card{
 		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends,
-		EndsWithConnection: hello.EndsWithConnection, Needs: needOf(hello), Servers: s.Traits.Servers,
+		EndsWithConnection: hello.EndsWithConnection, MinLease: protocol.Duration(hello.MinLeaseMS), Needs: needOf(hello), Servers: s.Traits.Servers,
 	}}
 	return s, nil
 }
@@ -111,6 +115,9 @@ const longestKeyName = 100
 
 // MaxServers is how many servers a lock may be kept on.
 const MaxServers = 9
+
+// MaxLease is the longest lease of a storm, and so the longest that a lock may need to keep its promises.
+const MaxLease = time.Minute
 
 func needOf(hello protocol.Hello) impls.Need {
 	switch hello.Servers {
