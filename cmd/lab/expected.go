@@ -57,7 +57,7 @@ func (f *runFlags) table(scripts []*scenarios.Script) (*table, error) {
 			return nil, usagef("--update is for built-in scenarios; remove %s, or name a table of your own by --expect", script.Path)
 		}
 	}
-	if f.client != "" {
+	if len(f.programs) > 0 {
 		return nil, usagef("--update is for built-in locks; name a table of your own by --expect, or remove --client")
 	}
 	src, err := scenarios.ReadFile(matrixPath())

@@ -43,8 +43,8 @@ func (f *runFlags) plan(cmd *cobra.Command, args []string) (plan lab.Plan, table
 	if table, err = f.table(scripts); err != nil {
 		return plan, nil, err
 	}
-	if f.client != "" {
-		if subjects, err = f.meet(cmd, subjects[0]); err != nil {
+	if len(f.programs) > 0 {
+		if subjects, err = f.meet(cmd, subjects); err != nil {
 			return plan, nil, err
 		}
 	}
@@ -54,18 +54,25 @@ func (f *runFlags) plan(cmd *cobra.Command, args []string) (plan lab.Plan, table
 	return plan, table, checkShard(f.shard, len(plan.Cases))
 }
 
-// meet has the client of --client say hello, and says aloud by what it is judged if it does not say so itself.
-func (f *runFlags) meet(cmd *cobra.Command, subject play.Subject) ([]play.Subject, error) {
+// meet has each client of --client say hello, and says aloud by what it is judged if it does not say so itself.
+func (f *runFlags) meet(cmd *cobra.Command, strangers []play.Subject) ([]play.Subject, error) {
 	f.Alone = true
-	subject, err := lab.Meet(cmd.Context(), f.Setting, subject)
-	if err != nil {
-		return nil, err
+	var met []play.Subject
+	for _, subject := range strangers {
+		subject, err := lab.Meet(cmd.Context(), f.Setting, subject)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(met, func(other play.Subject) bool { return other.Name == subject.Name }) {
+			return nil, usagef("--client: two clients say in hello that their lock is called %s, and cells are called after it", subject.Name)
+		}
+		if subject.Guessed {
+			fmt.Fprintf(cmd.ErrOrStderr(), "lab: hello of %s names no promises; it is judged by those of any such lock: %s (else --like LOCK)\n",
+				subject.Name, strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", "))
+		}
+		met = append(met, subject)
 	}
-	if subject.Guessed {
-		fmt.Fprintf(cmd.ErrOrStderr(), "lab: hello of %s names no promises; it is judged by those of any such lock: %s (else --like LOCK)\n",
-			subject.Name, strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", "))
-	}
-	return []play.Subject{subject}, nil
+	return met, nil
 }
 
 // checkValues finds what is wrong with the values of flags by themselves.
@@ -76,7 +83,7 @@ func (f *runFlags) checkValues() error {
 	if err := f.outFlags.check(); err != nil {
 		return err
 	}
-	if live.IsGroup(f.Server) && f.client != "" {
+	if live.IsGroup(f.Server) && len(f.programs) > 0 {
 		return usagef("--server %s and --client do not go together: the lab cannot tell a program which of its links leads to the server that it is to follow; take --server replicated", f.Server)
 	}
 	return f.settingFlags.check()
@@ -113,7 +120,7 @@ func (f *runFlags) cases(scripts []*scenarios.Script, subjects []play.Subject, t
 	var cases []lab.Case
 	for _, script := range scripts {
 		with := subjects
-		if len(f.locks) == 0 && f.client == "" && script.Builtin {
+		if len(f.locks) == 0 && len(f.programs) == 0 && script.Builtin {
 			variants, err := subjectsOf(f.variants(table.builtin.Variants(script.Name)))
 			if err != nil {
 				return nil, err
@@ -162,10 +169,10 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 	return script, nil
 }
 
-// subjects are the locks to be tested, or the client of --client.
+// subjects are the locks to be tested, or the clients of --client.
 func (f *runFlags) subjects() ([]play.Subject, error) {
 	switch {
-	case f.client != "":
+	case len(f.programs) > 0:
 		return f.foreign()
 	case f.forPrograms():
 		return nil, f.needsProgram()
@@ -191,17 +198,21 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 	return subjects, nil
 }
 
-// foreign is the subject of --client, before it has said hello.
+// foreign are the subjects of --client, before they have said hello.
 func (f *runFlags) foreign() ([]play.Subject, error) {
-	subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", f.client}, Like: f.like}
-	if f.like != "" {
-		like, err := subjectsOf([]string{f.like})
-		if err != nil {
-			return nil, err
+	var subjects []play.Subject
+	for _, command := range f.programs {
+		subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", command}, Like: f.like}
+		if f.like != "" {
+			like, err := subjectsOf([]string{f.like})
+			if err != nil {
+				return nil, err
+			}
+			subject.Spec = like[0].Spec
 		}
-		subject.Spec = like[0].Spec
+		subjects = append(subjects, subject)
 	}
-	return []play.Subject{subject}, nil
+	return subjects, nil
 }
 
 func scenarioNames(scripts []*scenarios.Script) []string {

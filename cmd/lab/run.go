@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ type runFlags struct {
 	shownFlags
 	outFlags
 	locks    []string
-	client   string
+	programs []string // of --client
 	like     string
 	expect   string
 	workload string
@@ -165,7 +166,7 @@ func (f *runFlags) groups() []flagGroup {
 
 	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
-	what.StringVar(&f.client, "client", "", "test your own client, started by `COMMAND`; it speaks docs/protocol.md")
+	what.StringArrayVar(&f.programs, "client", nil, "test your own client, started by `COMMAND`; it speaks docs/protocol.md; may be repeated")
 	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times and list the cells whose verdicts differ")
@@ -261,11 +262,11 @@ func (f *runFlags) checkGiven(cmd *cobra.Command) error {
 	switch {
 	case given("parallel") && f.parallel < 1:
 		return usagef("--parallel must be at least 1, not %d", f.parallel)
-	case given("client") && strings.TrimSpace(f.client) == "":
+	case slices.ContainsFunc(f.programs, func(command string) bool { return strings.TrimSpace(command) == "" }):
 		return usagef("--client needs a command, for example 'python3 mylock.py'")
-	case f.client != "" && given("lock"):
+	case len(f.programs) > 0 && given("lock"):
 		return usagef("--client is the lock under test; for the expectations of one of the lab's locks use --like, not --lock")
-	case f.client == "" && f.like != "":
+	case len(f.programs) == 0 && f.like != "":
 		return usagef("--like is for --client: it names the lock that the client is compared with")
 	case given("lock") && len(f.locks) == 0:
 		return usagef("--lock needs a name; %s", see("lab list locks"))

@@ -69,7 +69,7 @@ func (f *stormFlags) groups() []flagGroup {
 	what, where, shown := flagSet(), flagSet(), flagSet()
 
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
-	what.StringVar(&f.client, "client", "", "test your own client, started by `COMMAND`; it speaks docs/protocol.md")
+	what.StringArrayVar(&f.programs, "client", nil, "test your own client, started by `COMMAND`; it speaks docs/protocol.md; may be repeated")
 	what.StringVar(&f.like, "like", "", "with --client: judge it by the promises of `LOCK` if it names none")
 	what.IntVar(&f.servers, "servers", 0, "keep locks that are on several servers on `N` (default: as many as each asks for)")
 	what.IntVar(&f.clients, "clients", 5, "run `N` clients, each in a process")
@@ -137,8 +137,8 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		plan.Params.Seed = rand.Int64N(1 << 31)
 	}
 	f.seed = plan.Params.Seed
-	if f.client != "" {
-		if plan.Subjects, err = f.meet(cmd, plan.Subjects[0]); err != nil {
+	if len(f.programs) > 0 {
+		if plan.Subjects, err = f.meet(cmd, plan.Subjects); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // tours says whether the user has chosen nothing: then lab run is a tour.
 func (f *runFlags) tours(args []string) bool {
-	chosen := f.all || len(args) > 0 || len(f.locks) > 0 || f.client != "" || f.shard != "" || f.count != 1 || f.update || f.expect != "" || f.workload != string(history.Counter)
+	chosen := f.all || len(args) > 0 || len(f.locks) > 0 || len(f.programs) > 0 || f.shard != "" || f.count != 1 || f.update || f.expect != "" || f.workload != string(history.Counter)
 	return !chosen
 }
 
