@@ -216,11 +216,12 @@ func (s *Postgres) copy(ctx context.Context) error {
 	return s.home.run(ctx, s.dir, s.home.command(cp, "-R", "-p", filepath.Join(s.home.dir, "data"), s.data()))
 }
 
-// run is the command. Its data need not outlive the machine, so it forces nothing to the disk; they do outlive its process.
+// run is the command. Its data need not outlive the machine, so it forces nothing to the disk; they do outlive its process. So would dynamic shared memory,
+// but for that in a file of its directory.
 func (s *Postgres) run(port string) *exec.Cmd {
 	return s.home.command(filepath.Join(s.home.bin, "postgres"), "-D", s.data(), "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "shared_buffers=4MB", "-c", "max_wal_size=64MB",
-		"-c", "autovacuum=off", "-c", "log_min_messages=warning")
+		"-c", "autovacuum=off", "-c", "log_min_messages=warning", "-c", "dynamic_shared_memory_type=mmap")
 }
 
 // abort has the server end as in a crash, without a checkpoint. It ends its processes first: they are in groups of their own, and would answer, and write

@@ -32,6 +32,7 @@ func TestPostgres(t *testing.T) {
 	_, err = pgQuery(ctx, s.Addr(), "select nothing")
 	require.ErrorContains(t, err, `column "nothing" does not exist`)
 	assert.Equal(t, [][]string{{"1", ""}, {"2", "b"}}, query("select * from (values (1, null), (2, 'b')) v"))
+	assert.Equal(t, [][]string{{"mmap"}}, query("show dynamic_shared_memory_type"), "in its directory, which the guard removes")
 	query("create table locks (name text primary key); insert into locks values ('it''s')")
 	state, err := s.State(ctx, "it's")
 	require.NoError(t, err)
