@@ -153,8 +153,9 @@ func counterexamplesOf(ctx context.Context, line points.Line) Found {
 		found.Missed = append(found.Missed, fmt.Errorf("%s is in the table of breaking points, and no lock", line.Lock))
 		return found
 	}
+	limits := explore.Config{States: points.LongestStates, Instants: &explore.Instants{}}
 	for _, point := range line.Points() {
-		t, err := point.Find(ctx, lock, explore.Config{States: points.LongestStates})
+		t, err := point.Find(ctx, lock, limits)
 		if err != nil {
 			found.Missed = append(found.Missed, err)
 			continue

@@ -93,7 +93,7 @@ var long = []string{"blind-renewal", "renewal-late", "renewal-unheard", "time-ou
 
 // inArticles are the races of the articles, each with its counterexample. They are found once.
 var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, error) {
-	found := map[string]reproduce.Counterexample{}
+	found, instants := map[string]reproduce.Counterexample{}, map[string]*explore.Instants{}
 	for name, r := range articles() {
 		if racing.Enabled && slices.Contains(long, name) {
 			continue
@@ -103,7 +103,10 @@ var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, er
 			return nil, fmt.Errorf("%s: there is no lock %s", name, r.lock)
 		}
 		config := r.bounds
-		config.Lock, config.MostFaults, config.Only = lock, r.most, []checker.Name{r.anomaly}
+		if instants[r.lock] == nil {
+			instants[r.lock] = &explore.Instants{}
+		}
+		config.Lock, config.MostFaults, config.Only, config.Instants = lock, r.most, []checker.Name{r.anomaly}, instants[r.lock]
 		config.Budget = explore.Budget{r.fault: r.most}
 		maps.Copy(config.Budget, r.bounds.Budget)
 		result, err := explore.Explore(context.Background(), config)

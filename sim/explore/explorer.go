@@ -51,6 +51,8 @@ type Config struct {
 	Time   time.Duration
 	// NoSymmetry tells clients apart. Plain tells every two histories apart, also where that makes no difference; it is for tests.
 	NoSymmetry, Plain bool
+	// Instants are shared with earlier searches of the same lock; nil: there are none.
+	Instants *Instants
 	// Progress is called now and then.
 	Progress func(Progress)
 }
@@ -280,7 +282,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.automaton.queues = config.Queues()
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{steps: map[question]thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
+	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
 		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, queues: config.Queues(),

@@ -30,6 +30,7 @@ type lives struct {
 	servers     [mostServers]uint32
 	limit       ms
 	shown       reading // if its lock reads clocks
+	skew        int8    // if that is a rate
 }
 
 // instantsOfLives appends the lengths of time, up to a limit, after which some client would learn something else of the servers' keys than before.
@@ -43,13 +44,16 @@ func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
 		if n := &x.automaton.nodes[c.node]; c.phase == crashed || c.phase == finished || n.idle && !calls && c.phase != waiting {
 			continue
 		}
-		key := lives{c.node, c.replies[0], c.phase, s.servers, limit, reading{}}
+		key := lives{node: c.node, reply: c.replies[0], phase: c.phase, servers: s.servers, limit: limit}
 		if x.told {
 			key.shown = x.reading(s, i)
 		}
+		if x.slow != 0 {
+			key.skew = c.skew
+		}
 		known, asked := x.lived[key]
 		if !asked {
-			known = x.searchLives(s, i, limit)
+			known = x.found.ofLives(x.givenWithServers(s, i, limit), func() []ms { return x.searchLives(s, i, limit) })
 			x.lived[key] = known
 		}
 		for _, d := range known {

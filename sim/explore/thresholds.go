@@ -22,7 +22,8 @@ const (
 
 // passing is what a search knows of times that may pass.
 type passing struct {
-	steps   map[question]thresholds
+	found   *Instants
+	steps   map[question]*thresholds // of those
 	lived   map[lives][]ms
 	usual   []uint32 // see usualReplies
 	lengths []ms     // of time, of the state that is expanded
@@ -36,13 +37,6 @@ type question struct {
 	step  uint64 // node and input
 	given uint64
 	steps int8
-}
-
-// thresholds are the times by a client's clock at which its next step becomes another one, within a range that has been searched.
-type thresholds struct {
-	none     bool // the step does not read the clock
-	from, to ms
-	at       []ms
 }
 
 // instants appends the lengths of time, up to a limit, after which some client would take another step than before.
@@ -161,22 +155,17 @@ func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, u
 	for _, earlier := range given {
 		key.given = mix(key.given+1, uint64(earlier.packed()))
 	}
-	known, asked := x.steps[key]
-	if known.none || asked && known.from <= now && until <= known.to {
-		return known.at
+	known := x.steps[key]
+	if known == nil {
+		known = x.found.ofStep(x.allGiven(node, given, in, key.steps))
+		x.steps[key] = known
 	}
-	p := x.automaton.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i))
-	p.steps = key.steps
-	if !asked && !p.reads(now) {
-		known.none = true
-	} else {
-		if !asked || now < known.from || known.to < now {
-			known = thresholds{from: now, to: now}
-		}
-		p.does(now) // what the steps are the answers to
-		p.search(&known, until, x.lease)
+	if !known.none && !(known.searched && known.from <= now && until <= known.to) {
+		p := x.automaton.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i))
+		p.steps = key.steps
+		p.extend(known, now, until, x.lease)
 	}
-	x.steps[key] = known
+	x.automaton.told, x.automaton.deadline = x.automaton.told || known.told, x.automaton.deadline || known.deadline
 	return known.at
 }
 
@@ -211,6 +200,23 @@ func (p *prober) reads(now ms) bool {
 	}
 	_, _, reads := p.execute(now)
 	return reads
+}
+
+// extend searches a range of times that has not been searched.
+func (p *prober) extend(known *thresholds, now, until, lease ms) {
+	told, deadline := p.a.told, p.a.deadline
+	p.a.told, p.a.deadline = false, false
+	if !known.searched && !p.reads(now) {
+		known.none = true
+	} else {
+		if !known.searched || now < known.from || known.to < now {
+			known.searched, known.from, known.to, known.at = true, now, now, nil
+		}
+		p.does(now) // what the steps are the answers to
+		p.search(known, until, lease)
+	}
+	known.told, known.deadline = known.told || p.a.told, known.deadline || p.a.deadline
+	p.a.told, p.a.deadline = told, deadline
 }
 
 // search goes on where it has ended before. It tries times that are evenly spaced for some leases, and then farther and farther apart.

@@ -59,11 +59,11 @@ func (l Line) Points() []Point {
 	return points
 }
 
-// Find finds the counterexample of a point. limits bounds each search.
+// Find finds the counterexample of a point. limits bounds each search, and has the instants that they share.
 func (p Point) Find(ctx context.Context, lock impls.Spec, limits explore.Config) (*trace.Trace, error) {
 	for _, config := range p.bounds(lock) {
 		config.Lock, config.Budget, config.MostFaults, config.Only = lock, p.budget, p.most, p.anomalies
-		config.States, config.Time, config.Memory = limits.States, limits.Time, limits.Memory
+		config.States, config.Time, config.Memory, config.Instants = limits.States, limits.Time, limits.Memory, limits.Instants
 		result, err := explore.Explore(ctx, config)
 		if err != nil {
 			return nil, err

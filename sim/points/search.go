@@ -84,6 +84,8 @@ type rowSearch struct {
 	lock   impls.Spec
 	states int
 	line   Line
+	// instants are what each search can take from those before.
+	instants explore.Instants
 }
 
 func (r *rowSearch) find(kinds []faults.Kind) error {
@@ -222,7 +224,7 @@ func (r *rowSearch) probe(budget explore.Budget, most int, only []checker.Name) 
 // within is probe within other bounds, the later only where the earlier show nothing.
 func (r *rowSearch) within(bounds []explore.Config, states int, budget explore.Budget, most int, only []checker.Name) (Break, []faults.Kind, error) {
 	for i, c := range bounds {
-		c.Lock, c.Budget, c.MostFaults, c.Only, c.States = r.lock, maps.Clone(budget), most, only, states
+		c.Lock, c.Budget, c.MostFaults, c.Only, c.States, c.Instants = r.lock, maps.Clone(budget), most, only, states, &r.instants
 		result, err := explore.Explore(r.ctx, c)
 		if err != nil {
 			return Break{}, nil, err
