@@ -195,7 +195,7 @@ func (h *PostgresHome) Start(ctx context.Context, log string) (*Postgres, error)
 	if log == "" {
 		s.log = filepath.Join(dir, "log")
 	}
-	s.daemon.command, s.daemon.ready, s.daemon.quit, s.busy = s.run, s.answers, s.abort, "pre-existing shared memory block"
+	s.daemon.command, s.daemon.ready, s.daemon.quit, s.busy = s.run, s.isReady, s.abort, "pre-existing shared memory block"
 	if err := s.copy(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w", err), h.guard.RemoveDir(dir))
 	}
@@ -228,6 +228,15 @@ func (s *Postgres) run(port string) *exec.Cmd {
 // to its data, for some time after it was killed.
 func (s *Postgres) abort(ctx context.Context) error {
 	return s.home.run(ctx, s.dir, s.home.command(filepath.Join(s.home.bin, "pg_ctl"), "stop", "--mode", "immediate", "--no-wait", "--silent", "--pgdata", s.data()))
+}
+
+// isReady is an error until it answers. From then on its segment of shared memory is free as soon as its last process has ended, however that ends.
+func (s *Postgres) isReady(ctx context.Context) error {
+	err := s.answers(ctx)
+	if err == nil {
+		s.freeMemory(ctx, s.segment())
+	}
+	return err
 }
 
 // answers is an error until the server of this very directory answers.
@@ -275,7 +284,6 @@ func (s *Postgres) Describe() string { return s.home.Describe() }
 // RestartEmpty kills the process and starts another at the same address, without data.
 func (s *Postgres) RestartEmpty(ctx context.Context) error {
 	return s.restart(ctx, func() error {
-		s.freeMemory(ctx, s.segment())
 		if err := os.RemoveAll(s.data()); err != nil {
 			return err
 		}
@@ -283,15 +291,10 @@ func (s *Postgres) RestartEmpty(ctx context.Context) error {
 	})
 }
 
-// Close kills the process, and removes its directory and the shared memory that a killed PostgreSQL leaves.
+// Close ends the process, and removes its directory.
 func (s *Postgres) Close() error {
-	segment := s.segment()
-	err := s.daemon.Close()
-	s.hangUp()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	s.freeMemory(ctx, segment)
-	return err
+	defer s.hangUp()
+	return s.daemon.Close()
 }
 
 // segment is the number of the server's segment of shared memory, from the file in which it keeps that; empty: it has none.
@@ -312,7 +315,7 @@ func (s *Postgres) segment() string {
 	return fields[1]
 }
 
-// freeMemory frees a segment of shared memory, which outlives its processes. That there is none any more is no error.
+// freeMemory frees a segment of shared memory, which would outlive its processes, once none of them has it any more.
 func (s *Postgres) freeMemory(ctx context.Context, segment string) {
 	ipcrm, err := exec.LookPath("ipcrm")
 	if segment == "" || err != nil {
