@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/lab"
@@ -67,7 +68,10 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx)}
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx),
+		library(adapters.NeedsKazoo, "adapters/python/kazoo_lock.py", "kazoo", "apt-get install python3-kazoo"),
+		library(adapters.NeedsRedisRb, "adapters/ruby", "ruby", "apt-get install ruby-redis"),
+	}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
 		rows = append(rows, f.row())
@@ -183,6 +187,15 @@ func postgres() finding {
 		what: "PostgreSQL", version: version + " at " + path, err: err, word: "postgres",
 		use: "lab run --server postgres --client",
 	}
+}
+
+// library is one that an adapter needs.
+func library(what, use, word, install string) finding {
+	f := finding{what: what, use: use, word: word, version: "found", remedy: "get it, for example: " + install}
+	if adapterNeed(what) != nil {
+		f.err = errors.New("not found")
+	}
+	return f
 }
 
 func python(ctx context.Context) finding {
