@@ -81,6 +81,7 @@ func inGo() (all []Adapter) {
 		{Name: "rueidislock", Library: "rueidislock 1.0.79", Options: "KeyMajority 1", Like: "watchdog"},
 		{Name: "rueidislock-plain", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableCache", Command: "-plain", Like: "watchdog"},
 		{Name: "rueidislock-once", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableRetry", Command: "-once", Like: "watchdog"},
+		{Name: "rueidislock-majority", Library: "rueidislock 1.0.79", Command: "-majority 2", Like: "watchdog"},
 		{Name: "zk", Library: "zk 1.0.4", Needs: []string{NeedsKeeper}, Server: "zookeeper", Like: "go-zookeeper"},
 	} {
 		library, _, _ := strings.Cut(a.Library, " ")

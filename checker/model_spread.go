@@ -50,13 +50,14 @@ func (q *spreadLock) on(server string) *share {
 	return &q.shares[len(q.shares)-1]
 }
 
-// doubt notes that a server may have changed what it has without a command.
+// doubt notes that a server may have changed what it has, in any of its parts, without a command.
 func (q *spreadLock) doubt(server string) {
 	if q == nil {
 		return
 	}
 	for n := range q.shares {
-		q.shares[n].unsure = q.shares[n].unsure || q.shares[n].server == server
+		s := &q.shares[n]
+		s.unsure = s.unsure || s.server == server || history.ServerOf(s.server) == server
 	}
 }
 

@@ -6,6 +6,7 @@
 package history
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -144,7 +145,7 @@ type Detail struct {
 	Lease     time.Duration // time after which the server frees the lock
 	Leaseless bool          // the lock has no lease: only a release frees it
 	Session   bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
-	Servers   int           // number of lock servers; zero: one
+	Servers   int           // number of lock servers, or of the lock's keys on one: see Part; zero: one
 	Need      int           // on how many of them a client must have the lock; zero: on a majority
 	Unseen    Unseen        // why no command of the lock is on record; zero: they are
 	Reentrant bool          // the holder can acquire again, and holds until as many releases
@@ -187,9 +188,22 @@ const OldPrimary = "old-primary"
 // Resource is the name of the server with the data that locks protect.
 const Resource = "resource"
 
+// Part is the name of the nth of several keys, from 1, that a lock has on one server. Each counts as a server of the lock. A command that names
+// several of them is listed once for each.
+func Part(server string, n int) string { return server + partMark + strconv.Itoa(n) }
+
+// ServerOf is the server of a part, or the server itself.
+func ServerOf(part string) string {
+	server, _, _ := strings.Cut(part, partMark)
+	return server
+}
+
+const partMark = "/"
+
 // Command is a command as the tap saw it pass.
 type Command struct {
-	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; Resource; OldPrimary).
+	// Server is the tap's name for the server ("redis"; "S1", "S2" … where there are several; Resource; OldPrimary), with the number of the key
+	// behind it if the lock has several there: see Part.
 	Server string
 	// Conn numbers the connections of a run.
 	Conn int64

@@ -115,7 +115,7 @@ func (b *builder) expire(k *KeySpan, i int) {
 func (b *builder) serverFault(i int, f *history.Fault) {
 	for on, k := range b.keys {
 		switch kind := faults.Kind(f.Name).Of().Recorded; {
-		case on.server != f.Target:
+		case history.ServerOf(on.server) != f.Target:
 		case kind == faults.Restart:
 			b.endKey(on, i)
 		case kind == faults.ClockJump:

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
-// quorum is the ledger of a lock that lives on several servers. The lock becomes a client's when one acquire of its has it on as many of
+// quorum is the ledger of a lock that lives on several servers, or under several keys of one, which count as servers here. The lock becomes a client's when one acquire of its has it on as many of
 // them as it needs, a majority or all, and is the client's until others can have so many. What is left on fewer has no owner. The monitors
 // see a command on one server as what it did to the lock as a whole.
 type quorum struct {
@@ -44,13 +44,14 @@ func newQuorum(servers, need int) *quorum {
 	return &quorum{need: need, keep: servers - need + 1, all: servers}
 }
 
-// doubt takes in that what a server has may have changed without a command.
+// doubt takes in that what a server, or one part there, has may have changed without a command.
 func (q *quorum) doubt(server string) {
 	if q == nil {
 		return
 	}
 	for n := range q.parts {
-		q.parts[n].stale = q.parts[n].stale || q.parts[n].server == server
+		at := q.parts[n].server
+		q.parts[n].stale = q.parts[n].stale || at == server || history.ServerOf(at) == server
 	}
 }
 

@@ -6,6 +6,7 @@ import {connect, has, named, pingAll} from './connect.js';
 class Lock {
   constructor(servers, key, lease, lost) {
     this.redis = connect(servers);
+    this.keys = ['mutex:' + key];
     // A refresh that fails is an unhandled rejection, which ends a Node process; like many a service, this one logs it and goes on.
     process.on('unhandledRejection', (error) => console.error('unhandled', error));
     const options = {lockTimeout: lease, acquireAttemptsLimit: 1, retryInterval: 1, onLockLost: (error) => lost(error.message)}; // the lab retries
@@ -32,6 +33,6 @@ class Lock {
 }
 
 serve(Lock, {
-  ...named('redis-semaphore', 'redis-semaphore 5.8.0 on ioredis 5.11.1'), renews: true, key: 'mutex:{key}',
+  ...named('redis-semaphore', 'redis-semaphore 5.8.0 on ioredis 5.11.1'), renews: true,
   promises: ['exclusion', 'release-by-owner', 'renew-by-owner', 'crash-safe', 'ignores-clocks', 'tells-loss'],
 });

@@ -8,6 +8,7 @@
 //   ping()     returns when the connections work (optional, but without it many scenarios do not apply)
 //   renew()    check()    close()    optional; the first two answer like release
 //
+// A lock that names its key on its server otherwise, or has several there, lists them in this.keys; this.need is 'majority' if that is enough.
 // A notice that may come late names the hold that it is about: lost(why, hold), where hold is what this.hold was during its acquire().
 // Whatever they throw means that the outcome is unknown. All connections pass a proxy within this process: that is how a cancelled operation
 // stops waiting, whatever the library does.
@@ -171,7 +172,8 @@ class Client {
         const opened = new Handle();
         this.handles.set(name, opened);
         await opened.open(this, request);
-        return {outcome: 'ok'};
+        const {keys, need} = opened.lock;
+        return {outcome: 'ok', keys, need};
       }
       case 'cancel': {
         const operation = this.operations.get(request.op);

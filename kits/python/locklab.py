@@ -7,7 +7,7 @@ Give serve() a class of locks. Its constructor gets (servers, key, lease): a lis
     renew()    check()    close()    optional; the first two answer like release
     wait(s)    optional: acquires within s seconds in the library's own way, such as a queue; without it acquire() is tried again and again
     cancel()   optional, from another thread: has the operation under way give up; True: it then cleans up over new connections
-
+    keys       optional: what its keys on its server are called, if not as the one that it is given; need: "majority" if that is enough
 Whatever they raise means that the outcome is unknown. From any thread, self.lost(why) says that the lock is no longer held, and self.valid(s) that
 it is valid for s seconds from now. A loss that may be told late names its hold: self.lost(why, hold), with what self.hold was during its acquire().
 """
@@ -254,8 +254,8 @@ class Client:
             self.init = request
             return {"outcome": "ok", "hello": self.hello} if request["version"] == 2 else refused("this client speaks version 2 of the protocol")
         if verb == "open":
-            self.handles[request["handle"]] = Handle(self, request)
-            return said(True)
+            handle = self.handles[request["handle"]] = Handle(self, request)
+            return {**said(True), "keys": getattr(handle.lock, "keys", []), "need": getattr(handle.lock, "need", "all")}
         if verb == "cancel":
             operation = self.operations.get(request["op"])
             return said(True) if operation and operation.cancel() else refused("not under way")

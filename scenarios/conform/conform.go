@@ -160,7 +160,13 @@ func (p pending) open() bool { return len(p.answer) == 0 }
 // ask sends a request and waits for its answer.
 func (t *talk) ask(client string, req protocol.Request) answered {
 	p := t.send(client, req)
-	return answered{p, t.await(p, patience, ruleOneAnswer)}
+	a := answered{p, t.await(p, patience, ruleOneAnswer)}
+	if !t.over() && req.Do == protocol.Open && a.Outcome == protocol.OK {
+		if err := t.Opened(client, req, a.Message); err != nil {
+			t.broken(ruleKeys, "%s %v", client, err)
+		}
+	}
+	return a
 }
 
 // answered is a request with its answer.

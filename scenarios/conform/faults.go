@@ -36,7 +36,7 @@ func (t *talk) reached(held play.Armed, p pending) {
 		return
 	}
 	if !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
-		t.broken(ruleKey, "%v was answered without a request about the key", p)
+		t.broken(ruleKeys, "%v was answered without a request about the key", p)
 	}
 }
 
@@ -253,11 +253,16 @@ func bearsErrors(t *talk) {
 		t.skipped = "a ZooKeeper has no key of another type"
 		return
 	}
-	t.lab(t.Do("RPUSH", t.Key(), "not a lock"))
+	keys, _ := t.Keys()
+	for _, key := range keys {
+		t.lab(t.Do("RPUSH", key, "not a lock"))
+	}
 	t.mustNot(t.do("C1", protocol.Acquire), protocol.OK, ruleNo)
 	if t.over() {
 		return
 	}
-	t.lab(t.Do("DEL", t.Key()))
+	for _, key := range keys {
+		t.lab(t.Do("DEL", key))
+	}
 	t.must(t.ask("C1", within(shortWait)), protocol.OK, ruleNextRuns)
 }

@@ -4,7 +4,7 @@ package conform
 const (
 	ruleOneAnswer   = "Each request gets exactly one answer"
 	ruleOpen        = "prepare a lock; send nothing about it to the server"
-	ruleKey         = "**Use the key as it is given.**"
+	ruleKeys        = "**Use the key as it is given, or say which keys the lock has.**"
 	ruleAcquire     = "try to acquire the lock; if another client holds it, retry until `within_ms` of real time have passed (absent or 0: try once)"
 	ruleNo          = "it was definitely not done: another client holds the lock, the lock was no longer this client's, the server refused"
 	ruleDoubt       = "In doubt, answer `unknown`."

@@ -23,9 +23,6 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
 	}
 	p.hello = *answer.Hello
-	if p.foreign() && !p.cell.greets && p.hello.Key != p.cell.subject.Traits.Key {
-		return play.Undecided("%s names its key %q in hello, and not as before (%q)", p.client.Name, p.hello.Key, p.cell.subject.Traits.Key)
-	}
 	if err := p.reachClock(); err != nil {
 		return err
 	}
@@ -63,7 +60,7 @@ func (p *peer) openAll(ctx context.Context) error {
 // open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
 func (p *peer) open(ctx context.Context, h *play.Handle) error {
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Given, LeaseMS: protocol.MS(p.cell.Script.Lease),
+		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
 	}
 	if h != p.client.Handles[0] {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
@@ -74,6 +71,9 @@ func (p *peer) open(ctx context.Context, h *play.Handle) error {
 	}
 	if opened.Outcome != protocol.OK {
 		return play.Undecided("%s could not open its lock%s", h.Name, clause(opened.Error))
+	}
+	if err := p.cell.opened(h, opened); err != nil {
+		return play.Undecided("%s %v", h.Name, err)
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ func TestMain(m *testing.M) {
 		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	case "odd":
 		exitWith(oddClient(how))
+	case "keyed":
+		exitWith(keyedClient(how))
 	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),

@@ -39,7 +39,7 @@ func (s *lockServer) State(ctx context.Context, key string) (history.State, erro
 		state, err := observable.State(ctx, key)
 		return state, atServer(err)
 	}
-	state, err := s.tap.State(ctx, s.tag+key)
+	state, err := s.stateOf(ctx, key)
 	return state, atServer(err)
 }
 
@@ -162,13 +162,7 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 			return evidence, wrap("the server's clock", err)
 		}, nil
 	case faults.Operator:
-		return func(ctx context.Context) (string, error) {
-			limited, err := server.Limit(ctx, s.Addr(), s.tag+f.Key, f.By)
-			if err == nil && !limited {
-				return "", play.Undecided("an operator would limit the lock while there is none on the server")
-			}
-			return "the lock ends in " + f.By.String(), wrap("limiting the lock", err)
-		}, nil
+		return func(ctx context.Context) (string, error) { return s.limit(ctx, f.Key, f.By) }, nil
 	case faults.Restart:
 		restarter, ok := s.Server.(server.Restarter)
 		if !ok {
@@ -343,7 +337,7 @@ func (c *cell) startServers(ctx context.Context) error {
 			}
 			continue
 		}
-		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.lockKeys.has, c.keys, false); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/faults"
@@ -58,9 +59,21 @@ func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Durat
 // Hello is what a client said.
 func (t *Talk) Hello(client string) protocol.Hello { return t.cell.peers[client].hello }
 
-// Key is the lock's key, and Counter that of the work.
-func (t *Talk) Key() string     { return t.cell.LockKey }
+// Counter is the key of the work.
 func (t *Talk) Counter() string { return t.cell.store.prefix + "counter" }
+
+// Keys are those that the lock has on its server, and how many of them its holder needs.
+func (t *Talk) Keys() (keys []string, need int) {
+	set := t.cell.lockKeys.of(t.cell.LockKey)
+	return set.keys, set.need
+}
+
+// Opened takes in the answer to a request that Open made.
+func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Message) error {
+	handles := t.cell.peers[client].client.Handles
+	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return t.cell.peers[client].handle(h) == req.Handle })
+	return t.cell.opened(handles[max(at, 0)], answer)
+}
 
 // Send sends a request, whose number it sets, and returns where its answer comes.
 func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-chan protocol.Message, err error) {
@@ -89,7 +102,7 @@ func (t *Talk) Open(handle string) protocol.Request {
 	h := t.cell.Handle(handle)
 	p := t.cell.peers[h.Client.Name]
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Given, LeaseMS: protocol.MS(t.cell.Script.Lease),
+		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(t.cell.Script.Lease),
 	}
 	if h != h.Client.Handles[0] {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
@@ -132,6 +145,19 @@ func (t *Talk) Sent(handle string) int {
 	return t.cell.Record.Count(func(e history.Event) bool {
 		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
 	})
+}
+
+// Touched is about how many keys of the lock a handle's commands have been.
+func (t *Talk) Touched(handle string) int {
+	parts := map[string]bool{}
+	t.cell.Record.Count(func(e history.Event) bool {
+		is := e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
+		if is {
+			parts[e.Command().Server] = true
+		}
+		return is
+	})
+	return len(parts)
 }
 
 // State is the state of the lock's key on the first server.

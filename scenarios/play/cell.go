@@ -24,7 +24,7 @@ type Cell struct {
 	Wait    string // how clients wait between the tries of an acquire; empty: each lock's own way
 	Clients []*Client
 
-	LockKey  string
+	LockKey  string // by which clients are asked for the lock, and its name in the history
 	OtherKey string // of the second lock, which some handles use; empty: none
 	// Forsakes: the client treats an unknown outcome as a refusal.
 	Forsakes bool
@@ -60,20 +60,20 @@ type remembered struct {
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
-		Script: script, Traits: traits, LockKey: traits.named(prefix + "lock"), handles: make(map[string]*Handle),
+		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
 		servers: remembered{saved: map[string]time.Duration{}, chosen: map[scenarios.Verb]string{}},
 		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data
 	if len(script.OtherKey) > 0 {
-		c.OtherKey, c.otherData = traits.named(prefix+"other"), c.data.Other()
+		c.OtherKey, c.otherData = prefix+"other", c.data.Other()
 	}
 	for _, name := range clients {
 		client := &Client{Name: name, cell: c}
 		for _, handle := range append([]string{name}, script.HandlesOf(name)...) {
-			h := &Handle{Name: handle, Client: client, Given: prefix + "lock", Key: c.LockKey, Data: c.data, cell: c}
+			h := &Handle{Name: handle, Client: client, Key: c.LockKey, Data: c.data, cell: c}
 			if script.OnOtherKey(handle) {
-				h.Given, h.Key, h.Data = prefix+"other", c.OtherKey, c.otherData
+				h.Key, h.Data = c.OtherKey, c.otherData
 			}
 			client.Handles = append(client.Handles, h)
 			c.handles[handle] = h
@@ -121,6 +121,9 @@ func (c *Cell) Opened(client *Client) {
 		need = 0
 	}
 	for _, h := range client.Handles {
+		if h.Keys > 1 {
+			servers, need = h.Keys, h.Need
+		}
 		c.Record.Add(history.Event{Kind: history.KindOpen, Client: h.Name, Lock: h.Key, Detail: &history.Detail{
 			Lease: c.Script.Lease, Leaseless: c.Traits.Leaseless, Session: c.Traits.ZooKeeper, Unseen: c.Traits.unseen(), Work: c.laid, Servers: servers, Need: need,
 			Reentrant: c.Traits.Reentrant, Fair: c.Traits.Fair,

@@ -17,7 +17,8 @@ import (
 type Handle struct {
 	Name   string // in the script: the client's own, or "C1.b"
 	Client *Client
-	Given  string // the key that its client is given
+	Keys   int    // of its lock on the one server, if there are several
+	Need   int    // how many of them its holder has
 	Key    string // of its lock, as the lock names it on its server
 	Data   Data   // of the work under its lock
 	cell   *Cell

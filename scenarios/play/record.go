@@ -113,7 +113,7 @@ func (r *Recorder) Reached(key string, op int64) bool {
 	})
 }
 
-// RenewedSince names the servers on which a background command has prolonged the key since a time.
+// RenewedSince names the servers on which a background command has prolonged the lock, or one of its keys, since a time.
 func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *Recorder) RenewedSince(from time.Duration, key string) (servers []strin
 		}
 		for _, change := range e.Command().Changes {
 			if change.Key == key && change.Effect(e.Command().Asked) == history.EffectProlonged {
-				servers = append(servers, e.Command().Server)
+				servers = append(servers, history.ServerOf(e.Command().Server))
 			}
 		}
 	}

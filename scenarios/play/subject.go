@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -51,7 +50,7 @@ func SubjectOf(spec impls.Spec) Subject {
 // TraitsOf are the traits of a foreign client's lock, by its hello and its promises.
 func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate, Key: hello.Key,
+		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
 		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
 	}
@@ -91,9 +90,6 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	if hello.MinLeaseMS < 0 || hello.MinLeaseMS > protocol.MS(MaxLease) {
 		return s, fmt.Errorf("min_lease_ms in hello is %v, and must be from 0 to %v", hello.MinLeaseMS, protocol.MS(MaxLease))
 	}
-	if hello.Key != "" && (strings.Count(hello.Key, protocol.KeyGiven) != 1 || len(hello.Key) > longestKeyName) {
-		return s, fmt.Errorf("key in hello is %q, and must have %s in it once, and at most %d bytes", hello.Key, protocol.KeyGiven, longestKeyName)
-	}
 	switch {
 	case hello.Promises != nil:
 	case s.Like != "":
@@ -109,9 +105,6 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}}
 	return s, nil
 }
-
-// longestKeyName is the longest way of naming a key, in bytes.
-const longestKeyName = 100
 
 // MaxServers is how many servers a lock may be kept on.
 const MaxServers = 9

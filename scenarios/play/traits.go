@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -51,7 +50,6 @@ type Traits struct {
 	Reentrant bool
 	Fair      bool
 	Separate  bool     // each lock of a process has connections of its own
-	Key       string   // how it names its key on its server, with protocol.KeyGiven for the key that it is given; empty: as it is given
 	Verbs     []string // the optional verbs of the protocol that the client knows
 	Workloads []string // the kinds of work that the client knows, beside a counter
 	// Sends are the commands that operations may send, if known.
@@ -81,11 +79,6 @@ func (t Traits) unseen() history.Unseen {
 		return history.Opaque
 	}
 	return 0
-}
-
-// named is how the lock names a key that it is given.
-func (t Traits) named(key string) string {
-	return strings.Replace(cmp.Or(t.Key, protocol.KeyGiven), protocol.KeyGiven, key, 1)
 }
 
 // Can says whether the client knows an optional verb.

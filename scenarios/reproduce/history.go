@@ -27,6 +27,9 @@ func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, how
 			r.lease, r.servers = e.Detail.Lease, max(1, e.Detail.Servers)
 		}
 	}
+	if slices.ContainsFunc(r.Servers, func(name string) bool { return history.ServerOf(name) != name }) {
+		r.servers = 1 // the lock has several keys on one, of which a script does not speak
+	}
 	r.follow()
 	r.out = &trace.Trace{
 		Lock: lock.Name, Servers: r.servers, Lease: r.lease, Began: time.Unix(0, 0), Anomalies: []checker.Name{a.Name},
@@ -87,6 +90,7 @@ func (r *historyReader) client(name string) int {
 }
 
 func (r *historyReader) server(name string) int {
+	name = history.ServerOf(name) // a script speaks of the server, whichever of its keys a command names
 	for i := range r.servers {
 		if trace.ServerName(r.servers, i) == name {
 			return i

@@ -17,7 +17,7 @@ type record struct {
 	opaque    bool // nobody has read what clients sent to its server
 	leaseless bool // only a release frees it, or the end of its client's connection
 	session   bool // it lasts as long as the client's session
-	servers   int  // on which the lock lives; zero: one, or none
+	servers   int  // on which the lock lives, or its keys on one; zero: one, or none
 	work      history.Workload
 	locks     map[string]bool // opened by anybody
 	processes map[string]bool // that opened one

@@ -43,7 +43,10 @@ type (
 	Waiter interface { // for as long, in the library's own way, such as a queue; without it Acquire is called again and again
 		Wait(ctx context.Context, within time.Duration) (Grant, error)
 	}
-	Closer  interface{ Close() error }
+	Closer interface{ Close() error }
+	Keyed  interface { // how it names its keys on its server, if not as the one that it is given; need: "majority" or "all" of them
+		Keys() (keys []string, need string)
+	}
 	Limited interface{ Valid() time.Duration } // of a hold after a renewal, as Grant.Valid
 )
 
@@ -71,7 +74,6 @@ type Hello struct {
 	Fair        bool     `json:"fair,omitempty"`
 	Reentrant   bool     `json:"reentrant,omitempty"`
 	ServerCount int      `json:"server_count,omitempty"`
-	Key         string   `json:"key,omitempty"`
 	Separate    bool     `json:"separate"`
 	ByContext   bool     `json:"-"` // what is cancelled ends with its context: its connections are left alone
 }
@@ -195,6 +197,10 @@ func (c *client) serve(req request) answer {
 			return no(err.Error())
 		}
 		c.handles[req.Handle] = h
+		if lock, names := h.lock.(Keyed); names {
+			keys, need := lock.Keys()
+			return answer{"outcome": "ok", "keys": keys, "need": need}
+		}
 		return ok
 	case "cancel":
 		return c.cancel(req.Op)

@@ -86,6 +86,9 @@ func (m Message) checkReply() error {
 	if m.Lost != "" || m.Valid != "" || m.LateMS > 0 {
 		return errors.New("a notice has no id")
 	}
+	if m.Need != "" && m.Need != All && m.Need != Majority {
+		return fmt.Errorf("need is %q, and must be %s or %s", clip(m.Need), All, Majority)
+	}
 	switch m.Outcome {
 	case OK, No, Unknown:
 		return nil

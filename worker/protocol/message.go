@@ -53,15 +53,12 @@ const (
 // client gets one.
 const SentinelScheme = "sentinel://"
 
-// The values of Hello.Servers.
+// The values of Hello.Servers, and but for Sharded of Message.Need.
 const (
 	Majority = "majority"
 	All      = "all"
 	Sharded  = "one"
 )
-
-// KeyGiven stands for the key of open in Hello.Key.
-const KeyGiven = "{key}"
 
 // Request is a request of the lab. The comments name the verb that uses each field; durations are in milliseconds and may have a fraction.
 type Request struct {
@@ -122,6 +119,11 @@ type Message struct {
 
 	Hello *Hello `json:"hello,omitempty"` // in the reply to init
 
+	// Keys, in the reply to open, are those that the lock has on its server; none: the one that it was given. Need says how many of several its
+	// holder has: All, or Majority; empty: All.
+	Keys []string `json:"keys,omitempty"`
+	Need string   `json:"need,omitempty"`
+
 	// notices
 	Lost  string `json:"lost,omitempty"`  // handle of a lock that is no longer held
 	Valid string `json:"valid,omitempty"` // handle of a lock whose hold is valid for ValidMS from now
@@ -162,6 +164,4 @@ type Hello struct {
 	Separate  bool `json:"separate,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
 	Fair      bool `json:"fair,omitempty"`
-	// Key is how the lock names its key on its server, with KeyGiven for the key that open names; empty: as it is given.
-	Key string `json:"key,omitempty"`
 }

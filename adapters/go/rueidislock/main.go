@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 
 type lock struct {
 	client.Options
-	locker  rueidislock.Locker
-	release func()
-	hold    atomic.Int64 // the number of the latest: an earlier one's context may end late
+	locker   rueidislock.Locker
+	majority int
+	release  func()
+	hold     atomic.Int64 // the number of the latest: an earlier one's context may end late
 }
 
 func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
@@ -75,6 +77,14 @@ func (l *lock) Ping(ctx context.Context) error {
 	return l.locker.Client().Do(ctx, l.locker.Client().B().Ping().Build()).Error()
 }
 
+// Keys are those of LockerOption.KeyMajority: a majority of an odd number of them is the lock.
+func (l *lock) Keys() (keys []string, need string) {
+	for i := range 2*l.majority - 1 {
+		keys = append(keys, fmt.Sprintf("rueidislock:%d:%s", i, l.Key))
+	}
+	return keys, "majority"
+}
+
 func (l *lock) Close() error { l.locker.Close(); return nil }
 
 // long is what no request takes: none must end by accident.
@@ -83,9 +93,13 @@ const long = time.Hour
 func main() {
 	once := flag.Bool("once", false, "send each command once (DisableRetry)")
 	plain := flag.Bool("plain", false, "without client-side caching (DisableCache)")
+	majority := flag.Int("majority", 1, "KeyMajority")
 	flag.Parse()
-	hello := client.Hello{Name: "rueidislock", About: "rueidislock 1.0.79, KeyMajority 1", Key: "rueidislock:0:{key}", Renews: true, Resends: !*once}
+	hello := client.Hello{Name: "rueidislock", About: fmt.Sprint("rueidislock 1.0.79, KeyMajority ", *majority), Renews: true, Resends: !*once}
 	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
+	if *majority > 1 {
+		hello.Name += "-majority"
+	}
 	if *plain {
 		hello.Name, hello.About = hello.Name+"-plain", hello.About+", DisableCache"
 	}
@@ -97,7 +111,7 @@ func main() {
 		if *once {
 			options.ConnWriteTimeout = long
 		}
-		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: 1, KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
-		return &lock{Options: o, locker: locker}, err
+		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: int32(*majority), KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
+		return &lock{Options: o, locker: locker, majority: *majority}, err
 	})
 }
