@@ -35,7 +35,7 @@ var errClosed = errors.New("the session is closed")
 // dialKeeper opens a session with the time-out. It returns when there is one.
 func dialKeeper(ctx context.Context, addrs []string, timeout time.Duration) (*keeper, error) {
 	k := &keeper{
-		turn: make(chan struct{}, 1), ready: make(chan struct{}), expired: make(chan struct{}), heard: make(chan struct{}), timeout: timeout,
+		hosts: hosts{addrs: addrs}, turn: make(chan struct{}, 1), ready: make(chan struct{}), expired: make(chan struct{}), heard: make(chan struct{}), timeout: timeout,
 	}
 	conn, _, err := zk.Connect(addrs, timeout, zk.WithDialer(k.dial), zk.WithHostProvider(&k.hosts), zk.WithEventCallback(k.event),
 		zk.WithLogger(silence{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(64<<10))
@@ -271,8 +271,8 @@ func (w watch) Receive(ctx context.Context) (string, error) {
 // Close does nothing: the watch ends with its first event.
 func (w watch) Close() {}
 
-// hosts are the servers in the order in which they are tried. The library waits a second before it tries the first again; here it does so
-// only after a round without success, so that it reconnects at once.
+// hosts are the servers in the order in which they are tried: that of the addresses, so that a script can say with which a client begins. The library
+// waits a second before it tries the first again; here it does so only after a round without success, so that it reconnects at once.
 type hosts struct {
 	mu    sync.Mutex
 	addrs []string
@@ -280,13 +280,8 @@ type hosts struct {
 	tried int // since the last success
 }
 
-// Init takes the addresses.
-func (h *hosts) Init(addrs []string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.addrs = addrs
-	return nil
-}
+// Init leaves the addresses in their order: those that the library gives are shuffled.
+func (h *hosts) Init([]string) error { return nil }
 
 // Len is the number of servers.
 func (h *hosts) Len() int { return len(h.addrs) }

@@ -184,6 +184,7 @@ func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error)
 func (i installation) command(dir, config string, options ...string) *exec.Cmd {
 	args := append(options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
 		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-cp", i.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
 	return exec.Command(i.java, args...)
 }
