@@ -108,7 +108,7 @@ func All() []Fault {
 			Meaning: "a client's process is killed (SIGKILL)"},
 		{Kind: ThreadDeath, Target: OnClient, OneShot: true, Begins: "thread dies", State: "thread dead", Sign: 'x',
 			Meaning: "the thread that uses the lock ends; the process and its background tasks live on"},
-		{Kind: Partition, Target: OnLink, Begins: "cut off", Ends: "heal", State: "cut off", Sign: '/',
+		{Kind: Partition, Target: OnLink, Begins: "cut off", Ends: "heal", Flag: "partitions", State: "cut off", Sign: '/',
 			Meaning: "a client's link holds requests, replies or both until it is healed"},
 		{Kind: Refuse, Target: OnLink, Begins: "refuse", Ends: "heal", State: "refused", Sign: '/', Needs: []Capability{Reconnect},
 			Meaning: "a client's connections break, and new ones are refused"},

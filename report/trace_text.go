@@ -39,6 +39,8 @@ func StepText(t *trace.Trace, s trace.Step) string {
 		return "its connection has broken: " + requestText(t, s.Request) + " is lost"
 	case trace.Time:
 		return spanText(s.Passed) + " pass"
+	case trace.Heal:
+		return "it is cut off no more"
 	case trace.Notice:
 		return s.Text
 	case trace.Fault:

@@ -47,7 +47,7 @@ func budgetText(c explore.Config) string {
 	switch {
 	case c.MostFaults == 0 || c.Budget.String() == explore.Budget(nil).String():
 		return "none"
-	case maps.Equal(c.Budget, explore.Any(c.MostFaults)):
+	case maps.Equal(c.Budget, explore.Any(c.Lock, c.MostFaults)):
 		return fmt.Sprintf("up to %d, of any kind", c.MostFaults)
 	}
 	sum := 0
@@ -179,8 +179,10 @@ func assumedOfLeases() []string {
 // assumedOfSessions is what is taken for granted of a ZooKeeper, and of its clients' libraries.
 func assumedOfSessions() []string {
 	return []string{
-		"one ZooKeeper that keeps its data; a session lasts as long as its client is neither paused nor dead, and then for its time-out: no partition outlasts it",
-		"a client that was paused makes contact before time passes again: then it learns whether its session is over, and gets another",
+		"one ZooKeeper that keeps its data; a session lasts as long as its client is neither paused, cut off nor dead, and then for its time-out",
+		"a client that was paused or cut off makes contact before time passes again: then it learns whether its session is over, and gets another",
+		"a client that is cut off goes on, and its user works or waits without a further fault; what it had sent is carried out after the partition, or never; " +
+			"what it asks for meanwhile is sent then, in a new session if the old one is over",
 		"a lost reply or request breaks the connection: what its client has sent before is carried out before it connects again, or never; watches are set again",
 		"the lock does at each contact with the server, while it waits, what it did at the first; a sample of clients made contact again and again",
 		"numbers of nodes are compared, and nothing else: those that nobody knows any more are given again; nodes are listed by their numbers",

@@ -71,7 +71,7 @@ func TestBoundsText(t *testing.T) {
 	require.True(t, ok)
 	c := explore.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: explore.Budget{faults.Pause: 1, faults.Crash: 2}}
 	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c))
-	c.Budget = explore.Any(2)
+	c.Budget = explore.Any(c.Lock, 2)
 	assert.Contains(t, boundsText(c), "up to 2, of any kind")
 	c.MostFaults = 0
 	assert.Contains(t, boundsText(c), "faults     none")

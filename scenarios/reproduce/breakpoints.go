@@ -50,7 +50,7 @@ func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
 		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
 	case strikes(b, faults.ReplyLost):
 		return []faults.Breakpoint{w.lostReply(b)}
-	case b.kind == trace.Expire && d.lost: // it is held already
+	case b.kind == trace.Expire && d.lost, b.kind == trace.Expire && w.isApart(i): // it is held already, or comes to nowhere
 		return nil
 	case b.kind == trace.Expire, b.kind == trace.Break:
 		return at(w.missed(b), d.requests[b.request], d.requests[:b.request])

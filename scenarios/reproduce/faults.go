@@ -22,6 +22,8 @@ func (w *writer) strike(i int, b *moment) error {
 		}
 	case faults.Crash:
 		w.crash(w.process(who))
+	case faults.Partition:
+		w.cutOff(who)
 	case faults.ReplyLost, faults.LateRequest:
 		return w.lose(i, b)
 	case faults.Duplicate:
@@ -95,6 +97,7 @@ func (w *writer) crash(host int) {
 	w.step(host, scenarios.Step{Verb: scenarios.VerbCrash})
 	w.dead[host] = true
 	delete(w.paused, host)
+	delete(w.apart, host)
 	for who := range w.trace.Clients {
 		if w.process(who) == host {
 			delete(w.open, who)
@@ -136,7 +139,9 @@ func (w *writer) lose(i int, b *moment) error {
 		return fmt.Errorf("what is lost belongs to a request that breakpoints do not count")
 	}
 	if t := w.open[b.who]; t == nil || t.operation != b.operation {
-		w.begin(i, b)
+		if err := w.begin(i, b); err != nil {
+			return err
+		}
 	}
 	if b.step.Fault == faults.LateRequest {
 		w.late[b.who] = append(w.late[b.who], b.step)
@@ -249,6 +254,9 @@ func (w *writer) timeOut(i int, b *moment) error {
 	if b.operation == nil {
 		return fmt.Errorf("what runs beside the operations waits for too long")
 	}
+	if w.isApart(i) {
+		return w.timeOutApart(b)
+	}
 	if b.operation.lost {
 		w.resume(b.who)
 		return w.unheardOf(i, b)
@@ -267,6 +275,8 @@ func (w *writer) breakOff(i int, b *moment) error {
 	switch {
 	case b.operation == nil:
 		return fmt.Errorf("what runs beside the operations loses its connection")
+	case w.apart[w.process(b.who)]:
+		return w.breakApart(i, b)
 	case !w.counted(b):
 		return fmt.Errorf("what is lost with a connection is a request that breakpoints do not count")
 	case !w.goesOn(b):
@@ -317,6 +327,9 @@ func (w *writer) arrive(b *moment) error {
 	late := w.late[b.who]
 	last := len(late) - 1
 	switch {
+	case w.arrivesApart(b):
+		w.touch(b)
+		return nil
 	case last < 0:
 		return fmt.Errorf("a request arrives that no fault has delayed")
 	case last > 0 && !sameRequest(late[last], b.step):

@@ -150,7 +150,7 @@ func (t *schedule) process(who int) int {
 
 // resumes says whether an event is that a paused client is resumed: its next step says as much.
 func resumes(e history.Event) bool {
-	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover
+	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover && e.Detail.Fault.Name == string(faults.Pause)
 }
 
 // goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
@@ -255,6 +255,8 @@ func (r *reader) read(step *trace.Step) (*moment, error) {
 		return b, r.fault(b)
 	case trace.Time:
 		b.who = nobody
+	case trace.Heal:
+		b.events = r.take(history.KindFault)
 	case trace.Notice:
 		if b.events = r.take(history.KindLost, history.KindValid); b.events == nil {
 			return nil, nil // what a ZooKeeper has done to a node or a session

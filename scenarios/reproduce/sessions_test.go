@@ -33,6 +33,11 @@ func onZooKeeper() ([]reproduce.Counterexample, error) {
 		{"go-zookeeper", faults.ReplyLost, checker.GhostLock},
 		{"zookeeper-protected", faults.Pause, checker.LostUpdate},
 		{"zookeeper-fenced", faults.LateRequest, checker.StaleWrite},
+		{"zookeeper", faults.Partition, checker.DoubleHolder},
+		{"zookeeper", faults.Partition, checker.StuckLock},
+		{"zookeeper-herd", faults.Partition, checker.WrongfulDelete},
+		{"curator-mutex", faults.Partition, checker.LostUpdate},
+		{"zookeeper-protected", faults.Partition, checker.GhostLock},
 	} {
 		lock, _ := impls.Find(race.lock)
 		result, err := explore.Explore(context.Background(), explore.Config{

@@ -24,7 +24,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	order.prune()
 	order.arrange()
 	w := &writer{
-		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, clocks: map[int]float64{}, dead: map[int]bool{},
+		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, clocks: map[int]float64{}, dead: map[int]bool{}, partitions: partitions{apart: map[int]bool{}, unsent: map[int][]*trace.Step{}},
 		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, cut: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
 		out: &scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
@@ -77,10 +77,13 @@ type opened struct {
 	operation *operation
 	stop      bool // it is held up
 	unread    bool // its reply has come, to a paused process
+	apart     bool // its client was cut off when it began
+	givenUp   bool
 }
 
 type writer struct {
 	*schedule
+	partitions
 	lock       impls.Spec
 	out        *scenarios.Script
 	names      map[int]string // of clients
@@ -128,6 +131,9 @@ func (w *writer) moment(i int, b *moment) error {
 		return w.timeOut(i, b)
 	case trace.Break:
 		return w.breakOff(i, b)
+	case trace.Heal:
+		w.heal(b.who)
+		return nil
 	case save:
 		w.save(b)
 		return nil
@@ -147,7 +153,13 @@ func (w *writer) act(i int, b *moment) error {
 		if b.operation.waits && slices.Contains(w.trace.Anomalies, checker.Unfair) && len(w.breakpoints(b.operation)) > 0 {
 			return errors.New("who is held on the wire while it waits for its turn does not count as overtaken")
 		}
-		w.begin(i, b)
+		if err := w.begin(i, b); err != nil {
+			return err
+		}
+	case t.apart:
+		t.apart = false
+		w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
+		w.came(b.who, i)
 	case b.operation.beside:
 		w.follow(b)
 	case t.stop && interruptedBefore(w.moments, i):
@@ -173,25 +185,28 @@ func (w *writer) follow(b *moment) {
 	}
 }
 
-func (w *writer) begin(i int, b *moment) {
+func (w *writer) begin(i int, b *moment) error {
 	w.resume(b.who)
 	w.open[b.who] = &opened{operation: b.operation}
 	if b.operation.hung { // by itself
 		w.step(b.who, scenarios.Step{
 			Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 1.25}, Want: []scenarios.Result{scenarios.ResultUnknown},
 		})
-		return
+		return nil
+	}
+	if w.apart[w.process(b.who)] && !b.operation.worksApart() {
+		return w.beginApart(i, b)
 	}
 	if b.operation.bound > 0 {
 		w.tries = true
 		within := scenarios.Span{Leases: w.trace.Leases(b.operation.bound)}
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Within: within, Async: true})
-		return
+		return nil
 	}
 	if b.operation.beside && len(b.operation.requests) > 0 { // it has been refused before anything else happens
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 10}, Async: true})
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbWaits})
-		return
+		return nil
 	}
 	if b.operation.beside { // it holds what it needs for a try before anything else happens
 		first := faults.Breakpoint{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}
@@ -199,7 +214,7 @@ func (w *writer) begin(i int, b *moment) {
 			Verb: scenarios.VerbOp, Op: b.operation.op, Within: scenarios.Span{Leases: 3}, Breakpoints: []faults.Breakpoint{first},
 		})
 		w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
-		return
+		return nil
 	}
 	step := scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Breakpoints: w.breakpoints(b.operation)}
 	if b.operation.waits {
@@ -207,6 +222,7 @@ func (w *writer) begin(i int, b *moment) {
 	}
 	w.step(b.who, step)
 	w.came(b.who, i)
+	return nil
 }
 
 // came says what the latest step came to: the operation is held up, or it has ended.
@@ -261,6 +277,7 @@ func (w *writer) writeTrial() {
 // close leaves nothing of a client open.
 func (w *writer) close(who int) {
 	w.resume(who)
+	w.heal(who)
 	if (w.lateBeside[who] || w.cut[who]) && !w.dead[w.process(who)] {
 		w.arriveBeside(who)
 	}
@@ -268,7 +285,7 @@ func (w *writer) close(who int) {
 	case t == nil:
 	case t.stop:
 		w.goOn(who)
-	case t.operation.beside:
+	case t.operation.beside, t.apart:
 		w.step(who, scenarios.Step{Verb: scenarios.VerbAwait})
 	}
 	delete(w.open, who)

@@ -80,7 +80,7 @@ func TestTheJudgesAgree(t *testing.T) {
 // lock's code, which knows nothing of replicas, is most of the work.
 func walk(t *testing.T, config Config, paths int, watched func(checker.Name) bool) (shown int) {
 	t.Helper()
-	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(2)
+	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(config.Lock, 2)
 	x := newExplorer(config, traits{reads: true, lives: true})
 	defer x.automaton.pool.close()
 	x.horizon = 10 * x.lease
@@ -111,7 +111,7 @@ func walkOnce(t *testing.T, x *explorer, seed uint64, watched func(checker.Name)
 			break
 		}
 		m := moves[dice.IntN(len(moves))]
-		if m.kind >= moveCrash && m.kind != moveContact && dice.IntN(4) != 0 {
+		if m.kind >= moveCrash && m.kind != moveContact && m.kind != moveHeal && dice.IntN(4) != 0 {
 			continue // faults are many, and should not come all at once
 		}
 		x.judge.found = 0

@@ -21,6 +21,8 @@ type watcher interface {
 	gaveUp(client int)
 	// contacted: the library of a client has made contact with a ZooKeeper; over: its session had ended, and it has got another.
 	contacted(client int, over bool)
+	// healed: a client is cut off no more.
+	healed(client int)
 	// byServer is what a ZooKeeper did by itself to the node of a client.
 	byServer(entry string, client int, node string, before, after history.State)
 }
@@ -52,6 +54,9 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveArrive:
 		x.arrive(s, m)
 		return x.asked()
+	case moveCut, moveHeal:
+		x.part(s, m)
+		return nil
 	}
 	c.stepped(m)
 	switch m.kind {
@@ -80,9 +85,7 @@ func (x *explorer) apply(s *state, m move) error {
 		}
 		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
 	case moveLose:
-		if !x.breaks(c, int(m.slot)) {
-			x.spendOnMessage(s, m, replyLost)
-		}
+		x.spendOnMessage(s, m, replyLost)
 		c.replies[m.slot] = 0
 		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
 	case moveLate:
@@ -106,10 +109,13 @@ func (c *client) stepped(m move) {
 	}
 }
 
-// spendOnMessage spends a fault, unless it has been spent when the client began to wait for what is lost.
+// spendOnMessage spends a fault, unless it has been spent when the client began to wait for what is lost, or its connection has broken.
 func (x *explorer) spendOnMessage(s *state, m move, f fault) {
 	c := &s.clients[m.client]
-	if m.slot == 0 && c.has(deaf) {
+	switch {
+	case f != duplicate && x.losesAnyway(c, m):
+		return
+	case m.slot == 0 && c.has(deaf):
 		c.clear(deaf)
 		return
 	}
@@ -438,6 +444,6 @@ func (x *explorer) crash(s *state, i int) {
 	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags = crashed, flights, challenged
-	c.silence, c.recent, c.life = 0, 0, 0
+	c.session = session{early: c.early}
 	c.passed = false
 }

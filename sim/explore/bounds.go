@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -41,8 +40,7 @@ func (c Config) Usual() Config {
 	c.Rounds, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Lag, 1)
 	if c.Budget == nil {
 		c.MostFaults = cmp.Or(c.MostFaults, 2)
-		c.Budget = Any(c.MostFaults)
-		maps.DeleteFunc(c.Budget, func(kind faults.Kind, _ int) bool { return !slices.Contains(FaultsOf(c.Lock), kind) })
+		c.Budget = Any(c.Lock, c.MostFaults)
 	}
 	if c.MostFaults == 0 {
 		for _, n := range c.Budget {
@@ -81,7 +79,7 @@ func (c Config) Check() error {
 			return &BoundError{kind.Of().Flag, fmt.Sprintf("must be 0 or more, not %d", n)}
 		}
 	}
-	if err := c.checkSessions(); err != nil {
+	if err := cmp.Or(c.checkBudget(), c.checkSessions()); err != nil {
 		return err
 	}
 	if c.Skew != 0 && (c.Skew < LeastSkew || c.Skew > MostSkew || c.Skew%LeastSkew != 0) {
@@ -99,15 +97,25 @@ func (c Config) Check() error {
 	return nil
 }
 
+// checkBudget finds the first fault that a search of the lock cannot have.
+func (c Config) checkBudget() error {
+	for _, kind := range Faults() {
+		if c.Budget[kind] <= 0 || slices.Contains(FaultsOf(c.Lock), kind) {
+			continue
+		}
+		if c.sessions() {
+			return &BoundError{kind.Of().Flag, fmt.Sprintf("is for locks on Redis, and %s is on a ZooKeeper", c.Lock.Name)}
+		}
+		return &BoundError{kind.Of().Flag, fmt.Sprintf("is for locks on a ZooKeeper, and %s is not: use --%s and --%s, of which a partition is made there",
+			c.Lock.Name, faults.ReplyLost.Of().Flag, faults.LateRequest.Of().Flag)}
+	}
+	return nil
+}
+
 // checkSessions finds the first bound that no search of a lock on a ZooKeeper can have.
 func (c Config) checkSessions() error {
 	if !c.sessions() {
 		return nil
-	}
-	for kind, n := range c.Budget {
-		if n > 0 && !slices.Contains(FaultsOf(c.Lock), kind) {
-			return &BoundError{kind.Of().Flag, fmt.Sprintf("is for locks on Redis, and %s is on a ZooKeeper", c.Lock.Name)}
-		}
 	}
 	if c.ServerCount() > 1 {
 		return &BoundError{"servers", fmt.Sprintf("must be 1: %s is on a ZooKeeper, of which the explorer has one", c.Lock.Name)}

@@ -52,7 +52,7 @@ func (s *servers) watches(state uint32, client int) bool {
 
 // alone is what is on its way without the tasks that have sent it.
 func (f flights) alone() flights {
-	f.torn, f.broken, f.come = f.torn>>tornTravel<<tornTravel, 0, 0
+	f.torn, f.broken, f.come, f.unheard, f.lost = f.torn>>tornTravel<<tornTravel, 0, 0, 0, 0
 	return f
 }
 
@@ -60,7 +60,10 @@ func (f flights) alone() flights {
 func (c *client) isTorn(slot int) bool { return c.torn&(1<<slot) != 0 }
 
 // mend: what a task waits for by now, it waits for on a connection that is whole.
-func (c *client) mend(slot int) { c.torn &^= 1 << slot }
+func (c *client) mend(slot int) {
+	c.torn &^= 1 << slot
+	c.lost &^= 1 << slot
+}
 
 // forget takes a request off its way.
 func (c *client) forget(place int) {
@@ -84,7 +87,7 @@ func (x *explorer) isBroken(c *client, sl slot) bool {
 // what is lost does so anyway.
 func (x *explorer) breaks(c *client, slot int) bool {
 	lost := c.has(deaf) && slot == 0
-	return !lost && (c.isTorn(slot) || c.replies[slot] == 0 && x.isBroken(c, x.automaton.nodes[c.node].slots[slot]))
+	return !lost && (c.isTorn(slot) || c.isLost(uint8(slot)) || c.replies[slot] == 0 && x.isBroken(c, x.automaton.nodes[c.node].slots[slot]))
 }
 
 // mayTear says whether something is on its way to or from a server that a break of its connection may lose.

@@ -236,7 +236,7 @@ func (c Config) checkService() error {
 	if c.Lock.Needs == impls.Replicas || c.Lock.Needs == impls.Masters {
 		return fmt.Errorf("%s cannot be explored: it needs %s, and the explorer has none", c.Lock.Name, c.Lock.Needs)
 	}
-	return c.checkSessions()
+	return cmp.Or(c.checkBudget(), c.checkSessions())
 }
 
 // clockError is what a search ends with whose lock has turned out to read a clock.

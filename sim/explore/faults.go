@@ -17,6 +17,7 @@ const (
 	pause       fault = iota // time passes while a client has work pending
 	longHold                 // time passes while a client works under its lock; its background tasks go on
 	crash                    // a client's process is killed
+	partition                // a client of a ZooKeeper is cut off from it for a while, and goes on
 	replyLost                // a request is executed, and its reply is lost
 	lateRequest              // a request is given up, and arrives later, or never
 	duplicate                // a request arrives a second time later
@@ -62,10 +63,10 @@ func (b Budget) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Any is a budget of any kind, up to n of each.
-func Any(n int) Budget {
+// Any is a budget of any kind that a search of a lock can spend, up to n of each.
+func Any(lock impls.Spec, n int) Budget {
 	b := Budget{}
-	for _, kind := range kinds {
+	for _, kind := range FaultsOf(lock) {
 		b[kind] = n
 	}
 	return b
@@ -81,12 +82,13 @@ func (b Budget) allowance() (allowed [faultKinds]uint8) {
 	return allowed
 }
 
-// FaultsOf lists the kinds that a search of a lock can spend. On a ZooKeeper nothing is sent twice, no clock is read, and the server keeps its data.
+// FaultsOf lists the kinds that a search of a lock can spend. On a ZooKeeper nothing is sent twice, no clock is read, and the server keeps its data. On
+// Redis a partition is no more than what it loses or delays: replies and requests.
 func FaultsOf(lock impls.Spec) []faults.Kind {
 	if lock.Needs == impls.OneZooKeeper {
 		return kinds[:duplicate]
 	}
-	return Faults()
+	return slices.DeleteFunc(Faults(), func(kind faults.Kind) bool { return kind == faults.Partition })
 }
 
 // coverage is what happened at all: a lock that no client ever got holds, and that shows nothing.

@@ -19,6 +19,7 @@ const (
 	moveArrive                  // a request that nobody waits for arrives; slot is its place, with dropped if it never will
 	movePass                    // time passes; d, and which clients are paused or busy meanwhile
 	moveCrash                   // from here on, faults
+	moveCut                     // the client is cut off from its ZooKeeper
 	moveLose                    // the reply is lost; no fault where a connection has broken
 	moveLate                    // the request is given up, and is on its way
 	moveTwice                   // the server executes a request, and a copy is on its way
@@ -27,7 +28,8 @@ const (
 	moveJump                    // of server; slot is backwards if its clock is set back
 	moveRestart                 // of server
 	moveFail                    // of server; slot is how many writes are lost, less 1
-	moveContact                 // the library of a client that was paused makes contact with its ZooKeeper; no fault
+	moveContact                 // the library of a client that was paused or cut off makes contact with its ZooKeeper; no fault
+	moveHeal                    // the client is cut off no more; no fault
 )
 
 // move is one step of the whole. The client and the server are those of the state that it starts from.
@@ -40,7 +42,7 @@ type move struct {
 	d      ms
 }
 
-// libraryTask is the slot of moveContact, which is no step of a task of the lock's.
+// libraryTask is the slot of moveContact and moveHeal, which are no steps of a task of the lock's.
 const libraryTask = 15
 
 // stepping, as the slot of moveAhead or moveBehind: the wall clock steps. Otherwise both clocks are wrong from the start.
@@ -133,7 +135,7 @@ func (x *explorer) moves(list []move, s *state, faults int) []move {
 func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 	c := &s.clients[i]
 	if c.phase == crashed {
-		return arrivals(list, c, i)
+		return x.arriving(list, c, i)
 	}
 	n := &x.automaton.nodes[c.node]
 	if _, calls := x.next(c); calls && n.idle {
@@ -156,10 +158,13 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 			list = x.waitMoves(list, s, m)
 		}
 	}
-	if c.silence > 0 {
+	switch {
+	case c.cut:
+		list = append(list, move{kind: moveHeal, client: uint8(i), slot: libraryTask})
+	case c.silence > 0:
 		list = append(list, move{kind: moveContact, client: uint8(i), slot: libraryTask})
 	}
-	return arrivals(list, c, i)
+	return x.arriving(list, c, i)
 }
 
 // waitMoves are those of a task that waits for a reply. m has its client and its slot.
@@ -169,9 +174,12 @@ func (x *explorer) waitMoves(list []move, s *state, m move) []move {
 		m.kind = kind
 		list = append(list, m)
 	}
-	over, answered, broken := c.due[m.slot] <= 0, c.replies[m.slot] != 0, x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot])
+	over, answered, broken := c.due[m.slot] <= 0, c.replies[m.slot] != 0, c.isLost(m.slot) || x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot])
 	if over {
 		add(moveExpire)
+	}
+	if x.isCutOff(c, x.automaton.nodes[c.node].slots[m.slot]) {
+		return x.cutOffMoves(list, c, m)
 	}
 	switch {
 	case !answered && !broken && x.sessions && x.isBehind(s, m):
@@ -186,9 +194,9 @@ func (x *explorer) waitMoves(list []move, s *state, m move) []move {
 	return list
 }
 
-func arrivals(list []move, c *client, i int) []move {
+func (x *explorer) arriving(list []move, c *client, i int) []move {
 	for k, r := range c.travel {
-		if r == 0 {
+		if r == 0 || c.cut && x.texts.requests[r&travelAll].server != process.Resource {
 			continue
 		}
 		list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})
@@ -209,14 +217,14 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 	_, calls := x.next(c)
 	main = calls && n.idle
 	for k, sl := range n.slots[:n.tasks] {
-		steps := sl.kind == process.Request || sl.kind == process.Sleep && c.due[k] <= 0 || c.come&(1<<k) != 0
+		steps := sl.kind == process.Request && !x.isCutOff(c, sl) || sl.kind == process.Sleep && c.due[k] <= 0 || c.come&(1<<k) != 0
 		if k == 0 && !n.idle {
 			main = main || steps && !c.has(deaf)
 		} else {
 			background = background || steps
 		}
 	}
-	return main, background || c.silence > 0
+	return main, background || c.silence > 0 && !c.cut
 }
 
 func (x *explorer) clientFaults(list []move, s *state, i int) []move {
@@ -228,6 +236,9 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 	list = x.clockFaults(list, s, i)
 	if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
 		list = append(list, move{kind: moveCrash, client: uint8(i)})
+	}
+	if x.sessions && !c.cut && x.canSpend(s, partition) && !(c.phase == waiting && n.idle && n.tasks == 0) {
+		list = append(list, move{kind: moveCut, client: uint8(i)})
 	}
 	for k, sl := range n.slots[:n.tasks] {
 		if sl.kind == process.Request && !(c.has(deaf) && k == 0) {
@@ -266,7 +277,7 @@ func (c *client) fresh(n *node) bool {
 func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 	c := &s.clients[m.client]
 	switch {
-	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]), x.isOver(s, int(m.client)) && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource:
+	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]), x.isCutOff(c, x.automaton.nodes[c.node].slots[m.slot]), x.isOver(s, int(m.client)) && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource:
 		return list
 	case c.replies[m.slot] != 0:
 		if x.canSpend(s, replyLost) && !c.isTorn(int(m.slot)) {

@@ -81,7 +81,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 	for i := range x.clients {
 		c := &s.clients[i]
 		for _, r := range c.travel {
-			if r&surely != 0 {
+			if r&surely != 0 && !(c.cut && x.texts.requests[r&travelAll].server != process.Resource) {
 				return 0, 0, false
 			}
 		}
@@ -93,7 +93,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 		switch {
 		case background:
 			pausing |= 1 << i
-		case !main || c.has(busy):
+		case !main || c.has(busy) || c.cut && x.automaton.nodes[c.node].idle: // a user of what is cut off waits without a further fault
 		case x.mayHoldLong(c):
 			either |= 1 << i
 		default:

@@ -27,7 +27,7 @@ type private struct {
 
 // privately takes the first private step that some client can make.
 func (x *explorer) privately(s *state, f *form) (m move, after form, found bool, err error) {
-	if x.config.Plain || x.canSpend(s, replyLost) {
+	if x.config.Plain || x.canSpend(s, replyLost) || x.sessions && x.canSpend(s, partition) {
 		return move{}, form{}, false, nil
 	}
 	awake, which := !x.canSpend(s, pause) && !x.canSpend(s, longHold) && !x.canStep(s), 0
@@ -66,7 +66,7 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 func (x *explorer) findPrivate(s *state, i int, awake, tears bool) (p private, err error) {
 	p.asked, p.shown = true, x.reading(s, i)
 	c := &s.clients[i]
-	if c.phase == crashed || c.silence > 0 || c.come != 0 || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
+	if c.phase == crashed || c.silence > 0 || c.cut || c.come != 0 || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
 		return p, nil
 	}
 	n := &x.automaton.nodes[c.node]

@@ -138,12 +138,12 @@ func (r *recorder) before(s *state, m move) {
 		r.fault(trace.Step{Fault: faults.Crash, Client: i, Server: -1})
 		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(i), Detail: &history.Detail{Why: "killed"}})
 	case moveLose, moveLate:
-		if x.breaks(&s.clients[i], int(m.slot)) && m.kind == moveLose {
-			r.unanswered(s, m, trace.Break)
-			break
-		}
 		if m.kind == moveLate {
 			r.addFlight(s, m, false)
+		}
+		if x.losesAnyway(&s.clients[i], m) {
+			r.unanswered(s, m, trace.Break)
+			break
 		}
 		if c := &s.clients[i]; m.slot != 0 || !c.has(deaf) {
 			r.strike(s, m, lossAt(c, m.slot), false)
@@ -151,6 +151,8 @@ func (r *recorder) before(s *state, m move) {
 		}
 		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[0].request]
 		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: int(q.server)})
+	case moveCut:
+		r.fault(trace.Step{Fault: faults.Partition, Client: i, Server: -1})
 	case moveTwice:
 		r.addFlight(s, m, true)
 		r.strike(s, m, faults.Duplicate, false)
@@ -231,7 +233,7 @@ func (r *recorder) strike(s *state, m move, kind faults.Kind, unnoticed bool) {
 // resumes records that a paused client makes its next step.
 func (r *recorder) resumes(s *state, m move) {
 	switch m.kind {
-	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash:
+	case movePass, moveJump, moveRestart, moveFail, moveArrive, moveCrash, moveCut, moveHeal:
 		return
 	}
 	if s.clients[m.client].has(asleep) {

@@ -3,6 +3,7 @@ package explore
 import (
 	"path"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/service"
@@ -21,6 +22,14 @@ func (r *recorder) contacted(i int, over bool) {
 		key := r.x.servers.lockKey
 		r.command(i, history.OpNone, 0, &history.Command{Args: []string{"PING", key}, Reply: "OK", Changes: []history.Change{{Key: key, Before: lock, After: lock}}})
 	}
+}
+
+// healed records the end of a partition.
+func (r *recorder) healed(i int) {
+	r.note(trace.Step{Kind: trace.Heal, Client: i})
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		Fault: &history.Fault{Name: string(faults.Partition), Target: trace.ClientName(i), Phase: history.PhaseRecover, What: "the client is cut off no more"},
+	}})
 }
 
 // byServer records what the server did to a node: for FIRST, on behalf of the acquire that made it.

@@ -223,7 +223,7 @@ func (x *explorer) finish(err error) error {
 func (x *explorer) ended(s *state) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
-		if c.travel != [mostTravel]uint32{} {
+		if c.travel != [mostTravel]uint32{} || c.cut {
 			return false
 		}
 		main, background := x.ready(s, i)

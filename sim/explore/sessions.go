@@ -7,8 +7,8 @@ import (
 	"github.com/locklab/locklab/sim/process"
 )
 
-// A client of a ZooKeeper has a session, which its library keeps alive while it is neither paused nor dead. The library of a client that has been
-// paused makes contact before time passes again: then it learns that its session goes on, or that it is over, and gets another.
+// A client of a ZooKeeper has a session, which its library keeps alive while it is neither paused nor cut off nor dead. The library of a client that has
+// been paused or cut off makes contact before time passes again: then it learns that its session goes on, or that it is over, and gets another.
 
 // session is what a client of a ZooKeeper has beside its lock.
 type session struct {
@@ -17,6 +17,9 @@ type session struct {
 	come    uint8 // the tasks, by slot, whose event has come
 	recent  uint8 // of its nodes, so many were made by the acquire that it is in
 	early   uint8 // of the others: see owner.early
+	cut     bool  // nothing passes between it and the server; see cutoff.go
+	unheard uint8 // the tasks, by slot, whose event has come to the server meanwhile
+	lost    uint8 // the tasks, by slot, that get no reply: their connection has certainly broken
 }
 
 // pingEvery is how often a library makes contact at least.
@@ -30,11 +33,11 @@ func (x *explorer) isOver(s *state, i int) bool {
 	return x.sessions && x.servers.states[s.servers[0]].kept.left[i] == 0
 }
 
-// spared are the clients that are neither dead nor paused, so that their sessions last.
+// spared are the clients that are neither dead, paused nor cut off, so that their sessions last.
 func (x *explorer) spared(s *state) uint8 {
 	all := uint8(1<<mostClients - 1)
 	for i := range x.clients {
-		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) {
+		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) || c.cut {
 			all &^= 1 << i
 		}
 	}
@@ -52,10 +55,10 @@ func (x *explorer) isBehind(s *state, m move) bool {
 	})
 }
 
-// sessionEnds are the next moments at which sessions end of clients that are dead or paused, or may be.
+// sessionEnds are the next moments at which sessions end of clients that are dead, paused or cut off, or may be paused.
 func (x *explorer) sessionEnds(s *state, expiry *ms) {
 	for i, left := range x.servers.states[s.servers[0]].kept.left[:x.clients] {
-		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) || x.canSpend(s, pause) {
+		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) || c.cut || x.canSpend(s, pause) {
 			sooner(expiry, left)
 		}
 	}
@@ -116,7 +119,11 @@ func (x *explorer) lapse(s *state, d ms, spared uint8) {
 			continue
 		}
 		c := &s.clients[i]
-		x.tearSession(c)
+		if c.cut {
+			x.loseSession(c)
+		} else {
+			x.tearSession(c)
+		}
 		c.recent = 0
 		for _, name := range slices.Backward(x.servers.nodesOf(before, i)) {
 			x.expired(i, name, was, owner)
@@ -156,7 +163,7 @@ func (x *explorer) dropLate(c *client) {
 	c.sortTravel()
 }
 
-// contact has the library of a client make contact after a pause.
+// contact has the library of a client make contact after a pause or a partition.
 func (x *explorer) contact(s *state, i int) error {
 	c := &s.clients[i]
 	over, request := x.isOver(s, i), x.servers.ping
@@ -226,7 +233,11 @@ func (x *explorer) deliver(s *state, number uint16) {
 			continue
 		}
 		for k := range x.automaton.nodes[c.node].tasks {
-			if x.watched(c, k) == e.path {
+			switch {
+			case x.watched(c, k) != e.path:
+			case c.cut:
+				c.unheard |= 1 << k
+			default:
 				c.come |= 1 << k
 			}
 		}
@@ -239,12 +250,12 @@ func (c *client) settleEvents(t *transition, to *node) {
 		bit := uint8(1) << k
 		switch fresh := t.fresh&bit != 0; {
 		case sl.kind == process.Contact && fresh:
-			c.come &^= bit
+			c.come, c.unheard = c.come&^bit, c.unheard&^bit
 			if uint8(sl.server) != c.life {
 				c.come |= bit
 			}
 		case sl.kind == 0, fresh && sl.kind != process.Message:
-			c.come &^= bit
+			c.come, c.unheard = c.come&^bit, c.unheard&^bit
 		}
 	}
 }

@@ -35,6 +35,13 @@ func TestLocksOnAZooKeeperAreCaught(t *testing.T) {
 		{"zookeeper-protected", 2, faults.Pause, checker.LostUpdate},    //
 		{"zookeeper-fenced", 2, faults.LateRequest, checker.StaleWrite}, // late, and before anybody's with a higher fence
 		{"go-zookeeper", 2, faults.Pause, checker.DoubleHolder},         // nothing tells its holder
+		{"zookeeper", 2, faults.Partition, checker.DoubleHolder},        // it learns of the end of its session only from the server
+		{"zookeeper", 2, faults.Partition, checker.StaleWrite},          //
+		{"zookeeper", 2, faults.Partition, checker.StuckLock},           // the reply that a partition keeps is lost
+		{"zookeeper-herd", 2, faults.Partition, checker.WrongfulDelete}, // its release arrives in another session
+		{"curator-mutex", 2, faults.Partition, checker.LostUpdate},      //
+		{"go-zookeeper", 2, faults.Partition, checker.DoubleHolder},     //
+		{"zookeeper-protected", 2, faults.Partition, checker.GhostLock}, // nobody can delete a node while it is cut off, and its session lives on
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.only, " by ", test.fault), func(t *testing.T) {
@@ -70,6 +77,9 @@ func TestLocksOnAZooKeeperHold(t *testing.T) {
 		{"zookeeper-protected", 2, faults.Pause, exclusion},
 		{"zookeeper-protected", 2, faults.LateRequest, append(exclusion, checker.GhostLock)},
 		{"zookeeper-fenced", 2, faults.Pause, []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.FenceRegression}},
+		{"zookeeper", 2, faults.Partition, []checker.Name{checker.WrongfulDelete, checker.FalseAlarm, checker.HungOperation}},
+		{"zookeeper-protected", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.LostUpdate, checker.FalseAlarm)},
+		{"zookeeper-fenced", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.FenceRegression)},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.fault), func(t *testing.T) {
@@ -92,7 +102,7 @@ func TestTheJudgesAgreeOnSessions(t *testing.T) {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{Lock: spec, Clients: 3, Rounds: 2, MostFaults: 3, Budget: Budget{
-				faults.Pause: 2, faults.Crash: 2, faults.LongHold: 2, faults.ReplyLost: 2, faults.LateRequest: 2,
+				faults.Pause: 2, faults.Crash: 2, faults.LongHold: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Partition: 2,
 			}}
 			x := newExplorer(config, traits{})
 			defer x.automaton.pool.close()
@@ -146,10 +156,13 @@ func (l *countingContacts) TryAcquire(ctx context.Context) (bool, error) {
 func TestSessionsHaveBounds(t *testing.T) {
 	for _, config := range []Config{
 		{Budget: Budget{faults.Restart: 1}, MostFaults: 1},
+		{Lock: lock(t, "setpx-lua"), Budget: Budget{faults.Partition: 1}, MostFaults: 1},
 		{Servers: 3},
 		{Only: []checker.Name{checker.Unfair}},
 	} {
-		config.Lock = lock(t, "zookeeper")
+		if config.Lock.Name == "" {
+			config.Lock = lock(t, "zookeeper")
+		}
 		bound := new(BoundError)
 		require.ErrorAs(t, config.Usual().Check(), &bound)
 		_, err := Explore(t.Context(), config.Usual())

@@ -13,6 +13,9 @@ import (
 	"github.com/locklab/locklab/sim/explore"
 )
 
+// NotSearched is what a line has for a fault that is none of the lock's service.
+const NotSearched = "n/a"
+
 // MostAlone is up to how many faults of one kind the table goes.
 const MostAlone = 2
 
@@ -114,7 +117,11 @@ type entry struct{ head, text string }
 func (l Line) entries() []entry {
 	list := []entry{{"no fault", l.noneText()}}
 	for _, kind := range explore.Faults() {
-		list = append(list, entry{string(kind), l.Cells[kind].String()})
+		text := NotSearched
+		if cell, there := l.Cells[kind]; there {
+			text = cell.String()
+		}
+		list = append(list, entry{string(kind), text})
 	}
 	return append(list, entry{"mixture", l.mixtureText()})
 }

@@ -24,6 +24,7 @@ const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, f
 # enough, and the search for two is not complete; '? 1 to step 25' nothing is found with fewer than one, nor with one in 25 steps,
 # and what comes later is not known; '- in 3x1' is about three clients once only, '>1 in 2x1' about two; '1 double-holder in 2x2'
 # it takes two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
+# A fault that is not there is none of the lock's service.
 # 'lab explore --all --update' rewrites this file; read what has changed before you commit it.
 `
 
@@ -52,7 +53,9 @@ func WriteLines(w io.Writer, lines []Line) error {
 		}
 		say("none", l.noneText())
 		for _, kind := range explore.Faults() {
-			say(string(kind), l.Cells[kind].String())
+			if cell, there := l.Cells[kind]; there {
+				say(string(kind), cell.String())
+			}
 		}
 		say("mixture", l.mixtureText())
 	}

@@ -33,7 +33,7 @@ const (
 // Search says how to find breaking points.
 type Search struct {
 	Locks    []impls.Spec
-	Kinds    []faults.Kind // none: all
+	Kinds    []faults.Kind // none: all of the lock's service
 	States   int           // of one search; it depends on no machine
 	Parallel int
 	Done     func(Line) // is told each line as it comes, by one goroutine at a time; it may be nil
@@ -94,7 +94,7 @@ func (r *rowSearch) find(kinds []faults.Kind) error {
 	}
 	all := len(kinds) == 0
 	if all {
-		kinds = explore.Faults()
+		kinds = explore.FaultsOf(r.lock)
 	}
 	for _, kind := range kinds {
 		cell, err := r.cell(kind)

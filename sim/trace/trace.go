@@ -60,6 +60,7 @@ const (
 	Arrive Kind = "arrive" // a request arrives that nobody waits for
 	Time   Kind = "time"   // time passes
 	Break  Kind = "break"  // a client learns that the connection has broken by which it waits for a reply
+	Heal   Kind = "heal"   // a client is cut off no more
 	Notice Kind = "notice" // a lock reports a loss or a renewal
 	Fault  Kind = "fault"  // a fault strikes
 )
@@ -140,6 +141,8 @@ func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {
 		text += " forward by " + InLeases(2*lease, lease)
 	case faults.ClockBack:
 		text += " by " + InLeases(2*lease, lease)
+	case faults.Partition:
+		text = "a client is cut off from its ZooKeeper, and goes on"
 	case faults.FailOver:
 		if lost > 1 {
 			text += fmt.Sprintf(" (%d writes)", lost)
