@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -40,6 +42,8 @@ func (p StormPlan) Lease(subject play.Subject) (time.Duration, error) {
 		return 0, fmt.Errorf("a lease of %v is too short: %s can keep its promises with %v or more", lease, subject.Name, shortest)
 	case p.Params.For != 0 && p.Params.For < lease:
 		return 0, fmt.Errorf("a storm of %v is too short: the lease of %s is %v", p.Params.For, subject.Name, lease)
+	case p.Params.Work > lease/2:
+		return 0, fmt.Errorf("a hold of %v is too long: the lease of %s is %v, and the work alone must not outlast half of it", p.Params.Work, subject.Name, lease)
 	}
 	return lease, nil
 }
@@ -58,6 +62,7 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 			params := plan.Params
 			params.Seed += int64(round) - 1
 			params.Lease = lease
+			params.Outlives = subject.Spec != nil && !slices.Contains(subject.Spec.Promises, impls.CrashSafety)
 			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0

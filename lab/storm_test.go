@@ -42,6 +42,18 @@ func TestLeasesOfStorms(t *testing.T) {
 		_, err = lab.Storm(t.Context(), plan)
 		require.EqualError(t, err, test.wrong, "before anything is started")
 	}
+	for hold, wrong := range map[time.Duration]string{
+		5 * time.Second: "",
+		6 * time.Second: "a hold of 6s is too long: the lease of mine is 10s, and the work alone must not outlast half of it",
+	} {
+		plan := lab.StormPlan{Params: storm.Params{Work: hold}}
+		_, err := plan.Lease(needing(10 * time.Second))
+		if wrong == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.EqualError(t, err, wrong)
+	}
 	plan := lab.StormPlan{}
 	lease, err := plan.Lease(play.Subject{Name: "unknown"})
 	require.NoError(t, err)

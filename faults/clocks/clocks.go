@@ -1,5 +1,5 @@
 // Package clocks sets the clocks of programs that know nothing of the lab: Python by a site hook, Node by a preload, and on Linux whatever else asks
-// the C library by a shim that is compiled where there is a C compiler. Wall clock and monotonic clock are two: both run at the rate, and only
+// the C library by a shim that is compiled where there is a C compiler. A program in Go has to be built with an overlay. Wall clock and monotonic clock are two: both run at the rate, and only
 // the wall clock steps.
 //
 // It owns the hooks, the page by which they learn of a setting, and the answer to which programs they reach. It must not know clients, scripts

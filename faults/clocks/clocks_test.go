@@ -4,6 +4,7 @@ package clocks
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -131,14 +132,66 @@ const near = 2.0
 
 func TestClocksOfPrograms(t *testing.T) {
 	kit := newKit(t)
-	for _, name := range []string{"python3", "node", "c"} {
+	names := []string{"python3", "node", "c"}
+	if *inGo {
+		names = append(names, "go")
+	}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) { checkClocks(t, start(t, kit, programFor(t, kit, name)...)) })
 	}
+}
+
+// inGo has the clock of a program in Go checked, too.
+var inGo = flag.Bool("go", false, "build a program in Go with the overlay; the first time that compiles Go's library")
+
+// goProgram is pythonProgram in Go, whose monotonic clock begins with the program.
+const goProgram = `package main
+
+import ("bufio"; "context"; "fmt"; "os"; "time")
+
+func main() {
+	began := time.Now()
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		switch lines.Text() {
+		case "sleep":
+			time.Sleep(100 * time.Millisecond)
+			fmt.Println("slept")
+		case "wait":
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			<-ctx.Done()
+			cancel()
+			fmt.Println("slept")
+		default:
+			now := time.Now()
+			fmt.Printf("%.4f %.4f\n", float64(now.UnixNano())/1e9, now.Sub(began).Seconds())
+			if since, until := time.Since(now), time.Until(now); since < 0 || until > 0 || since > time.Hour {
+				panic(fmt.Sprint(since, until))
+			}
+		}
+	}
+}
+`
+
+// goProgramFor builds the program with the overlay.
+func goProgramFor(t *testing.T) []string {
+	t.Helper()
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	overlay, err := WriteOverlay(strings.TrimSpace(string(goroot)), filepath.Join(dir, "overlay"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(goProgram), 0o600))
+	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "program"), filepath.Join(dir, "main.go")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return []string{filepath.Join(dir, "program")}
 }
 
 // programFor is a program by its language.
 func programFor(t *testing.T, kit *Kit, name string) []string {
 	t.Helper()
+	if name == "go" {
+		return goProgramFor(t)
+	}
 	source := map[string]string{"python3": pythonProgram, "node": nodeProgram, "c": cProgram}[name]
 	path := filepath.Join(t.TempDir(), "program.js") // Node goes by the name
 	require.NoError(t, os.WriteFile(path, []byte(source), 0o600))
@@ -205,9 +258,9 @@ func TestWhatIsNotReached(t *testing.T) {
 	test, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(echo, "1")
-	goProgram := start(t, kit, "/bin/sh", "-c", "exec "+test)
-	goProgram.say("anything")
-	assert.Contains(t, goProgram.clock.Reached(goProgram.cmd.Process.Pid), "is a Go program, which reads the clock past the C library")
+	unreached := start(t, kit, "/bin/sh", "-c", "exec "+test)
+	unreached.say("anything")
+	assert.Contains(t, unreached.clock.Reached(unreached.cmd.Process.Pid), "is a Go program, which reads the clock past the C library")
 
 	bare := newKit(t)
 	t.Setenv("PATH", "")

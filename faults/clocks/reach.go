@@ -74,7 +74,10 @@ func (c *Clock) reaches(pid int, loaded []string) (why string) {
 		return fmt.Sprintf("%s has not loaded the lab's %s", program, hook)
 	}
 	if _, err := buildinfo.ReadFile(exe); err == nil {
-		return program + " is a Go program, which reads the clock past the C library"
+		if slices.Contains(loaded, "go") {
+			return ""
+		}
+		return program + " is a Go program, which reads the clock past the C library: build it with the overlay of lab clocks"
 	}
 	if static(exe) {
 		return program + " is linked statically, so that nothing can be put before its C library"

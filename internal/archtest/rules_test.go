@@ -95,7 +95,7 @@ func rules() map[string]rule {
 			own: []string{
 				"adapters", "history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"bench", "bench/measure", "impls", "checker", "faults", "faults/server", "faults/network",
+				"bench", "bench/measure", "impls", "checker", "faults", "faults/clocks", "faults/server", "faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"sim/explore", "sim/points", "sim/trace", "scenarios/reproduce",
 				"internal/supervise",

@@ -51,6 +51,14 @@ func notes() []note {
 			"The first extension is due half a validity after the grant, not after the request (`lock.go:271`). It takes a grant that is slower than the default `TryNextAfter` of 20 ms, which the lab's client has set to an hour: with the default the acquire fails instead.",
 		},
 		{
+			[]string{"rueidislock"}, []string{
+				"clock-behind", "clock-set-back-in-acquire", "clock-set-back-amid-renewal", "clock-set-back-while-renewing", "clock-runs-slow", "clock-runs-too-slow-to-renew",
+				"dead-holder-clock-ahead", "release-broken-off-clock-ahead",
+			}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate, checker.StuckLock, checker.Unreleasable},
+			"The key expires at a time by the client's wall clock: `SET` with `PXAT` (`lock.go:437`) and `PEXPIREAT` (`435`) get `time.Now()` and the validity (`258`, `279`). With a clock that is behind, is set back or runs too slowly the lease is short, or over at once; " +
+				"with one that is ahead a dead holder's key stays for longer. `FallbackSETPX` acquires by a duration, and extends by a time all the same. No documentation promises more.",
+		},
+		{
 			[]string{"redlock-4", "redlock-5"}, []string{"release-reply-lost-resent", "restart-amid-release"}, []checker.Name{checker.FalseAlarm},
 			"The same with ioredis, which sends again what got no reply when it has connected anew (`autoResendUnfulfilledCommands`, by default true): `redlock.js:282` of redlock 4 rejects with LockError, `index.js:296` of redlock 5 with ExecutionError.",
 		},
