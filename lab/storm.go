@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -62,7 +60,6 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 			params := plan.Params
 			params.Seed += int64(round) - 1
 			params.Lease = lease
-			params.Outlives = subject.Spec != nil && !slices.Contains(subject.Spec.Promises, impls.CrashSafety)
 			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0
