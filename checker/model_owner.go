@@ -112,6 +112,14 @@ func (r *rival) without(a *asking) (left *rival, found *possession) {
 	return &rival{r.possession, next}, found
 }
 
+// since is the list without those who began before an event: what they had written is gone.
+func (r *rival) since(event int) *rival {
+	if r == nil || r.began < event {
+		return nil // the latest comes first
+	}
+	return &rival{r.possession, r.next.since(event)}
+}
+
 // ownerState is whose the lock is, and whose turn it is to write.
 type ownerState struct {
 	owner    possession
@@ -299,7 +307,7 @@ func (s ownerState) answered(in *ownerStep) ownerState {
 			break
 		}
 		if found != nil {
-			s.owner = *found
+			s.owner, s.rivals = *found, left.since(found.began)
 		}
 		order := a.took
 		if order == 0 {

@@ -65,7 +65,7 @@ type Ledger struct {
 	Foreign bool
 	Owner   Claim
 	// Challengers replaced the value of a live owner. The owner stays the owner until one of them is told that it has the lock, and
-	// altogether once it has replaced theirs.
+	// altogether once it has replaced theirs. Those whose value had been replaced by then no longer are.
 	Challengers []Claim
 }
 
@@ -83,6 +83,7 @@ func (l *Ledger) settle(o Operation) {
 	if o.Outcome == history.OK {
 		c.Settle(o)
 		l.Owner = c
+		l.Challengers = slices.DeleteFunc(l.Challengers, func(other Claim) bool { return other.Command < c.Command })
 	}
 }
 

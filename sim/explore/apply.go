@@ -230,7 +230,7 @@ func (c *client) resetFinished(i int) {
 	*c = freshClient(i)
 	c.phase, c.round, c.skew, c.steps = finished, last.round, last.skew, last.steps
 	c.flights, c.queued = last.flights.alone(), last.queued
-	c.flags, c.claims = last.flags&challenge, last.claims
+	c.flags, c.challenger = last.flags&challenge, last.challenger
 }
 
 // moveTo takes the client to the node that a transition leads to, and begins the waits there.
@@ -441,9 +441,10 @@ func (x *explorer) crash(s *state, i int) {
 	x.judge.settleProvisional(i, false)
 	x.judge.crashesInQueue(i)
 	x.judge.crashesKept(i)
-	flights, challenged := c.flights.alone(), c.flags&challenge // the value that it has put in another's place is still there
+	flights, challenged, challenger := c.flights.alone(), c.flags&challenge, c.challenger // the value that it has put in another's place is still there
 	*c = freshClient(i)
-	c.phase, c.flights, c.flags = crashed, flights, challenged
+	c.phase, c.flights, c.flags, c.challenger = crashed, flights, challenged, challenger
+	c.claims = 0
 	c.session = session{early: c.early}
 	c.passed = false
 }

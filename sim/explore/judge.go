@@ -247,24 +247,6 @@ func (j *judge) fence(value int64) uint32 {
 	return uint32(i) + 1
 }
 
-func (j *judge) settleOwner(n int, ok bool) {
-	c, o := &j.s.clients[n], &j.s.owner
-	if int(o.client) == n+1 && o.standing == ownership.Pending {
-		o.standing, o.early = ownership.Refused, j.acquirers(n)
-		if ok {
-			o.standing, o.sure, o.early = ownership.Granted, o.ends, 0
-		}
-	}
-	if !c.has(challenge) {
-		return
-	}
-	c.clear(challenge)
-	if ok {
-		j.setOwner(owner{client: uint8(n) + 1, standing: ownership.Granted, ends: c.claims, margin: j.margin, sure: c.claims, sighting: o.sighting})
-	}
-	c.claims = 0
-}
-
 // acquirers are the other clients that are acquiring.
 func (j *judge) acquirers(n int) (set uint8) {
 	for i := range j.clients {
@@ -374,16 +356,6 @@ func (j *judge) countRelease(n int, outcome history.Outcome) {
 	if !t.unsure && t.released == t.acquired && j.s.clients[n].has(changed) && left {
 		j.found |= unreleasable
 	}
-}
-
-// challenged says whether a client has replaced the live owner's value, and waits to be told whether the lock is now its own.
-func (j *judge) challenged() bool {
-	for i := range j.clients {
-		if j.s.clients[i].has(challenge) {
-			return true
-		}
-	}
-	return false
 }
 
 // lost takes in that the lock has told its user that it is no longer held.

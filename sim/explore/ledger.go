@@ -230,9 +230,7 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 	case ownership.Shorten:
 		j.s.owner.ends = min(j.s.owner.ends, mine.ends)
 	case ownership.Challenge:
-		c := &j.s.clients[cmd.client]
-		c.set(challenge)
-		c.claims = mine.ends
+		j.challenges(cmd.client, mine.ends, j.acquires(cmd))
 	}
 }
 
@@ -250,15 +248,7 @@ func (j *judge) take(o owner) {
 	j.dropChallengers()
 }
 
-// dropChallengers: what they had put in the place of the owner's value is gone.
-func (j *judge) dropChallengers() {
-	for i := range j.s.clients {
-		j.s.clients[i].clear(challenge)
-		j.s.clients[i].claims = 0
-	}
-}
-
-// setOwner makes a claim the owner's. Other challengers may still be told that the lock is theirs.
+// setOwner makes a claim the owner's. Challengers that came later may still be told that the lock is theirs.
 func (j *judge) setOwner(o owner) {
 	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
 		j.coverage |= handedOver

@@ -256,10 +256,7 @@ func (j *judge) commandedOnOne(cmd command) {
 	case ownership.Free:
 		j.take(owner{})
 	case ownership.Challenge:
-		if acquires {
-			c.set(challenge)
-			c.claims = w.mine.ends
-		}
+		j.challenges(cmd.client, w.mine.ends, acquires)
 	}
 	all := j.sharing.of(j.s.shares)
 	o.there, o.stale = j.sharing.has(&all, o.client, o.ago), false

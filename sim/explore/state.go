@@ -52,14 +52,14 @@ type client struct {
 	replies [mostSlots]uint32 // to the requests that were executed
 	due     [mostSlots]ms
 	flights
-	ends   ms // when its hold ends by what the lock has declared
-	claims ms // when the lease of its challenge ends
-	since  ms // how long ago its operation's latest command or, before that, its call was
-	from   ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
-	waits  ms // how long ago its release was called; negative: see disturbed
-	flags  uint16
-	phase  phase
-	round  uint8
+	ends ms // when its hold ends by what the lock has declared
+	challenger
+	since ms // how long ago its operation's latest command or, before that, its call was
+	from  ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
+	waits ms // how long ago its release was called; negative: see disturbed
+	flags uint16
+	phase phase
+	round uint8
 	wrongClocks
 	meetings
 	before  uint8  // the highest update that had been acknowledged when its work was called

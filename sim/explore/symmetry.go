@@ -184,7 +184,7 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 		}
 	}
 	twin.sortTravel()
-	twin.after = to.set(c.after)
+	twin.after, twin.replaced, twin.strayReplaced = to.set(c.after), to.set(c.replaced), to.set(c.strayReplaced)
 	if c.keptFor != 0 && c.keptFor != keptForRefused {
 		twin.keptFor = to[c.keptFor-1] + 1
 	}
