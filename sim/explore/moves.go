@@ -112,16 +112,20 @@ func (x *explorer) next(c *client) (history.Op, bool) {
 
 // moves appends every move of a state that has no private step and that spends so many faults.
 func (x *explorer) moves(list []move, s *state, faults int) []move {
-	if faults == 0 {
+	return x.timeMoves(x.movesAtOnce(list, s, faults), s, faults)
+}
+
+// movesAtOnce are those by which no time passes.
+func (x *explorer) movesAtOnce(list []move, s *state, faults int) []move {
+	switch {
+	case faults == 0:
 		for i := range x.clients {
 			list = x.clientMoves(list, s, i)
 			if x.mayReleaseAgain(s, i) {
 				list = append(list, move{kind: moveCall, client: uint8(i), slot: anew})
 			}
 		}
-	}
-	list = x.timeMoves(list, s, faults)
-	if faults == 1 && s.faults() < x.most {
+	case faults == 1 && s.faults() < x.most:
 		for i := range x.clients {
 			list = x.clientFaults(list, s, i)
 		}
