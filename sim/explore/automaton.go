@@ -102,6 +102,7 @@ type transition struct {
 	// particulars.
 	// asks: it may ask for the session. No such step reads a clock; see errClockBesideSession.
 	reads, walls, draws, asks bool
+	made                      bool // by the search itself; otherwise its time has not come, or what it leads to is the same
 }
 
 // particulars are of the circumstances those that matter.
@@ -149,6 +150,7 @@ type evidence struct {
 	witnesses map[uint32][]witness
 	taken     []execution // in the order in which they were executed
 	verified  int         // so many nodes there were when it was verified
+	aside     bool        // what happens is not part of the search
 }
 
 // timing is what an automaton has to do with clocks.
@@ -199,6 +201,7 @@ func (a *automaton) step(at uint32, in input, shown reading, used func() uint16)
 	key := [2]uint64{uint64(at+1)<<32 | uint64(in.packed())}
 	var t transition
 	if general := a.transitions.of(key); general != nil {
+		general.made = general.made || !a.aside
 		if t = *general; t.known {
 			return t, nil
 		}
@@ -209,6 +212,7 @@ func (a *automaton) step(at uint32, in input, shown reading, used func() uint16)
 	}
 	exact := [2]uint64{key[0], t.particulars(now)}
 	if special := a.transitions.of(exact); special != nil && special.known {
+		special.made = special.made || !a.aside
 		return *special, nil
 	}
 	now.used = used()
@@ -218,6 +222,7 @@ func (a *automaton) step(at uint32, in input, shown reading, used func() uint16)
 	if err != nil {
 		return transition{}, err
 	}
+	t.made = !a.aside
 	if exact[1] = t.particulars(now); exact != key {
 		a.transitions.note(key, transition{reads: t.reads, walls: t.walls, draws: t.draws, asks: t.asks})
 	}

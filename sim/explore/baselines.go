@@ -18,6 +18,7 @@ type baseline struct {
 	first  int   // the first step that reads the clock
 	gaps   []int // the steps after it before which time passes
 	did    []behavior
+	made   bool          // all its steps by the search itself
 	slopes [][][]float64 // by gap and step: how much each number changes in a millisecond; nil: not known yet
 }
 
@@ -29,10 +30,12 @@ func (p *sampler) baselineOf(end uint32) (*baseline, error) {
 	if known := p.bases[end]; known != nil {
 		return known, nil
 	}
-	b := &baseline{path: p.path(end)}
+	b := &baseline{path: p.path(end), made: true}
 	clock, begun := ms(0), false
 	for k, n := range b.path {
-		if t := &p.a.taken[n]; t.reads {
+		t := &p.a.taken[n]
+		b.made = b.made && p.a.isMade(t)
+		if t.reads {
 			switch {
 			case !begun:
 				b.first = k
@@ -62,7 +65,7 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 	s.process.Rehearse()
 	defer s.process.Close()
 	var began [mostSlots]ms
-	otherWords := map[string]string{}
+	otherWords, sent := map[string]string{}, map[string]bool{}
 	now, shown := ms(math.MinInt32), ms(0)
 	for k, n := range b.path {
 		t := &p.a.taken[n]
@@ -83,7 +86,8 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 		waits := s.waits
 		p.left--
 		when := circumstances{reading{shown, t.when.steps, t.when.life, t.when.lasts}, t.when.used}
-		notices, err := p.a.execute(s, p.inOtherWords(t.in, otherWords), when)
+		in := p.inOtherWords(t.in, otherWords)
+		notices, err := p.a.execute(s, in, when)
 		if err != nil {
 			return nil, nil, p.a.impure(err)
 		}
@@ -101,12 +105,13 @@ func (p *sampler) run(b *baseline, clock clockwork) (did []behavior, clocks []ms
 			at.outline, remembered = p.a.outline(s)
 		}
 		does := p.of(&at, p.a.outputNumber(notices), s.host.read)
-		does.numbers = append(does.numbers, remembered...)
+		does.numbers, does.stamps = append(does.numbers, remembered...), p.a.stampsIn(in, sent)
 		did = append(did, does)
 		if did[k].shape != p.behaved[n].shape {
 			break
 		}
 		p.noteOtherWords(otherWords, &p.a.nodes[t.to], &at)
+		p.a.noteSent(sent, &at)
 	}
 	return did, clocks, nil
 }
@@ -136,10 +141,10 @@ func (p *sampler) inOtherWords(in input, words map[string]string) input {
 	return in
 }
 
-// sample executes a path at other times.
+// sample executes a path at other times. A try that the search has rehearsed, and has not made because nothing had changed, is none.
 func (p *sampler) sample(end uint32) (string, error) {
 	b, err := p.baselineOf(end)
-	if err != nil {
+	if err != nil || !b.made {
 		return "", err
 	}
 	for range samplesAtOnce {
@@ -154,18 +159,16 @@ func (p *sampler) sample(end uint32) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		at := p.at[p.a.taken[b.path[0]].at]
+		points := []uint32{p.at[p.a.taken[b.path[0]].at]}
 		for k := range did {
-			f := p.forkAt(b, k)
-			f.from = at
-			if !p.offered(f) {
-				break // there the search gives something else
-			}
-			known, err := false, error(nil)
-			if at, known, err = p.expected(b, k, f, gaps, clocks, did[k]); err != nil {
+			offered, to, err := p.follows(b, k, points, gaps, clocks, did[k])
+			if err != nil {
 				return "", err
 			}
-			if !known {
+			if !offered {
+				break // there the search gives something else
+			}
+			if points = to; len(points) == 0 {
 				return p.describe(b, k, gaps, clocks), nil
 			}
 		}
@@ -227,31 +230,60 @@ func (p *sampler) forkAt(b *baseline, k int) fork {
 	return p.fork(&p.a.taken[b.path[k]], clock)
 }
 
-// expected says whether the search has seen, at a fork, what a path has done in its step k at other times. It returns the
-// point to which that leads.
-func (p *sampler) expected(b *baseline, k int, f fork, gaps []int, clocks []ms, did behavior) (to uint32, known bool, err error) {
+// follows returns the points to which a path's step k may lead, at other times, from one of some points: the search has seen there what the step has done. offered:
+// it gives there what the step is given.
+func (p *sampler) follows(b *baseline, k int, from []uint32, gaps []int, clocks []ms, did behavior) (offered bool, to []uint32, err error) {
+	f, waited := p.forkAt(b, k), slices.Contains(gaps, k)
+	for _, f.from = range from {
+		offered = offered || p.offered(f, moment{did.stamps, clocks[k]}, waited)
+		known, err := p.expected(b, k, f, gaps, clocks, did)
+		if err != nil {
+			return false, nil, err
+		}
+		to = append(to, known...)
+	}
+	return offered, to, nil
+}
+
+// expected returns the points that follow a fork in the search where what a path has done in its step k, at other times, was done there. There may be two after
+// the call of an acquire: the search does not make a later one that comes to the same as an earlier one.
+func (p *sampler) expected(b *baseline, k int, f fork, gaps []int, clocks []ms, did behavior) (to []uint32, err error) {
+	in := p.a.taken[b.path[k]].in
+	again := in.kind == inputCall && history.Op(in.arg) == history.OpAcquire
 	if slices.Contains(gaps, k) {
 		f.later = true
 	}
 	for _, later := range [...]bool{f.later, !f.later} {
-		to, known := p.branches[branch{f.from, f.in, later, did.shape}]
-		if !known {
+		point, met := p.branches[branch{f.from, f.in, later, did.shape}]
+		if !met || len(to) > 0 && !again {
 			continue
 		}
-		if ok, err := p.fits(b, k, gaps, clocks, did.numbers); ok || err != nil {
-			return to, ok, err
+		known, err := p.fitsAny(b, k, point, gaps, clocks, did.numbers)
+		if err != nil {
+			return nil, err
 		}
-		for _, end := range p.points[to].paths {
-			other, err := p.baselineOf(end)
-			if err != nil {
-				return 0, false, err
-			}
-			if ok, err := p.fits(other, k, gaps, clocks, did.numbers); ok || err != nil {
-				return to, ok, err
-			}
+		if known {
+			to = append(to, point)
 		}
 	}
-	return 0, false, nil
+	return to, nil
+}
+
+// fitsAny says whether numbers fit a path, or one of those that lead to a point.
+func (p *sampler) fitsAny(b *baseline, k int, point uint32, gaps []int, clocks []ms, numbers []float64) (bool, error) {
+	if ok, err := p.fits(b, k, gaps, clocks, numbers); ok || err != nil {
+		return ok, err
+	}
+	for _, end := range p.points[point].paths {
+		other, err := p.baselineOf(end)
+		if err != nil {
+			return false, err
+		}
+		if ok, err := p.fits(other, k, gaps, clocks, numbers); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
 }
 
 // fits says whether numbers are those of a path's step k, if each goes on to change with time as it does there.
@@ -289,7 +321,6 @@ func (p *sampler) fits(b *baseline, k int, gaps []int, clocks []ms, numbers []fl
 
 // tolerance is by how much a number may be another one than expected: to the millisecond, and if it is a time in seconds, to the second.
 func tolerance(number, slope float64, shifted ms) float64 {
-	const since1970 = 1e9
 	if slope == 0 && number >= since1970 {
 		return float64(shifted)/1000 + 1
 	}

@@ -14,6 +14,7 @@ import (
 type behavior struct {
 	shape   uint64
 	numbers []float64 // in order; times are in milliseconds
+	stamps  []float64 // in what it was given, of others; only of a path that was executed again
 }
 
 // masked is a text without the numbers and the names of tokens in it.
@@ -70,7 +71,7 @@ func (o *observer) of(n *node, output uint32, reads bool) behavior {
 	if reads {
 		b.WriteByte(3)
 	}
-	return behavior{mix(maphash.String(o.seed, b.String())^n.outline, uint64(len(numbers))+1), numbers}
+	return behavior{shape: mix(maphash.String(o.seed, b.String())^n.outline, uint64(len(numbers))+1), numbers: numbers}
 }
 
 func (o *observer) request(client uint8, number uint32) masked {

@@ -3,8 +3,10 @@ package explore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,28 @@ var doubted = []strange{
 		reply, err := l.env.Server().Do(ctx, "SET", lockKey, mine, "NX", "PX", 5*l.lease.Milliseconds())
 		l.value = mine
 		return reply == "OK", err
+	}, nil)},
+	{name: "how old another's stamp was at the try before", only: strays[:1], faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		mine := strconv.FormatInt(l.env.Now().UnixMilli(), 10) + " " + l.env.Token()
+		reply, err := l.env.Server().Do(ctx, "SETNX", lockKey, mine)
+		if l.value = mine; reply == int64(1) || err != nil {
+			return err == nil, err
+		}
+		seen, err := l.env.Server().Do(ctx, "GET", lockKey)
+		stamp, _, isStamp := strings.Cut(fmt.Sprint(seen), " ")
+		if err != nil || !isStamp {
+			return false, err
+		}
+		written, _ := strconv.ParseInt(stamp, 10, 64)
+		was := time.Duration(l.n)
+		l.n = int(l.env.Now().Sub(time.UnixMilli(written)))
+		switch {
+		case l.between(was, .3, .5):
+			return l.del(ctx)
+		case l.between(time.Duration(l.n), 2, 100):
+			return l.take(ctx, mine)
+		}
+		return false, nil
 	}, nil)},
 	{name: "by force with a token that begins with A", made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
@@ -290,15 +314,26 @@ func TestSoundTimekeepersAreTrusted(t *testing.T) {
 // These write when their lease ends and compare what is there with it. At other times they find what they have written then.
 func TestWrittenTimesAreAnswered(t *testing.T) {
 	t.Parallel()
-	for name, budget := range map[string]Budget{
-		"getset": {faults.Pause: 1}, "getset-nil-expired": {faults.Pause: 1}, "getset-published": {faults.Pause: 1, faults.Crash: 1, faults.ClockAhead: 1},
+	for _, test := range []struct {
+		lock   string
+		rounds int
+		budget Budget
+	}{
+		{"getset", 1, Budget{faults.Pause: 1}},
+		{"getset", 2, Budget{faults.Pause: 1}},
+		{"getset-nil-expired", 1, Budget{faults.Pause: 1}},
+		{"getset-nil-expired", 2, Budget{faults.Pause: 1}},
+		{"getset-nil-lost", 2, Budget{faults.Pause: 1}},
+		{"getset-published", 1, Budget{faults.Pause: 1, faults.Crash: 1, faults.ClockAhead: 1}},
+		{"getset-published", 2, Budget{faults.Pause: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprint(test.lock, " ", test.rounds), func(t *testing.T) {
 			t.Parallel()
-			if name != "getset-nil-expired" {
+			if test.lock != "getset-nil-expired" || test.rounds > 1 {
 				isLong(t)
 			}
-			result, err := Explore(t.Context(), Config{Lock: lock(t, name), Clients: 2, Only: []checker.Name{checker.FenceRegression}, Budget: budget}.Usual())
+			config := Config{Lock: lock(t, test.lock), Clients: 2, Rounds: test.rounds, Only: []checker.Name{checker.FenceRegression}, Budget: test.budget}
+			result, err := Explore(t.Context(), config.Usual())
 			require.NoError(t, err)
 			assert.True(t, result.Complete(), result.Doubt)
 		})

@@ -143,7 +143,6 @@ type explorer struct {
 	lives   bool            // the lock asks servers how long keys live
 	told    bool            // the lock tells servers what the time is, which compare
 	timed   bool            // states at different times are different
-	aside   bool            // what happens is not part of the search
 	cut     error           // why some path was not followed to its end; nil: all were
 	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result  Result

@@ -60,7 +60,7 @@ func (p *sampler) checkLosses(ctx context.Context, ends []uint32) (string, error
 func (p *sampler) timesOut(t *execution) bool {
 	n := &p.a.nodes[t.at]
 	f := fork{p.at[t.at], p.input(n.client, input{inputExpired, t.in.slot, 0}), false}
-	return n.slots[t.in.slot].due != never && !p.offered(f)
+	return n.slots[t.in.slot].due != never && !p.offered(f, moment{}, false)
 }
 
 // lossPoints are where clients stand right after a loss.

@@ -99,7 +99,7 @@ func (x *explorer) isTired(s *state, i int) bool {
 
 // wouldChange says whether a client's next try would leave the servers otherwise than they are, or take the lock, if it were made at once.
 func (x *explorer) wouldChange(s *state, i int) bool {
-	if x.aside {
+	if x.automaton.aside {
 		return false
 	}
 	r := x.rehearse(s, i, func(*state, []input) {})

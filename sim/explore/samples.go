@@ -70,8 +70,10 @@ type sampler struct {
 	branches map[branch]uint32
 	spans    map[fork]span
 	inputs   map[fork]bool // that were given
-	at       []uint32      // the point of each node
-	by       []uint32      // the transition by which each node was reached first, plus 1
+	moments  map[fork][]moment
+	firstMet map[float64]ms // what the clock showed when a time stamp was given first
+	at       []uint32       // the point of each node
+	by       []uint32       // the transition by which each node was reached first, plus 1
 	behaved  []behavior
 	bases    map[uint32]*baseline
 	chance   *rand.Rand
@@ -146,7 +148,7 @@ func (x *explorer) doubt(ctx context.Context) (err error) {
 
 func newSampler(a *automaton) *sampler {
 	p := &sampler{
-		observer: newObserver(a), branches: map[branch]uint32{}, spans: map[fork]span{}, inputs: map[fork]bool{}, at: make([]uint32, len(a.nodes)), by: make([]uint32, len(a.nodes)),
+		observer: newObserver(a), branches: map[branch]uint32{}, spans: map[fork]span{}, inputs: map[fork]bool{}, moments: map[fork][]moment{}, firstMet: map[float64]ms{}, at: make([]uint32, len(a.nodes)), by: make([]uint32, len(a.nodes)),
 		behaved: make([]behavior, len(a.taken)), bases: map[uint32]*baseline{}, callers: process.Callers{}, chance: rand.New(rand.NewPCG(3, uint64(len(a.taken)))), left: sampleSteps,
 	}
 	for client := range a.clients { // if they are all alike, they begin at one point
@@ -166,6 +168,7 @@ func newSampler(a *automaton) *sampler {
 			p.spans[f] = p.spans[f].with(t.when.clock-clock, t.when.clock)
 			clock = t.when.clock
 		}
+		p.noteMoment(f, moment{p.a.stampsIn(t.in, nil), clock})
 		to := p.follow(f, p.behaved[i].shape, uint32(i))
 		if t.adds {
 			p.at[t.to], p.by[t.to], clocks[t.to] = to, uint32(i)+1, clock
@@ -199,11 +202,6 @@ func (p *sampler) follow(f fork, shape uint64, path uint32) uint32 {
 	return to
 }
 
-// offered says whether the search gives an input at a point, at once or later.
-func (p *sampler) offered(f fork) bool {
-	return p.inputs[fork{f.from, f.in, false}] || p.inputs[fork{f.from, f.in, true}]
-}
-
 // path are the transitions that lead to the end of one, from the first.
 func (p *sampler) path(end uint32) (list []uint32) {
 	for n := end + 1; n != 0; n = p.by[p.a.taken[n-1].at] {
@@ -211,4 +209,15 @@ func (p *sampler) path(end uint32) (list []uint32) {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// isMade says whether the search itself has made a step, and has not only rehearsed it.
+func (a *automaton) isMade(e *execution) bool {
+	key := [2]uint64{uint64(e.at+1)<<32 | uint64(e.in.packed())}
+	t := a.transitions.of(key)
+	if !t.known {
+		key[1] = t.particulars(e.when)
+		t = a.transitions.of(key)
+	}
+	return t != nil && t.made
 }

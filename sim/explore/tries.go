@@ -25,9 +25,11 @@ type rehearsal struct {
 
 // besides begins something that is not part of the search, and returns what ends it.
 func (x *explorer) besides() (end func()) {
-	watcher, judge, cut, tired, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.aside
-	x.watcher, x.aside = nil, true
-	return func() { x.watcher, x.judge, x.cut, x.result.Tired, x.aside = watcher, judge, cut, tired, aside }
+	watcher, judge, cut, tired, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside
+	x.watcher, x.automaton.aside = nil, true
+	return func() {
+		x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside = watcher, judge, cut, tired, aside
+	}
 }
 
 // rehearse makes the steps of a client's next try, or the next ones of the operation that it is in, which waits for a reply. It shows the states in which the client waits for a reply, and what it has been given before.
