@@ -106,6 +106,8 @@ func (s *schedule) run(ctx context.Context) error {
 // step lets one thing happen. It returns false when all programs have ended.
 func (s *schedule) step(number int) bool {
 	s.settle()
+	time.Sleep(time.Nanosecond) // a timer that is due at this very instant may not have fired, and a seed would not replay
+	s.settle()
 	for at, ok := s.next(); ok && at <= s.now; at, ok = s.next() {
 		s.pop().do()
 		s.settle()
