@@ -148,7 +148,7 @@ func pointLegend(rows [][]string, width int) string {
 			}
 		}
 	}
-	for _, sign := range [][2]string{
+	signs := [][2]string{
 		{"1D", "one such fault alone makes two holders, as the first thing to go wrong"},
 		{"1G 2D", "one leaves a ghost, two make two holders; 1G - no two holders within the bounds"},
 		{"-", "it holds: up to two of them break nothing, within the bounds"},
@@ -156,7 +156,12 @@ func pointLegend(rows [][]string, width int) string {
 		{"?1/25", "the search was not complete: nothing with fewer than one, nor with one in the first 25 steps"},
 		{"-(2x1)", "that is known of two clients once, and not of more"},
 		{"'", "it takes two rounds"},
-	} {
+	}
+	if slices.Contains(rows[0], "slow-clock") {
+		signs = append(signs, [2]string{"clocks", "slow and fast clock: one drifts, and a pause or a long hold strikes; only what these do not do alone"},
+			[2]string{"again", "release again: after a lost reply or a late request; only what these do not do alone"})
+	}
+	for _, sign := range signs {
 		fmt.Fprintf(&b, "  %-6s %s\n", sign[0], sign[1])
 	}
 	return b.String()

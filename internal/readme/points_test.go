@@ -50,7 +50,7 @@ func TestPointsSummary(t *testing.T) {
 		}
 		var double, other, none []string
 		for _, f := range explore.Faults() {
-			cell := l.Cells[f]
+			cell := l.Cells[points.Column(f)]
 			switch {
 			case cell.Double.Faults == 1:
 				double = append(double, string(f))
@@ -89,6 +89,11 @@ func TestPointsLegend(t *testing.T) {
 	for _, f := range explore.Faults() {
 		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Of().Flag))
 	}
+	for _, column := range []points.Column{points.SlowClock, points.FastClock, points.ReleaseAgain} {
+		require.Contains(t, page, fmt.Sprintf("| %s | ", column))
+	}
+	require.Contains(t, page, fmt.Sprintf("a rate of %v", points.DriftRate))
+	require.Contains(t, page, fmt.Sprintf("%d,000 states", points.VariantStates/1000))
 	for _, l := range readPoints(t) {
 		for _, cell := range l.Cells {
 			for _, name := range slices.Concat(cell.Any.Anomalies, l.None) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/sim/explore"
 )
 
 // Differences says where lines are not as reviewed: where they show something else, or know more. Smaller searches may know less.
@@ -20,7 +19,7 @@ func Differences(lines, reviewed []Line) []string {
 		if l.Why != reviewed[i].Why {
 			out = append(out, fmt.Sprintf("%s cannot be explored: %q; the reviewed table has %q", l.Lock, l.Why, reviewed[i].Why))
 		}
-		got, want, agrees := l.entries(), reviewed[i].entries(), l.agreements(reviewed[i])
+		got, want, agrees := l.entries(Columns()), reviewed[i].entries(Columns()), l.agreements(reviewed[i])
 		for k := range got {
 			if got[k] != want[k] && !agrees[k] {
 				out = append(out, fmt.Sprintf("%s, %s: %s; the reviewed table has %s", l.Lock, got[k].head, got[k].text, want[k].text))
@@ -33,9 +32,9 @@ func Differences(lines, reviewed []Line) []string {
 // agreements says of each entry of a line whether it is of a search that came less far than the reviewed one.
 func (l Line) agreements(reviewed Line) []bool {
 	less := []bool{l.Unsure && !slices.ContainsFunc(l.None, func(n checker.Name) bool { return !slices.Contains(reviewed.None, n) })}
-	for _, kind := range explore.Faults() {
-		got, want := l.Cells[kind], reviewed.Cells[kind]
-		less = append(less, got.Any.agrees(want.Any) && (got.Any.Faults == 0 || got.Double.agrees(want.Double)))
+	for _, column := range Columns() {
+		got, want := l.Cells[column], reviewed.Cells[column]
+		less = append(less, got.Any.agrees(want.Any) && (got.Any.Faults == 0 && got.Double.Faults == 0 || got.Double.agrees(want.Double)))
 	}
 	want := reviewed.MixtureBound
 	if len(reviewed.Mixture) > 0 {

@@ -63,7 +63,8 @@ func (l Line) breaks(c explore.Config) bool {
 	if fits(least[0]) && len(l.None) > 0 && wanted(c, l.None) {
 		return true
 	}
-	for kind, cell := range l.Cells {
+	for _, kind := range explore.Faults() {
+		cell := l.Cells[Column(kind)]
 		for _, b := range []Break{cell.Any, cell.Double} {
 			within := least[0]
 			if b.Twice {
@@ -93,7 +94,7 @@ func (l Line) holds(c explore.Config) bool {
 			continue
 		}
 		kinds++
-		if !l.Cells[kind].holds(allowed(c, kind), onlyTwoHolders(c)) {
+		if !l.Cells[Column(kind)].holds(allowed(c, kind), onlyTwoHolders(c)) {
 			return false
 		}
 	}

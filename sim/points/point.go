@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/trace"
@@ -13,11 +14,17 @@ import (
 
 // Point is an entry of the table: so many faults lead a lock to an anomaly.
 type Point struct {
-	Faults    string // the kind, several joined by "+", or None
-	budget    explore.Budget
+	Faults    string // the column, several kinds joined by "+", or None
+	ways      []way
 	most      int
 	anomalies []checker.Name
 	twice     bool // it takes two rounds
+}
+
+// way is one of several ways to a point.
+type way struct {
+	what    explore.Config                            // that may strike
+	without func(struck []faults.Kind) explore.Config // what must not lead there: see variant; nil: there is nothing of the kind
 }
 
 // None is what a point has for its faults where none is needed.
@@ -36,40 +43,49 @@ func (p Point) String() string {
 func (l Line) Points() []Point {
 	var points []Point
 	for _, anomaly := range l.None {
-		points = append(points, Point{Faults: None, anomalies: []checker.Name{anomaly}})
+		points = append(points, Point{Faults: None, ways: make([]way, 1), anomalies: []checker.Name{anomaly}})
 	}
-	for _, kind := range explore.Faults() {
-		cell := l.Cells[kind]
+	for _, column := range Columns() {
+		cell := l.Cells[column]
 		for i, b := range []Break{cell.Any, cell.Double} {
 			if b.Faults == 0 || i > 0 && cell.Any.Faults > 0 && slices.Equal(cell.Any.Anomalies, b.Anomalies) {
 				continue
 			}
-			points = append(points, Point{
-				Faults: string(kind), budget: explore.Budget{kind: b.Faults}, most: b.Faults, anomalies: b.Anomalies, twice: b.Twice,
-			})
+			points = append(points, column.point(b))
 		}
 	}
 	if len(l.Mixture) > 0 {
-		budget := explore.Budget{}
+		mixture := explore.Config{Budget: explore.Budget{}, MostFaults: len(l.Mixture)}
 		for _, kind := range l.Mixture {
-			budget[kind] = 1
+			mixture.Budget[kind] = 1
 		}
-		points = append(points, Point{Faults: joined(l.Mixture, "+"), budget: budget, most: len(l.Mixture), anomalies: twoHolders()})
+		points = append(points, Point{Faults: joined(l.Mixture, "+"), ways: []way{{what: mixture}}, most: len(l.Mixture), anomalies: twoHolders()})
 	}
 	return points
 }
 
 // Find finds the counterexample of a point. limits bounds each search, and has the instants that they share.
 func (p Point) Find(ctx context.Context, lock impls.Spec, limits explore.Config) (*trace.Trace, error) {
-	for _, config := range p.bounds(lock) {
-		config.Lock, config.Budget, config.MostFaults, config.Only = lock, p.budget, p.most, p.anomalies
+	find := func(bounds, what explore.Config) (*trace.Trace, error) {
+		config := within(bounds, what)
+		config.Lock, config.Only = lock, p.anomalies
 		config.States, config.Time, config.Memory, config.Instants = limits.States, limits.Time, limits.Memory, limits.Instants
 		result, err := explore.Explore(ctx, config)
 		if err != nil {
 			return nil, err
 		}
-		if result.Found != nil {
-			return result.Found, nil
+		return result.Found, nil
+	}
+	for _, bounds := range p.bounds(lock) {
+		for _, way := range p.ways {
+			found, err := find(bounds, way.what)
+			var alone *trace.Trace
+			if found != nil && way.without != nil {
+				alone, err = find(bounds, way.without(found.Faults))
+			}
+			if err != nil || found != nil && alone == nil {
+				return found, err
+			}
 		}
 	}
 	return nil, fmt.Errorf("by the table of breaking points, %s; it was not found again", p)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/sim/explore"
 )
 
@@ -28,9 +27,6 @@ func TestPoints(t *testing.T) {
 			"pause [double-holder]", "late-request [stale-write]", "duplicate [stale-write]", "clock-jump [double-holder]",
 			"restart [double-holder]", "fail-over [double-holder]",
 		},
-	}
-	if racing.Enabled {
-		tests = map[string][]string{"local": tests["local"]} // searches of one goroutine
 	}
 	for name, want := range tests {
 		lock, _ := impls.Find(name)

@@ -25,14 +25,14 @@ type Line struct {
 	Why     string         // it cannot be explored; empty: it can
 	None    []checker.Name // what it shows without any fault
 	Unsure  bool           // there may be more
-	Cells   map[faults.Kind]Cell
+	Cells   map[Column]Cell
 	Mixture []faults.Kind // two kinds that together make two holders, where neither does alone
 	// MixtureBound is how far such mixtures were searched.
 	MixtureBound Break
 	Disputed     []explore.Dispute
 }
 
-// Cell is what one kind of fault does to a lock.
+// Cell is what the faults of a column do to a lock.
 type Cell struct {
 	Any    Break // the first anomaly that the lock does not show without a fault
 	Double Break // two clients that hold the lock at the same time
@@ -53,18 +53,18 @@ func (b Break) open() bool { return b.Faults == 0 && b.Clear < 1 }
 
 // String is the break as the reviewed table has it: "1 ghost-lock", "-", ">1", "?".
 func (b Break) String() string {
-	switch {
-	case b.Faults > 0:
+	if b.Faults > 0 {
 		text := fmt.Sprintf("%d %s", b.Faults, joined(b.Anomalies, ","))
 		if b.Twice {
 			text += " in 2x2"
 		}
 		return text
-	case b.open():
-		return b.asFarAs()
 	}
 	text := "-"
-	if b.Clear < MostAlone {
+	switch {
+	case b.open():
+		text = b.asFarAs()
+	case b.Clear < MostAlone:
 		text = fmt.Sprintf(">%d", b.Clear)
 	}
 	if b.Within != "" {
@@ -83,7 +83,7 @@ func (b Break) asFarAs() string {
 
 // String is the cell as the reviewed table has it.
 func (c Cell) String() string {
-	if c.Any.Faults == 0 || slices.Contains(c.Any.Anomalies, checker.DoubleHolder) {
+	if c.Any.Faults == 0 && c.Double.Faults == 0 || slices.Contains(c.Any.Anomalies, checker.DoubleHolder) {
 		return c.Any.String()
 	}
 	return c.Any.String() + "; " + c.Double.String()
@@ -113,23 +113,29 @@ func (l Line) mixtureText() string {
 // entry is one entry of a line, with its head.
 type entry struct{ head, text string }
 
-// entries are those of a line that can be explored: without a fault, with each kind, with a mixture.
-func (l Line) entries() []entry {
+// entries are those of a line that can be explored: without a fault, of each column, with a mixture.
+func (l Line) entries(columns []Column) []entry {
 	list := []entry{{"no fault", l.noneText()}}
-	for _, kind := range explore.Faults() {
+	for _, column := range columns {
 		text := NotSearched
-		if cell, there := l.Cells[kind]; there {
+		if cell, there := l.Cells[column]; there {
 			text = cell.String()
 		}
-		list = append(list, entry{string(kind), text})
+		list = append(list, entry{string(column), text})
 	}
 	return append(list, entry{"mixture", l.mixtureText()})
 }
 
-// Rows are the lines as rows of words, with their heads: what a renderer needs to know.
+// Rows are the lines as rows of words, with their heads: what a renderer needs to know. A column that no line has is left out.
 func Rows(lines []Line) [][]string {
+	columns := slices.DeleteFunc(Columns(), func(c Column) bool {
+		return !slices.ContainsFunc(lines, func(l Line) bool {
+			_, there := l.Cells[c]
+			return there
+		})
+	})
 	heads := []string{"lock"}
-	for _, e := range (Line{}).entries() {
+	for _, e := range (Line{}).entries(columns) {
 		heads = append(heads, e.head)
 	}
 	rows := [][]string{heads}
@@ -138,7 +144,7 @@ func Rows(lines []Line) [][]string {
 		if l.Why != "" {
 			row = append(row, "n/a: "+l.Why)
 		} else {
-			for _, e := range l.entries() {
+			for _, e := range l.entries(columns) {
 				row = append(row, e.text)
 			}
 		}

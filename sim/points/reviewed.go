@@ -10,7 +10,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/sim/explore"
 )
 
 //go:embed breaking.txt
@@ -24,6 +23,8 @@ const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, f
 # enough, and the search for two is not complete; '? 1 to step 25' nothing is found with fewer than one, nor with one in 25 steps,
 # and what comes later is not known; '- in 3x1' is about three clients once only, '>1 in 2x1' about two; '1 double-holder in 2x2'
 # it takes two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
+# slow-clock, fast-clock: a client's clocks run at 0.3 of the right rate, or as many times too fast, and a pause or a long hold strikes.
+# release-again: replies are lost, or requests late, and a client releases again. What the same faults do alone is left out there.
 # A fault that is not there is none of the lock's service.
 # 'lab explore --all --update' rewrites this file; read what has changed before you commit it.
 `
@@ -52,9 +53,9 @@ func WriteLines(w io.Writer, lines []Line) error {
 			continue
 		}
 		say("none", l.noneText())
-		for _, kind := range explore.Faults() {
-			if cell, there := l.Cells[kind]; there {
-				say(string(kind), cell.String())
+		for _, column := range Columns() {
+			if cell, there := l.Cells[column]; there {
+				say(string(column), cell.String())
 			}
 		}
 		say("mixture", l.mixtureText())
@@ -74,7 +75,7 @@ func parseLines(text string) ([]Line, error) {
 			return nil, fmt.Errorf("breaking.txt:%d: a line is a lock, a fault and what it comes to", i+1)
 		}
 		if n := len(lines); n == 0 || lines[n-1].Lock != fields[0] {
-			lines = append(lines, Line{Lock: fields[0], Cells: map[faults.Kind]Cell{}})
+			lines = append(lines, Line{Lock: fields[0], Cells: map[Column]Cell{}})
 		}
 		if err := lines[len(lines)-1].read(fields[1], strings.Join(fields[2:], " ")); err != nil {
 			return nil, fmt.Errorf("breaking.txt:%d: %w", i+1, err)
@@ -102,7 +103,7 @@ func (l *Line) read(what, text string) error {
 	case "mixture":
 		return l.readMixture(text)
 	}
-	kind, err := parseKind(what)
+	column, err := parseColumn(what)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (l *Line) read(what, text string) error {
 	if both {
 		cell.Double, err = parseBreak(double)
 	}
-	l.Cells[kind] = cell
+	l.Cells[column] = cell
 	return err
 }
 
@@ -132,6 +133,14 @@ func (l *Line) readMixture(text string) (err error) {
 		l.Mixture = append(l.Mixture, kind)
 	}
 	return nil
+}
+
+func parseColumn(name string) (Column, error) {
+	if v, ok := variantOf(Column(name)); ok {
+		return v.column, nil
+	}
+	kind, err := parseKind(name)
+	return Column(kind), err
 }
 
 func parseKind(name string) (faults.Kind, error) {

@@ -33,8 +33,8 @@ const (
 // Search says how to find breaking points.
 type Search struct {
 	Locks    []impls.Spec
-	Kinds    []faults.Kind // none: all of the lock's service
-	States   int           // of one search; it depends on no machine
+	Columns  []Column // none: all of the lock's service, and mixtures
+	States   int      // of one search; it depends on no machine
 	Parallel int
 	Done     func(Line) // is told each line as it comes, by one goroutine at a time; it may be nil
 }
@@ -69,8 +69,8 @@ func (p Search) Find(ctx context.Context) ([]Line, error) {
 }
 
 func (p Search) line(ctx context.Context, lock impls.Spec) (Line, error) {
-	r := &rowSearch{ctx: ctx, lock: lock, states: p.States, line: Line{Lock: lock.Name, Cells: map[faults.Kind]Cell{}}}
-	err := r.find(p.Kinds)
+	r := &rowSearch{ctx: ctx, lock: lock, states: p.States, line: Line{Lock: lock.Name, Cells: map[Column]Cell{}}}
+	err := r.find(p.Columns)
 	if err != nil && ctx.Err() == nil {
 		r.line.Why = err.Error()
 		err = nil
@@ -88,20 +88,20 @@ type rowSearch struct {
 	instants explore.Instants
 }
 
-func (r *rowSearch) find(kinds []faults.Kind) error {
+func (r *rowSearch) find(columns []Column) error {
 	if err := r.without(); err != nil {
 		return err
 	}
-	all := len(kinds) == 0
+	all := len(columns) == 0
 	if all {
-		kinds = explore.FaultsOf(r.lock)
+		columns = columnsOf(r.lock)
 	}
-	for _, kind := range kinds {
-		cell, err := r.cell(kind)
+	for _, column := range columns {
+		cell, err := r.column(column)
 		if err != nil {
 			return err
 		}
-		r.line.Cells[kind] = cell
+		r.line.Cells[column] = cell
 	}
 	if !all {
 		return nil
@@ -112,7 +112,7 @@ func (r *rowSearch) find(kinds []faults.Kind) error {
 // without finds all that the lock shows without a fault: each search looks for what the others have not found.
 func (r *rowSearch) without() error {
 	for {
-		b, _, err := r.probe(nil, 0, r.others())
+		b, _, err := r.probe(explore.Config{}, r.others())
 		if err != nil {
 			return err
 		}
@@ -135,6 +135,13 @@ func (r *rowSearch) others() []checker.Name {
 	return names
 }
 
+func (r *rowSearch) column(c Column) (Cell, error) {
+	if v, ok := variantOf(c); ok {
+		return r.variant(v)
+	}
+	return r.cell(faults.Kind(c))
+}
+
 func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 	first, err := r.alone(kind, r.others())
 	if err != nil {
@@ -150,7 +157,7 @@ func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 	}
 	cell.Double, err = r.alone(kind, twoHolders())
 	if b := cell.Double; err == nil && b.Faults == 0 && b.Clear == 1 && b.Within == "" {
-		wide, _, failed := r.within(bounds(r.lock), longer*r.states, explore.Budget{kind: MostAlone}, MostAlone, twoHolders())
+		wide, _, failed := r.within(bounds(r.lock), longer*r.states, alone(kind, MostAlone), twoHolders())
 		if err = failed; wide.Faults > 0 || wide.Clear == MostAlone && wide.Within == "" {
 			cell.Double = wide
 		}
@@ -161,12 +168,11 @@ func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 // alone looks for the fewest faults of one kind. Where that takes too long, a single fault is searched for longer, and then with fewer
 // clients: it is better to know something of that than nothing.
 func (r *rowSearch) alone(kind faults.Kind, only []checker.Name) (Break, error) {
-	one, most := explore.Budget{kind: 1}, explore.Budget{kind: MostAlone}
-	all, _, err := r.probe(most, MostAlone, only)
+	all, _, err := r.probe(alone(kind, MostAlone), only)
 	if err != nil || !all.open() && all.Within == "" {
 		return all, err
 	}
-	single, _, err := r.within(bounds(r.lock), longer*r.states, one, 1, only)
+	single, _, err := r.within(bounds(r.lock), longer*r.states, alone(kind, 1), only)
 	switch {
 	case err != nil || !single.open() && single.Within == "":
 		return single, err
@@ -175,13 +181,13 @@ func (r *rowSearch) alone(kind faults.Kind, only []checker.Name) (Break, error) 
 	case r.lock.Servers > 1:
 		return single, nil
 	}
-	narrow := explore.Config{Clients: 2, Rounds: 1}
-	few, _, err := r.within([]explore.Config{narrow}, longer*r.states, most, MostAlone, only)
+	narrow := narrowest(r.lock)
+	few, _, err := r.within(narrow, longer*r.states, alone(kind, MostAlone), only)
 	if err != nil || few.open() || few.Faults > 1 {
 		return single, err
 	}
 	if few.Faults == 0 {
-		few.Within = boundsText(narrow)
+		few.Within = boundsText(narrow[0])
 	}
 	return few, nil
 }
@@ -194,13 +200,13 @@ func (r *rowSearch) mixture() error {
 	if slices.Contains(r.line.None, checker.DoubleHolder) {
 		return nil // there is nothing to look for
 	}
-	budget := explore.Budget{}
-	for kind, cell := range r.line.Cells {
-		if cell.Double.Faults == 0 {
-			budget[kind] = 1
+	what := explore.Config{Budget: explore.Budget{}, MostFaults: MostAlone}
+	for _, kind := range explore.FaultsOf(r.lock) {
+		if r.line.Cells[Column(kind)].Double.Faults == 0 {
+			what.Budget[kind] = 1
 		}
 	}
-	b, kinds, err := r.within(bounds(r.lock), wider*r.states, budget, MostAlone, twoHolders())
+	b, kinds, err := r.within(bounds(r.lock), wider*r.states, what, twoHolders())
 	r.line.Mixture, r.line.MixtureBound = kinds, b
 	return err
 }
@@ -213,18 +219,40 @@ func bounds(lock impls.Spec) []explore.Config {
 	return []explore.Config{{Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 }
 
+// within is a search for what may strike within bounds.
+func within(bounds, what explore.Config) explore.Config {
+	what.Budget = maps.Clone(what.Budget)
+	what.Clients, what.Rounds, what.Servers = bounds.Clients, bounds.Rounds, bounds.Servers
+	return what
+}
+
 // boundsText is how many clients go how often through it, as the table has it: "3x1".
 func boundsText(c explore.Config) string { return fmt.Sprintf("%dx%d", c.Clients, c.Rounds) }
 
-// probe looks for the fewest faults within a budget that make one of the anomalies.
-func (r *rowSearch) probe(budget explore.Budget, most int, only []checker.Name) (Break, []faults.Kind, error) {
-	return r.within(bounds(r.lock), r.states, budget, most, only)
+// narrowest are the bounds of the fewest clients and rounds.
+func narrowest(lock impls.Spec) []explore.Config {
+	if lock.Servers > 1 {
+		return bounds(lock)
+	}
+	return []explore.Config{{Clients: 2, Rounds: 1}}
+}
+
+// alone is what strikes if up to so many faults of one kind do.
+func alone(kind faults.Kind, most int) explore.Config {
+	return explore.Config{Budget: explore.Budget{kind: most}, MostFaults: most}
+}
+
+// probe looks for the fewest faults of those that may strike which make one of the anomalies.
+func (r *rowSearch) probe(what explore.Config, only []checker.Name) (Break, []faults.Kind, error) {
+	return r.within(bounds(r.lock), r.states, what, only)
 }
 
 // within is probe within other bounds, the later only where the earlier show nothing.
-func (r *rowSearch) within(bounds []explore.Config, states int, budget explore.Budget, most int, only []checker.Name) (Break, []faults.Kind, error) {
-	for i, c := range bounds {
-		c.Lock, c.Budget, c.MostFaults, c.Only, c.States, c.Instants = r.lock, maps.Clone(budget), most, only, states, &r.instants
+func (r *rowSearch) within(bounds []explore.Config, states int, what explore.Config, only []checker.Name) (Break, []faults.Kind, error) {
+	most := what.MostFaults
+	for i, b := range bounds {
+		c := within(b, what)
+		c.Lock, c.Only, c.States, c.Instants = r.lock, only, states, &r.instants
 		result, err := explore.Explore(r.ctx, c)
 		if err != nil {
 			return Break{}, nil, err
