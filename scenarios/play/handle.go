@@ -19,7 +19,7 @@ type Handle struct {
 	Client *Client
 	Keys   int    // of its lock on the one server, if there are several
 	Need   int    // how many of them its holder has
-	Key    string // of its lock, as the lock names it on its server
+	Key    string // of its lock, as its client is given it; the history has it under this name
 	Data   Data   // of the work under its lock
 	cell   *Cell
 

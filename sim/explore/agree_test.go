@@ -33,7 +33,7 @@ func TestAnomaliesAreTheCheckers(t *testing.T) {
 // Explorer and checker share the rules of ownership, but not the evidence. On random interleavings, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
 	sparesMemory(t)
-	walks, reentering, waiting := 50, 160, 400
+	walks, reentering, waiting := 60, 160, 400
 	if racing.Enabled {
 		walks, reentering, waiting = 5, 5, 5
 	}
