@@ -112,6 +112,7 @@ func FuzzReviewed(f *testing.F) {
 		f.Add(strings.Join(lines, ""))
 	}
 	f.Add("getset n/a no reason\n\ngetset mixture crash + pause\n")
+	f.Add("getset none -,\ngetset mixture ?\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, err := parseLines(text)
 		if err != nil {

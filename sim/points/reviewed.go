@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/explore"
 )
 
 //go:embed breaking.txt
@@ -96,7 +97,11 @@ func (l *Line) read(what, text string) error {
 			case "?":
 				l.Unsure = true
 			default:
-				l.None = append(l.None, checker.Named(name))
+				anomaly, err := parseAnomaly(name)
+				if err != nil {
+					return err
+				}
+				l.None = append(l.None, anomaly)
 			}
 		}
 		return nil
@@ -163,9 +168,21 @@ func parseBreak(text string) (Break, error) {
 	}
 	b.Twice, b.Clear = twice, b.Faults-1
 	for name := range strings.SplitSeq(names, ",") {
-		b.Anomalies = append(b.Anomalies, checker.Named(name))
+		anomaly, err := parseAnomaly(name)
+		if err != nil {
+			return b, err
+		}
+		b.Anomalies = append(b.Anomalies, anomaly)
 	}
 	return b, nil
+}
+
+func parseAnomaly(name string) (checker.Name, error) {
+	anomaly := checker.Named(name)
+	if !slices.Contains(explore.Anomalies(), anomaly) {
+		return "", fmt.Errorf("%q is no anomaly that the explorer looks for", name)
+	}
+	return anomaly, nil
 }
 
 // parseSearch reads what a search has come to that has found nothing.
