@@ -65,6 +65,8 @@ func TestScriptsThatProveNothing(t *testing.T) {
 	}{
 		"another result": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => no",
 			`line 4: "C1 acquire => no" came to ok`, "premise"},
+		"an early error": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 refuse\nC1 acquire hold before first SET\nC1 continue\nC1 heal",
+			"C1's acquire returned unknown without a SET", "premise"},
 		"never acquired": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 refuse\nC1 acquire => unknown\nC1 heal",
 			"no acquire succeeded", "complete"},
 		"a fault that hits nothing": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire => ok\nC1 release => ok\nC1 pause\nC1 resume",

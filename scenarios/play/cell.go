@@ -171,23 +171,36 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 	c.note(step, step.Text+inRound(step))
 	c.begin()
 	result, err := c.perform(ctx, h, step)
-	if err != nil {
+	var early unreached
+	if err != nil && !errors.As(err, &early) {
 		return err
 	}
 	if err := c.inTime(step, c.Stage.Now()-c.pace.begun); err != nil {
 		return err
 	}
+	if early != "" {
+		return c.missed(string(early))
+	}
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
 		return nil
 	}
-	if c.pace.busy.all > c.Script.Lease/c.slices() && c.pace.busy.byHost() { // a lease or a time-out may have ended too early
-		return Stalled("line %d: %q came to %s, on a slow host", step.Line, step.Text, result)
-	}
 	missed := fmt.Sprintf("line %d: %q came to %s", step.Line, step.Text, result)
-	if result == scenarios.ResultNo && c.otherWork(step.Op) {
+	if result == scenarios.ResultNo && c.otherWork(step.Op) && !c.slowed() {
 		return c.unfit(missed)
 	}
-	return PremiseMissed("%s", missed)
+	return c.missed(missed)
+}
+
+// missed ends a script because a precondition was not observed. On a slow host a lease or a time-out may have ended too early.
+func (c *Cell) missed(what string) error {
+	if c.slowed() {
+		return Stalled("%s, on a slow host", what)
+	}
+	return PremiseMissed("%s", what)
+}
+
+func (c *Cell) slowed() bool {
+	return c.pace.busy.all > c.Script.Lease/c.slices() && c.pace.busy.byHost()
 }
 
 // otherWork says whether an operation is work of another kind than the script was written for. Such work may send other commands, and have

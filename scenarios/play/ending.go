@@ -35,6 +35,12 @@ func PremiseMissed(format string, args ...any) error {
 	return &Ending{history.EndedPremise, fmt.Sprintf(format, args...)}
 }
 
+// unreached is the error of an operation whose outcome is unknown, and which did not reach its breakpoint. The lock may be one that sends the
+// request, had the operation gone on, so it is not n/a.
+type unreached string
+
+func (u unreached) Error() string { return string(u) }
+
 // leftScript says whether a script ended early because a step had another result than the script says.
 func leftScript(err error) bool {
 	var early *Ending

@@ -193,6 +193,9 @@ func (h *Handle) finish(ctx context.Context, op *Operation) (scenarios.Result, e
 	}
 	if len(op.ahead) > 0 && !op.gaveUp.Load() {
 		why := fmt.Sprintf("%s's %v returned %v without %s", h.Name, op.Op, op.answer.Outcome, op.ahead[0].want.Request())
+		if op.answer.Outcome == history.Unknown { // an error, such as that of a broken connection, came before the request
+			return "", unreached(why)
+		}
 		if h.cell.otherWork(op.Op) {
 			return "", h.cell.unfit(why)
 		}
