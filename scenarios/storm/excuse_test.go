@@ -671,9 +671,21 @@ func TestSlowHosts(t *testing.T) {
 			return anomaly(checker.HungOperation, 900, []int{i}, "C1")
 		}
 	}
+	// Each of eight commands of another client, a millisecond on the server, took so long with its state probes.
+	probes := func(asked time.Duration) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			i := m.call(100, "C1", history.OpRelease, 1)
+			for n := range 8 {
+				m.send(150+100*n, 151+100*n, "C2", 2, history.Command{Asked: asked})
+			}
+			return anomaly(checker.HungOperation, 900, []int{i}, "C1")
+		}
+	}
 	testExcuses(t, []excuseCase{
 		{"a quarter", plain, hung(300), nil, "C1's release was hindered for 200ms (the host stalled)"},
 		{"less", plain, hung(299), nil, ""},
+		{"the lab's own state probes", plain, probes(26 * ms), nil, "C1's release was hindered for 208ms (the host was slow)"},
+		{"probes that were quick", plain, probes(25 * ms), nil, ""},
 	})
 }
 

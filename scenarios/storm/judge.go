@@ -55,14 +55,24 @@ func ContractIn(e checker.Expected) Contract {
 }
 
 // Conclude judges a storm by its history: what the checker finds in any history, and of each anomaly whether a fault explains it that the
-// lock does not promise to survive. It completes the summary with what the history says.
+// lock does not promise to survive. It completes the summary with what the history says. If nothing but the host explains an anomaly, and
+// no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not.
 func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
 	v := checker.Conclude(events, checker.Options{MaxPerName: maxAnomalies})
 	r := newRecord(events)
+	onCalmHost := r.withoutStalls()
+	byHost := ""
 	for i := range v.Anomalies {
-		v.Anomalies[i].Beyond = contract.excuse(v.Anomalies[:i], v.Anomalies[i], r)
+		before, a := v.Anomalies[:i], &v.Anomalies[i]
+		a.Beyond = contract.excuse(before, *a, r)
+		if byHost == "" && a.Beyond != "" && contract.excuse(before, *a, onCalmHost) == "" {
+			byHost = fmt.Sprintf("%s at %.3fs, which the host explains: %s", a.Name, a.At.Seconds(), a.Beyond)
+		}
 	}
 	summary.Operations, summary.Faults, summary.First = len(r.returns), r.effects, r.first(v.Anomalies)
+	if byHost != "" && summary.First == nil {
+		return checker.Verdict{Kind: checker.Undecided, Reason: byHost}, &summary
+	}
 	v.Anomalies = shorten(v.Anomalies)
 	return v, &summary
 }
