@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
@@ -31,8 +32,11 @@ func main() {
 	}))
 }
 
-// interruptible returns a context that the first SIGINT or SIGTERM ends. A second one ends the process at once; the guard
-// then cleans up. A nil channel stands for the signals of this process.
+// oneOrder is how soon after a SIGTERM another one belongs to it: timeout(1) sends it to its command, and then to all of the process group.
+const oneOrder = time.Second
+
+// interruptible returns a context that the first SIGINT or SIGTERM ends. A second one ends the process at once, and what was known so far is not
+// shown; the guard then cleans up. A nil channel stands for the signals of this process.
 func interruptible(signals <-chan os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := func() {}
@@ -44,7 +48,12 @@ func interruptible(signals <-chan os.Signal) (context.Context, func()) {
 	go func() {
 		first := <-signals
 		cancel(&interrupted{first})
-		os.Exit((&interrupted{<-signals}).code())
+		at := time.Now()
+		second := <-signals
+		for first == syscall.SIGTERM && second == first && time.Since(at) < oneOrder {
+			second = <-signals
+		}
+		os.Exit((&interrupted{second}).code())
 	}()
 	return ctx, stop
 }

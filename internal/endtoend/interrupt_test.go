@@ -24,14 +24,14 @@ const enough = 3
 // TestInterruptedLab ends a run in the middle, as people and schedulers do.
 func TestInterruptedLab(t *testing.T) {
 	tests := map[string]struct {
-		signal syscall.Signal
-		args   []string
-		code   int
+		signals []syscall.Signal
+		args    []string
+		code    int
 	}{
-		"Ctrl-C":                  {syscall.SIGINT, []string{"--all", "--server", "embedded"}, 130},
-		"Ctrl-C, redis-server":    {syscall.SIGINT, []string{"--all", "--server", "redis-server"}, 130},
-		"SIGTERM":                 {syscall.SIGTERM, []string{"--all", "--server", "embedded"}, 143},
-		"SIGTERM, foreign client": {syscall.SIGTERM, []string{"--client", deafChild, "--like", "setpx-lua", "--count", "5"}, 143},
+		"Ctrl-C":                  {[]syscall.Signal{syscall.SIGINT}, []string{"--all", "--server", "embedded"}, 130},
+		"Ctrl-C, redis-server":    {[]syscall.Signal{syscall.SIGINT}, []string{"--all", "--server", "redis-server"}, 130},
+		"timeout(1)":              {[]syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, []string{"--all", "--server", "embedded"}, 143},
+		"SIGTERM, foreign client": {[]syscall.Signal{syscall.SIGTERM}, []string{"--client", deafChild, "--like", "setpx-lua", "--count", "5"}, 143},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,9 @@ func TestInterruptedLab(t *testing.T) {
 			t.Parallel()
 			lab := start(t, append([]string{"run", "--json"}, test.args...)...)
 			lab.awaitCells(t, enough)
-			lab.signal(t, test.signal)
+			for _, signal := range test.signals {
+				lab.signal(t, signal)
+			}
 			assert.Equal(t, test.code, lab.exitCode(t, 5*time.Second), lab.said(t))
 			lab.nothingLeft(t, time.Second)
 			partialResults(t, lab)
