@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -26,7 +27,7 @@ type ShrinkPlan struct {
 	Setting
 	Within   time.Duration     // for how long scripts are looked for and made smaller; zero: for as long as it takes
 	Parallel int               // how many scripts are played at a time in the live world
-	Attempt  func(ShrinkState) // is told how far shrinking has come, by one goroutine; nil: nobody is
+	Attempt  func(ShrinkState) // is told how far shrinking has come, by one goroutine at a time; nil: nobody is
 }
 
 // ShrinkState is how far shrinking has come.
@@ -90,9 +91,12 @@ type shrinker struct {
 	live     *Runner // nil: the model's word is enough
 	contract storm.Contract
 	began    time.Time
-	played   int
+	rounds   int // plays that were begun
 	trying   string
 	tried    []string
+
+	mu     sync.Mutex // several scripts are played at a time
+	played int        // plays that have ended
 }
 
 // late says whether the time for making scripts smaller is over.
@@ -104,7 +108,17 @@ func (s *shrinker) try(format string, args ...any) {
 	s.tell("")
 }
 
+// ended counts a play.
+func (s *shrinker) ended() {
+	s.mu.Lock()
+	s.played++
+	s.mu.Unlock()
+	s.tell("")
+}
+
 func (s *shrinker) tell(rejected string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.Attempt != nil {
 		s.Attempt(ShrinkState{Candidate: s.trying, Rejected: rejected, Played: s.played})
 	}
@@ -173,6 +187,7 @@ func (s *shrinker) candidates(readings []reproduce.Reading) []candidate {
 	var all []candidate
 	known := map[string]bool{}
 	for _, a := range s.Anomalies {
+		s.try("scripts of %s at %.3fs", a.Name, a.At.Seconds())
 		for _, how := range readings {
 			c, err := s.candidate(a, how)
 			if err != nil {

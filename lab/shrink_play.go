@@ -139,11 +139,10 @@ func (s *shrinker) play(ctx context.Context, where *Runner, scripts []*scenarios
 	for range tries {
 		cases := make([]Case, len(again))
 		for n, i := range again {
-			s.played++
-			cases[n] = Case{Subject: s.Subject, Script: scripts[i], Round: s.played}
+			s.rounds++
+			cases[n] = Case{Subject: s.Subject, Script: scripts[i], Round: s.rounds}
 		}
 		stalled, err := s.judge(ctx, where, cases, verdicts, again)
-		s.tell("")
 		if err != nil {
 			return nil, err
 		}
@@ -166,6 +165,7 @@ func (s *shrinker) judge(ctx context.Context, where *Runner, cases []Case, verdi
 		i := cs.Round - cases[0].Round
 		_, spoilt[i] = stalledBy(events)
 		cell.Verdict, _ = storm.Conclude(events, s.contract, checker.Storm{})
+		s.ended()
 		return cell
 	})
 	if err != nil {

@@ -107,9 +107,12 @@ func TestSmallestSchedule(t *testing.T) {
 		Events:    []history.Event{{Kind: history.KindOpen, Client: "C1", Lock: "lock", Detail: &history.Detail{Lease: time.Second}}},
 		Anomalies: []checker.Anomaly{{Name: checker.WrongfulDelete, Clients: []string{"C1"}, Events: []int{0}}},
 	}
+	var counts []int
+	plan.Attempt = func(s lab.ShrinkState) { counts = append(counts, s.Played) }
 	shrunk, err := lab.Shrink(t.Context(), plan)
 	require.NoError(t, err)
 	require.NotNil(t, shrunk.Script, "%v", shrunk.Tried)
+	require.Len(t, slices.Compact(counts), shrunk.Played+1, "each play is told of when it has ended")
 	require.True(t, shrunk.Smallest)
 	require.Equal(t, checker.WrongfulDelete, shrunk.Anomaly.Name)
 	require.Equal(t, 3, shrunk.InModel)
