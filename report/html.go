@@ -64,7 +64,7 @@ type pageRow struct {
 // pageField is a field of the matrix.
 type pageField struct {
 	Class   string
-	ID      string // of the cell's section; empty if it has none
+	Link    string // to the cell's section or, if it has none, to its history; empty if that was not kept
 	Sign    string
 	Words   []string
 	Tip     string
@@ -106,7 +106,7 @@ func newPage(run *checker.Run, histories Histories) *page {
 	for _, lock := range m.columns() {
 		p.Locks = append(p.Locks, clean(lock))
 	}
-	sections := make(map[[2]string]string)
+	sections := make(map[[2]string]string) // links
 	groups := m.all()
 	slices.SortStableFunc(groups, func(a, b group) int { return int(statusOf(b.worst()) - statusOf(a.worst())) })
 	for _, g := range groups {
@@ -115,7 +115,7 @@ func newPage(run *checker.Run, histories Histories) *page {
 			continue
 		}
 		id := fmt.Sprintf("cell-%d", len(p.Cells)+1)
-		sections[[2]string{c.Lock, c.Scenario}] = id
+		sections[[2]string{c.Lock, c.Scenario}] = "#" + id
 		p.Cells = append(p.Cells, p.cell(id, g))
 	}
 	if len(p.Cells) > 0 {
@@ -124,14 +124,14 @@ func newPage(run *checker.Run, histories Histories) *page {
 	for _, scenario := range m.scenarios {
 		r := pageRow{Scenario: clean(scenario)}
 		for _, lock := range m.columns() {
-			r.Fields = append(r.Fields, field(m.at(lock, scenario), sections[[2]string{lock, scenario}]))
+			r.Fields = append(r.Fields, p.field(m.at(lock, scenario), sections[[2]string{lock, scenario}]))
 		}
 		p.Rows = append(p.Rows, r)
 	}
 	for _, g := range m.apart() {
 		c := g[0]
 		p.Apart = append(p.Apart, pageRow{
-			Scenario: cellName(c), Fields: []pageField{field(g, sections[[2]string{c.Lock, c.Scenario}])},
+			Scenario: cellName(c), Fields: []pageField{p.field(g, sections[[2]string{c.Lock, c.Scenario}])},
 		})
 	}
 	for _, g := range m.differing() {
@@ -145,12 +145,15 @@ func worthSection(c checker.Cell) bool {
 	return statusOf(c) > statusExpected || c.Verdict.Kind == checker.Broken
 }
 
-func field(g group, id string) pageField {
+func (p *page) field(g group, section string) pageField {
 	if g == nil {
 		return pageField{Class: "none", Words: []string{"not run"}}
 	}
 	c := g.worst()
-	f := pageField{Class: cellClass(c), ID: id, Tip: cellName(c) + ": " + outcome(c), Differs: g.differs()}
+	f := pageField{Class: cellClass(c), Link: section, Tip: cellName(c) + ": " + outcome(c), Differs: g.differs()}
+	if section == "" && p.histories != nil && c.Verdict.Kind != checker.NotApplicable {
+		f.Link = p.histories.Where(c)
+	}
 	switch statusOf(c) {
 	case statusSurprise:
 		f.Sign = "SURPRISE"
