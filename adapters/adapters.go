@@ -1,6 +1,6 @@
 // Package adapters lists the clients for published lock libraries that lie below it: what they need, and how to start them.
 //
-// It owns the list. It must not know how a client is started, nor what came of it.
+// It owns the list, and looks for what is needed on this machine. It must not know how a client is started, nor what came of it.
 package adapters
 
 import (
@@ -8,28 +8,12 @@ import (
 	"strings"
 )
 
-// Needs of a client, beside what Prepare makes.
-const (
-	NeedsGo       = "go"
-	NeedsNode     = "node"
-	NeedsPython   = "python3"
-	NeedsRedisPy  = "python3 with redis-py"
-	NeedsKazoo    = "python3 with kazoo"
-	NeedsRedisRb  = "ruby with redis-rb"
-	NeedsRedisCLI = "redis-cli"
-	NeedsEtcd     = "etcd"
-	NeedsCurator  = "Curator"
-	NeedsJDK      = "javac"
-	NeedsPostgres = "PostgreSQL"
-	NeedsKeeper   = "ZooKeeper"
-)
-
 // Adapter is a client for one library with one set of options. Paths are relative to the root of the sources.
 type Adapter struct {
 	Name    string // of its lock, as in hello
 	Library string // with its version
 	Options string // beside the default ones
-	Needs   []string
+	Needs   []Need
 	Prepare string // to be called once
 	Made    string // what Prepare makes; empty: there is nothing to prepare
 	Command string // starts the client
@@ -46,23 +30,23 @@ const (
 // All are the adapters.
 func All() []Adapter {
 	return slices.Concat(inGo(), inNode(), []Adapter{
-		{Name: "redis-py", Library: "redis-py 4.3.4", Options: "timeout", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py", Like: "setpx-lua"},
+		{Name: "redis-py", Library: "redis-py 4.3.4", Options: "timeout", Needs: []Need{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py", Like: "setpx-lua"},
 		{
 			Name: "redis-py-retry", Library: "redis-py 4.3.4", Options: "timeout; Redis with Retry on ConnectionError",
-			Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py retry", Like: "setpx-lua",
+			Needs: []Need{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py retry", Like: "setpx-lua",
 		},
-		{Name: "redis-py-no-timeout", Library: "redis-py 4.3.4", Needs: []string{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py no-timeout", Like: "setnx-watch"},
-		{Name: "kazoo", Library: "kazoo 2.8.0", Needs: []string{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py", Server: "zookeeper", Like: "go-zookeeper"},
+		{Name: "redis-py-no-timeout", Library: "redis-py 4.3.4", Needs: []Need{NeedsRedisPy}, Command: "python3 adapters/python/redis_py.py no-timeout", Like: "setnx-watch"},
+		{Name: "kazoo", Library: "kazoo 2.8.0", Needs: []Need{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py", Server: "zookeeper", Like: "go-zookeeper"},
 		{
 			Name: "kazoo-suspended", Library: "kazoo 2.8.0", Options: "stopped at SUSPENDED",
-			Needs: []string{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py suspended", Server: "zookeeper", Like: "go-zookeeper",
+			Needs: []Need{NeedsKazoo, NeedsKeeper}, Command: "python3 adapters/python/kazoo_lock.py suspended", Server: "zookeeper", Like: "go-zookeeper",
 		},
-		{Name: "redis-rb", Library: "redis-rb 4.8.0", Options: "no library: a client without a kit", Needs: []string{NeedsRedisRb}, Command: "ruby adapters/ruby/redis_rb.rb", Like: "setpx-lua"},
-		{Name: "redis-cli", Library: "a shell script", Needs: []string{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
-		{Name: "etcd", Library: "etcd client 3.6.16, concurrency", Needs: []string{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
-		{Name: "postgres", Library: "pgx 5.12.0", Needs: []string{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},
+		{Name: "redis-rb", Library: "redis-rb 4.8.0", Options: "no library: a client without a kit", Needs: []Need{NeedsRedisRb}, Command: "ruby adapters/ruby/redis_rb.rb", Like: "setpx-lua"},
+		{Name: "redis-cli", Library: "a shell script", Needs: []Need{NeedsRedisCLI, NeedsPython}, Command: "python3 adapters/shell/client.py", Like: "setpx-lua"},
+		{Name: "etcd", Library: "etcd client 3.6.16, concurrency", Needs: []Need{NeedsGo, NeedsEtcd}, Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Command: "adapters/etcd/bin/etcd", Server: "etcd"},
+		{Name: "postgres", Library: "pgx 5.12.0", Needs: []Need{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -", Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres"},
 		{
-			Name: "curator", Library: "Curator, as Debian has it", Options: "ensembleTracker(false)", Needs: []string{NeedsJDK, NeedsCurator, NeedsKeeper},
+			Name: "curator", Library: "Curator, as Debian has it", Options: "ensembleTracker(false)", Needs: []Need{NeedsJDK, NeedsCurator, NeedsKeeper},
 			Prepare: "adapters/java/build adapters/java/bin", Made: "adapters/java/bin/client", Command: "adapters/java/bin/client", Server: "zookeeper",
 		},
 	})
@@ -82,7 +66,7 @@ func inGo() (all []Adapter) {
 		{Name: "rueidislock-plain", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableCache", Command: "-plain", Like: "watchdog"},
 		{Name: "rueidislock-once", Library: "rueidislock 1.0.79", Options: "KeyMajority 1, DisableRetry", Command: "-once", Like: "watchdog"},
 		{Name: "rueidislock-majority", Library: "rueidislock 1.0.79", Command: "-majority 2", Like: "watchdog"},
-		{Name: "zk", Library: "zk 1.0.4", Needs: []string{NeedsKeeper}, Server: "zookeeper", Like: "go-zookeeper"},
+		{Name: "zk", Library: "zk 1.0.4", Needs: []Need{NeedsKeeper}, Server: "zookeeper", Like: "go-zookeeper"},
 	} {
 		library, _, _ := strings.Cut(a.Library, " ")
 		a.Needs, a.Prepare, a.Made = append(a.Needs, NeedsGo), goKit, "adapters/go/bin/"+library
@@ -109,7 +93,7 @@ func inNode() (all []Adapter) {
 		},
 		{Name: "redlock-5-endless", Library: "redlock 5.0.0-beta.2", Options: "retryCount -1", Command: "redlock5.js endless", Like: "setpx-lua"},
 	} {
-		a.Needs, a.Prepare, a.Made = []string{NeedsNode}, nodeKit, "adapters/node/node_modules"
+		a.Needs, a.Prepare, a.Made = []Need{NeedsNode}, nodeKit, "adapters/node/node_modules"
 		a.Command = "node adapters/node/" + a.Command
 		all = append(all, a)
 	}

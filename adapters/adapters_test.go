@@ -2,6 +2,7 @@ package adapters_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
@@ -99,26 +99,8 @@ func atMost(n int) func(func()) {
 // prepare makes what a client needs, if that takes a moment, and says what is missing, unless LOCKLAB_REQUIRE names that.
 func prepare(t *testing.T, a adapters.Adapter, built map[string]bool) string {
 	t.Helper()
-	for _, need := range a.Needs {
-		if need == adapters.NeedsKeeper {
-			if _, _, err := server.FindZooKeeper(); err != nil {
-				return required(t, "zookeeper", err.Error())
-			}
-			continue
-		}
-		program := strings.Fields(need)[0]
-		if _, err := exec.LookPath(program); err != nil {
-			return required(t, program, err.Error())
-		}
-	}
-	if slices.Contains(a.Needs, adapters.NeedsRedisPy) && exec.Command("python3", "-c", "import redis").Run() != nil {
-		return required(t, "python", "no python3 with redis-py")
-	}
-	if slices.Contains(a.Needs, adapters.NeedsKazoo) && exec.Command("python3", "-c", "import kazoo").Run() != nil {
-		return required(t, "kazoo", "no python3 with kazoo")
-	}
-	if slices.Contains(a.Needs, adapters.NeedsRedisRb) && exec.Command("ruby", "-e", `require "redis"`).Run() != nil {
-		return required(t, "ruby", "no ruby with redis-rb")
+	if need := a.Lacks(); need != "" {
+		return required(t, need.Part(), fmt.Sprintf("no %s", need))
 	}
 	switch {
 	case built[a.Prepare]:

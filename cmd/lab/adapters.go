@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/adapters"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/live"
 )
@@ -110,10 +107,8 @@ func adapterNames() []string {
 
 // adapterLacks says what an adapter lacks here and how to get it, or "".
 func adapterLacks(a adapters.Adapter) string {
-	for _, need := range a.Needs {
-		if err := adapterNeed(need); err != nil {
-			return "no " + need
-		}
+	if need := a.Lacks(); need != "" {
+		return "no " + string(need)
 	}
 	if a.Made != "" {
 		if _, err := os.Stat(a.Made); err != nil {
@@ -121,27 +116,4 @@ func adapterLacks(a adapters.Adapter) string {
 		}
 	}
 	return ""
-}
-
-// adapterNeed looks for what an adapter needs.
-func adapterNeed(need string) (err error) {
-	switch need {
-	case adapters.NeedsRedisPy:
-		return exec.Command("python3", "-c", "import redis").Run()
-	case adapters.NeedsRedisRb:
-		return exec.Command("ruby", "-e", `require "redis"`).Run()
-	case adapters.NeedsKazoo:
-		return exec.Command("python3", "-c", "import kazoo").Run()
-	case adapters.NeedsEtcd:
-		_, _, err = server.FindEtcd()
-	case adapters.NeedsPostgres:
-		_, _, err = server.FindPostgres()
-	case adapters.NeedsKeeper:
-		_, _, err = server.FindZooKeeper()
-	case adapters.NeedsCurator:
-		_, err = os.Stat("/usr/share/java/curator-recipes.jar")
-	default:
-		_, err = exec.LookPath(strings.Fields(need)[0])
-	}
-	return err
 }

@@ -69,8 +69,8 @@ type finding struct {
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx),
-		library(adapters.NeedsKazoo, "adapters/python/kazoo_lock.py", "kazoo", "apt-get install python3-kazoo"),
-		library(adapters.NeedsRedisRb, "adapters/ruby", "ruby", "apt-get install ruby-redis"),
+		library(adapters.NeedsKazoo, "adapters/python/kazoo_lock.py", "apt-get install python3-kazoo"),
+		library(adapters.NeedsRedisRb, "adapters/ruby", "apt-get install ruby-redis"),
 	}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
@@ -190,9 +190,9 @@ func postgres() finding {
 }
 
 // library is one that an adapter needs.
-func library(what, use, word, install string) finding {
-	f := finding{what: what, use: use, word: word, version: "found", remedy: "get it, for example: " + install}
-	if adapterNeed(what) != nil {
+func library(what adapters.Need, use, install string) finding {
+	f := finding{what: string(what), use: use, word: what.Part(), version: "found", remedy: "get it, for example: " + install}
+	if what.Missing() != nil {
 		f.err = errors.New("not found")
 	}
 	return f
