@@ -42,16 +42,21 @@ func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
 	return checker.Expected{Verdict: m.rows[at].verdict, By: checker.ByMatrix}, true
 }
 
-// Variants lists the locks with selected bugs ("getset-published/short-lease") that the matrix has in the scenario, in its order. Other locks
-// are in every scenario.
-func (m *Matrix) Variants(scenario string) []string {
+// Locks lists the locks that the matrix has in the scenario, in its order.
+func (m *Matrix) Locks(scenario string) []string {
 	var names []string
 	for _, r := range m.rows {
-		if r.scenario == scenario && isVariant(r.lock) {
+		if r.scenario == scenario {
 			names = append(names, r.lock)
 		}
 	}
 	return names
+}
+
+// Variants lists the locks with selected bugs ("getset-published/short-lease") that the matrix has in the scenario, in its order. Other locks
+// are in every scenario.
+func (m *Matrix) Variants(scenario string) []string {
+	return slices.DeleteFunc(m.Locks(scenario), func(lock string) bool { return !isVariant(lock) })
 }
 
 func isVariant(lock string) bool { return strings.Contains(lock, "/") }

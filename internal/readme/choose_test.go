@@ -1,7 +1,6 @@
 package readme
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/scenarios"
 )
 
 // verdictLink is a statement of docs/choose.md: "[setpx-lua: safe](matrix.md#holder-crashes)".
@@ -32,11 +30,7 @@ func TestChoices(t *testing.T) {
 	require.Greater(t, len(adapters), 10)
 	for _, link := range adapters {
 		lock, scenario, said, path := link[1], link[2], link[3], link[4]
-		text, err := os.ReadFile("../../" + path)
-		require.NoError(t, err)
-		table, err := scenarios.ParseExpected(path, text)
-		require.NoError(t, err)
-		expected, found := table.Lookup(scenario, lock)
+		expected, found := adapterTable(t, "../../"+path).Lookup(scenario, lock)
 		require.True(t, found, "%s has no %s in %s", path, lock, scenario)
 		assert.Equal(t, expected.Verdict.String(), said, "%s in %s", lock, scenario)
 	}

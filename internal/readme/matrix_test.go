@@ -2,6 +2,8 @@ package readme
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +77,7 @@ func (r reviewed) summary() string {
 // cell makes text harmless in a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// TestMatrixPage holds docs/matrix.md against the reviewed matrix.
+// TestMatrixPage holds docs/matrix.md against the reviewed matrix, and against the tables of services.
 func TestMatrixPage(t *testing.T) {
 	holdPart(t, "../../docs/matrix.md", fromMatrix, readReviewed(t).page())
 }
@@ -83,16 +85,29 @@ func TestMatrixPage(t *testing.T) {
 // page has, for each scenario, the locks by what they come to in it.
 func (r reviewed) page() string {
 	var b strings.Builder
-	for _, script := range r.scripts {
+	tables, scripts := services(r.t)
+	for _, script := range slices.Concat(r.scripts, scripts) {
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n| comes to | locks |\n| --- | --- |\n", script.Name, script.Title)
 		var texts []string
 		locks := map[string][]string{}
-		for _, name := range r.locksIn(script.Name) {
-			text := outcome(r.verdict(script.Name, name))
+		add := func(table *scenarios.Matrix, name string) {
+			expected, ok := table.Lookup(script.Name, name)
+			require.True(r.t, ok, "%s in %s is in no table", name, script.Name)
+			text := outcome(expected.Verdict)
 			if locks[text] == nil {
 				texts = append(texts, text)
 			}
 			locks[text] = append(locks[text], "`"+name+"`")
+		}
+		if _, builtin := scenarios.Find(r.scripts, script.Name); builtin {
+			for _, name := range r.locksIn(script.Name) {
+				add(r.matrix, name)
+			}
+		}
+		for _, table := range tables {
+			for _, name := range table.Locks(script.Name) {
+				add(table, name)
+			}
 		}
 		slices.SortStableFunc(texts, func(a, b string) int { return place(a) - place(b) })
 		for _, text := range texts {
@@ -101,6 +116,32 @@ func (r reviewed) page() string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// services are the reviewed tables of the clients for an etcd, a PostgreSQL and of Curator, and the scripts beside these.
+func services(t *testing.T) (tables []*scenarios.Matrix, scripts []*scenarios.Script) {
+	t.Helper()
+	for _, name := range []string{"etcd", "postgres", "java"} {
+		dir := filepath.Join("../../adapters", name)
+		tables = append(tables, adapterTable(t, filepath.Join(dir, "expected.txt")))
+		paths, err := filepath.Glob(filepath.Join(dir, "*.lab"))
+		require.NoError(t, err)
+		for _, path := range paths {
+			script, err := scenarios.ParseFile(path)
+			require.NoError(t, err)
+			scripts = append(scripts, script)
+		}
+	}
+	return tables, scripts
+}
+
+func adapterTable(t *testing.T, path string) *scenarios.Matrix {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	table, err := scenarios.ParseExpected(path, text)
+	require.NoError(t, err)
+	return table
 }
 
 func (r reviewed) locksIn(scenario string) []string {

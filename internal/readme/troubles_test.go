@@ -10,8 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // trouble is a row of docs/troubles.md: where to see what an article says, or does not say (★). The lock shows the anomalies in the
@@ -116,6 +119,19 @@ func troubles() []trouble {
 		{"A12", "★ the multi-lock declares no validity: a pause ends its leases under its holder", "pause-after-second-look", "redisson-multilock", "double-holder", "redlock"},
 		{"A12", "★ Redisson's RedLock does not look at the clock a second time", "pause-before-second-look", "redisson-redlock", "double-holder, lost-update", "redlock"},
 
+		{"A13", "the session ends while its holder is paused: the node goes, the next one holds, and the holder writes", "pause-past-lease", "zookeeper", "double-holder, lost-update", "zookeeper-fenced"},
+		{"A13", "★ whoever is cut off learns only when it is back that its session has ended", "cut-off-past-lease", "zookeeper", "double-holder", "zookeeper-protected"},
+		{"A13", "★ to check the session before the write narrows the window and does not close it", "checked-then-stopped", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
+		{"A13", "★ one node for all: a release after the session deletes the next one's node", "cut-off-past-lease", "zookeeper-herd", "wrongful-delete", "zookeeper"},
+		{"A13", "★ the reply to a create is lost: nobody knows the name of the node, which stays for as long as the session", "orphaned-node", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
+		{"A13", "★ a create comes late, when its client has given up", "late-acquire", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
+		{"A13", "★ the thread dies, its process keeps the session", "thread-dies-holding", "zookeeper", "stuck-lock", ""},
+		{"A13", "★ the leader is cut off from the ensemble together with the holder, whose late write is accepted", "ensemble-leader-cut-off", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
+		{"A13", "★ the holder's server answers on without the leader, which has ended the session: to count the session does not help", "ensemble-follower-cut-off", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
+		{"A14", "the mutex knows of its session only what its client hears: two hold after a pause", "pause-past-lease", "curator-mutex", "double-holder, lost-update", "zookeeper-fenced"},
+		{"A14", "★ the mutex has no validity: whoever is cut off goes on", "cut-off-past-lease", "curator-mutex", "double-holder", "zookeeper-protected"},
+		{"A14", "★ a client stopped in the loop returns without deleting its node", "time-over-in-the-queue", "curator-mutex/left-node", "stuck-lock, ghost-lock", "curator-mutex"},
+
 		{"A15", "a lock in one process, and a second machine", "take-turns", "local", "double-holder, stale-write", "setpx-lua"},
 		{"A16", "a fail-over loses the lock: the primary dies before it has replicated", "fail-over-before-replication", "redisson", "double-holder, early-grant", ""},
 		{"A16", "★ a replica takes over that lags by more than a lease: it does not know the renewals", "replica-lags-past-renewals", "watchdog", "double-holder, early-grant", ""},
@@ -126,6 +142,8 @@ func troubles() []trouble {
 		{"A16", "★ min-replicas-to-write bounds what is lost, and does not prevent the loss", "min-replicas-within-lag", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "★ one Redis that is down amid a release: asked again, the release removes the next holder's lock", "redis-down-amid-release", "setpx-del", "double-holder, wrongful-delete", "setpx-lua"},
 		{"A16", "★ one Redis that is down for longer than a lease: the holder renews nothing, and is not told", "redis-down-past-lease", "redisson", "double-holder, stale-write", "watchdog"},
+		{"A16", "★ a cluster: one primary fails over, and Redlock on its primaries had only just the majority", "one-fails-over", "redlock-cluster", "double-holder, early-grant", ""},
+		{"A16", "★ a cluster: a script that names a second key is refused while the slot migrates", "slot-migrates-while-held", "redisson", "unreleasable, false-alarm", "setpx-lua"},
 		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
 		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},
 
@@ -176,8 +194,30 @@ func (row trouble) line(r reviewed) string {
 	} else {
 		row.nobodyWithstands(r, claimed)
 	}
-	return fmt.Sprintf("| %s | %s | %s | `%s` | %s | %s | `lab run %s --lock %s -v` |\n",
-		row.article, cell(row.what), row.scenario, row.lock, row.anomalies, withstood, row.scenario, locks)
+	return fmt.Sprintf("| %s | %s | %s | `%s` | %s | %s | `lab run %s --lock %s%s -v` |\n",
+		row.article, cell(row.what), row.scenario, row.lock, row.anomalies, withstood, row.scenario, locks, row.where(r))
+}
+
+// where is the flag for the server that the row needs; "" for the default.
+func (row trouble) where(r reviewed) string {
+	script, _ := scenarios.Find(r.scripts, row.scenario)
+	for _, lock := range []string{row.lock, row.withstands} {
+		spec, ok := impls.Find(lock)
+		if !ok {
+			continue
+		}
+		switch lacks := play.SubjectOf(spec).Traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas}); {
+		case lacks == play.NeedsEnsemble:
+			return " --server " + live.Ensemble
+		case spec.Needs == impls.OneZooKeeper:
+			return " --server " + live.ZooKeeper
+		case lacks == play.NeedsCluster, lacks == play.NeedsSlots:
+			return " --server " + live.Cluster
+		case lacks == play.NeedsReplicas, spec.Needs == impls.Replicas:
+			return " --server " + live.Replicated
+		}
+	}
+	return ""
 }
 
 // names are the anomalies that the row claims.
@@ -191,7 +231,11 @@ func (row trouble) names() []checker.Name {
 
 // nobodyWithstands: a row without a lock that withstands must be right in that.
 func (row trouble) nobodyWithstands(r reviewed, claimed []checker.Name) {
-	for _, spec := range impls.All() {
+	those := impls.All()
+	if spec, _ := impls.Find(row.lock); spec.Needs == impls.OneZooKeeper {
+		those = impls.OnZooKeeper()
+	}
+	for _, spec := range those {
 		verdict := r.verdict(row.scenario, spec.Name)
 		spared := !slices.ContainsFunc(verdict.Names(), func(n checker.Name) bool { return slices.Contains(claimed, n) })
 		assert.False(r.t, verdict.Kind != checker.NotApplicable && spared, "%q: %s withstands it; say so", row.what, spec.Name)
