@@ -44,8 +44,10 @@ type Subject struct {
 	Promises Promises
 	// New makes one client's lock, on a goroutine in the bubble. It may send commands.
 	New func(Env) Lock
-	// Key is the lock's key on the server, if that is not its name: func(name string) string { return "mutex:" + name }.
-	Key func(name string) string
+	// Keys are the keys that the lock has on its server, if not just its name: []string{"mutex:orders"}. Its holder has all of them or, with Most,
+	// more than half.
+	Keys []string
+	Most bool
 	// Resends: Env.Redis has go-redis's own time-outs and sends a command again when no reply comes, or New makes a client that does. Else
 	// Env.Redis never sends a command twice and gives no reply up: that is a scenario's to say.
 	Resends bool

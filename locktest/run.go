@@ -55,6 +55,12 @@ func newSuite(subject Subject) (*suite, error) {
 	if subject.New == nil {
 		return nil, fmt.Errorf("Subject.New is missing: it makes one client's lock")
 	}
+	if len(subject.Keys) > 1 && subject.Servers > 1 {
+		return nil, fmt.Errorf("Subject.Keys: several keys of a lock on several servers; a lock has one key on each of several servers, or several on one")
+	}
+	if err := play.NewLockKeys(subject.Name, "").Name(subject.Name, subject.Keys, subject.Most); err != nil {
+		return nil, fmt.Errorf("Subject.Keys %w", err)
+	}
 	var ok bool
 	if s.model, ok = subject.Promises.model(); !ok {
 		return nil, fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", subject.Promises)
@@ -143,7 +149,7 @@ func (w bubbleWorld) inBubble(do func()) {
 // library is the lock as the world of bubbles knows it.
 func (s Subject) library() sim.Library {
 	return sim.Library{
-		Name: s.Name, Key: s.Key, Settle: synctest.Wait, Linger: time.Minute,
+		Name: s.Name, Keys: s.Keys, Most: s.Most, Settle: synctest.Wait, Linger: time.Minute,
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
 			clients := connect(access, s.Resends)
 			lock := s.New(Env{

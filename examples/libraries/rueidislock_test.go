@@ -17,8 +17,7 @@ import (
 func rueidisSubject() locktest.Subject {
 	return locktest.Subject{
 		Name: "orders", Promises: locktest.Watchdog, Resends: true,
-		Key: func(name string) string { return "rueidislock:0:" + name },
-		New: newRueidislock,
+		Keys: []string{"rueidislock:0:orders"}, New: newRueidislock,
 	}
 }
 

@@ -145,7 +145,6 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	c.own = w.isolate(subject)
 	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
-	c.lockKeys = newLockKeys(c.LockKey, c.OtherKey)
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.Clients {
 		p := newPeer(c, client)
@@ -279,7 +278,8 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
 	}
 	if !resource {
-		c.lockKeys.rename(&cfg)
+		record := cfg.Record
+		cfg.Record = func(e history.Event) { c.LockKeys.Rename(e, record) }
 	}
 	if s := c.serverCalled(name); s != nil && s.tag != "" {
 		s.retag(&cfg)

@@ -36,7 +36,7 @@ func (c *cell) ensemble() (*server.Ensemble, bool) {
 
 // meetEnsemble has one tap before the servers of the ensemble: their states are the same, and one request at a time passes.
 func (s *lockServer) meetEnsemble(ctx context.Context) (err error) {
-	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.lockKeys.has, s.cell.keys, false); err != nil {
+	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.IsLock, s.cell.keys, false); err != nil {
 		return err
 	}
 	names := scenarios.ServerNames(len(s.ensemble.Members(ctx)))

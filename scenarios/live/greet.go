@@ -48,6 +48,9 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	if failed == nil {
 		failed = p.start(ctx)
 	}
+	if failed == nil {
+		failed = p.tellKeys(ctx)
+	}
 	c.End()
 	c.stopClients()
 	if err := errors.Join(asClientError(failed), c.close()); err != nil {
@@ -60,6 +63,22 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 		err = &ClientError{err.Error()}
 	}
 	return subject, err
+}
+
+// tellKeys has a client whose lock is on several servers open it, and refuses one that names several keys there.
+func (p *peer) tellKeys(ctx context.Context) error {
+	subject, err := p.cell.subject.Introduced(p.hello)
+	if err != nil || subject.Traits.Servers < 2 {
+		return nil // what is wrong with its hello is told later
+	}
+	h := p.client.Handles[0]
+	if err := p.open(ctx, h); err != nil {
+		return err
+	}
+	if h.Keys > 1 {
+		return play.Undecided("%s %v", h.Name, errKeysOnServers)
+	}
+	return nil
 }
 
 // asClientError is what an error of the greeting means for whoever named the client.

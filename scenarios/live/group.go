@@ -63,7 +63,7 @@ func (s *lockServer) meetGroup(ctx context.Context) error {
 		s.members = append(s.members, &member{Member: m, what: fmt.Sprintf("sentinel-%d", i+1), guide: true})
 	}
 	for i, m := range s.members {
-		watch := s.cell.lockKeys.has
+		watch := s.cell.IsLock
 		if m.guide {
 			watch = nil
 		}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/client"
 )
@@ -19,7 +21,7 @@ import (
 type keyed struct {
 	client.Options
 	redis *redis.Client
-	how   string // "majority", "all"; "greedy": one will do; "at once": all in one command; "fickle": other keys at each open
+	how   string // "majority", "all"; "servers": most, on several servers; "greedy": one will do; "at once": all in one command; "fickle": other keys at each open
 	token string
 }
 
@@ -70,7 +72,11 @@ func (l *keyed) Ping(ctx context.Context) error { return l.redis.Ping(ctx).Err()
 
 func keyedClient(how string) error {
 	n := 0
-	client.Serve(client.Hello{Name: "keyed", Promises: []string{"exclusion", "release-by-owner"}, Leaseless: how == "at once"}, &keyed{}, func(o client.Options) (client.Lock, error) {
+	hello := client.Hello{Name: "keyed", Promises: []string{"exclusion", "release-by-owner"}, Leaseless: how == "at once"}
+	if how == "servers" {
+		hello.Servers = "majority"
+	}
+	client.Serve(hello, &keyed{}, func(o client.Options) (client.Lock, error) {
 		n++
 		return &keyed{o, redis.NewClient(&redis.Options{Addr: o.Servers[0], MaxRetries: -1, DisableIdentity: true}), how, fmt.Sprint(o.Servers[0], n)}, nil
 	})
@@ -104,4 +110,12 @@ func TestSeveralKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSeveralKeysOnSeveralServers are refused, once and before any cell.
+func TestSeveralKeysOnSeveralServers(t *testing.T) {
+	t.Parallel()
+	s := openStage(t, nil)
+	_, err := s.World.(*live.World).Greet(t.Context(), play.Subject{Argv: as("keyed servers")})
+	require.EqualError(t, err, "the client cannot be used: C1 names several keys of a lock on several servers; a lock has one key on each of several servers, or several on one")
 }

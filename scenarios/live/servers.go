@@ -337,7 +337,7 @@ func (c *cell) startServers(ctx context.Context) error {
 			}
 			continue
 		}
-		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.lockKeys.has, c.keys, false); err != nil {
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
 			return err
 		}
 	}

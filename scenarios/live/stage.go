@@ -14,7 +14,6 @@ type stage struct {
 	world       *World
 	base        time.Time // time zero of the cell
 	servers     []*lockServer
-	lockKeys    *lockKeys
 	breakpoints tap.Breakpoints // of all lock servers
 	resource    *tap.Tap
 	changed     chan struct{} // receives after an event that the script may wait for

@@ -64,8 +64,8 @@ func (t *Talk) Counter() string { return t.cell.store.prefix + "counter" }
 
 // Keys are those that the lock has on its server, and how many of them its holder needs.
 func (t *Talk) Keys() (keys []string, need int) {
-	set := t.cell.lockKeys.of(t.cell.LockKey)
-	return set.keys, set.need
+	set := t.cell.LockKeys.Of(t.cell.LockKey)
+	return set.Keys, set.Need
 }
 
 // Opened takes in the answer to a request that Open made.

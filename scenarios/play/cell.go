@@ -24,8 +24,7 @@ type Cell struct {
 	Wait    string // how clients wait between the tries of an acquire; empty: each lock's own way
 	Clients []*Client
 
-	LockKey  string // by which clients are asked for the lock, and its name in the history
-	OtherKey string // of the second lock, which some handles use; empty: none
+	*LockKeys
 	// Forsakes: the client treats an unknown outcome as a refusal.
 	Forsakes bool
 	// Lacks is what the lock, its client or the servers lack for the script, once that is known.
@@ -60,14 +59,16 @@ type remembered struct {
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
-		Script: script, Traits: traits, LockKey: prefix + "lock", handles: make(map[string]*Handle),
+		Script: script, Traits: traits, handles: make(map[string]*Handle),
 		servers: remembered{saved: map[string]time.Duration{}, chosen: map[scenarios.Verb]string{}},
 		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data
+	other := ""
 	if len(script.OtherKey) > 0 {
-		c.OtherKey, c.otherData = prefix+"other", c.data.Other()
+		other, c.otherData = prefix+"other", c.data.Other()
 	}
+	c.LockKeys = NewLockKeys(prefix+"lock", other)
 	for _, name := range clients {
 		client := &Client{Name: name, cell: c}
 		for _, handle := range append([]string{name}, script.HandlesOf(name)...) {
@@ -87,7 +88,7 @@ func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, 
 func (c *Cell) Handle(name string) *Handle { return c.handles[name] }
 
 // IsLock says whether a key is a lock's.
-func (c *Cell) IsLock(key string) bool { return key == c.LockKey || key == c.OtherKey && key != "" }
+func (c *Cell) IsLock(key string) bool { return c.LockKeys.Has(key) }
 
 // IsData says whether a key belongs to the workload's data.
 func (c *Cell) IsData(key string) bool {

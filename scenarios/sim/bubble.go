@@ -18,8 +18,9 @@ type Library struct {
 	Open func(Access) (lock impls.Lock, end func(), err error)
 	// Settle waits until every other goroutine of the bubble is blocked: synctest.Wait.
 	Settle func()
-	// Key is the key that a lock of some name has on the server; nil: its name.
-	Key func(name string) string
+	// Keys are those that the lock has on the server, of which its holder has all or, with Most, more than half. Nil: its name is its key.
+	Keys []string
+	Most bool
 	// Linger is how much time goes by at the end, so that goroutines that sleep find out that all has ended.
 	Linger time.Duration
 	// Name is the name of the lock.
@@ -99,15 +100,15 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	return b
 }
 
-// name gives the lock its name, and its key on the server.
+// name gives the lock its name, and its keys on the server.
 func (b *bubble) name() {
-	b.LockKey = b.library.Name
-	if b.library.Key != nil {
-		b.LockKey = b.library.Key(b.library.Name)
-	}
+	b.LockKeys = play.NewLockKeys(b.library.Name, b.OtherKey)
 	for _, client := range b.Clients {
 		for _, h := range client.Handles {
 			h.Key = b.LockKey
+			if err := b.NameKeys(h, b.library.Keys, b.library.Most); err != nil {
+				b.broken = play.Undecided("the lock %v", err)
+			}
 		}
 	}
 }

@@ -177,9 +177,9 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
 		}
-		c.Witness(history.Event{
+		c.LockKeys.Rename(history.Event{
 			Kind: history.KindCommand, Client: f.from.Name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
-		})
+		}, c.Witness)
 	}
 	c.publish(f.server)
 	return reply

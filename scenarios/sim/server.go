@@ -63,9 +63,14 @@ func (s *server) keepTime(now time.Duration) {
 // Name is what a history calls the server.
 func (s *server) Name() string { return s.name }
 
-// State is what the server has under a key.
-func (s *server) State(_ context.Context, key string) (history.State, error) {
-	return s.state(key), nil
+// State is what the server has of a lock.
+func (s *server) State(_ context.Context, lock string) (history.State, error) {
+	set := s.cell.LockKeys.Of(lock)
+	states := make([]history.State, len(set.Keys))
+	for i, key := range set.Keys {
+		states[i] = s.state(key)
+	}
+	return set.Whole(states), nil
 }
 
 // Save keeps a copy of the data.
@@ -86,7 +91,11 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 		}
 		return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
 	case faults.Operator:
-		if s.model.Do(labConn, "PEXPIRE", f.Key, fmt.Sprint(f.By.Milliseconds())).Int == 0 {
+		limited := false
+		for _, key := range s.cell.LockKeys.Of(f.Key).Keys {
+			limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
+		}
+		if !limited {
 			return "", play.Undecided("an operator would limit the lock while there is none on the server")
 		}
 		return "the lock ends in " + f.By.String(), nil
