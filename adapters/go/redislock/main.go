@@ -11,7 +11,6 @@ import (
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/locklab/locklab/adapters/go/internal/outcome"
 	"github.com/locklab/locklab/adapters/go/internal/redisclient"
 	"github.com/locklab/locklab/worker/client"
 )
@@ -27,19 +26,19 @@ func (l *lock) Acquire(ctx context.Context) (client.Grant, error) {
 	if err == nil {
 		l.held = held
 	}
-	ok, err := outcome.Of(err, redislock.ErrNotObtained)
+	ok, err := client.Outcome(err, redislock.ErrNotObtained)
 	return client.Grant{OK: ok}, err
 }
 
 func (l *lock) Release(ctx context.Context) (bool, error) {
-	return outcome.Of(l.held.Release(ctx), redislock.ErrLockNotHeld)
+	return client.Outcome(l.held.Release(ctx), redislock.ErrLockNotHeld)
 }
 
 func (l *lock) Renew(ctx context.Context) (bool, error) {
 	if l.held == nil {
 		return false, nil // Refresh panics
 	}
-	return outcome.Of(l.held.Refresh(ctx, l.Lease, nil), redislock.ErrNotObtained)
+	return client.Outcome(l.held.Refresh(ctx, l.Lease, nil), redislock.ErrNotObtained)
 }
 
 func (l *lock) Check(ctx context.Context) (bool, error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/locklab/locklab/adapters/go/internal/outcome"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -34,11 +33,8 @@ func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
 	}()
 	var held context.Context
 	var cancel context.CancelFunc
-	var failed error
-	if err := abandon(ctx, func() { held, cancel, failed = l.locker.TryWithContext(own, l.Key) }); err != nil {
-		return grant, err
-	}
-	if grant.OK, err = outcome.Of(failed, rueidislock.ErrNotLocked); grant.OK {
+	err = client.Leave(ctx, func() (err error) { held, cancel, err = l.locker.TryWithContext(own, l.Key); return err }, nil)
+	if grant.OK, err = client.Outcome(err, rueidislock.ErrNotLocked); grant.OK {
 		var released atomic.Bool
 		l.release = func() { released.Store(true); cancel() }
 		hold := l.hold.Add(1)
@@ -51,26 +47,14 @@ func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
 	return grant, err
 }
 
-// Release is answered ok whatever the server says: the library's function reports nothing.
+// Release is answered ok whatever the server says: the library's function reports nothing. Like an acquire, it waits until the server has answered or the
+// lease is over, whatever its context.
 func (l *lock) Release(ctx context.Context) (bool, error) {
 	release := l.release
 	if l.release = nil; release == nil {
 		return false, nil
 	}
-	err := abandon(ctx, release)
-	return err == nil, err
-}
-
-// abandon calls f, and leaves it alone when ctx ends: the library waits until the server has answered or the lease is over, whatever its context.
-func abandon(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	go func() { f(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return client.Outcome(client.Leave(ctx, func() error { release(); return nil }, nil))
 }
 
 func (l *lock) Ping(ctx context.Context) error {

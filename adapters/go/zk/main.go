@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/locklab/locklab/adapters/go/internal/outcome"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -31,19 +30,12 @@ type owned struct {
 
 func (l *lock) fresh() { l.own = &owned{Lock: zk.NewLock(l.conn, l.Key, zk.WorldACL(zk.PermAll))} }
 
-// call calls f, and leaves it to itself when ctx ends: its error is sent to left then.
-func (o *owned) call(ctx context.Context, f func() error) (left chan error, err error) {
-	done := make(chan error, 1)
-	go func() {
+// inTurn calls f when the calls before have ended.
+func (o *owned) inTurn(f func() error) func() error {
+	return func() error {
 		o.turn.Lock()
 		defer o.turn.Unlock()
-		done <- f()
-	}()
-	select {
-	case err := <-done:
-		return nil, err
-	case <-ctx.Done():
-		return done, ctx.Err()
+		return f()
 	}
 }
 
@@ -77,25 +69,23 @@ func (l *lock) Wait(ctx context.Context, within time.Duration) (client.Grant, er
 // acquire unlocks what is granted when nobody waits for it any more.
 func (l *lock) acquire(ctx context.Context, f func(*owned) error) (client.Grant, error) {
 	own := l.own
-	left, err := own.call(ctx, func() error { return f(own) })
-	if left == nil {
-		ok, err := outcome.Of(err, errQueue, zk.ErrDeadlock)
-		return client.Grant{OK: ok}, err
-	}
-	l.fresh()
-	l.left.Add(1)
-	go func() {
+	err := client.Leave(ctx, own.inTurn(func() error { return f(own) }), func(err error) {
 		defer l.left.Add(-1)
-		if <-left == nil {
+		if err == nil {
 			_ = own.Unlock() // nobody is left to be told
 		}
-	}()
-	return client.Grant{}, err
+	})
+	if err != nil && err == ctx.Err() {
+		l.fresh()
+		l.left.Add(1)
+	}
+	ok, err := client.Outcome(err, errQueue, zk.ErrDeadlock)
+	return client.Grant{OK: ok}, err
 }
 
 func (l *lock) Release(ctx context.Context) (bool, error) {
-	_, err := l.own.call(ctx, l.own.Unlock)
-	return outcome.Of(err, zk.ErrNotLocked, zk.ErrNoNode)
+	err := client.Leave(ctx, l.own.inTurn(l.own.Unlock), nil)
+	return client.Outcome(err, zk.ErrNotLocked, zk.ErrNoNode)
 }
 
 func (l *lock) Ping(context.Context) error {
