@@ -55,6 +55,9 @@ func OnReplicas() []Spec { return []Spec{setpxLuaWait()} }
 // OnCluster lists the locks that need a Redis Cluster. They run in the live world only.
 func OnCluster() []Spec { return []Spec{redlockCluster()} }
 
+// Explored lists the locks that the explorer has, in the order of reports.
+func Explored() []Spec { return slices.Concat(All(), OnZooKeeper()) }
+
 // Every lists all locks.
 func Every() []Spec { return slices.Concat(All(), OnReplicas(), OnCluster(), OnZooKeeper()) }
 

@@ -38,7 +38,7 @@ type BreakingPoints struct {
 // FindBreakingPoints finds breaking points on all cores, and compares them with the reviewed table.
 func FindBreakingPoints(ctx context.Context, plan PointsPlan) (*BreakingPoints, error) {
 	if plan.Locks == nil {
-		plan.Locks = impls.All()
+		plan.Locks = impls.Explored()
 	}
 	if plan.States == 0 {
 		plan.States = points.UsualStates

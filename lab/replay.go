@@ -118,13 +118,9 @@ type Found struct {
 	Missed          []error // those that were not found again
 }
 
-// Counterexamples finds those that the reviewed table of breaking points names. found is told how many of the lines are done, one call at
+// Counterexamples finds those that lines of the table of breaking points name. found is told how many of the lines are done, one call at
 // a time; nil: nobody is.
-func Counterexamples(ctx context.Context, found func(done, lines int)) ([]Found, error) {
-	lines, err := points.Reviewed()
-	if err != nil {
-		return nil, err
-	}
+func Counterexamples(ctx context.Context, lines []points.Line, found func(done, lines int)) ([]Found, error) {
 	all := make([]Found, len(lines))
 	slots := make(chan struct{}, runtime.NumCPU())
 	var group sync.WaitGroup

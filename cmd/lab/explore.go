@@ -99,7 +99,7 @@ func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Comple
 	if len(args) > 0 {
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, spec := range slices.Concat(impls.All(), impls.OnZooKeeper()) {
+	for _, spec := range impls.Explored() {
 		out = append(out, cobra.CompletionWithDesc(spec.Name, spec.Idea))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

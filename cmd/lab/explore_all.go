@@ -103,7 +103,7 @@ func byHead(rows [][]string) []map[string]string {
 
 // tableLocks are the locks of the table that args name, or all of them.
 func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
-	all := impls.All()
+	all := impls.Explored()
 	if len(args) == 0 {
 		return all, nil
 	}
@@ -111,9 +111,6 @@ func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
 	for _, name := range args {
 		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnCluster()), name); ok {
 			return nil, needsOther(spec)
-		}
-		if _, ok := impls.Lookup(impls.OnZooKeeper(), name); ok {
-			return nil, usagef("the table of breaking points has no lock on a ZooKeeper; run lab explore %s", name)
 		}
 		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })
 		if i < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/reproduce"
+	"github.com/locklab/locklab/sim/points"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -59,11 +60,24 @@ func (f *exploreFlags) replayOne(cmd *cobra.Command, lock impls.Spec, found *tra
 	return f.play(cmd, []reproduce.Counterexample{{Lock: lock, Faults: reproduce.All, Trace: found}})
 }
 
-// replayAll plays every counterexample that the table of breaking points names. Each is found again first.
+// replayed are the lines of the table of breaking points whose locks run where the flags say.
+func (f *exploreFlags) replayed() ([]points.Line, error) {
+	lines, err := points.Reviewed()
+	return slices.DeleteFunc(lines, func(l points.Line) bool {
+		lock, found := impls.Find(l.Lock)
+		return found && f.world != lab.Sim && (lock.Needs == impls.OneZooKeeper) != (f.server == live.ZooKeeper)
+	}), err
+}
+
+// replayAll plays every counterexample that the table of breaking points names for the server. Each is found again first.
 func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
+	lines, err := f.replayed()
+	if err != nil {
+		return codeFailed, err
+	}
 	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
 	began := time.Now()
-	found, err := lab.Counterexamples(cmd.Context(), func(done, lines int) {
+	found, err := lab.Counterexamples(cmd.Context(), lines, func(done, lines int) {
 		meter.Show(time.Since(began), fmt.Sprintf("found the counterexamples of %d/%d locks, %v", done, lines, time.Since(began).Round(time.Second)))
 	})
 	meter.Clear()

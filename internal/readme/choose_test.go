@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
 )
 
 // verdictLink is a statement of docs/choose.md: "[setpx-lua: safe](matrix.md#holder-crashes)".

@@ -31,10 +31,14 @@ func Differences(lines, reviewed []Line) []string {
 
 // agreements says of each entry of a line whether it is of a search that came less far than the reviewed one.
 func (l Line) agreements(reviewed Line) []bool {
-	less := []bool{l.Unsure && !slices.ContainsFunc(l.None, func(n checker.Name) bool { return !slices.Contains(reviewed.None, n) })}
+	needNone := func(names []checker.Name) bool { // as reviewed; a search without a fault that is not complete does not know
+		return l.Unsure && !slices.ContainsFunc(names, func(n checker.Name) bool { return !slices.Contains(reviewed.None, n) })
+	}
+	less := []bool{needNone(l.None)}
 	for _, column := range Columns() {
 		got, want := l.Cells[column], reviewed.Cells[column]
-		less = append(less, got.Any.agrees(want.Any) && (got.Any.Faults == 0 && got.Double.Faults == 0 || got.Double.agrees(want.Double)))
+		first := got.Any.agrees(want.Any) || got.Any.Faults > 0 && needNone(got.Any.Anomalies)
+		less = append(less, first && (got.Any.Faults == 0 && got.Double.Faults == 0 || got.Double.agrees(want.Double)))
 	}
 	want := reviewed.MixtureBound
 	if len(reviewed.Mixture) > 0 {

@@ -33,7 +33,7 @@ const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, f
 // Merge puts lines in place of the reviewed ones of the same locks, in the order of the locks of the lab.
 func Merge(lines, reviewed []Line) []Line {
 	var merged []Line
-	for _, spec := range impls.All() {
+	for _, spec := range impls.Explored() {
 		both := slices.Concat(lines, reviewed)
 		if i := slices.IndexFunc(both, func(l Line) bool { return l.Lock == spec.Name }); i >= 0 {
 			merged = append(merged, both[i])
