@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,10 +21,10 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
 )
 
 // TestAllAgreeOnStories compares who holds at each event of every history in the repository: by the checker's monitors, by porcupine's
@@ -58,21 +59,16 @@ func TestAllAgreeOnTheSuite(t *testing.T) {
 	}
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
-	var subjects []play.Subject
-	for _, spec := range impls.All() {
-		subjects = append(subjects, play.SubjectOf(spec))
-	}
-	cases := lab.Cases(scripts, subjects, 1, lab.Expect(nil))
-	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
-		Setting: lab.Setting{World: lab.Sim}, Parallel: 2, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "run")},
-	}})
-	require.NoError(t, err)
-	histories := lab.HistoriesOf(run)
-	defer func() { assert.NoError(t, histories.Close()) }()
-	for _, cell := range run.Cells {
-		events, err := histories.Read(cell)
-		require.NoError(t, err)
-		agree(t, cell.Dir, events)
+	world := sim.Open(sim.Config{CellTimeout: time.Minute})
+	for _, script := range scripts {
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, spec := range impls.All() {
+				played, err := world.Play(t.Context(), play.SubjectOf(spec), script, "")
+				require.NoError(t, err)
+				agree(t, spec.Name, played.Events)
+			}
+		})
 	}
 }
 

@@ -20,8 +20,8 @@ type Client struct {
 	clock  *clock
 	shared *shared
 	// servers are in the order of the addresses; resending is the first once more, through the library's defaults.
-	servers   []*server
-	resending *server
+	servers   []server
+	resending server
 	keepers   []string // the addresses of a ZooKeeper, of which each lock has a session of its own; then there are no servers
 	service   string   // the address of a service to which each lock connects by itself; then there are no servers
 }
@@ -125,7 +125,7 @@ func (c *Client) Open(spec impls.Spec, opts impls.Options, wrap Wrap) (*Lock, er
 func (c *Client) serversFor(spec impls.Spec, wrap Wrap) []impls.Server {
 	all := c.servers
 	if spec.Resends {
-		all = []*server{c.resending}
+		all = []server{c.resending}
 	}
 	servers := links{servers: all}.forLock()
 	for i := range servers {

@@ -25,21 +25,37 @@ type connection interface {
 	moved(ctx context.Context, err error) *redis.Client
 }
 
-// single is the client of one server.
-type single struct{ *redis.Client }
+// single is the client of one server. It embeds nothing: the library's clients have hundreds of methods, each of which would be compiled again.
+type single struct{ client *redis.Client }
 
-func (c single) node(context.Context) (*redis.Client, error) { return c.Client, nil }
+func (c single) Do(ctx context.Context, args ...any) *redis.Cmd { return c.client.Do(ctx, args...) }
+
+func (c single) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
+	return c.client.Subscribe(ctx, channels...)
+}
+
+func (c single) Close() error { return c.client.Close() }
+
+func (c single) node(context.Context) (*redis.Client, error) { return c.client, nil }
 
 func (c single) moved(context.Context, error) *redis.Client { return nil }
 
 // clustered is the client of a Redis Cluster: it sends each command to the node that has the slot, and follows MOVED and ASK.
 type clustered struct {
-	*redis.ClusterClient
-	tag string
+	cluster *redis.ClusterClient
+	tag     string
 }
 
+func (c clustered) Do(ctx context.Context, args ...any) *redis.Cmd { return c.cluster.Do(ctx, args...) }
+
+func (c clustered) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
+	return c.cluster.Subscribe(ctx, channels...)
+}
+
+func (c clustered) Close() error { return c.cluster.Close() }
+
 func (c clustered) node(ctx context.Context) (*redis.Client, error) {
-	return c.MasterForKey(ctx, c.tag)
+	return c.cluster.MasterForKey(ctx, c.tag)
 }
 
 func (c clustered) moved(ctx context.Context, err error) *redis.Client {
@@ -47,16 +63,17 @@ func (c clustered) moved(ctx context.Context, err error) *redis.Client {
 	if !errors.As(err, &refusal) || !strings.HasPrefix(string(refusal), "MOVED ") {
 		return nil
 	}
-	c.ReloadState(ctx)
+	c.cluster.ReloadState(ctx)
 	addr := refusal[strings.LastIndexByte(string(refusal), ' ')+1:]
-	var found atomic.Pointer[redis.Client]
-	_ = c.ForEachShard(ctx, func(_ context.Context, node *redis.Client) error {
+	var found atomic.Value
+	_ = c.cluster.ForEachShard(ctx, func(_ context.Context, node *redis.Client) error {
 		if node.Options().Addr == string(addr) {
 			found.Store(node)
 		}
 		return nil
 	})
-	return found.Load()
+	client, _ := found.Load().(*redis.Client)
+	return client
 }
 
 // newClustered makes the client of a cluster, with the time-outs of another. resends: with the library's defaults; else what has broken is

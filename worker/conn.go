@@ -12,7 +12,7 @@ import (
 )
 
 // Watch reserves a connection of the pool for fn.
-func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
+func (s *redisServer) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
 	node, err := s.conn().node(ctx)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) err
 	return err
 }
 
-func (s *server) watch(ctx context.Context, node *redis.Client, keys []string, fn func(impls.Tx) error) error {
+func (s *redisServer) watch(ctx context.Context, node *redis.Client, keys []string, fn func(impls.Tx) error) error {
 	conn := node.Conn()
 	tx := &tx{server: s, conn: conn}
 	defer tx.end(ctx)
@@ -43,7 +43,7 @@ func (s *server) watch(ctx context.Context, node *redis.Client, keys []string, f
 
 // tx is a connection of its own.
 type tx struct {
-	server   *server
+	server   *redisServer
 	conn     *redis.Conn
 	executed bool
 	running  sync.WaitGroup // commands, including cancelled ones
@@ -110,7 +110,7 @@ func (t *tx) wait(ctx context.Context, send func() (any, error)) (any, error) {
 
 // Subscribe makes a connection of its own. If that breaks, the subscription is over, so that the waiter learns that it may have missed
 // messages.
-func (s *server) Subscribe(ctx context.Context, channel string) (impls.Subscription, error) {
+func (s *redisServer) Subscribe(ctx context.Context, channel string) (impls.Subscription, error) {
 	pubsub := s.conn().Subscribe(context.WithoutCancel(ctx))
 	sub := &subscription{pubsub: pubsub, messages: make(chan string, 1), over: make(chan struct{})}
 	sub.running = &s.running

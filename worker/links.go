@@ -12,9 +12,9 @@ import (
 // links are a lock's connections: the client's, or the lock's own if open names servers. By the latter the lab attributes commands to the
 // locks of a process.
 type links struct {
-	servers  []*server // one at least, unless there is a session
-	resource *server   // nil if none was named
-	own      []*server
+	servers  []server // one at least, unless there is a session
+	resource server   // nil if none was named
+	own      []server
 	keeper   *keeper // the session with a ZooKeeper; nil: the lock servers are Redis
 	service  string  // the address of a service of another kind, to which the lock connects by itself; empty: none
 }
@@ -33,7 +33,7 @@ func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) 
 	}
 	l := links{resource: s.resource}
 	if spec.Resends {
-		l.servers = []*server{newResendingServer(req.Servers[0], s.init.DB)}
+		l.servers = []server{newResendingServer(req.Servers[0], s.init.DB)}
 	} else {
 		for _, addr := range req.Servers {
 			l.servers = append(l.servers, s.dial(addr))
@@ -53,7 +53,7 @@ func (s *session) linksOf(req protocol.Request, spec impls.Spec) (links, error) 
 	return l, nil
 }
 
-func (s *session) dial(addr string) *server { return newServer(addr, s.init.DB, s.timeout) }
+func (s *session) dial(addr string) server { return newServer(addr, s.init.DB, s.timeout) }
 
 // forLock are the lock servers as the lock sees them.
 func (l links) forLock() []impls.Server {
@@ -85,7 +85,7 @@ func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 	}
 	if req.Resource != "" {
 		l.resource = s.dial(req.Resource)
-		l.own = []*server{l.resource}
+		l.own = []server{l.resource}
 		if err := l.resource.ping(s.ctx); err != nil {
 			l.close()
 			return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
@@ -117,7 +117,7 @@ func (s *session) serviceOf(req protocol.Request) (l links, err error) {
 		return l, nil
 	}
 	l.resource = s.dial(req.Resource)
-	l.own = []*server{l.resource}
+	l.own = []server{l.resource}
 	if err := l.resource.ping(s.ctx); err != nil {
 		l.close()
 		return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)

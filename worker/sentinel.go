@@ -85,7 +85,7 @@ func (f *follower) options(like *redis.Options) *redis.FailoverOptions {
 
 // follow waits until the client's own library has found the primary again, and says whether it is another one than before. If it is, the library
 // has closed all connections to the old one.
-func (s *server) follow(ctx context.Context) (switched bool, err error) {
+func (s *redisServer) follow(ctx context.Context) (switched bool, err error) {
 	before := s.follower.primary.Load()
 	ctx, cancel := context.WithTimeout(ctx, followTime)
 	defer cancel()

@@ -24,8 +24,18 @@ import (
 // to a second, which would delay locks after a partition.
 const poolSize = 100
 
-// server is a Redis server reached through go-redis.
-type server struct {
+// server is a Redis server, and connections to it.
+type server interface {
+	impls.Server
+	addr() string
+	ping(ctx context.Context) error
+	reconnect(ctx context.Context) error
+	close() error
+}
+
+// redisServer is one that is reached through go-redis. Nothing that another package sees names it: the library's types have hundreds of methods
+// for a compiler to go through, each time that they are seen.
+type redisServer struct {
 	options  func() *redis.Options // anew for each client: go-redis fills them in
 	follower *follower             // finds the primary; nil: the server is at the address of the options
 	rdb      atomic.Pointer[connection]
@@ -36,7 +46,7 @@ type server struct {
 
 // newServer connects to a server with all time-outs at the given length and without retries: errors are reported at once, and no time-out
 // fires by accident.
-func newServer(addr string, db int, timeout time.Duration) *server {
+func newServer(addr string, db int, timeout time.Duration) *redisServer {
 	return dial(false, func() *redis.Options {
 		return &redis.Options{
 			Addr: addr, DB: db,
@@ -53,12 +63,12 @@ func newServer(addr string, db int, timeout time.Duration) *server {
 }
 
 // newResendingServer connects to a server with the library's defaults.
-func newResendingServer(addr string, db int) *server {
+func newResendingServer(addr string, db int) *redisServer {
 	return dial(true, func() *redis.Options { return &redis.Options{Addr: addr, DB: db} })
 }
 
-func dial(resends bool, options func() *redis.Options) *server {
-	s := &server{options: options, resends: resends}
+func dial(resends bool, options func() *redis.Options) *redisServer {
+	s := &redisServer{options: options, resends: resends}
 	if addr, is, _ := protocol.ParseSentinel(s.addr()); is {
 		s.follower = newFollower(addr)
 	}
@@ -66,7 +76,7 @@ func dial(resends bool, options func() *redis.Options) *server {
 	return s
 }
 
-func (s *server) newClient() *connection {
+func (s *redisServer) newClient() *connection {
 	var made connection
 	if s.follower != nil {
 		made = single{redis.NewFailoverClient(s.follower.options(s.options()))}
@@ -79,7 +89,7 @@ func (s *server) newClient() *connection {
 }
 
 // conn is the client in use.
-func (s *server) conn() connection { return *s.rdb.Load() }
+func (s *redisServer) conn() connection { return *s.rdb.Load() }
 
 // quiet switches off the commands that the library itself sends when it connects.
 func quiet(opts *redis.Options) *redis.Options {
@@ -88,10 +98,10 @@ func quiet(opts *redis.Options) *redis.Options {
 	return opts
 }
 
-func (s *server) addr() string { return s.options().Addr }
+func (s *redisServer) addr() string { return s.options().Addr }
 
 // ping makes the first connection.
-func (s *server) ping(ctx context.Context) error {
+func (s *redisServer) ping(ctx context.Context) error {
 	_, err := await(ctx, &s.running, func() (any, error) {
 		node, err := s.conn().node(ctx)
 		if err != nil {
@@ -104,7 +114,7 @@ func (s *server) ping(ctx context.Context) error {
 
 // reconnect replaces all connections. Commands on the old ones end with an error. A resending library reconnects by itself, and must not be
 // interrupted between two tries.
-func (s *server) reconnect(ctx context.Context) error {
+func (s *redisServer) reconnect(ctx context.Context) error {
 	if s.follower != nil {
 		if switched, err := s.follow(ctx); err != nil || switched {
 			return err
@@ -122,12 +132,12 @@ func (s *server) reconnect(ctx context.Context) error {
 
 // Do sends a command. It returns as soon as ctx ends: go-redis itself honours deadlines, but not cancellation. The command keeps its
 // connection until its reply or its time-out.
-func (s *server) Do(ctx context.Context, args ...any) (any, error) {
+func (s *redisServer) Do(ctx context.Context, args ...any) (any, error) {
 	return s.send(ctx, false, args)
 }
 
 // Eval runs a script: EVALSHA first, then EVAL if the server does not know it.
-func (s *server) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
+func (s *redisServer) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
 	tail := []any{len(keys)}
 	for _, key := range keys {
 		tail = append(tail, key)
@@ -142,13 +152,13 @@ func (s *server) Eval(ctx context.Context, script *impls.Script, keys []string, 
 }
 
 // close ends all connections, and with them the commands that wait on them.
-func (s *server) close() error {
+func (s *redisServer) close() error {
 	err := s.conn().Close()
 	s.running.Wait()
 	return err
 }
 
-func (s *server) send(ctx context.Context, script bool, args []any) (any, error) {
+func (s *redisServer) send(ctx context.Context, script bool, args []any) (any, error) {
 	reply, err := await(ctx, &s.running, func() (any, error) { return s.conn().Do(ctx, args...).Result() })
 	if err != nil && ctx.Err() != nil {
 		return nil, err
@@ -180,7 +190,7 @@ func await(ctx context.Context, running *sync.WaitGroup, send func() (any, error
 }
 
 // read converts a reply of go-redis to the types of impls.Server.
-func (s *server) read(reply any, err error, script bool) (any, error) {
+func (s *redisServer) read(reply any, err error, script bool) (any, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}

@@ -43,9 +43,9 @@ func (e refusal) Error() string { return string(e) }
 func (refusal) RedisError()     {}
 
 func TestOutcomesOfErrors(t *testing.T) {
-	once, again := &server{}, &server{resends: true}
+	once, again := &redisServer{}, &redisServer{resends: true}
 	tests := []struct {
-		server *server
+		server *redisServer
 		err    error
 		script bool
 		want   history.Outcome

@@ -29,9 +29,9 @@ type session struct {
 
 	init      *protocol.Request // nil before init
 	timeout   time.Duration     // of reads, writes and dials
-	servers   []*server         // those of init, one at least
-	resending *server           // to the first; made when a lock with Resends is opened
-	resource  *server           // nil if init named none
+	servers   []server          // those of init, one at least
+	resending server            // to the first; made when a lock with Resends is opened
+	resource  server            // nil if init named none
 	shared    *shared
 	handles   map[string]*handle
 	opened    []*handle // all of them, the closed ones too
@@ -217,14 +217,14 @@ func (s *session) open(req protocol.Request) protocol.Message {
 }
 
 // serversOf are the client's connections for the lock.
-func (s *session) serversOf(spec impls.Spec) ([]*server, error) {
+func (s *session) serversOf(spec impls.Spec) ([]server, error) {
 	if !spec.Resends {
 		return s.servers, nil
 	}
 	if s.resending == nil {
 		s.resending = newResendingServer(s.init.Servers[0], s.init.DB)
 	}
-	return []*server{s.resending}, s.resending.ping(s.ctx)
+	return []server{s.resending}, s.resending.ping(s.ctx)
 }
 
 func (s *session) skew(req protocol.Request) protocol.Message {

@@ -34,7 +34,7 @@ type orphanage struct {
 	done  chan struct{}
 }
 
-// reapPause lies between two looks for orphans that have ended: a client may start thousands.
+// reapPause lies before a look for orphans that have ended: a client may start thousands, and those who wait for their own processes come first.
 const reapPause = 50 * time.Millisecond
 
 // reap has the system forget orphans that have ended. Zombies would use up the process IDs.
@@ -46,12 +46,12 @@ func (o *orphanage) reap() {
 		case <-o.quit:
 			return
 		}
-		_ = o.forgetEnded()
 		select {
 		case <-time.After(reapPause):
 		case <-o.quit:
 			return
 		}
+		_ = o.forgetEnded()
 	}
 }
 
@@ -79,6 +79,9 @@ func (o *orphanage) close() error {
 // forgetEnded reaps the orphans that have ended. It leaves those of this process's own group, in which are the programs that this process has
 // started past the guard, for example a compiler: the orphans of clients are in other groups, unless they hide, and then close reaps them.
 func (o *orphanage) forgetEnded() error {
+	if !anyEnded() {
+		return nil
+	}
 	own := syscall.Getpgrp()
 	_, err := o.living(childrenByThread, func(s stat) bool { return s.pgid != own })
 	return err
@@ -109,6 +112,13 @@ func (o *orphanage) living(list func() (map[int]stat, error), reaps func(stat) b
 }
 
 func anyOf(stat) bool { return true }
+
+// anyEnded says whether a child of this process has ended that nobody has waited for yet. It asks once instead of reading /proc.
+func anyEnded() bool {
+	var child unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &child, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && child.Signo != 0
+}
 
 // descendants counts those of a process. g.mu is held.
 func (g *Guard) descendants(of int) (group, left int, err error) {
