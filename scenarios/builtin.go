@@ -63,6 +63,7 @@ func order() []string {
 		"renewing-holder-killed",
 		"pause-past-lease",
 		"checked-then-stopped",
+		"late-write-comes-first",
 		"check-before-work",
 		"check-after-takeover",
 		"stopped-between-check-and-delete",

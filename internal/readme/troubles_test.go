@@ -122,6 +122,7 @@ func troubles() []trouble {
 		{"A13", "the session ends while its holder is paused: the node goes, the next one holds, and the holder writes", "pause-past-lease", "zookeeper", "double-holder, lost-update", "zookeeper-fenced"},
 		{"A13", "★ whoever is cut off learns only when it is back that its session has ended", "cut-off-past-lease", "zookeeper", "double-holder", "zookeeper-protected"},
 		{"A13", "★ to check the session before the write narrows the window and does not close it", "checked-then-stopped", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
+		{"A13", "★ a fence refuses nothing until the newer one has come: a late write that is first is accepted", "late-write-comes-first", "zookeeper-fenced", "stale-write", ""},
 		{"A13", "★ one node for all: a release after the session deletes the next one's node", "cut-off-past-lease", "zookeeper-herd", "wrongful-delete", "zookeeper"},
 		{"A13", "★ the reply to a create is lost: nobody knows the name of the node, which stays for as long as the session", "orphaned-node", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
 		{"A13", "★ a create comes late, when its client has given up", "late-acquire", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
