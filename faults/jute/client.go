@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 )
@@ -91,8 +92,12 @@ func (c *Client) Children(path string) ([]string, error) {
 // Close ends the connection, and so in the end the session.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// End ends the session at once.
+// End ends the session at once. A server may hang up without an answer to that, since it closes the session's connection as well (ZOOKEEPER-558):
+// that is no error.
 func (c *Client) End() error {
 	_, err := c.Ask(OpClose, "")
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
 	return errors.Join(err, c.conn.Close())
 }
