@@ -103,7 +103,8 @@ func (r *rowSearch) find(columns []Column) error {
 		}
 		r.line.Cells[column] = cell
 	}
-	if !all {
+	if !all { // which faults break the lock alone is not known
+		r.line.MixtureBound.Clear = -1
 		return nil
 	}
 	return r.mixture()
