@@ -90,6 +90,39 @@ func TestOwnChildrenAreNoOrphans(t *testing.T) {
 	require.ErrorAs(t, cmd.Wait(), &exit)
 }
 
+// TestEndedOrphansAreReaped: those in a group of their own; one that runs is left alone.
+func TestEndedOrphansAreReaped(t *testing.T) {
+	g := startGuard(t)
+	o := &orphanage{guard: g}
+	start := func(name string, args ...string) int {
+		cmd := exec.Command(name, args...)
+		cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+		require.NoError(t, cmd.Start())
+		return cmd.Process.Pid
+	}
+	runs := start("sleep", "60")
+	t.Cleanup(func() {
+		require.NoError(t, kill(runs))
+		_, err := unix.Wait4(runs, nil, 0, nil)
+		require.NoError(t, err)
+	})
+	require.NoError(t, o.forgetEnded())
+	for _, program := range []string{"true", "false"} {
+		pid := start(program)
+		path := fmt.Sprintf("/proc/%d/stat", pid)
+		require.Eventually(t, func() bool {
+			s, err := readStat(path)
+			return err == nil && s.dead()
+		}, patience, time.Millisecond)
+		require.NoError(t, o.forgetEnded())
+		_, err := readStat(path)
+		require.Error(t, err, "it is still a zombie")
+	}
+	s, err := readStat(fmt.Sprintf("/proc/%d/stat", runs))
+	require.NoError(t, err)
+	require.False(t, s.dead())
+}
+
 // cloner has a child that calls no exec, and says so when it is about to have it. With the flags of vfork it sleeps uninterruptibly from then on.
 const cloner = `
 import ctypes, sys

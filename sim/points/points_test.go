@@ -154,6 +154,17 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// A row that was searched for some faults only knows nothing of their mixtures.
+func TestARowOfSomeColumnsKnowsNoMixture(t *testing.T) {
+	lock, ok := impls.Find("setnx-del")
+	require.True(t, ok)
+	lines, err := Search{Locks: []impls.Spec{lock}, Columns: []Column{Column(faults.Crash)}, States: 500}.Find(t.Context())
+	require.NoError(t, err)
+	reviewed := slices.Clone(lines)
+	reviewed[0].MixtureBound = Break{Clear: -1, Steps: 64}
+	assert.Empty(t, Differences(lines, reviewed))
+}
+
 // A smaller search may know less than the reviewed table, but neither more nor anything else.
 func TestSmallerSearchesMayKnowLess(t *testing.T) {
 	tests := []struct {
