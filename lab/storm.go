@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -60,6 +62,7 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 			params := plan.Params
 			params.Seed += int64(round) - 1
 			params.Lease = lease
+			params.Outlives = subject.Spec != nil && subject.Spec.Bug == "" && !slices.Contains(subject.Spec.Promises, impls.CrashSafety)
 			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0

@@ -209,7 +209,9 @@ func (c *cell) seen(e history.Event) {
 	}
 	c.Witness(e)
 	if c.storm != nil && !c.Over() && c.takes(e) {
-		c.peers[history.ProcessOf(e.Client)].notice(storm.Taker)
+		p := c.peers[history.ProcessOf(e.Client)]
+		p.took.Store(int64(e.At))
+		p.notice(storm.Taker)
 	}
 }
 

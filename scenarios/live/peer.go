@@ -41,6 +41,7 @@ type peer struct {
 	resumed time.Time                 // when the lab last continued the process
 
 	commands atomic.Int64 // recorded, on all links
+	took     atomic.Int64 // when a server last gave it the lock, in nanoseconds of the cell; of a storm
 
 	moments chan storm.Moment // to a storm that waits for this client
 

@@ -135,12 +135,11 @@ func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error
 	}
 	letGo := func() {}
 	if len(s.Breakpoints) > 0 {
-		h := caught(p, s)
-		at := t.meetOne(ctx, h, s)
+		at := t.meetOne(ctx, p, s)
 		if at == nil {
 			return nil
 		}
-		letGo = func() { t.letGo(h, at) } // so that it meets the fault
+		letGo = func() { t.letGo(at) } // so that it meets the fault
 	}
 	servers := t.hit(s)
 	err := p.client.Disturb(ctx, fault, servers)
@@ -192,25 +191,33 @@ func (t *stormRunner) skew(ctx context.Context, p *peer, s storm.Strike) error {
 
 // ambush arms the strike's breakpoints for the client's requests, and releases after a while what one holds.
 func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error {
-	h := caught(p, s)
-	at := t.meetOne(ctx, h, s)
+	at := t.meetOne(ctx, p, s)
 	if at == nil || at.action == faults.ActDuplicate {
 		return nil
 	}
 	t.pause(ctx, s.For)
-	t.letGo(h, at)
+	t.letGo(at)
 	return nil
 }
 
-// caught is the handle whose requests a strike hits, which the strike's time determines, and so the seed.
-func caught(p *peer, s storm.Strike) *play.Handle {
-	return p.client.Handles[int(s.At/time.Millisecond)%len(p.client.Handles)]
+// watched are the handles whose requests a strike waits for: one, which the strike's time determines, and so the seed, or all.
+func watched(p *peer, s storm.Strike) []*play.Handle {
+	all := p.client.Handles
+	if s.Free {
+		return all
+	}
+	n := int(s.At/time.Millisecond) % len(all)
+	return all[n : n+1]
 }
 
 // ambushed is a breakpoint that has been reached.
 type ambushed struct {
 	*tap.Armed
+	handle *play.Handle
+	server string // empty: any
 	action faults.Action
+	since  time.Duration // when it was armed
+	others []*ambushed   // of the same handle at other servers, still armed
 }
 
 // abandon ends a hold of a client that is dead, without delivering a request: it would take up connections until the storm is over.
@@ -223,24 +230,78 @@ func (a *ambushed) abandon() {
 }
 
 // letGo ends a hold on the wire.
-func (t *stormRunner) letGo(h *play.Handle, at *ambushed) {
-	t.record(h, at, history.PhaseRecover)
+func (t *stormRunner) letGo(at *ambushed) {
+	t.record(at, history.PhaseRecover)
 	at.Release()
+	for _, other := range at.others {
+		other.Disarm()
+	}
 }
 
-func (t *stormRunner) record(h *play.Handle, at *ambushed, phase history.Phase) {
-	t.cell.Fault(at.action.Kind(), h.Name, phase, strings.Join(at.Args(), " "))
+func (t *stormRunner) record(at *ambushed, phase history.Phase) {
+	t.cell.Fault(at.action.Kind(), at.handle.Name, phase, strings.Join(at.Args(), " "))
 }
 
-// meetOne arms the breakpoints of a strike, waits until one is reached, and disarms the others; nil if none is.
-func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strike) *ambushed {
-	reached := make(chan *ambushed, len(s.Breakpoints))
+// meetOne arms the breakpoints of a strike and waits until one is reached that counts; nil if none is.
+func (t *stormRunner) meetOne(ctx context.Context, p *peer, s storm.Strike) *ambushed {
+	for until := t.cell.Now() + t.Plan.Patience(); t.cell.Now() < until; {
+		met := t.meetAny(ctx, t.arm(p, s))
+		if met == nil {
+			return nil
+		}
+		if !s.Free || t.granted(ctx, met) {
+			t.record(met, history.PhaseEffective)
+			return met
+		}
+		met.Release()
+		for _, other := range met.others {
+			other.Disarm()
+		}
+	}
+	return nil
+}
+
+// granted says whether a request that is held will be granted the lock if nobody else is before, or a reply that is held is to one that was.
+func (t *stormRunner) granted(ctx context.Context, met *ambushed) bool {
+	if met.action == faults.ActHoldReply {
+		return time.Duration(t.cell.peers[met.handle.Client.Name].took.Load()) >= met.since
+	}
+	for _, s := range t.cell.servers {
+		if state, err := s.State(ctx, met.handle.Key); err == nil && !state.Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// arm sets the breakpoints of a strike for each handle that it may catch, one at each of several servers if it disturbs the links to them.
+func (t *stormRunner) arm(p *peer, s storm.Strike) (all []*ambushed) {
+	servers := []string{""}
+	if _, links := linkStrike(s); links && len(t.cell.servers) > 1 {
+		servers = nil
+		for _, server := range t.cell.servers {
+			servers = append(servers, server.name)
+		}
+	}
+	for _, h := range watched(p, s) {
+		for _, server := range servers {
+			for _, want := range s.Breakpoints {
+				want.Server = server
+				since := t.cell.Now()
+				armed := t.cell.breakpoints.Arm(tap.Breakpoint{Breakpoint: want, Client: h.Name})
+				all = append(all, &ambushed{Armed: armed, handle: h, server: server, action: want.Action, since: since})
+			}
+		}
+	}
+	return all
+}
+
+// meetAny waits until one of several breakpoints is reached, and disarms the others but for those of the same handle at other servers.
+func (t *stormRunner) meetAny(ctx context.Context, all []*ambushed) *ambushed {
+	reached := make(chan *ambushed, len(all))
 	waiting, enough := context.WithTimeout(ctx, t.Plan.Patience())
 	var wg sync.WaitGroup
-	var all []*ambushed
-	for _, want := range s.Breakpoints {
-		at := &ambushed{t.cell.breakpoints.Arm(tap.Breakpoint{Breakpoint: want, Client: h.Name}), want.Action}
-		all = append(all, at)
+	for _, at := range all {
 		wg.Go(func() {
 			select {
 			case <-at.Reached():
@@ -256,11 +317,14 @@ func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strik
 	var met *ambushed
 	select {
 	case met = <-reached:
-		t.record(h, met, history.PhaseEffective)
 	default:
 	}
 	for _, at := range all {
-		if at != met {
+		switch {
+		case at == met:
+		case met != nil && at.handle == met.handle && at.server != met.server:
+			met.others = append(met.others, at)
+		default:
 			at.Disarm()
 		}
 	}
@@ -271,7 +335,7 @@ func (t *stormRunner) meetOne(ctx context.Context, h *play.Handle, s storm.Strik
 func (t *stormRunner) crash(ctx context.Context, p *peer, all processUsers, s storm.Strike) error {
 	var at *ambushed
 	if len(s.Breakpoints) > 0 {
-		at = t.meetOne(ctx, caught(p, s), s)
+		at = t.meetOne(ctx, p, s)
 	}
 	all.die()
 	if err := p.client.Kill(ctx); err != nil || at == nil {
@@ -282,6 +346,6 @@ func (t *stormRunner) crash(ctx context.Context, p *peer, all processUsers, s st
 		return nil
 	}
 	t.pause(ctx, s.For)
-	t.letGo(caught(p, s), at)
+	t.letGo(at)
 	return nil
 }

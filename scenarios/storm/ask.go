@@ -106,6 +106,19 @@ func (r *record) pastLease(client string, at time.Duration) (began time.Duration
 	return 0, false
 }
 
+// letLapse says whether a client had half of its lease or more to renew it, after it had been told of the grant and until the lease was over, and
+// nothing hindered it then: neither a fault nor the host, which may take the little time that a lock leaves itself.
+func (r *record) letLapse(client string, began, at time.Duration) bool {
+	for _, t := range slices.Backward(r.acquires[client]) {
+		if t.outcome == history.OK && t.ended <= at {
+			from, until := max(began, t.ended), began+r.lease
+			hindered, _ := r.hindered(client, from, until)
+			return hindered == 0 && until-from >= r.lease/2
+		}
+	}
+	return false
+}
+
 // broken says which fault broke the connections of a client that held the lock.
 func (r *record) broken(client string, at time.Duration) string {
 	for _, t := range slices.Backward(r.acquires[client]) {

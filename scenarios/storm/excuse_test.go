@@ -306,7 +306,24 @@ func TestOutlivedLeases(t *testing.T) {
 		{"but not with fencing", plain.with(impls.Fencing), named(checker.LostUpdate), nil, ""},
 		{"any other anomaly", plain, named(checker.WrongfulRenew), nil, ""},
 		{"a lock that renews", renewing, named(checker.DoubleHolder), nil, ""},
-		{"and tells", renewing.with(impls.KnowsLoss), named(checker.DoubleHolder), nil, over},
+		{"nor if it tells, and nothing kept it from renewing", renewing.with(impls.KnowsLoss), named(checker.DoubleHolder), nil, ""},
+		{"if it tells", renewing.with(impls.KnowsLoss), hindered(1100, 1101, "C1", "pause"), nil, over},
+		{"if it tells, and was granted the lock late", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
+			m.acquires(1000, 1010, 1511, "C1", 1, history.OK)
+			i := m.call(2100, "C2", history.OpAcquire, 2)
+			return anomaly(checker.DoubleHolder, 2100, []int{2, i}, "C1", "C2")
+		}, nil, over},
+		{"if it tells, and the host was slow", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
+			a := second(m, 2100)
+			m.send(1800, 1826, "C3", 0, history.Command{Server: "resource"})
+			return a
+		}, nil, over},
+		{"if it tells, and had half of its lease", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
+			m.acquires(1000, 1010, 1510, "C1", 1, history.OK)
+			m.interval(1011, 1509, "C1", "hold")
+			i := m.call(2100, "C2", history.OpAcquire, 2)
+			return anomaly(checker.DoubleHolder, 2100, []int{2, i}, "C1", "C2")
+		}, nil, ""},
 		{"half of the lease", renewing, hindered(1010, 1510, "C1", "pause"), nil, "C1 was hindered for 500ms of its lease (pause)"},
 		{"less than half of it", renewing, hindered(1010, 1509, "C1", "pause"), nil, ""},
 		{"another client", renewing, hindered(1010, 1900, "C3", "pause"), nil, ""},

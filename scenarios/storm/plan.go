@@ -27,6 +27,9 @@ type Params struct {
 	ZooKeeper bool
 	// Opaque: the lab does not read what clients send to the locks' servers. There are no breakpoints, and so no fault that needs one.
 	Opaque bool
+	// Outlives: the lock stays its holder's when that has crashed, and is not known to be broken for it. Crashes come late then: after the first of a
+	// holder nobody is granted anything more.
+	Outlives bool
 }
 
 // Restarts says whether servers are restarted.
@@ -54,8 +57,11 @@ type Strike struct {
 	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
 	Nth int
-	// Breakpoints wait on the wire for a request, at most for Patience; the first that is reached counts.
+	// Breakpoints wait on the wire for a request, at most for Patience; the first that is reached counts. If it is the links that are disturbed, what
+	// the same lock object sends to other servers meanwhile is held, too.
 	Breakpoints []faults.Breakpoint
+	// Free: a request of any lock object of the process counts, but only while the lock is free, so that it is granted if nobody comes before it.
+	Free bool
 	// Late: of a client that crashed, what was held on the wire arrives For later; otherwise it is never heard of again.
 	Late bool
 	// Down is the time from a crash to the next client in its place.
@@ -189,10 +195,11 @@ func (p *Plan) strikeClient(i int) {
 		if at+took > p.For {
 			return
 		}
-		if s.Kind != faults.Crash || life < last {
+		early := p.Outlives && at < p.For*2/3
+		if s.Kind != faults.Crash || life < last && !early {
 			p.Strikes = append(p.Strikes, s)
 		}
-		if s.Kind == faults.Crash {
+		if s.Kind == faults.Crash && !early {
 			life = min(life+1, last)
 		}
 		at += took + d.between(p.Lease, 0.2, 1.2)
@@ -215,12 +222,21 @@ func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
 	case faults.ReplyLost:
 		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
-		if d.IntN(2) == 0 && !p.Opaque { // of a try in particular: few are granted, so that chance alone seldom loses the reply to one that is
-			s.Breakpoints = []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchWrite}}}
+		if d.IntN(2) == 0 && !p.Opaque { // of a try, or of a release: few are granted, so that chance alone seldom loses the reply to one that is
+			match := []faults.MatchKind{faults.MatchWrite, faults.MatchWrite, faults.MatchWrite, faults.MatchRemoval}[d.IntN(4)]
+			s.trap(faults.ActHoldRequest, match)
+			s.Free = match == faults.MatchWrite && d.IntN(3) > 0
 		}
 	case faults.HoldRequest:
 		s.For = d.either(p.Lease, 0.7)
 		s.Breakpoints = p.traps(d, []faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
+		if d.IntN(4) == 0 { // the reply by which a client learns that it has the lock: it comes late, while the lease runs, or after that
+			s.trap(faults.ActHoldReply, faults.MatchWrite)
+			s.Free = true
+			if d.IntN(2) == 0 {
+				s.For = d.between(p.Lease, 0.2, 0.45)
+			}
+		}
 	case faults.Duplicate:
 		s.Breakpoints = p.traps(d, faults.ActDuplicate)
 	case faults.Skew:
@@ -235,6 +251,11 @@ func (p *Plan) draw(d dice, kind faults.Kind) Strike {
 		}
 	}
 	return s
+}
+
+// trap has the strike wait for a request of its client.
+func (s *Strike) trap(do faults.Action, what faults.MatchKind) {
+	s.Breakpoints = []faults.Breakpoint{{Action: do, Nth: 1, Match: faults.Match{Kind: what}}}
 }
 
 // links draws, with even odds, all links or some of them.
@@ -281,11 +302,12 @@ func (p *Plan) traps(d dice, do faults.Action) []faults.Breakpoint {
 }
 
 // strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease
-// and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began.
+// and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began, or one link that is cut for
+// longer than the lease.
 func (p *Plan) strikeMoment(m Moment) {
 	d := p.dice(string(m))
 	var kinds []faults.Kind
-	for _, kind := range []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost} {
+	for _, kind := range []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost, faults.Partition} {
 		if slices.Contains(p.Faults, kind) && (kind == faults.Pause || m == Holder) {
 			kinds = append(kinds, kind)
 		}
@@ -295,9 +317,12 @@ func (p *Plan) strikeMoment(m Moment) {
 	}
 	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.6, 1.6) {
 		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
-		if s.Kind == faults.Pause {
+		switch s.Kind {
+		case faults.Pause:
 			s.For = d.between(p.Lease, 1.3, 1.8)
-		} else {
+		case faults.Partition: // from one of several servers, while others could renew the lock
+			s.For, s.Links = d.long(p.Lease), 1<<d.IntN(3)
+		default:
 			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
 		}
 		if m == Taker {
@@ -361,6 +386,9 @@ func (s Strike) String() string {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, trap := range s.Breakpoints {
 		add("%s", trap)
+	}
+	if s.Free {
+		add("while the lock is free")
 	}
 	if s.After > 0 {
 		add("after %v", s.After)

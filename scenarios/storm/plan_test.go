@@ -116,27 +116,29 @@ func TestSeedSeven(t *testing.T) {
     0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
     0.965s  C2     crash, down 594ms
     0.979s  taker  pause, at 4 of several servers, for 1.457s
-    1.409s  holder reply-lost, after 230ms, for 150ms
+    1.409s  holder pause, for 1.603s
     1.810s  taker  pause, at 4 of several servers, for 1.36s
     2.441s  C2-2   refuse, of several servers 2 3 4 5 6 7, for 320ms
     2.697s  taker  pause, at 4 of several servers, for 1.514s
-    3.072s  holder reply-lost, after 219ms, for 153ms
+    3.095s  C1     partition, replies, for 87ms
     3.324s  taker  pause, at 3 of several servers, for 1.519s
-    3.420s  C1     partition, replies, of several servers 1 2 3 5 6, for 377ms
     3.422s  C2-2   refuse, of several servers 1 4 6 7 8, for 226ms
+    3.615s  holder pause, for 1.486s
     4.167s  C2-2   clock, ahead 2.958s, for 2.562s
-    4.568s  C1     hold, hold reply of first GETSET, hold reply of first GET, hold reply of first EXEC, for 255ms
+    4.260s  C1     pause, for 304ms
     4.728s  taker  pause, at 4 of several servers, for 1.747s
-    4.746s  holder reply-lost, after 221ms, for 150ms
+    5.274s  C1     partition, of several servers 1 4 5 6 7, for 135ms
     5.707s  taker  pause, at 4 of several servers, for 1.423s
-    6.194s  holder reply-lost, after 231ms, for 155ms
+    5.812s  C1     partition, for 145ms
+    6.077s  holder partition, of several servers 3, for 1.521s
+    6.462s  C1     refuse, of several servers 1 2 4 5 7 8, for 264ms
 `, "\n"), p.String())
 }
 
 // TestPlansAreFrozen pins long storms of all kinds, and the turns of their clients, to the last bit: whoever has noted down a seed gets the
 // same storm again.
 func TestPlansAreFrozen(t *testing.T) {
-	for seed, want := range map[int64]uint64{1: 0xc1a3abecd526a1df, 2: 0x5feaad842787c7ce, 77: 0x8ac83c3ed42c5889} {
+	for seed, want := range map[int64]uint64{1: 0xa2bcb3a90f183efb, 2: 0x2788702c4b89af0e, 77: 0x63e194f9c5ff320a} {
 		p := storm.New(storm.Params{Seed: seed, Clients: 4, Handles: 1, For: 5 * time.Minute, Lease: time.Second, Faults: storm.Kinds()})
 		sum := fnv.New64a()
 		fmt.Fprintln(sum, p.String(), p.Patience())
@@ -170,20 +172,49 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-// TestRepliesToTriesAreLost: part of the lost replies are those to a request that the lab has held, and only to writes, such as a try to acquire.
+// TestRepliesToTriesAreLost: part of the lost replies are those to a request that the lab has held, and only to writes, such as a try to acquire, or
+// to what may remove the lock.
 func TestRepliesToTriesAreLost(t *testing.T) {
 	p := storm.New(storm.Params{Seed: 1, Clients: 5, For: 10 * time.Minute, Lease: time.Second, Faults: []faults.Kind{faults.ReplyLost}})
-	atTries, atAnyTime := 0, 0
+	atTries, whileFree, atReleases, atAnyTime := 0, 0, 0, 0
 	for _, s := range p.Strikes {
 		if len(s.Breakpoints) == 0 {
 			atAnyTime++
 			continue
 		}
-		atTries++
-		require.Equal(t, []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchWrite}}}, s.Breakpoints)
+		require.Len(t, s.Breakpoints, 1)
+		at := s.Breakpoints[0]
+		require.Equal(t, faults.ActHoldRequest, at.Action)
+		switch {
+		case at.Match.Kind == faults.MatchRemoval:
+			require.False(t, s.Free)
+			atReleases++
+		default:
+			require.Equal(t, faults.MatchWrite, at.Match.Kind)
+			atTries++
+		}
+		if s.Free {
+			whileFree++
+		}
 	}
 	require.Greater(t, atTries, 100)
 	require.Greater(t, atAnyTime, 100)
+	require.Greater(t, atReleases, 30)
+	require.Greater(t, whileFree, 50)
+	require.Greater(t, atTries-whileFree, 20)
+}
+
+// TestHoldersCrashLate: a crash of a holder ends all that a storm can show of a lock that stays its own, and so comes late.
+func TestHoldersCrashLate(t *testing.T) {
+	params := storm.Params{Seed: 1, Clients: 5, For: time.Minute, Lease: time.Second, Faults: storm.Defaults(), Outlives: true}
+	crashes := 0
+	for _, s := range storm.New(params).Strikes {
+		if s.Kind == faults.Crash {
+			crashes++
+			require.GreaterOrEqual(t, s.At, 40*time.Second)
+		}
+	}
+	require.NotZero(t, crashes)
 }
 
 // TestEveryKindStrikes: a storm of some length has each kind that it was asked for.
@@ -202,7 +233,7 @@ func TestMoments(t *testing.T) {
 		faults         []faults.Kind
 		holders, taker []faults.Kind
 	}{
-		{storm.Defaults(), []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost}, []faults.Kind{faults.Pause}},
+		{storm.Defaults(), []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost, faults.Partition}, []faults.Kind{faults.Pause}},
 		{[]faults.Kind{faults.Pause}, []faults.Kind{faults.Pause}, []faults.Kind{faults.Pause}},
 		{[]faults.Kind{faults.Refuse, faults.Crash}, []faults.Kind{faults.Refuse}, nil},
 		{[]faults.Kind{faults.Crash}, nil, nil},
@@ -216,7 +247,8 @@ func TestMoments(t *testing.T) {
 					got = append(got, s.Kind)
 				}
 				require.Equal(t, moment == storm.Taker, s.Nth > 0, s)
-				require.Equal(t, s.Kind == faults.Pause, s.For > params.Lease, "a pause outlasts the lease: %s", s)
+				require.Equal(t, s.Kind == faults.Pause || s.Kind == faults.Partition, s.For > params.Lease, "a pause and a partition outlast the lease: %s", s)
+				require.Equal(t, s.Kind == faults.Partition, s.Links != 0, s)
 			}
 			require.ElementsMatch(t, want, got, "%s of %v", moment, test.faults)
 		}

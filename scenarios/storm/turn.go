@@ -32,7 +32,8 @@ func (t *Turns) Next() Turn {
 		Check:    t.d.IntN(3) == 0,
 		Rest:     t.d.between(lease, 0, 0.1),
 	}
-	if t.d.IntN(3) > 0 {
+	// What an acquire leaves behind that was answered no shows only to others who come before the lease is over: half of them are answered soon.
+	if t.d.IntN(2) > 0 {
 		turn.Within = t.d.between(lease, 0.3, 2.5)
 	}
 	if t.d.IntN(6) == 0 {
