@@ -50,10 +50,32 @@ func (r *record) clockFault(clients []string, from, to time.Duration) string {
 
 // hindered is for how long a fault kept a client, its process or the whole host from going on, and which fault did most of it.
 func (r *record) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
-	intervals := slices.Concat(r.intervals[client], r.intervals[""])
+	return lasted(slices.Concat(r.faultsOf(client), r.intervals[""]), from, to)
+}
+
+// faulty is the same without the host.
+func (r *record) faulty(client string, from, to time.Duration) time.Duration {
+	total, _ := lasted(r.faultsOf(client), from, to)
+	return total
+}
+
+// byHost is for how long the host kept a client from going on while no fault did.
+func (r *record) byHost(client string, from, to time.Duration) time.Duration {
+	total, _ := r.hindered(client, from, to)
+	return total - r.faulty(client, from, to)
+}
+
+// faultsOf are the faults of a client and of its process.
+func (r *record) faultsOf(client string) []faultInterval {
+	all := slices.Clone(r.intervals[client])
 	if process := history.ProcessOf(client); process != client {
-		intervals = append(intervals, r.intervals[process]...)
+		all = append(all, r.intervals[process]...)
 	}
+	return all
+}
+
+// lasted is for how long at least one of the intervals lasted between two times, and the one that did most of it. It sorts them.
+func lasted(intervals []faultInterval, from, to time.Duration) (total time.Duration, what string) {
 	slices.SortFunc(intervals, func(a, b faultInterval) int { return cmp.Compare(a.from, b.from) })
 	var longest time.Duration
 	for _, s := range intervals {
@@ -69,17 +91,16 @@ func (r *record) hindered(client string, from, to time.Duration) (total time.Dur
 	return total, what
 }
 
-// stopped is for how long a client's process, or the host, did not run between two times, if that ended at most half a lease before the
-// second: a process that has run again for longer had the time to tell.
-func (r *record) stopped(client string, from, to time.Duration) (total time.Duration, what string) {
-	paused := slices.DeleteFunc(slices.Clone(r.intervals[history.ProcessOf(client)]), func(s faultInterval) bool { return s.what != string(faults.Pause) })
-	for _, s := range slices.Concat(paused, r.intervals[""]) {
+// stopped is for how long a client's process did not run between two times, if that ended at most half a lease before the second: a process that
+// has run again for longer had the time to tell.
+func (r *record) stopped(client string, from, to time.Duration) (total time.Duration) {
+	for _, s := range r.intervals[history.ProcessOf(client)] {
 		begin, end := max(s.from, from), min(s.to, to)
-		if end > begin && end >= to-r.lease/2 {
-			total, what = total+end-begin, s.what
+		if s.what == string(faults.Pause) && end > begin && end >= to-r.lease/2 {
+			total += end - begin
 		}
 	}
-	return total, what
+	return total
 }
 
 // unprotected says why no lock could have protected the data of the history.
@@ -106,17 +127,48 @@ func (r *record) pastLease(client string, at time.Duration) (began time.Duration
 	return 0, false
 }
 
-// letLapse says whether a client had half of its lease or more to renew it, after it had been told of the grant and until the lease was over, and
-// nothing hindered it then: neither a fault nor the host, which may take the little time that a lock leaves itself.
+// letLapse says whether a client was told of its grant with half of its lease or more to go, no fault hindered it then, and it still did nothing
+// that could have kept the lock until that lease was over: not even if all had come earlier by as long as the host was slow.
 func (r *record) letLapse(client string, began, at time.Duration) bool {
+	from, over := max(began, r.told(client, at)), began+r.lease
+	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 {
+		return false
+	}
+	next := r.next(client, over, at)
+	return next-over > r.byHost(client, began, next)+slow // the lab sees no stall that is shorter
+}
+
+// told is when a client that holds the lock was told so.
+func (r *record) told(client string, at time.Duration) time.Duration {
 	for _, t := range slices.Backward(r.acquires[client]) {
 		if t.outcome == history.OK && t.ended <= at {
-			from, until := max(began, t.ended), began+r.lease
-			hindered, _ := r.hindered(client, from, until)
-			return hindered == 0 && until-from >= r.lease/2
+			return t.ended
 		}
 	}
-	return false
+	return 0
+}
+
+// next is when a client did something about a lock that it held, for the first time after its lease was over, or a fault began that kept it from
+// that: it sent a command that a server carried out, learned of the loss, or gave the lock back. If it never did, that is when it was seen to hold it.
+func (r *record) next(client string, over, seen time.Duration) time.Duration {
+	until := forever
+	for _, s := range r.faultsOf(client) {
+		if s.from >= over {
+			until = min(until, s.from)
+		}
+	}
+	i, _ := slices.BinarySearchFunc(r.events, over, func(e history.Event, t time.Duration) int { return cmp.Compare(e.At, t) })
+	for _, e := range r.events[i:] {
+		c := e.Command()
+		switch {
+		case e.Client != client:
+		case c != nil && c.Server != history.Resource:
+			return min(c.Sent, until)
+		case e.Kind == history.KindLost, e.Kind == history.KindExit, e.Kind == history.KindCall && e.Op == history.OpRelease:
+			return min(e.At, until)
+		}
+	}
+	return min(seen, until)
 }
 
 // broken says which fault broke the connections of a client that held the lock.

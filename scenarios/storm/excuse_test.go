@@ -296,6 +296,18 @@ func TestOutlivedLeases(t *testing.T) {
 	named := func(name checker.Name) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly { a := second(m, 2100); a.Name = name; return a }
 	}
+	slowFor := func(lost, seen time.Duration, also func(*made)) func(*made) checker.Anomaly { // of the lease that ends at 2010 ms
+		return func(m *made) checker.Anomaly {
+			a := second(m, int(seen/ms))
+			if lost > 0 {
+				m.send(1400, 1400+int(lost/ms), "C3", 0, history.Command{Server: "resource"})
+			}
+			if also != nil {
+				also(m)
+			}
+			return a
+		}
+	}
 	const over = "C1's lease had begun 1.09s before, and was over"
 	testExcuses(t, []excuseCase{
 		{"over but for what servers round", plain, func(m *made) checker.Anomaly { return second(m, 2005) }, nil, "C1's lease had begun 995ms before, and was over"},
@@ -313,11 +325,32 @@ func TestOutlivedLeases(t *testing.T) {
 			i := m.call(2100, "C2", history.OpAcquire, 2)
 			return anomaly(checker.DoubleHolder, 2100, []int{2, i}, "C1", "C2")
 		}, nil, over},
-		{"if it tells, and the host was slow", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
-			a := second(m, 2100)
-			m.send(1800, 1826, "C3", 0, history.Command{Server: "resource"})
-			return a
-		}, nil, over},
+		{"if it tells, and the host was slow for as long as it was late", renewing.with(impls.KnowsLoss), slowFor(65*ms, 2100*ms, nil), nil,
+			over},
+		{"nor if it tells, and the host was slow for less", renewing.with(impls.KnowsLoss), slowFor(64*ms, 2100*ms, nil), nil, ""},
+		{"if it tells, and renews as late as the host was slow", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
+			m.send(2061, 2061, "C1", 0, history.Command{})
+		}), nil, "C1's lease had begun 1.89s before, and was over"},
+		{"nor if it renews later than that", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
+			m.send(2062, 2062, "C1", 0, history.Command{})
+		}), nil, ""},
+		{"what it writes is no renewal", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
+			m.send(2012, 2012, "C1", 0, history.Command{Server: "resource"})
+		}), nil, ""},
+		{"if it tells, and is given back at once", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+			m.call(2035, "C1", history.OpRelease, 3)
+		}), nil, "C1's lease had begun 1.89s before, and was over"},
+		{"if it tells, and the loss is told at once", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+			m.add(2035, history.Event{Kind: history.KindLost, Client: "C1"})
+		}), nil, "C1's lease had begun 1.89s before, and was over"},
+		{"if it tells, and a fault comes before it is late", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+			m.interval(2035, 2899, "C1", "pause")
+		}), nil, "C1's lease had begun 1.89s before, and was over"},
+		{"nor if a fault comes later", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+			m.interval(2036, 2899, "C1", "pause")
+		}), nil, ""},
+		{"nor by a host that was slow for half of the lease, but not for as long as it was late", renewing, slowFor(600*ms, 2636*ms, nil), nil, ""},
+		{"but for as long as it was late", renewing, slowFor(600*ms, 2635*ms, nil), nil, "C1 was hindered for 600ms of its lease (the host was slow)"},
 		{"if it tells, and had half of its lease", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
 			m.acquires(1000, 1010, 1510, "C1", 1, history.OK)
 			m.interval(1011, 1509, "C1", "hold")
@@ -459,6 +492,41 @@ func TestFollows(t *testing.T) {
 	})
 }
 
+// TestToldLate: a lock that promises to tell its holder in time is excused by a pause that has ended half a lease before or later, and by a host that
+// was slow for as long as the news was late.
+func TestToldLate(t *testing.T) {
+	telling := renewing.with(impls.KnowsLoss, impls.ToldInTime)
+	paused := func(from, to int) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			a := second(m, 2100)
+			m.interval(from, to, "C1", "pause")
+			return a
+		}
+	}
+	slowed := func(from, to int) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			a := second(m, 2100)
+			m.send(from, to, "C3", 0, history.Command{Server: "resource"})
+			return a
+		}
+	}
+	testExcuses(t, []excuseCase{
+		{"not over", telling, func(m *made) checker.Anomaly { return second(m, 2004) }, nil, ""},
+		{"nothing", telling, func(m *made) checker.Anomaly { return second(m, 2100) }, nil, ""},
+		{"a pause", telling, paused(1500, 1600), nil, "C1 did not run for 100ms of its lease (pause)"},
+		{"a pause that was over for longer", telling, paused(1500, 1599), nil, ""},
+		{"a partition", telling, func(m *made) checker.Anomaly {
+			a := second(m, 2100)
+			m.interval(1020, 2090, "C1", "partition")
+			return a
+		}, nil, ""},
+		{"a host that was slow for as long", telling, slowed(1100, 1165), nil, "the host was slow for 65ms of C1's lease"},
+		{"a host that was slow for less", telling, slowed(1100, 1164), nil, ""},
+		{"a host that was slow before", telling, slowed(800, 1000), nil, ""},
+		{"no stall that the lab saw", telling, func(m *made) checker.Anomaly { return second(m, 2020) }, nil, ""},
+	})
+}
+
 // TestBeingReleased: a lock that its owner is kept from releasing is not stuck by its own fault.
 func TestBeingReleased(t *testing.T) {
 	answered := func(outcome history.Outcome, ended, from, to int, target string) func(*made) checker.Anomaly {
@@ -486,6 +554,16 @@ func TestBeingReleased(t *testing.T) {
 		{"held since", plain, stuck(0, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 2.89s (hold)"},
 		{"held for a moment", plain, stuck(0, 110, 111, "C1"), nil, "C1's release was under way, and hindered for 1ms (hold)"},
 		{"held before", plain, stuck(0, 90, 100, "C1"), nil, ""},
+		{"a slow host", plain, func(m *made) checker.Anomaly {
+			a := stuck(0, 90, 100, "C1")(m)
+			m.send(1000, 1725, "C3", 0, history.Command{Server: "resource"})
+			return a
+		}, nil, "C1's release was under way, and hindered for 725ms (the host was slow)"},
+		{"a host that was slow for less than a quarter", plain, func(m *made) checker.Anomaly {
+			a := stuck(0, 90, 100, "C1")(m)
+			m.send(1000, 1724, "C3", 0, history.Command{Server: "resource"})
+			return a
+		}, nil, ""},
 		{"somebody else is held", plain, stuck(0, 110, 0, "C2"), nil, ""},
 		{"it has ended with the anomaly", plain, stuck(3000, 110, 120, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
 		{"it has ended before", plain, stuck(2999, 110, 0, "C1"), nil, ""},

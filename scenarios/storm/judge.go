@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
@@ -60,12 +61,12 @@ func ContractIn(e checker.Expected) Contract {
 func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
 	v := checker.Conclude(events, checker.Options{MaxPerName: maxAnomalies})
 	r := newRecord(events)
-	onCalmHost := r.withoutStalls()
+	calm := r.withoutStalls()
 	byHost := ""
 	for i := range v.Anomalies {
 		before, a := v.Anomalies[:i], &v.Anomalies[i]
 		a.Beyond = contract.excuse(before, *a, r)
-		if byHost == "" && a.Beyond != "" && contract.excuse(before, *a, onCalmHost) == "" {
+		if byHost == "" && a.Beyond != "" && contract.excuse(before, *a, calm) == "" {
 			byHost = fmt.Sprintf("%s at %.3fs, which the host explains: %s", a.Name, a.At.Seconds(), a.Beyond)
 		}
 	}
@@ -163,9 +164,10 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 }
 
 // outlivedLease excuses an anomaly of a hold that was longer than its lease. A lock that does not renew cannot help that, nor one that
-// tells its holder of the loss, unless nothing kept it from renewing. Of any other lock, faults must have hindered the client for half of that lease
-// or more: else it renews in good time, and no client keeps a lock that is not renewed for longer than half a lease. Where nobody saw the renewals, any lease of the hold
-// may have been the last one, and the first may have begun before the hold: a session can be older.
+// tells its holder of the loss, unless nothing kept it from renewing. Of any other lock, faults must have hindered the client for half of that
+// lease or more: else it renews in good time, and no client keeps a lock that is not renewed for longer than half a lease. The host alone excuses
+// no renewal that was late by more than the host was slow. Where nobody saw the renewals, any lease of the hold may have been the last one, and
+// the first may have begun before the hold: a session can be older.
 //
 // A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
@@ -180,7 +182,8 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		}
 		switch {
 		case !over:
-		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque && !r.letLapse(client, began, a.At):
+		case c.Renews && !r.opaque && r.letLapse(client, began, a.At):
+		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque:
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
 			if hindered, what := r.hindered(client, began, until); hindered >= r.lease/2 {
@@ -192,15 +195,18 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 }
 
 // stoppedPastLease excuses an anomaly of a hold that was longer than its lease, of a lock that promises to tell its holder in time while its
-// process runs: the process, or the host, did not run, up to half a lease before.
+// process runs: the process did not run up to half a lease before, or the host was slow for as long as the news was late.
 func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
 	for _, client := range a.Clients {
 		began, over := r.pastLease(client, a.At)
 		if !over {
 			continue
 		}
-		if stopped, what := r.stopped(client, began, a.At); stopped > 0 {
-			return fmt.Sprintf("%s did not run for %v of its lease (%s)", client, stopped.Round(time.Millisecond), what)
+		if stopped := r.stopped(client, began, a.At); stopped > 0 {
+			return fmt.Sprintf("%s did not run for %v of its lease (%s)", client, stopped.Round(time.Millisecond), faults.Pause)
+		}
+		if lost := r.byHost(client, began, a.At); lost > 0 && a.At-began-r.lease <= lost+slow {
+			return fmt.Sprintf("the host was slow for %v of %s's lease", lost.Round(time.Millisecond), client)
 		}
 	}
 	return ""
@@ -218,8 +224,8 @@ func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.
 	return ""
 }
 
-// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault. A lock that renews
-// does so until its client has given the release up, which leaves a lease.
+// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault, or by the host for a quarter of the time. A lock
+// that renews does so until its client has given the release up, which leaves a lease.
 func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 	for _, client := range a.Clients[1:] {
 		for _, release := range r.releases[client] {
@@ -231,7 +237,8 @@ func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 			default:
 				continue
 			}
-			if hindered, what := r.hindered(client, from, to); hindered > 0 {
+			faulty := r.faulty(client, from, to)
+			if hindered, what := r.hindered(client, from, to); faulty > 0 || hindered > 0 && hindered >= (to-from)/4 {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
