@@ -203,7 +203,7 @@ func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error
 // watched are the handles whose requests a strike waits for: one, which the strike's time determines, and so the seed, or all.
 func watched(p *peer, s storm.Strike) []*play.Handle {
 	all := p.client.Handles
-	if s.Free {
+	if s.Free || s.Client == string(storm.Holder) {
 		return all
 	}
 	n := int(s.At/time.Millisecond) % len(all)

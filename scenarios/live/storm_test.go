@@ -158,6 +158,35 @@ func TestAHeldRequestMeetsTheFault(t *testing.T) {
 	}
 }
 
+// TestAHoldersReleaseIsCaught: a strike for a holder that waits for its release catches that of any lock object of its process.
+func TestAHoldersReleaseIsCaught(t *testing.T) {
+	t.Parallel()
+	s := openStage(t, nil)
+	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 1, Handles: 2, For: 3 * time.Second, Lease: time.Second})
+	cs.Storm.Strikes = []storm.Strike{{
+		At: 100 * time.Millisecond, For: 300 * time.Millisecond, Client: string(storm.Holder), Kind: faults.ReplyLost,
+		Breakpoints: []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}},
+	}}
+	cell := s.Run(t.Context(), cs)
+	require.Empty(t, cell.Failure)
+	var held string // the lock object whose request is held
+	caught := history.Event{}
+	for _, e := range s.history(t, cell) {
+		f := e.Fault()
+		switch {
+		case f != nil && f.Name == string(faults.HoldRequest) && f.Phase == history.PhaseEffective:
+			held = f.Target
+		case caught.ID == 0 && e.Kind == history.KindCommand && held != "" && e.Client == held:
+			caught = e
+		case caught.ID != 0 && e.Kind == history.KindReturn && e.ID == caught.ID:
+			assert.Equal(t, history.Unknown, e.Outcome, "its reply was lost")
+			caught.Outcome = e.Outcome
+		}
+	}
+	assert.Equal(t, history.OpRelease, caught.Op)
+	assert.Equal(t, history.Unknown, caught.Outcome)
+}
+
 // TestAStormLeavesNoProcess: those that came in the place of crashed ones end with the world, too.
 func TestAStormLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()

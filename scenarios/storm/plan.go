@@ -57,7 +57,7 @@ type Strike struct {
 	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
 	Nth int
-	// Breakpoints wait on the wire for a request, at most for Patience; the first that is reached counts. If it is the links that are disturbed, what
+	// Breakpoints wait on the wire for a request, of a Holder's process for that of any lock object, at most for Patience; the first that is reached counts. If it is the links that are disturbed, what
 	// the same lock object sends to other servers meanwhile is held, too.
 	Breakpoints []faults.Breakpoint
 	// Free: a request of any lock object of the process counts, but only while the lock is free, so that it is granted if nobody comes before it.
@@ -301,9 +301,9 @@ func (p *Plan) traps(d dice, do faults.Action) []faults.Breakpoint {
 	return traps
 }
 
-// strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease
-// and, of a holder, a link that is broken only while the first renewal is due, a third of the lease after the hold began, or one link that is cut for
-// longer than the lease.
+// strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease, of a taker also
+// one after which it learns late that it has the lock, while the lease runs; and, of a holder, a link that is broken only while the first renewal is due,
+// a third of the lease after the hold began, one link that is cut for longer than the lease, or the replies to its release that are lost.
 func (p *Plan) strikeMoment(m Moment) {
 	d := p.dice(string(m))
 	var kinds []faults.Kind
@@ -317,10 +317,15 @@ func (p *Plan) strikeMoment(m Moment) {
 	}
 	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.6, 1.6) {
 		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
-		switch s.Kind {
-		case faults.Pause:
+		switch {
+		case s.Kind == faults.Pause && m == Taker && d.IntN(2) == 0:
+			s.For = d.between(p.Lease, 0.2, 0.45)
+		case s.Kind == faults.Pause:
 			s.For = d.between(p.Lease, 1.3, 1.8)
-		case faults.Partition: // from one of several servers, while others could renew the lock
+		case s.Kind == faults.ReplyLost && d.IntN(2) == 0 && !p.Opaque:
+			s.For = d.between(p.Lease, 0.1, 0.45)
+			s.trap(faults.ActHoldRequest, faults.MatchRemoval)
+		case s.Kind == faults.Partition: // from one of several servers, while others could renew the lock
 			s.For, s.Links = d.long(p.Lease), 1<<d.IntN(3)
 		default:
 			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
@@ -328,7 +333,11 @@ func (p *Plan) strikeMoment(m Moment) {
 		if m == Taker {
 			s.Nth = []int{1, 3, 4, 5}[d.IntN(4)] // the first, or so many that the rest is no majority
 		}
-		if at+s.After+s.For > p.For {
+		took := s.After + s.For
+		if len(s.Breakpoints) > 0 {
+			took += p.Patience()
+		}
+		if at+took > p.For {
 			return
 		}
 		p.Strikes = append(p.Strikes, s)

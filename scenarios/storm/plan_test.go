@@ -115,21 +115,20 @@ func TestSeedSeven(t *testing.T) {
 # seed 7, 2 clients, for 8s, lease 1s, work up to 250ms
     0.922s  C1     hold, hold before first GET, hold before first EVAL, hold before first GETSET, for 243ms
     0.965s  C2     crash, down 594ms
-    0.979s  taker  pause, at 4 of several servers, for 1.457s
+    0.979s  taker  pause, for 1.388s
     1.409s  holder pause, for 1.603s
-    1.810s  taker  pause, at 4 of several servers, for 1.36s
+    2.408s  taker  pause, at 5 of several servers, for 272ms
     2.441s  C2-2   refuse, of several servers 2 3 4 5 6 7, for 320ms
-    2.697s  taker  pause, at 4 of several servers, for 1.514s
     3.095s  C1     partition, replies, for 87ms
-    3.324s  taker  pause, at 3 of several servers, for 1.519s
     3.422s  C2-2   refuse, of several servers 1 4 6 7 8, for 226ms
+    3.436s  taker  pause, for 1.678s
     3.615s  holder pause, for 1.486s
     4.167s  C2-2   clock, ahead 2.958s, for 2.562s
     4.260s  C1     pause, for 304ms
-    4.728s  taker  pause, at 4 of several servers, for 1.747s
+    5.012s  taker  pause, at 4 of several servers, for 423ms
     5.274s  C1     partition, of several servers 1 4 5 6 7, for 135ms
-    5.707s  taker  pause, at 4 of several servers, for 1.423s
     5.812s  C1     partition, for 145ms
+    5.991s  taker  pause, at 5 of several servers, for 369ms
     6.077s  holder partition, of several servers 3, for 1.521s
     6.462s  C1     refuse, of several servers 1 2 4 5 7 8, for 264ms
 `, "\n"), p.String())
@@ -138,7 +137,7 @@ func TestSeedSeven(t *testing.T) {
 // TestPlansAreFrozen pins long storms of all kinds, and the turns of their clients, to the last bit: whoever has noted down a seed gets the
 // same storm again.
 func TestPlansAreFrozen(t *testing.T) {
-	for seed, want := range map[int64]uint64{1: 0xa2bcb3a90f183efb, 2: 0x2788702c4b89af0e, 77: 0x63e194f9c5ff320a} {
+	for seed, want := range map[int64]uint64{1: 0xbe2c6a6851014e15, 2: 0xcfed6df34e430f79, 77: 0xe2d1ef2870d7dc38} {
 		p := storm.New(storm.Params{Seed: seed, Clients: 4, Handles: 1, For: 5 * time.Minute, Lease: time.Second, Faults: storm.Kinds()})
 		sum := fnv.New64a()
 		fmt.Fprintln(sum, p.String(), p.Patience())
@@ -242,15 +241,27 @@ func TestMoments(t *testing.T) {
 		p := storm.New(params)
 		for moment, want := range map[storm.Moment][]faults.Kind{storm.Holder: test.holders, storm.Taker: test.taker} {
 			var got []faults.Kind
+			releases, late := 0, 0
 			for _, s := range p.Of(string(moment)) {
 				if !slices.Contains(got, s.Kind) {
 					got = append(got, s.Kind)
 				}
 				require.Equal(t, moment == storm.Taker, s.Nth > 0, s)
-				require.Equal(t, s.Kind == faults.Pause || s.Kind == faults.Partition, s.For > params.Lease, "a pause and a partition outlast the lease: %s", s)
+				short := moment == storm.Taker && s.For < params.Lease/2
+				require.Equal(t, s.Kind == faults.Pause && !short || s.Kind == faults.Partition, s.For > params.Lease, "a pause and a partition outlast the lease: %s", s)
 				require.Equal(t, s.Kind == faults.Partition, s.Links != 0, s)
+				if len(s.Breakpoints) > 0 {
+					require.Equal(t, []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}}, s.Breakpoints)
+					require.Equal(t, faults.ReplyLost, s.Kind, "the replies to a release")
+					releases++
+				}
+				if short {
+					late++
+				}
 			}
 			require.ElementsMatch(t, want, got, "%s of %v", moment, test.faults)
+			require.Equal(t, moment == storm.Holder && slices.Contains(want, faults.ReplyLost), releases > 10, "%d releases", releases)
+			require.Equal(t, moment == storm.Taker && len(want) > 0, late > 100, "%d late grants", late)
 		}
 	}
 }
