@@ -128,14 +128,36 @@ func (r *record) pastLease(client string, at time.Duration) (began time.Duration
 }
 
 // letLapse says whether a client was told of its grant with half of its lease or more to go, no fault hindered it then, and it still did nothing
-// that could have kept the lock until that lease was over: not even if all had come earlier by as long as the host was slow.
+// that could have kept the lock until that lease was over, which the host does not explain either. The host does only if it was slow for as long as
+// what the client did next was late; and, if the client had not tried before, for half of that time shortly before the lease was over or after it: what
+// was due before was kept back all that time.
 func (r *record) letLapse(client string, began, at time.Duration) bool {
 	from, over := max(began, r.told(client, at)), began+r.lease
 	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 {
 		return false
 	}
 	next := r.next(client, over, at)
-	return next-over > r.byHost(client, began, next)+slow // the lab sees no stall that is shorter
+	late := next - over - slow // the lab sees no stall that is shorter
+	return late > r.byHost(client, began, next) || late > 2*r.byHost(client, over-r.lease/10, next) && !r.sends(client, from, over)
+}
+
+// sends says whether a server carried out a command of a client on the lock between two times.
+func (r *record) sends(client string, from, to time.Duration) bool {
+	for _, e := range r.between(from, to) {
+		if c := e.Command(); c != nil && e.Client == client && c.Server != history.Resource {
+			return true
+		}
+	}
+	return false
+}
+
+// between are the events after a time, up to another.
+func (r *record) between(from, to time.Duration) []history.Event {
+	after := func(t time.Duration) int {
+		i, _ := slices.BinarySearchFunc(r.events, t+1, func(e history.Event, t time.Duration) int { return cmp.Compare(e.At, t) })
+		return i
+	}
+	return r.events[after(from):after(to)]
 }
 
 // told is when a client that holds the lock was told so.
@@ -157,8 +179,7 @@ func (r *record) next(client string, over, seen time.Duration) time.Duration {
 			until = min(until, s.from)
 		}
 	}
-	i, _ := slices.BinarySearchFunc(r.events, over, func(e history.Event, t time.Duration) int { return cmp.Compare(e.At, t) })
-	for _, e := range r.events[i:] {
+	for _, e := range r.between(over, forever-1) {
 		c := e.Command()
 		switch {
 		case e.Client != client:

@@ -296,17 +296,18 @@ func TestOutlivedLeases(t *testing.T) {
 	named := func(name checker.Name) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly { a := second(m, 2100); a.Name = name; return a }
 	}
-	slowFor := func(lost, seen time.Duration, also func(*made)) func(*made) checker.Anomaly { // of the lease that ends at 2010 ms
+	slowed := func(from, to, seen int, also func(*made)) func(*made) checker.Anomaly { // the lease ends at 2010 ms
 		return func(m *made) checker.Anomaly {
-			a := second(m, int(seen/ms))
-			if lost > 0 {
-				m.send(1400, 1400+int(lost/ms), "C3", 0, history.Command{Server: "resource"})
-			}
+			a := second(m, seen)
+			m.send(from, to, "C3", 0, history.Command{Server: "resource"})
 			if also != nil {
 				also(m)
 			}
 			return a
 		}
+	}
+	seen := func(also func(*made)) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly { a := second(m, 2900); also(m); return a }
 	}
 	const over = "C1's lease had begun 1.09s before, and was over"
 	testExcuses(t, []excuseCase{
@@ -325,32 +326,39 @@ func TestOutlivedLeases(t *testing.T) {
 			i := m.call(2100, "C2", history.OpAcquire, 2)
 			return anomaly(checker.DoubleHolder, 2100, []int{2, i}, "C1", "C2")
 		}, nil, over},
-		{"if it tells, and the host was slow for as long as it was late", renewing.with(impls.KnowsLoss), slowFor(65*ms, 2100*ms, nil), nil,
-			over},
-		{"nor if it tells, and the host was slow for less", renewing.with(impls.KnowsLoss), slowFor(64*ms, 2100*ms, nil), nil, ""},
-		{"if it tells, and renews as late as the host was slow", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
+		{"if it tells, and the host was slow for as long as it was late", renewing.with(impls.KnowsLoss), slowed(1900, 1965, 2100, nil), nil, over},
+		{"nor if it tells, and the host was slow for less", renewing.with(impls.KnowsLoss), slowed(1901, 1965, 2100, nil), nil, ""},
+		{"nor if it tells, and the host was slow long before", renewing.with(impls.KnowsLoss), slowed(1500, 1942, 2100, nil), nil, ""},
+		{"if it tells, and the host was slow shortly before", renewing.with(impls.KnowsLoss), slowed(1500, 1943, 2100, nil), nil, over},
+		{"if it tells, and had tried to renew when the host was slow", renewing.with(impls.KnowsLoss), slowed(1100, 1200, 2100, func(m *made) {
+			m.send(1200, 1200, "C1", 0, history.Command{})
+		}), nil, over},
+		{"nor if it only wrote then", renewing.with(impls.KnowsLoss), slowed(1100, 1200, 2100, func(m *made) {
+			m.send(1200, 1200, "C1", 0, history.Command{Server: history.Resource})
+		}), nil, ""},
+		{"if it tells, and renews as late as the host was slow", renewing.with(impls.KnowsLoss), slowed(2000, 2026, 2900, func(m *made) {
 			m.send(2061, 2061, "C1", 0, history.Command{})
 		}), nil, "C1's lease had begun 1.89s before, and was over"},
-		{"nor if it renews later than that", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
+		{"nor if it renews later than that", renewing.with(impls.KnowsLoss), slowed(2000, 2026, 2900, func(m *made) {
 			m.send(2062, 2062, "C1", 0, history.Command{})
 		}), nil, ""},
-		{"what it writes is no renewal", renewing.with(impls.KnowsLoss), slowFor(26*ms, 2900*ms, func(m *made) {
-			m.send(2012, 2012, "C1", 0, history.Command{Server: "resource"})
+		{"what it writes is no renewal", renewing.with(impls.KnowsLoss), slowed(2000, 2026, 2900, func(m *made) {
+			m.send(2012, 2012, "C1", 0, history.Command{Server: history.Resource})
 		}), nil, ""},
-		{"if it tells, and is given back at once", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+		{"if it tells, and is given back at once", renewing.with(impls.KnowsLoss), seen(func(m *made) {
 			m.call(2035, "C1", history.OpRelease, 3)
 		}), nil, "C1's lease had begun 1.89s before, and was over"},
-		{"if it tells, and the loss is told at once", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+		{"if it tells, and the loss is told at once", renewing.with(impls.KnowsLoss), seen(func(m *made) {
 			m.add(2035, history.Event{Kind: history.KindLost, Client: "C1"})
 		}), nil, "C1's lease had begun 1.89s before, and was over"},
-		{"if it tells, and a fault comes before it is late", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+		{"if it tells, and a fault comes before it is late", renewing.with(impls.KnowsLoss), seen(func(m *made) {
 			m.interval(2035, 2899, "C1", "pause")
 		}), nil, "C1's lease had begun 1.89s before, and was over"},
-		{"nor if a fault comes later", renewing.with(impls.KnowsLoss), slowFor(0, 2900*ms, func(m *made) {
+		{"nor if a fault comes later", renewing.with(impls.KnowsLoss), seen(func(m *made) {
 			m.interval(2036, 2899, "C1", "pause")
 		}), nil, ""},
-		{"nor by a host that was slow for half of the lease, but not for as long as it was late", renewing, slowFor(600*ms, 2636*ms, nil), nil, ""},
-		{"but for as long as it was late", renewing, slowFor(600*ms, 2635*ms, nil), nil, "C1 was hindered for 600ms of its lease (the host was slow)"},
+		{"if it tells, and the host was slow for half of the lease", renewing.with(impls.KnowsLoss), slowed(1100, 1600, 2900, nil), nil,
+			"C1 was hindered for 500ms of its lease (the host was slow)"},
 		{"if it tells, and had half of its lease", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
 			m.acquires(1000, 1010, 1510, "C1", 1, history.OK)
 			m.interval(1011, 1509, "C1", "hold")

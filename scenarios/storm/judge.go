@@ -165,9 +165,8 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 
 // outlivedLease excuses an anomaly of a hold that was longer than its lease. A lock that does not renew cannot help that, nor one that
 // tells its holder of the loss, unless nothing kept it from renewing. Of any other lock, faults must have hindered the client for half of that
-// lease or more: else it renews in good time, and no client keeps a lock that is not renewed for longer than half a lease. The host alone excuses
-// no renewal that was late by more than the host was slow. Where nobody saw the renewals, any lease of the hold may have been the last one, and
-// the first may have begun before the hold: a session can be older.
+// lease or more: else it renews in good time, and no client keeps a lock that is not renewed for longer than half a lease. Where nobody saw the
+// renewals, any lease of the hold may have been the last one, and the first may have begun before the hold: a session can be older.
 //
 // A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
@@ -182,8 +181,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		}
 		switch {
 		case !over:
-		case c.Renews && !r.opaque && r.letLapse(client, began, a.At):
-		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque:
+		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque && !r.letLapse(client, began, a.At):
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
 			if hindered, what := r.hindered(client, began, until); hindered >= r.lease/2 {
