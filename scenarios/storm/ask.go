@@ -128,12 +128,12 @@ func (r *record) pastLease(client string, at time.Duration) (began time.Duration
 }
 
 // letLapse says whether a client was told of its grant with half of its lease or more to go, no fault hindered it then, and it still did nothing
-// that could have kept the lock until that lease was over, which the host does not explain either. The host does only if it was slow for as long as
-// what the client did next was late; and, if the client had not tried before, for half of that time shortly before the lease was over or after it: what
-// was due before was kept back all that time.
+// that could have kept the lock until that lease was over, which the host does not explain either. The host does if it was slow for half of the
+// lease. Else it must have been slow for as long as what the client did next was late and, if the client had not tried before, for half of that time
+// shortly before the lease was over or after it: what was due before was kept back all that time.
 func (r *record) letLapse(client string, began, at time.Duration) bool {
 	from, over := max(began, r.told(client, at)), began+r.lease
-	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 {
+	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 || r.byHost(client, began, over) >= r.lease/2 {
 		return false
 	}
 	next := r.next(client, over, at)

@@ -358,7 +358,15 @@ func TestOutlivedLeases(t *testing.T) {
 			m.interval(2036, 2899, "C1", "pause")
 		}), nil, ""},
 		{"if it tells, and the host was slow for half of the lease", renewing.with(impls.KnowsLoss), slowed(1100, 1600, 2900, nil), nil,
-			"C1 was hindered for 500ms of its lease (the host was slow)"},
+			"C1's lease had begun 1.89s before, and was over"},
+		{"nor if that was less than half", renewing.with(impls.KnowsLoss), slowed(1100, 1599, 2900, nil), nil, ""},
+		{"nor if a fault took most of it before the grant was told", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
+			m.acquires(1000, 1010, 1510, "C1", 1, history.OK)
+			m.interval(1011, 1509, "C1", "pause")
+			m.send(1100, 1530, "C3", 0, history.Command{Server: history.Resource})
+			i := m.call(2100, "C2", history.OpAcquire, 2)
+			return anomaly(checker.DoubleHolder, 2100, []int{2, i}, "C1", "C2")
+		}, nil, ""},
 		{"if it tells, and had half of its lease", renewing.with(impls.KnowsLoss), func(m *made) checker.Anomaly {
 			m.acquires(1000, 1010, 1510, "C1", 1, history.OK)
 			m.interval(1011, 1509, "C1", "hold")

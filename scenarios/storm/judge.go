@@ -181,7 +181,8 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		}
 		switch {
 		case !over:
-		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque && !r.letLapse(client, began, a.At):
+		case c.Renews && c.has(impls.KnowsLoss) && !r.opaque && r.letLapse(client, began, a.At):
+		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque:
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
 			if hindered, what := r.hindered(client, began, until); hindered >= r.lease/2 {
