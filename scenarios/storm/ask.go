@@ -117,14 +117,38 @@ func (r *record) unprotected() string {
 // leaseGrain is how much sooner than computed a lease may end: servers count it in milliseconds.
 const leaseGrain = 5 * time.Millisecond
 
-// pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun.
-func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
+// hold is the acquire that began the hold of a client at some time.
+func (r *record) hold(client string, at time.Duration) (t operation, held bool) {
 	for _, t := range slices.Backward(r.acquires[client]) {
 		if t.outcome == history.OK && t.ended <= at {
-			return t.lease, !r.leaseless && at-t.lease >= r.lease-leaseGrain
+			return t, true
 		}
 	}
-	return 0, false
+	return operation{}, false
+}
+
+// outlivers are the clients of an anomaly whose holds may have outlived their leases: of a write the one that wrote; and where nobody has seen when
+// servers granted the lock, none that asked for it after another had been told that it has it, and so was granted it later.
+func (r *record) outlivers(a checker.Anomaly) []string {
+	if a.Name == checker.StaleWrite {
+		return a.Clients[:1]
+	}
+	if !r.opaque {
+		return a.Clients
+	}
+	return slices.DeleteFunc(slices.Clone(a.Clients), func(client string) bool {
+		mine, held := r.hold(client, a.At)
+		return held && slices.ContainsFunc(a.Clients, func(other string) bool {
+			t, held := r.hold(other, a.At)
+			return held && t.ended < mine.called
+		})
+	})
+}
+
+// pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun.
+func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
+	t, held := r.hold(client, at)
+	return t.lease, held && !r.leaseless && at-t.lease >= r.lease-leaseGrain
 }
 
 // letLapse says whether a client was told of its grant with half of its lease or more to go, no fault hindered it then, and it still did nothing
@@ -132,7 +156,8 @@ func (r *record) pastLease(client string, at time.Duration) (began time.Duration
 // lease. Else it must have been slow for as long as what the client did next was late and, if the client had not tried before, for half of that time
 // shortly before the lease was over or after it: what was due before was kept back all that time.
 func (r *record) letLapse(client string, began, at time.Duration) bool {
-	from, over := max(began, r.told(client, at)), began+r.lease
+	granted, _ := r.hold(client, at)
+	from, over := max(began, granted.ended), began+r.lease
 	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 || r.byHost(client, began, over) >= r.lease/2 {
 		return false
 	}
@@ -160,16 +185,6 @@ func (r *record) between(from, to time.Duration) []history.Event {
 	return r.events[after(from):after(to)]
 }
 
-// told is when a client that holds the lock was told so.
-func (r *record) told(client string, at time.Duration) time.Duration {
-	for _, t := range slices.Backward(r.acquires[client]) {
-		if t.outcome == history.OK && t.ended <= at {
-			return t.ended
-		}
-	}
-	return 0
-}
-
 // next is when a client did something about a lock that it held, for the first time after its lease was over, or a fault began that kept it from
 // that: it sent a command that a server carried out, learned of the loss, or gave the lock back. If it never did, that is when it was seen to hold it.
 func (r *record) next(client string, over, seen time.Duration) time.Duration {
@@ -194,17 +209,12 @@ func (r *record) next(client string, over, seen time.Duration) time.Duration {
 
 // broken says which fault broke the connections of a client that held the lock.
 func (r *record) broken(client string, at time.Duration) string {
-	for _, t := range slices.Backward(r.acquires[client]) {
-		if t.outcome != history.OK || t.ended > at {
-			continue
+	granted, held := r.hold(client, at)
+	for _, s := range r.intervals[history.ProcessOf(client)] {
+		breaks := []string{string(faults.Refuse), string(faults.ReplyLost), string(faults.Crash)}
+		if held && slices.Contains(breaks, s.what) && s.from < at && s.to > granted.ended {
+			return fmt.Sprintf("%s's connections were broken at %.3fs (%s)", client, s.from.Seconds(), s.what)
 		}
-		for _, s := range r.intervals[history.ProcessOf(client)] {
-			breaks := []string{string(faults.Refuse), string(faults.ReplyLost), string(faults.Crash)}
-			if slices.Contains(breaks, s.what) && s.from < at && s.to > t.ended {
-				return fmt.Sprintf("%s's connections were broken at %.3fs (%s)", client, s.from.Seconds(), s.what)
-			}
-		}
-		break
 	}
 	return ""
 }

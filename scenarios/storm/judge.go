@@ -170,7 +170,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 //
 // A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
-	for _, client := range a.Clients {
+	for _, client := range r.outlivers(a) {
 		if what := r.broken(client, a.At); what != "" && c.EndsWithConnection {
 			return what
 		}
@@ -196,7 +196,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 // stoppedPastLease excuses an anomaly of a hold that was longer than its lease, of a lock that promises to tell its holder in time while its
 // process runs: the process did not run up to half a lease before, or the host was slow for as long as the news was late.
 func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
-	for _, client := range a.Clients {
+	for _, client := range r.outlivers(a) {
 		began, over := r.pastLease(client, a.At)
 		if !over {
 			continue

@@ -1,6 +1,7 @@
 package storm
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,17 @@ func TestUnreadLeases(t *testing.T) {
 		}
 	}
 	telling := renewing.with(impls.KnowsLoss)
+	waits := func(name checker.Name, called int, hindered string, clients ...string) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.opaque = true
+			m.call(1000, "C1", history.OpAcquire, 1)
+			m.call(called, "C2", history.OpAcquire, 2)
+			m.back(1020, "C1", history.OpAcquire, 1, history.OK)
+			i := m.back(5000, "C2", history.OpAcquire, 2, history.OK)
+			m.interval(3000, 4000, hindered, "pause")
+			return anomaly(name, 5000, []int{0, i}, clients...)
+		}
+	}
 	testExcuses(t, []excuseCase{
 		{"no command is no other server", plain, func(m *made) checker.Anomaly { return unread(m, 1500) }, nil, ""},
 		{"a lease that nobody renews", plain, func(m *made) checker.Anomaly { return unread(m, 2000) }, nil, "C1's lease had begun 1s before, and was over"},
@@ -63,6 +75,18 @@ func TestUnreadLeases(t *testing.T) {
 		{"not for long enough", telling, with(5000, 3000, 3499, "C1", "pause"), nil, ""},
 		{"another is", telling, with(5000, 3000, 4900, "C3", "pause"), nil, ""},
 		{"before its hold", telling, with(5000, 200, 1000, "C1", "pause"), nil, ""},
+		{"one that waits while another has the lock", telling, waits(checker.DoubleHolder, 1021, "C2", "C2", "C1"), nil, ""},
+		{"one that may have been granted it before", telling, waits(checker.DoubleHolder, 1020, "C2", "C2", "C1"), nil,
+			"C2 was hindered for 1s of its lease (pause)"},
+		{"the one that has the lock, while another waits", telling, waits(checker.DoubleHolder, 1021, "C1", "C2", "C1"), nil,
+			"C1 was hindered for 1s of its lease (pause)"},
+		{"the one that writes", telling, waits(checker.StaleWrite, 1010, "C1", "C1", "C2"), nil, "C1 was hindered for 1s of its lease (pause)"},
+		{"not the one whose lock it is then", telling, waits(checker.StaleWrite, 1010, "C2", "C1", "C2"), nil, ""},
+		{"one that waits, of a lock that tells in time", telling.with(impls.ToldInTime), func(m *made) checker.Anomaly {
+			a := waits(checker.DoubleHolder, 1021, "C3", "C2", "C1")(m)
+			m.interval(4100, 4900, "C2", "pause")
+			return a
+		}, nil, ""},
 	})
 }
 
@@ -73,7 +97,9 @@ func TestBrokenConnections(t *testing.T) {
 		return func(m *made) checker.Anomaly {
 			m.leaseless = true
 			a := unread(m, 1500)
-			a.Name = name
+			if a.Name = name; name == checker.StaleWrite { // the one that writes comes first
+				slices.Reverse(a.Clients)
+			}
 			m.interval(from, to, client, fault)
 			return a
 		}
