@@ -231,7 +231,7 @@ func (r *ownerReader) faultService(i int, e *history.Event) {
 	}
 	for _, l := range r.order {
 		l.service.queueFault(f, i, targets)
-		if faults.Kind(f.Name).OnServer() {
+		if faults.Kind(f.Name).Changes() {
 			l.service.stale = i
 			l.spread.doubt(f.Target)
 		}

@@ -201,6 +201,9 @@ const MaxLag = 4 * time.Second
 // OnServer says whether the kind hits a server, whose keys may then change without a command.
 func (k Kind) OnServer() bool { return k.Of().Target == OnServer }
 
+// Changes says whether a server may hold something else after the fault, without a command. Keys in a slot that migrates move as they are.
+func (k Kind) Changes() bool { return k.OnServer() && k != SlotMigration }
+
 // OnMessage says whether the kind is the action of a breakpoint. Such a fault takes effect when its request passes.
 func (k Kind) OnMessage() bool { return k.Of().Target == OnMessage || k == ReplyLost }
 

@@ -6,6 +6,7 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -266,9 +267,11 @@ type Fault struct {
 	What   string // details for people: "requests and replies", "+2s", how the effect was observed
 }
 
-// Redirected says whether a node of a cluster has sent the client to another one. The command was not carried out, and says nothing of the lock.
+// Redirected says whether a node of a cluster has sent the client to another one, or has told it to try again, since it has only some of the
+// keys. The command was not carried out, and says nothing of the lock.
 func (c *Command) Redirected() bool {
-	return len(c.Changes) == 0 && (strings.HasPrefix(c.Reply, "-MOVED ") || strings.HasPrefix(c.Reply, "-ASK "))
+	sentOn := func(code string) bool { return strings.HasPrefix(c.Reply, code) }
+	return len(c.Changes) == 0 && slices.ContainsFunc([]string{"-MOVED ", "-ASK ", "-TRYAGAIN "}, sentOn)
 }
 
 // Failed says whether the server answered with an error. A negative number begins like one.

@@ -130,6 +130,7 @@ func order() []string {
 		"slot-migrates-while-held",
 		"slot-migrates-amid-release",
 		"slot-migrates-under-renewals",
+		"slot-migrates-in-part",
 		"min-replicas-refuses",
 		"min-replicas-within-lag",
 		"restart-amid-release",

@@ -31,7 +31,7 @@ func (s Step) Fault() (f faults.Fault, ok bool) {
 		verb = VerbIsolate
 	case VerbDemote:
 		verb = VerbSplit
-	case VerbMigrated:
+	case VerbMigrated, VerbMigrateLock:
 		verb = VerbMigrate
 	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
 		verb = VerbTakeOver

@@ -183,6 +183,7 @@ const (
 	VerbRequireReplica                 // server requires a replica: it refuses writes while no replica reports
 	VerbWaitRefused                    // wait until writes are refused, for a while
 	VerbMigrate                        // server migrates the slot: its keys are on another primary of the cluster, and the old one answers ASK
+	VerbMigrateLock                    // server migrates only the lock: of the keys in the slot only those of locks; the others follow with VerbMigrated
 	VerbMigrated                       // server has migrated the slot: the other primary owns it, and the old one answers MOVED
 	VerbGoesDown                       // server goes down, S2 goes down: it ends, and keeps its data
 	VerbComesBack                      // server comes back, S2 comes back: it is started again, with its data

@@ -27,12 +27,13 @@ func (p *parser) without(step *Step, r *reader) error {
 	return nil
 }
 
-// interlude is a fault of the server that one verb begins and another ends; in between no other step is about the server.
+// interlude is a fault of the server that some verbs begin and another ends; in between no other step is about the server.
 type interlude struct {
-	begins, ends Verb
-	early        string // why it cannot end before it has begun
-	open         string // what has been so since a line; why another step cannot be
-	line         int    // on which it began; zero: it has not, or has ended
+	begins []Verb
+	ends   Verb
+	early  string // why it cannot end before it has begun
+	open   string // what has been so since a line; why another step cannot be
+	line   int    // on which it began; zero: it has not, or has ended
 }
 
 // interludes are those of a script.
@@ -40,9 +41,9 @@ type interludes []*interlude
 
 func newInterludes() interludes {
 	return interludes{
-		{begins: VerbSplit, ends: VerbDemote, early: "there is no old primary; 'server fails over without C1' comes first",
+		{begins: []Verb{VerbSplit}, ends: VerbDemote, early: "there is no old primary; 'server fails over without C1' comes first",
 			open: "two primaries have answered since line %d; 'server demotes the old primary' comes first"},
-		{begins: VerbMigrate, ends: VerbMigrated, early: "no slot migrates; 'server migrates the slot' comes first",
+		{begins: []Verb{VerbMigrate, VerbMigrateLock}, ends: VerbMigrated, early: "no slot migrates; 'server migrates the slot' comes first",
 			open: "the slot has migrated since line %d; 'server has migrated the slot' comes first"},
 	}
 }
@@ -63,10 +64,10 @@ func (all interludes) check(step Step) error {
 // follow follows the effect of a step that can be.
 func (all interludes) follow(step Step) {
 	for _, one := range all {
-		switch step.Verb {
-		case one.begins:
+		switch {
+		case slices.Contains(one.begins, step.Verb):
 			one.line = step.Line
-		case one.ends:
+		case step.Verb == one.ends:
 			one.line = 0
 		}
 	}
@@ -75,7 +76,7 @@ func (all interludes) follow(step Step) {
 // ofServer says whether a verb is about a server, or about the links to it.
 func ofServer(v Verb) bool {
 	switch v {
-	case VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved, VerbHoldBack, VerbTakeOver, VerbSplit, VerbMigrate, VerbRequireReplica,
+	case VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved, VerbHoldBack, VerbTakeOver, VerbSplit, VerbMigrate, VerbMigrateLock, VerbRequireReplica,
 		VerbWaitRefused, VerbGoesDown, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
 		return true
 	}

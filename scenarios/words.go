@@ -64,6 +64,7 @@ func labPhrases() []phrase {
 		{"server requires a replica", VerbRequireReplica, 0},
 		{"wait until writes are refused", VerbWaitRefused, 0},
 		{"server migrates the slot", VerbMigrate, 0},
+		{"server migrates only the lock", VerbMigrateLock, 0},
 		{"server has migrated the slot", VerbMigrated, 0},
 		{"server goes down", VerbGoesDown, 0},
 		{"server comes back", VerbComesBack, 0},

@@ -169,7 +169,7 @@ func (v *Cursor) fault(i int, e *history.Event) {
 	v.noteFault(i, e)
 	v.noteRate(e)
 	f := e.Fault()
-	if f == nil || !faults.Kind(f.Name).OnServer() {
+	if f == nil || !faults.Kind(f.Name).Changes() {
 		return
 	}
 	for lock := range v.Locks {

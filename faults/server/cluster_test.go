@@ -78,8 +78,11 @@ func TestASlotMigrates(t *testing.T) {
 	for range 2 {
 		from := c.Addr()
 		do(t, c, 0, "SET", key, "value", "PX", 60_000)
-		require.NoError(t, c.Migrate(bounded(t)))
-		require.ErrorContains(t, c.Migrate(bounded(t)), "it is migrating")
+		moved, left, err := c.Migrate(bounded(t), all)
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 0}, []int{moved, left})
+		_, _, err = c.Migrate(bounded(t), all)
+		require.ErrorContains(t, err, "it is migrating")
 		require.ErrorContains(t, c.Reset(bounded(t)), "a slot is migrating")
 		to := c.Addr()
 		require.NotEqual(t, from, to)
@@ -98,6 +101,39 @@ func TestASlotMigrates(t *testing.T) {
 		require.NoError(t, c.Reset(bounded(t)))
 	}
 }
+
+// TestASlotMigratesInPart: a command for one key is answered where the key is, one for keys on both sides nowhere, until the others have followed.
+func TestASlotMigratesInPart(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	from := c.Addr()
+	key, other, absent := ClusterTag+"key", ClusterTag+"other", ClusterTag+"absent"
+	do(t, c, 0, "MSET", key, "moves", other, "stays")
+	moved, left, err := c.Migrate(bounded(t), func(k string) bool { return k == key })
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{moved, left})
+	to := c.Addr()
+	require.NoError(t, errorOf(t, from, "GET", other))
+	require.ErrorContains(t, errorOf(t, from, "GET", key), "ASK ")
+	require.ErrorContains(t, errorOf(t, from, "GET", absent), "ASK ")
+	require.ErrorContains(t, errorOf(t, from, "MGET", key, other), "TRYAGAIN ")
+	require.NoError(t, with(bounded(t), to, 0, func(client *redis.Client) error {
+		asked := client.Pipeline()
+		asked.Do(bounded(t), "ASKING")
+		value := asked.Get(bounded(t), key)
+		asked.Do(bounded(t), "ASKING")
+		both := asked.MGet(bounded(t), key, other)
+		_, _ = asked.Exec(bounded(t))
+		require.ErrorContains(t, both.Err(), "TRYAGAIN ")
+		require.Equal(t, "moves", value.Val())
+		return nil
+	}))
+	require.NoError(t, c.Migrated(bounded(t)))
+	require.Equal(t, to, c.Addr())
+	require.Equal(t, []any{"moves", "stays"}, do(t, c, 0, "MGET", key, other))
+}
+
+func all(string) bool { return true }
 
 // errorOf is the error of a command to a node.
 func errorOf(t *testing.T, addr string, args ...any) error {

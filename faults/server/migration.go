@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,54 +19,67 @@ type migration struct {
 // migrated is the most keys that one MIGRATE takes along; those of a cell are a few.
 const migrated = 1000
 
-// Migrate moves the slot's keys to another primary, as an operator does who reshards: SETSLOT at both, then MIGRATE. Until Migrated the old
-// primary answers ASK to whoever asks for one of them, and the other one takes commands after ASKING only.
-func (c *Cluster) Migrate(ctx context.Context) error {
+// Migrate moves the slot's keys, or some of them, to another primary, as an operator does who reshards: SETSLOT at both, then MIGRATE. It returns
+// how many have moved, and how many are left. Until Migrated the old primary answers ASK to whoever asks for a key that it does not have, and the
+// other one takes commands after ASKING only. Either answers TRYAGAIN to a command for several keys of which it has some.
+func (c *Cluster) Migrate(ctx context.Context, moves func(key string) bool) (moved, left int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, switchTime, ErrSlow)
 	defer cancel()
 	if c.moving != nil {
-		return errors.New("migrate a slot: it is migrating")
+		return 0, 0, errors.New("migrate a slot: it is migrating")
 	}
-	err := c.migrate(ctx)
+	m, err := c.migration(ctx)
+	if err == nil {
+		c.moving = &m
+		moved, left, err = m.move(ctx, moves)
+	}
 	c.broken = c.broken || err != nil
-	return wrapped("migrate a slot", err)
+	return moved, left, wrapped("migrate a slot", err)
 }
 
-func (c *Cluster) migrate(ctx context.Context) error {
-	from, err := c.primary(ctx, ClusterTag)
-	if err != nil {
-		return err
+// migration has a migration begin.
+func (c *Cluster) migration(ctx context.Context) (m migration, err error) {
+	if m.from, err = c.primary(ctx, ClusterTag); err != nil {
+		return m, err
 	}
-	to, err := c.otherPrimary(ctx, from)
-	if err != nil {
-		return err
+	if m.to, err = c.otherPrimary(ctx, m.from); err != nil {
+		return m, err
 	}
-	return patiently(ctx, from.addr, func(client *redis.Client) error {
-		slot, err := client.ClusterKeySlot(ctx, ClusterTag).Result()
-		if err != nil {
-			return err
-		}
-		if err := to.do(ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.id); err != nil {
-			return err
-		}
-		if err := client.Do(ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.id).Err(); err != nil {
-			return err
-		}
-		keys, err := client.ClusterGetKeysInSlot(ctx, int(slot), migrated).Result()
+	err = patiently(ctx, m.from.addr, func(client *redis.Client) error {
+		m.slot, err = client.ClusterKeySlot(ctx, ClusterTag).Result()
+		return err
+	})
+	if err == nil {
+		err = m.to.do(ctx, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.from.id)
+	}
+	if err == nil {
+		err = m.from.do(ctx, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.to.id)
+	}
+	return m, err
+}
+
+// move moves keys that are still with the old primary.
+func (m migration) move(ctx context.Context, moves func(key string) bool) (moved, left int, err error) {
+	err = patiently(ctx, m.from.addr, func(client *redis.Client) error {
+		keys, err := client.ClusterGetKeysInSlot(ctx, int(m.slot), migrated).Result()
 		if err != nil {
 			return err
 		}
 		if len(keys) == migrated {
 			return fmt.Errorf("the slot has %d keys or more", migrated)
 		}
-		if len(keys) > 0 {
-			err = client.Do(ctx, migrateKeys(to.addr, keys)...).Err()
+		left = len(keys)
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !moves(key) })
+		moved = len(keys)
+		left -= moved
+		if moved == 0 {
+			return nil
 		}
-		c.moving = &migration{slot, from, to}
-		return err
+		return client.Do(ctx, migrateKeys(m.to.addr, keys)...).Err()
 	})
+	return moved, left, err
 }
 
 // otherPrimary is a primary that has other slots.
@@ -92,7 +106,7 @@ func migrateKeys(addr string, keys []string) []any {
 	return command
 }
 
-// Migrated has the other primary own the slot, and returns once all nodes say so.
+// Migrated moves the keys that are left and has the other primary own the slot. It returns once all nodes say so.
 func (c *Cluster) Migrated(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +115,10 @@ func (c *Cluster) Migrated(ctx context.Context) error {
 	if c.moving == nil {
 		return errors.New("end the migration of a slot: none is migrating")
 	}
-	err := c.own(ctx, *c.moving)
+	_, _, err := c.moving.move(ctx, func(string) bool { return true })
+	if err == nil {
+		err = c.moving.own(ctx)
+	}
 	c.moving = nil
 	if err == nil {
 		err = c.settle(ctx, ClusterTag)
@@ -111,7 +128,7 @@ func (c *Cluster) Migrated(ctx context.Context) error {
 }
 
 // own has the other primary own the slot: it first, so that at no time nobody does.
-func (c *Cluster) own(ctx context.Context, m migration) error {
+func (m migration) own(ctx context.Context) error {
 	for _, n := range []*clusterNode{m.to, m.from} {
 		if err := n.do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", m.to.id); err != nil {
 			return err

@@ -65,9 +65,10 @@ type Replicator interface {
 
 // Migrator is a server whose keys are in a slot of a cluster.
 type Migrator interface {
-	// Migrate moves the keys to another primary, whose address becomes that of the server; the old one answers ASK.
-	Migrate(ctx context.Context) error
-	// Migrated has that primary own the slot; the old one answers MOVED.
+	// Migrate moves keys to another primary, whose address becomes that of the server; the old one answers ASK. It returns how many have moved,
+	// and how many are left.
+	Migrate(ctx context.Context, moves func(key string) bool) (moved, left int, err error)
+	// Migrated moves the others, and has that primary own the slot; the old one answers MOVED.
 	Migrated(ctx context.Context) error
 }
 

@@ -145,6 +145,7 @@ func troubles() []trouble {
 		{"A16", "★ one Redis that is down for longer than a lease: the holder renews nothing, and is not told", "redis-down-past-lease", "redisson", "double-holder, stale-write", "watchdog"},
 		{"A16", "★ a cluster: one primary fails over, and Redlock on its primaries had only just the majority", "one-fails-over", "redlock-cluster", "double-holder, early-grant", ""},
 		{"A16", "★ a cluster: a script that names a second key is refused while the slot migrates", "slot-migrates-while-held", "redisson", "unreleasable, false-alarm", "setpx-lua"},
+		{"A16", "★ a cluster: the lock has migrated and its queue has not, and the release names both", "slot-migrates-in-part", "redisson-fair", "unreleasable, false-alarm", "fenced"},
 		{"A16", "one Redis that loses its data", "redis-restarts-empty", "setpx-lua", "double-holder, early-grant", ""},
 		{"A11", "★ the server's clock jumps", "server-clock-jumps", "setpx-lua", "double-holder, early-grant", "setnx-watch"},
 

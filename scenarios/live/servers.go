@@ -212,9 +212,9 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 			return nil, err
 		}
 		return func(ctx context.Context) (string, error) {
-			err := migrator.Migrate(ctx)
+			moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.IsLock(key) })
 			s.rename() // before a client can follow the slot
-			return "the keys are on another primary, and the old one answers ASK", wrap("migrating the slot", err)
+			return fmt.Sprintf("of the slot's keys %d are on another primary and %d on the old one, which answers ASK", moved, left), wrap("migrating the slot", err)
 		}, nil
 	case faults.Down:
 		stopper, err := s.stopper()

@@ -236,6 +236,7 @@ func TestFailOverInACluster(t *testing.T) {
 		"acquire-reply-lost":           {"setpx-lua"},
 		"slot-migrates-while-held":     {"setpx-lua", "setnx-watch"},
 		"slot-migrates-amid-release":   {"redisson"},
+		"slot-migrates-in-part":        {"redisson-fair", "fenced"},
 		"one-fails-over":               {"redlock-cluster"},
 		"one-fails-over-of-three":      {"redlock-cluster"},
 	})

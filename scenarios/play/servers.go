@@ -54,6 +54,9 @@ func (f ServerFault) String() string {
 	case faults.Isolated:
 		return "no byte passes between it and the others"
 	case faults.SlotMigration:
+		if f.LockOnly {
+			return "the lock is on another primary, and what else is in its slot is on the old one"
+		}
 		return "the keys are on another primary, and the old one answers ASK"
 	case faults.SplitBrain:
 		return "a replica takes over, but the old primary answers " + strings.Join(f.Without, ", ")
@@ -75,14 +78,19 @@ func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
 
 // jumpClocks makes the clocks of the named servers, or all, jump. At least one must have the lock.
 func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) error {
-	states, err := c.states(ctx, c.named(names))
-	if err != nil {
+	if err := c.requireLock(ctx, c.named(names), "the server's clock would jump"); err != nil {
 		return err
 	}
-	if states.Locked() == 0 {
-		return Undecided("the server's clock would jump while there is no lock on the server")
-	}
 	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.ClockJump, By: d})
+}
+
+// requireLock leaves the cell undecided if none of the servers has the lock: what would happen then is no trouble of it.
+func (c *Cell) requireLock(ctx context.Context, servers []Server, what string) error {
+	states, err := c.states(ctx, servers)
+	if err == nil && states.Locked() == 0 {
+		err = Undecided("%s while there is no lock on the server", what)
+	}
+	return err
 }
 
 // isolate cuts servers of an ensemble off from the others.
@@ -104,6 +112,14 @@ func (c *Cell) rejoin(ctx context.Context, names []string) error {
 		c.Fault(faults.Isolated, s.Name(), history.PhaseRecover, evidence)
 	}
 	return nil
+}
+
+// migrateLock has the lock's key migrate, and leaves what else is in its slot.
+func (c *Cell) migrateLock(ctx context.Context) error {
+	if err := c.requireLock(ctx, c.Stage.Servers(), "the lock would migrate"); err != nil {
+		return err
+	}
+	return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.SlotMigration, LockOnly: true})
 }
 
 // migrated ends the migration of a slot.

@@ -118,6 +118,8 @@ type ServerFault struct {
 	Held bool          // TakeOver: the replica that is held back
 	// Without are the clients that stay with the old primary. SplitBrain.
 	Without []string
+	// LockOnly: of the keys in the slot only those of locks migrate for now. SlotMigration.
+	LockOnly bool
 }
 
 // Process is a client's process: its operations and its faults.

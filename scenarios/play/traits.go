@@ -158,7 +158,7 @@ func (t Traits) lackForSteps(script *scenarios.Script) string {
 		if step.Verb == scenarios.VerbSplit && t.Servers > 1 {
 			return "the lock is on several servers, and the script splits one"
 		}
-		if step.Verb == scenarios.VerbMigrate && t.Servers > 1 {
+		if fault, _ := step.Fault(); fault.Kind == faults.SlotMigration && t.Servers > 1 {
 			return "the lock is on several servers, and the script migrates the slot of one key"
 		}
 		if what := t.unsent(step); what != "" {

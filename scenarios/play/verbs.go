@@ -105,6 +105,9 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbMigrate: done(func(ctx context.Context, c call) error {
 		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.SlotMigration})
 	}),
+	scenarios.VerbMigrateLock: done(func(ctx context.Context, c call) error {
+		return c.migrateLock(ctx)
+	}),
 	scenarios.VerbMigrated:       done(func(ctx context.Context, c call) error { return c.migrated(ctx) }),
 	scenarios.VerbDemote:         done(func(ctx context.Context, c call) error { return c.demote(ctx) }),
 	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
