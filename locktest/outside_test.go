@@ -87,7 +87,7 @@ func outside(t *testing.T) string {
 func goTest(t *testing.T, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-mod=mod"}, append(args, ".")...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "LOCKTEST_DIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "LOCKTEST_DIR="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -20,7 +20,11 @@ type Matrix struct {
 	// header is the comment at the top, up to the first blank line, and tail the comment after the last cell.
 	header, tail []string
 	rows         []row
+	at           map[cellName]int // where rows has a cell
 }
+
+// cellName names a cell.
+type cellName struct{ scenario, lock string }
 
 // row is a cell of the matrix: one line of its file.
 type row struct {
@@ -62,7 +66,19 @@ func (m *Matrix) Variants(scenario string) []string {
 func isVariant(lock string) bool { return strings.Contains(lock, "/") }
 
 func (m *Matrix) find(scenario, lock string) int {
-	return slices.IndexFunc(m.rows, func(r row) bool { return r.scenario == scenario && r.lock == lock })
+	if at, found := m.at[cellName{scenario, lock}]; found {
+		return at
+	}
+	return -1
+}
+
+// add adds a cell that the matrix does not have.
+func (m *Matrix) add(r row) {
+	if m.at == nil {
+		m.at = map[cellName]int{}
+	}
+	m.at[cellName{r.scenario, r.lock}] = len(m.rows)
+	m.rows = append(m.rows, r)
 }
 
 // Set sets the verdict of a cell. Unknown is no expectation and changes nothing, nor does an equal verdict with another wording.
@@ -77,7 +93,7 @@ func (m *Matrix) Set(scenario, lock string, v checker.Verdict) {
 	}
 	at := m.find(scenario, lock)
 	if at < 0 {
-		m.rows = append(m.rows, row{scenario: scenario, lock: lock, verdict: v, added: true})
+		m.add(row{scenario: scenario, lock: lock, verdict: v, added: true})
 		return
 	}
 	if !m.rows[at].verdict.Same(v) {

@@ -39,7 +39,7 @@ func ParseExpected(path string, src []byte) (*Matrix, error) {
 		}
 		lines[key] = l.number
 		cell.above, above = above, nil
-		m.rows = append(m.rows, cell)
+		m.add(cell)
 	}
 	m.tail = above
 	if err := wrong.err(); err != nil {

@@ -203,7 +203,7 @@ func TestMatrixRoundTrip(t *testing.T) {
 		one, other := &Matrix{header: []string{"# Header."}}, &Matrix{header: []string{"# Header."}}
 		for _, m := range []*Matrix{one, other} {
 			for _, c := range cells[:known] {
-				m.rows = append(m.rows, row{scenario: c.scenario, lock: c.lock, verdict: verdict(c)})
+				m.add(row{scenario: c.scenario, lock: c.lock, verdict: verdict(c)})
 			}
 		}
 		for _, c := range cells[known:] {

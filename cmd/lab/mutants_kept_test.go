@@ -85,7 +85,7 @@ func damagedParts(t *testing.T) damage {
 	wholes := [][]string{
 		{"run", "take-turns", "pause-past-lease", "--lock", "setpx-lua,setpx-del", "--world", "sim"},
 		{"run", "take-turns", "--lock", "setpx-lua,setpx-del", "--count", "100", "--world", "sim"}, // whose parts are packed
-		{"explore", "--all", "setnx-del", "local", "--quiet", "--limit", "states=1000"},
+		{"explore", "--all", "setnx-del", "local", "--quiet", "--limit", "states=100"},
 	}
 	parts, files := make([][]string, len(wholes)), make([][]savedPart, len(wholes))
 	for i, args := range wholes {

@@ -76,7 +76,7 @@ func (k *Kit) compile() (shim, why string) {
 			continue
 		}
 		shim := filepath.Join(k.dir, "clock.so")
-		cmd := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread")
+		cmd := exec.Command(compiler, "-shared", "-fPIC", "-O0", "-o", shim, filepath.Join(k.dir, "clock.c"), "-ldl", "-lpthread")
 		cmd.Env = append(os.Environ(), "TMPDIR="+k.dir) // a compiler that is killed leaves files there
 		out, err := k.run(cmd)
 		if err != nil {

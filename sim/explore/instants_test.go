@@ -12,6 +12,9 @@ import (
 func TestSearchesShareInstants(t *testing.T) {
 	for _, name := range []string{"getset", "getset-published", "watchdog", "redlock", "redisson-fair"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "redisson-fair" {
+				isLong(t)
+			}
 			t.Parallel()
 			first := Config{Lock: lock(t, name), Clients: 3, Rounds: 1, Servers: 1, Budget: spend(faults.Crash), MostFaults: 1, States: 3_000}
 			if name == "redlock" {

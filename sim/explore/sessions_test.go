@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // What the articles say of locks on a ZooKeeper is found without a script, by the fault that it takes, and nothing less.
@@ -80,6 +81,9 @@ func TestLocksOnAZooKeeperHold(t *testing.T) {
 		{"zookeeper", 2, faults.Partition, []checker.Name{checker.WrongfulDelete, checker.FalseAlarm, checker.HungOperation}},
 		{"zookeeper-protected", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.LostUpdate, checker.FalseAlarm)},
 		{"zookeeper-fenced", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.FenceRegression)},
+	}
+	if racing.Enabled {
+		tests = tests[:8] // the others are long, and in one goroutine, too
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.fault), func(t *testing.T) {

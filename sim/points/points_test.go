@@ -85,6 +85,9 @@ func TestBreakingPoints(t *testing.T) {
 	var same, all atomic.Int64
 	t.Run("locks", func(t *testing.T) {
 		for i, lock := range impls.Explored() {
+			if racing.Enabled && i%4 != 0 {
+				continue // one goroutine makes each search, and others take the same paths of code
+			}
 			t.Run(lock.Name, func(t *testing.T) {
 				t.Parallel()
 				search := Search{Locks: []impls.Spec{lock}, States: 5_000}
