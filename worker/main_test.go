@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/worker"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -103,12 +102,9 @@ func freePort(t *testing.T) string {
 }
 
 // direct is a client of the test's own, to look at the server and to meddle with it.
-func direct(t *testing.T, addr string) *redis.Client {
+func direct(t *testing.T, addr string) redisclient.Client {
 	t.Helper()
-	rdb := redis.NewClient(&redis.Options{
-		Addr: addr, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	rdb := redisclient.New(addr, redisclient.Settings{})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }

@@ -19,12 +19,12 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
-	goredis "github.com/redis/go-redis/v9"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
@@ -214,7 +214,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 
 // keys checks which keys a Redis has: keys ADDR [KEY]...
 func keys(ts *testscript.TestScript, neg bool, args []string) {
-	client := goredis.NewClient(&goredis.Options{Addr: args[0], Protocol: 2})
+	client := redisclient.New(args[0], redisclient.Settings{})
 	defer client.Close()
 	found, err := client.Keys(context.Background(), "*").Result()
 	ts.Check(err)

@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // with opens one connection to the server for the time of use: without CLIENT SETINFO, and without retries.
-func with(ctx context.Context, addr string, db int, use func(*redis.Client) error) error {
+func with(ctx context.Context, addr string, db int, use func(redisclient.Client) error) error {
 	return within(ctx, addr, db, 0, use)
 }
 
 // patiently is with, but only ctx bounds how long the server may take: load on the host is no failure.
-func patiently(ctx context.Context, addr string, use func(*redis.Client) error) error {
+func patiently(ctx context.Context, addr string, use func(redisclient.Client) error) error {
 	return within(ctx, addr, 0, -1, use)
 }
 
 // within bounds each reply by timeout; zero: the library's default, negative: none.
-func within(ctx context.Context, addr string, db int, timeout time.Duration, use func(*redis.Client) error) error {
+func within(ctx context.Context, addr string, db int, timeout time.Duration, use func(redisclient.Client) error) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("unreachable: %w", err)
@@ -31,11 +32,12 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 	defer conn.Close()
 	connections := make(chan net.Conn, 1)
 	connections <- conn
-	client := redis.NewClient(&redis.Options{
-		Addr: addr,
-		DB:   db,
+	client := redisclient.New(addr, redisclient.Settings{
+		DB:          db,
+		Connections: 1,
+		Timeout:     timeout,
 		// Connected above, because the library would log and repeat a failure that the caller has to judge.
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
+		Dial: func(context.Context, string, string) (net.Conn, error) {
 			select {
 			case conn := <-connections:
 				return conn, nil
@@ -43,15 +45,6 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 				return nil, errors.New("the connection broke")
 			}
 		},
-		Protocol:                 2,
-		DisableIdentity:          true,
-		MaxRetries:               -1,
-		DialerRetries:            1,
-		PoolSize:                 1,
-		ContextTimeoutEnabled:    true,
-		ReadTimeout:              timeout,
-		WriteTimeout:             timeout,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()
 	return use(client)
@@ -59,7 +52,7 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 
 // ask sends PING and INFO server. A server that refuses INFO yields no facts.
 func ask(ctx context.Context, addr string) (about map[string]string, err error) {
-	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
+	err = with(ctx, addr, 0, func(client redisclient.Client) (err error) {
 		if err := client.Ping(ctx).Err(); err != nil {
 			return refusal(err)
 		}

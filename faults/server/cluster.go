@@ -15,6 +15,7 @@ import (
 
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Cluster is a Redis Cluster of three primaries with a replica each, all processes of the lab. The primary that it is asked for is the one
@@ -134,7 +135,7 @@ func (c *Cluster) addNode(ctx context.Context) (err error) {
 	if err = n.do(ctx, "CONFIG", "SET", "cluster-announce-ip", host, "cluster-announce-port", port, "cluster-announce-bus-port", bus); err != nil {
 		return err
 	}
-	return patiently(ctx, n.addr, func(client *redis.Client) error {
+	return patiently(ctx, n.addr, func(client redisclient.Client) error {
 		n.id, err = client.Do(ctx, "CLUSTER", "MYID").Text()
 		return err
 	})
@@ -145,7 +146,7 @@ func (c *Cluster) await(ctx context.Context, done func(map[string]string) bool) 
 	for _, n := range c.nodes {
 		for {
 			about := map[string]string{}
-			err := patiently(ctx, n.addr, func(client *redis.Client) error {
+			err := patiently(ctx, n.addr, func(client redisclient.Client) error {
 				text, err := client.ClusterInfo(ctx).Result()
 				readFacts(about, text)
 				return err
@@ -193,7 +194,7 @@ func (c *Cluster) settle(ctx context.Context, tag string) error {
 
 // ownerBy is the announced address of the primary of a tag's slot, as a node has it.
 func (c *Cluster) ownerBy(ctx context.Context, n *clusterNode, tag string) (addr string, err error) {
-	err = patiently(ctx, n.addr, func(client *redis.Client) error {
+	err = patiently(ctx, n.addr, func(client redisclient.Client) error {
 		slot, err := client.ClusterKeySlot(ctx, tag).Result()
 		if err != nil {
 			return err

@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Lay writes data: it runs commands on database 0.
 func Lay(ctx context.Context, addr string, commands [][]any) error {
-	err := patiently(ctx, addr, func(client *redis.Client) error {
+	err := patiently(ctx, addr, func(client redisclient.Client) error {
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, command := range commands {
 				pipe.Do(ctx, command...)

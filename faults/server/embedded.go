@@ -11,7 +11,8 @@ import (
 	"syscall"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Embedded is a miniredis inside this process. Its methods may be called by several goroutines at once.
@@ -123,7 +124,7 @@ func (e *Embedded) RestartSaved(ctx context.Context) error {
 
 // forgetScripts leaves the server without scripts, as one that has been started.
 func (e *Embedded) forgetScripts(ctx context.Context) error {
-	return patiently(ctx, e.addr, func(client *redis.Client) error { return client.ScriptFlush(ctx).Err() })
+	return patiently(ctx, e.addr, func(client redisclient.Client) error { return client.ScriptFlush(ctx).Err() })
 }
 
 // Stop breaks all connections and ends the server. It keeps its data.

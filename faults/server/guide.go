@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // The Sentinels, and how many of them must agree that the primary is down. GroupName is what they call the primary and its replicas.
@@ -131,7 +130,7 @@ func (s *Sentinel) awaitSwitch(ctx context.Context, may []*node) error {
 
 // master is what a Sentinel says of the primary. While it fails over it tells clients the next one already.
 func (g *guide) master(ctx context.Context) (about map[string]string, err error) {
-	err = patiently(ctx, g.addr, func(client *redis.Client) error {
+	err = patiently(ctx, g.addr, func(client redisclient.Client) error {
 		reply, err := client.Do(ctx, "SENTINEL", "MASTER", GroupName).Result()
 		about = fields(reply)
 		return err
@@ -187,7 +186,7 @@ func (g *guide) lacks(ctx context.Context, primary string, replicas int) (why st
 		return "", err
 	}
 	following := 0
-	err = patiently(ctx, g.addr, func(client *redis.Client) error {
+	err = patiently(ctx, g.addr, func(client redisclient.Client) error {
 		all, err := client.Do(ctx, "SENTINEL", "REPLICAS", GroupName).Slice()
 		for _, one := range all {
 			if about := fields(one); about["flags"] == "slave" && about["master-link-status"] == "ok" {

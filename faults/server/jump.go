@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // jumpScript brings the expiry of keys forward by ARGV[1] milliseconds, and removes the keys that have no more left. It returns each key and
@@ -55,7 +55,7 @@ func JumpClockOf(ctx context.Context, addr string, db int, keys []string, d time
 func jump(ctx context.Context, addr string, db int, which string, keys []string, d time.Duration) (moved int, evidence string, err error) {
 	by := d.Round(time.Millisecond)
 	var answer []string
-	err = with(ctx, addr, db, func(client *redis.Client) (err error) {
+	err = with(ctx, addr, db, func(client redisclient.Client) (err error) {
 		answer, err = client.Eval(ctx, fmt.Sprintf(jumpScript, which), keys, by.Milliseconds()).StringSlice()
 		return err
 	})

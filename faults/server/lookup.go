@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Limit sets the TTL of a key in database 0. It returns false if there is no such key.
 func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool, err error) {
-	err = with(ctx, addr, 0, func(client *redis.Client) (err error) {
+	err = with(ctx, addr, 0, func(client redisclient.Client) (err error) {
 		limited, err = client.PExpire(ctx, key, d).Result()
 		return err
 	})
@@ -33,7 +33,7 @@ func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64,
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	err = with(ctx, addr, 0, func(client *redis.Client) error {
+	err = with(ctx, addr, 0, func(client redisclient.Client) error {
 		for batch := range slices.Chunk(keys, deleteBatch) {
 			n, err := unlink(ctx, client, batch)
 			if err != nil {
@@ -50,7 +50,7 @@ func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64,
 }
 
 // unlink deletes keys without delaying other clients of the server, or with DEL where there is no UNLINK, as before Redis 4.
-func unlink(ctx context.Context, client *redis.Client, keys []string) (deleted int64, err error) {
+func unlink(ctx context.Context, client redisclient.Client, keys []string) (deleted int64, err error) {
 	deleted, err = client.Unlink(ctx, keys...).Result()
 	if err != nil && strings.HasPrefix(err.Error(), "ERR unknown command") {
 		return client.Del(ctx, keys...).Result()
@@ -64,7 +64,7 @@ func DeletePrefix(ctx context.Context, addr string, db int, prefix string) (dele
 	if prefix == "" {
 		return 0, fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)
 	}
-	err = with(ctx, addr, db, func(client *redis.Client) error {
+	err = with(ctx, addr, db, func(client redisclient.Client) error {
 		var cursor uint64
 		for {
 			keys, next, err := client.Scan(ctx, cursor, pattern(prefix), scanCount).Result()

@@ -7,7 +7,7 @@ import (
 	"net"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // migration is that of ClusterTag's slot.
@@ -47,7 +47,7 @@ func (c *Cluster) migration(ctx context.Context) (m migration, err error) {
 	if m.to, err = c.otherPrimary(ctx, m.from); err != nil {
 		return m, err
 	}
-	err = patiently(ctx, m.from.addr, func(client *redis.Client) error {
+	err = patiently(ctx, m.from.addr, func(client redisclient.Client) error {
 		m.slot, err = client.ClusterKeySlot(ctx, ClusterTag).Result()
 		return err
 	})
@@ -62,7 +62,7 @@ func (c *Cluster) migration(ctx context.Context) (m migration, err error) {
 
 // move moves keys that are still with the old primary.
 func (m migration) move(ctx context.Context, moves func(key string) bool) (moved, left int, err error) {
-	err = patiently(ctx, m.from.addr, func(client *redis.Client) error {
+	err = patiently(ctx, m.from.addr, func(client redisclient.Client) error {
 		keys, err := client.ClusterGetKeysInSlot(ctx, int(m.slot), migrated).Result()
 		if err != nil {
 			return err

@@ -14,9 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 const binary = "redis-server"
@@ -156,7 +155,7 @@ func (r *Redis) start(ctx context.Context) (taken bool, err error) {
 
 // limit bounds the memory of the process. One that gets no more would write a report without end: the report needs memory, too.
 func (r *Redis) limit(ctx context.Context, p *process.Process) error {
-	_ = patiently(ctx, r.addr, func(client *redis.Client) error { // versions before 6.2 do not know it
+	_ = patiently(ctx, r.addr, func(client redisclient.Client) error { // versions before 6.2 do not know it
 		return client.ConfigSet(ctx, "crash-log-enabled", "no").Err()
 	})
 	return p.LimitMemory(r.memory)
@@ -225,7 +224,7 @@ const dump = "dump.rdb"
 
 // Save runs SAVE: the process writes its data into its directory.
 func (r *Redis) Save(ctx context.Context) error {
-	err := patiently(ctx, r.addr, func(client *redis.Client) error { return client.Save(ctx).Err() })
+	err := patiently(ctx, r.addr, func(client redisclient.Client) error { return client.Save(ctx).Err() })
 	if err != nil {
 		return fmt.Errorf("save %s: %w", binary, err)
 	}

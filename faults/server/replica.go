@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // replica is one with its link to the primary.
@@ -55,7 +54,7 @@ func (r *replica) close() error {
 func (r *Redis) do(ctx context.Context, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := patiently(ctx, r.addr, func(client *redis.Client) error { return client.Do(ctx, args...).Err() })
+	err := patiently(ctx, r.addr, func(client redisclient.Client) error { return client.Do(ctx, args...).Err() })
 	if err != nil {
 		return fmt.Errorf("%v: %w", args, err)
 	}

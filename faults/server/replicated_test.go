@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 func startReplicated(t *testing.T) *Replicated {
@@ -82,7 +82,7 @@ func TestReplicaIsMissed(t *testing.T) {
 // acknowledged is how many replicas acknowledge a write.
 func acknowledged(t *testing.T, s Server) (count int64) {
 	t.Helper()
-	require.NoError(t, with(bounded(t), s.Addr(), 0, func(client *redis.Client) error {
+	require.NoError(t, with(bounded(t), s.Addr(), 0, func(client redisclient.Client) error {
 		if err := client.Set(bounded(t), "key", "acknowledged", 0).Err(); err != nil {
 			return err
 		}

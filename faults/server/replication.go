@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // marker is the key, in a database that no client uses, whose write tells how far the replica is.
@@ -24,7 +23,7 @@ const noReplicas = "NOREPLICAS"
 func caughtUp(ctx context.Context, addr string, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return within(ctx, addr, markerDB, -1, func(client *redis.Client) error {
+	return within(ctx, addr, markerDB, -1, func(client redisclient.Client) error {
 		for {
 			// WAIT is about what its own connection has written.
 			err := client.Set(ctx, markerKey, "", time.Second).Err()
@@ -73,7 +72,7 @@ func refusesWrites(ctx context.Context, addr string) (bool, error) {
 
 // replication is what a server says of its replication.
 func replication(ctx context.Context, addr string) (about map[string]string, err error) {
-	err = patiently(ctx, addr, func(client *redis.Client) (err error) {
+	err = patiently(ctx, addr, func(client redisclient.Client) (err error) {
 		about, err = info(ctx, client, "replication")
 		return err
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Resetter is a server that can be emptied, which costs less than to start another.
@@ -21,7 +21,7 @@ func (r *Redis) Reset(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := patiently(ctx, r.addr, func(client *redis.Client) error {
+	err := patiently(ctx, r.addr, func(client redisclient.Client) error {
 		for _, command := range [][]any{
 			{"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"},
 			{"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"},

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // TestReset: data, in whatever database, scripts, subscribers and clients are gone, and what a client had still sent with them.
@@ -35,7 +36,7 @@ func TestReset(t *testing.T) {
 	}
 	assert.Nil(t, do(t, s, 0, "GET", "lock"))
 	assert.Nil(t, do(t, s, 3, "GET", "other"))
-	err := with(bounded(t), s.Addr(), 0, func(client *redis.Client) error {
+	err := with(bounded(t), s.Addr(), 0, func(client redisclient.Client) error {
 		return client.Do(bounded(t), "EVALSHA", sha, "0").Err()
 	})
 	require.ErrorContains(t, err, "NOSCRIPT")

@@ -7,7 +7,7 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Split holds the links to the replicas, moves the primary to another address and promotes a replica at the old one. Nothing tells the old
@@ -64,7 +64,7 @@ func (r *Redis) giveWay(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.addr = addr
-	return patiently(ctx, addr, func(client *redis.Client) error {
+	return patiently(ctx, addr, func(client redisclient.Client) error {
 		for _, kind := range []string{"normal", "pubsub"} {
 			if err := client.Do(ctx, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes").Err(); err != nil {
 				return err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/internal/redisclient"
 )
 
 // Identity is what changes if a server at an address restarts, or if another one answers there.
@@ -21,7 +23,7 @@ type Identity struct {
 // Identity asks the server for its identity. Fields that it does not tell are empty.
 func (r *Remote) Identity(ctx context.Context) (Identity, error) {
 	var about map[string]string
-	err := with(ctx, r.addr, 0, func(client *redis.Client) (err error) {
+	err := with(ctx, r.addr, 0, func(client redisclient.Client) (err error) {
 		about, err = info(ctx, client, "server", "replication")
 		return err
 	})
@@ -49,7 +51,7 @@ const trialTime = time.Minute
 func (r *Remote) Try(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := with(ctx, r.addr, 0, func(client *redis.Client) error {
+	err := with(ctx, r.addr, 0, func(client redisclient.Client) error {
 		about, err := info(ctx, client, "server", "replication", "cluster")
 		if err != nil {
 			return describe(err)
@@ -104,7 +106,7 @@ func refusal(err error) error {
 }
 
 // info sends INFO for each section; older servers take one section at a time. A server that refuses INFO yields no facts.
-func info(ctx context.Context, client *redis.Client, sections ...string) (map[string]string, error) {
+func info(ctx context.Context, client redisclient.Client, sections ...string) (map[string]string, error) {
 	about := map[string]string{}
 	for _, section := range sections {
 		text, err := client.Info(ctx, section).Result()

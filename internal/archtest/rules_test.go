@@ -54,7 +54,7 @@ func rules() map[string]rule {
 		"faults/clocks":  {},
 		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
 		"faults/server": {
-			own:      []string{"history", "faults", "faults/jute", "faults/network", "faults/resp", "faults/process"},
+			own:      []string{"history", "faults", "faults/jute", "faults/network", "faults/resp", "faults/process", "internal/redisclient"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 
@@ -117,6 +117,7 @@ func rules() map[string]rule {
 		"internal/needs":         {tests: true},
 		"internal/adaptertest":   {own: []string{"lab", "scenarios", "scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
+		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,12 +23,13 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/report"
 )
 
 // neighbours are a Redis and a toxiproxy that are none of the lab's, and that others use as well: the wiring of docker-compose.yml.
 type neighbours struct {
-	redis *redis.Client
+	redis redisclient.Client
 	addr  string
 	api   string
 }
@@ -45,7 +45,7 @@ func startNeighbours(t *testing.T) *neighbours {
 	theirs, err := server.StartRedis(ctx, guard, server.Options{})
 	require.NoError(t, err)
 	n := &neighbours{addr: theirs.Addr(), api: startToxiproxy(t, guard)}
-	n.redis = redis.NewClient(&redis.Options{Addr: n.addr, Protocol: 2, MaxRetries: -1, ReadTimeout: patience})
+	n.redis = redisclient.New(n.addr, redisclient.Settings{Timeout: patience})
 	t.Cleanup(func() { require.NoError(t, n.redis.Close()) })
 	n.settle(t)
 	return n

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,14 +18,15 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
 // dialServer is a connection past the lab.
-func dialServer(t *testing.T, addr string) *redis.Client {
+func dialServer(t *testing.T, addr string) redisclient.Client {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: addr, Protocol: 2, MaxRetries: -1})
+	client := redisclient.New(addr, redisclient.Settings{})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
 }
@@ -123,7 +123,7 @@ func TestKeysAtAnAddressExpire(t *testing.T) {
 
 // awaitKeys waits until there are so many keys, each with an expiry, and returns how long each has left. If that does not come to pass,
 // it returns what there was.
-func awaitKeys(t *testing.T, direct *redis.Client, n int) (left map[string]time.Duration) {
+func awaitKeys(t *testing.T, direct redisclient.Client, n int) (left map[string]time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -147,14 +147,14 @@ func awaitKeys(t *testing.T, direct *redis.Client, n int) (left map[string]time.
 // A server that is restarted, or fails over, by itself: what the lock does then is not its fault.
 func TestAServerThatChangesByItself(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(t *testing.T, at *server.Redis, direct *redis.Client) error
+		change func(t *testing.T, at *server.Redis, direct redisclient.Client) error
 		why    string
 	}{
-		"restart": {func(t *testing.T, at *server.Redis, _ *redis.Client) error { return at.RestartEmpty(t.Context()) }, "its run_id was "},
-		"failover": {func(t *testing.T, _ *server.Redis, direct *redis.Client) error {
+		"restart": {func(t *testing.T, at *server.Redis, _ redisclient.Client) error { return at.RestartEmpty(t.Context()) }, "its run_id was "},
+		"failover": {func(t *testing.T, _ *server.Redis, direct redisclient.Client) error {
 			return direct.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()
 		}, "its role was master and is slave"},
-		"loss": {func(_ *testing.T, at *server.Redis, _ *redis.Client) error { return at.Close() }, "was lost: "},
+		"loss": {func(_ *testing.T, at *server.Redis, _ redisclient.Client) error { return at.Close() }, "was lost: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := theirRedis(t)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/client"
@@ -20,7 +20,7 @@ import (
 // keyed is a lock of three keys on one server. It has as many as it wants, whatever it says that it needs.
 type keyed struct {
 	client.Options
-	redis *redis.Client
+	redis redisclient.Client
 	how   string // "majority", "all"; "servers": most, on several servers; "greedy": one will do; "at once": all in one command; "fickle": other keys at each open
 	token string
 }
@@ -78,7 +78,7 @@ func keyedClient(how string) error {
 	}
 	client.Serve(hello, &keyed{}, func(o client.Options) (client.Lock, error) {
 		n++
-		return &keyed{o, redis.NewClient(&redis.Options{Addr: o.Servers[0], MaxRetries: -1, DisableIdentity: true}), how, fmt.Sprint(o.Servers[0], n)}, nil
+		return &keyed{o, redisclient.New(o.Servers[0], redisclient.Settings{}), how, fmt.Sprint(o.Servers[0], n)}, nil
 	})
 	return nil
 }

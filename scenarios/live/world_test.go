@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/scenarios/live"
 )
 
@@ -22,7 +22,7 @@ func TestAddressIsLeftAsItWas(t *testing.T) {
 	theirs, err := server.StartEmbedded()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, theirs.Close()) })
-	client := redis.NewClient(&redis.Options{Addr: theirs.Addr(), Protocol: 2, MaxRetries: -1})
+	client := redisclient.New(theirs.Addr(), redisclient.Settings{})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	ctx := t.Context()
 	require.NoError(t, client.Set(ctx, "lock", "theirs", time.Hour).Err())

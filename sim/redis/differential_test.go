@@ -19,6 +19,7 @@ import (
 	"github.com/locklab/locklab/faults/process"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/sim/service"
 )
 
@@ -57,13 +58,13 @@ func (m *model) reset() {
 type wire struct {
 	t       require.TestingT
 	addr    string
-	conns   map[int]*client.Client // of one connection each
-	client  *client.Client
+	conns   map[int]redisclient.Client // of one connection each
+	client  redisclient.Client
 	forward func(time.Duration) // nil: by a jump of its clock
 }
 
 func newWire(t testing.TB, addr string, forward func(time.Duration)) *wire {
-	w := &wire{t: t, addr: addr, conns: map[int]*client.Client{}, forward: forward}
+	w := &wire{t: t, addr: addr, conns: map[int]redisclient.Client{}, forward: forward}
 	w.client = w.dial()
 	t.Cleanup(func() {
 		w.hangUp()
@@ -72,8 +73,8 @@ func newWire(t testing.TB, addr string, forward func(time.Duration)) *wire {
 	return w
 }
 
-func (w *wire) dial() *client.Client {
-	return client.NewClient(&client.Options{Addr: w.addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true, PoolSize: 1})
+func (w *wire) dial() redisclient.Client {
+	return redisclient.New(w.addr, redisclient.Settings{Connections: 1})
 }
 
 func (w *wire) do(connection int, args []string) string {
