@@ -90,7 +90,7 @@ func (l *Link) create(ctx context.Context, host string) error {
 // createAt creates the proxy on a port. A port of this machine is reserved first.
 func (l *Link) createAt(ctx context.Context, host string, port int) error {
 	if loopback(host) {
-		release, err := reserve(net.ParseIP(host), port)
+		release, err := Reserve(net.ParseIP(host), port)
 		if err != nil {
 			return err
 		}

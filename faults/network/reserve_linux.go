@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve binds a port of this machine for a proxy, also while the proxy does not listen: otherwise another lab's proxy could get the port
-// while connections are refused, and the client would talk to that lab's server.
+// Reserve binds a port of this machine for a proxy, also while the proxy does not listen: otherwise another lab's proxy could get the port
+// while connections are refused, and the client would talk to that lab's server. Or for a server, until it listens.
 //
 // The socket is bound without SO_REUSEADDR, so that bind fails if the port is bound already, by another reservation too. The option,
 // set afterwards, lets the proxy listen.
-func reserve(ip net.IP, port int) (release func(), err error) {
+func Reserve(ip net.IP, port int) (release func(), err error) {
 	v4 := ip.To4()
 	if v4 == nil {
 		return func() {}, nil

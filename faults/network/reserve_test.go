@@ -26,7 +26,7 @@ func TestRefusingLinkKeepsItsPort(t *testing.T) {
 
 	injected, err := link.Inject(t.Context(), faults.LinkFault{Kind: faults.Refuse})
 	require.NoError(t, err)
-	_, err = reserve(loopback, number)
+	_, err = Reserve(loopback, number)
 	require.ErrorContains(t, err, "address already in use")
 	_, err = injected.Recover(t.Context())
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestRefusingLinkKeepsItsPort(t *testing.T) {
 	require.NoError(t, conn.Close())
 
 	require.NoError(t, link.Close())
-	release, err := reserve(loopback, number)
+	release, err := Reserve(loopback, number)
 	require.NoError(t, err, "a closed link gives its port back")
 	release()
 }

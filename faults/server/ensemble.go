@@ -39,10 +39,12 @@ type Ensemble struct {
 type keeperPeer struct {
 	*daemon
 	id     int
-	quorum string // where it listens for followers while it leads
+	quorum string // where it listens for followers while it leads, which may be seconds after its start
 	voting string // where it listens for votes
 	calls  *relay // before quorum; nil: not started
-	known  bool   // its port is its own: before, another process may answer there
+	// reserved end the reservations of quorum and voting.
+	reserved []func()
+	known    bool // its port is its own: before, another process may answer there
 	// to are the links to each other server, by its id.
 	to  map[int]*peerLinks
 	cut []*network.Injected // what holds the links to and from it; empty: nothing does
@@ -154,10 +156,10 @@ func (e *Ensemble) newPeer(id int) (*keeperPeer, error) {
 		err = os.WriteFile(filepath.Join(dir, "data", "myid"), []byte(strconv.Itoa(id)), 0o600)
 	}
 	if err == nil {
-		p.quorum, err = freeAddr()
+		p.quorum, err = p.reserve()
 	}
 	if err == nil {
-		p.voting, err = freeAddr()
+		p.voting, err = p.reserve()
 	}
 	if err == nil {
 		p.calls, err = startRelay(p.quorum)
@@ -174,6 +176,23 @@ func (e *Ensemble) newPeer(id int) (*keeperPeer, error) {
 		},
 	}
 	return p, err
+}
+
+// reserve finds an address at which no other server of a lab will listen before the peer's end.
+func (p *keeperPeer) reserve() (addr string, err error) {
+	for range portTries {
+		if addr, err = freeAddr(); err != nil {
+			return "", err
+		}
+		_, port, _ := net.SplitHostPort(addr)
+		number, _ := strconv.Atoi(port)
+		var release func()
+		if release, err = network.Reserve(loopback, number); err == nil {
+			p.reserved = append(p.reserved, release)
+			return addr, nil
+		}
+	}
+	return "", err
 }
 
 // freeAddr is an address at which nobody listens now.
@@ -375,6 +394,9 @@ func (e *Ensemble) Close() error {
 		return p.Close()
 	}))
 	for _, p := range e.peers {
+		for _, release := range p.reserved {
+			release()
+		}
 		if p.calls != nil {
 			errs = append(errs, p.calls.close())
 		}

@@ -9,9 +9,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/history"
 )
 
@@ -129,11 +131,24 @@ func onFreePort(start func(port int) (taken bool, err error)) error {
 	var err error
 	for range portTries {
 		var taken bool
-		if taken, err = start(portFirst + rand.IntN(portCount)); !taken {
+		if taken, err = onPort(portFirst+rand.IntN(portCount), start); !taken {
 			return err
 		}
 	}
 	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
+}
+
+// loopback is where the lab's servers listen.
+var loopback = net.IPv4(127, 0, 0, 1)
+
+// onPort calls start with a port that nobody else reserves meanwhile.
+func onPort(port int, start func(port int) (taken bool, err error)) (taken bool, err error) {
+	release, err := network.Reserve(loopback, port)
+	if err != nil {
+		return true, err
+	}
+	defer release()
+	return start(port)
 }
 
 // onSamePort calls start again while the port is taken: an outgoing connection may use it for a moment.

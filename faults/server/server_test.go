@@ -7,12 +7,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/needs"
@@ -336,4 +338,30 @@ func TestPortsLieBelowTheEphemeralOnes(t *testing.T) {
 			return false, nil
 		}))
 	}
+}
+
+// A port that a server will listen at later is nobody else's.
+func TestAReservedPortIsNotGivenAway(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no port can be reserved here")
+	}
+	var p keeperPeer
+	addr, err := p.reserve()
+	require.NoError(t, err)
+	_, text, err := net.SplitHostPort(addr)
+	require.NoError(t, err)
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	start := func(int) (bool, error) { return false, nil }
+	taken, err := onPort(port, start)
+	assert.True(t, taken)
+	require.ErrorContains(t, err, "address already in use")
+
+	listener, err := net.Listen("tcp", addr) // the server itself can
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	p.reserved[0]()
+	taken, err = onPort(port, start)
+	assert.False(t, taken)
+	require.NoError(t, err)
 }
