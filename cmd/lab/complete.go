@@ -1,8 +1,8 @@
 package main
 
 import (
-	"os"
-	"strings"
+	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -83,10 +83,13 @@ func completeCells(_ *cobra.Command, args []string, _ string) ([]cobra.Completio
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// invocation is how the user called the lab, for commands to copy.
-func invocation() string {
-	if strings.Contains(os.Args[0], "go-build") {
+// builtByGoRun matches where go run puts a program: in a temporary directory, or in its cache, wherever that is.
+var builtByGoRun = regexp.MustCompile(`go-build|/[0-9a-f]{64}-d/`)
+
+// invocation is how the user calls a program, for commands to copy.
+func invocation(program string) string {
+	if builtByGoRun.MatchString(filepath.ToSlash(program)) {
 		return "go run ./cmd/lab"
 	}
-	return os.Args[0]
+	return program
 }

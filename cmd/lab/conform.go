@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 	}
 	b.WriteString("\n")
 	if checked.Broken() == 0 {
-		b.WriteString(report.Next(invocation(), []string{"scenarios", "run", "--client", command}))
+		b.WriteString(report.Next(invocation(os.Args[0]), []string{"scenarios", "run", "--client", command}))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -105,3 +105,17 @@ func TestServerValues(t *testing.T) {
 		assert.Equal(t, good, f.checkServer() == nil, value)
 	}
 }
+
+// What go run builds is called by go run, wherever its cache is.
+func TestInvocation(t *testing.T) {
+	hash := strings.Repeat("3089c753b8dcce5d", 4)
+	for program, want := range map[string]string{
+		"/tmp/go-build1161/b001/exe/lab":              "go run ./cmd/lab",
+		"/root/.cache/go-build/30/" + hash + "-d/lab": "go run ./cmd/lab",
+		"/elsewhere/30/" + hash + "-d/lab":            "go run ./cmd/lab",
+		"/home/me/go/bin/lab":                         "/home/me/go/bin/lab",
+		"./lab":                                       "./lab",
+	} {
+		assert.Equal(t, want, invocation(program), program)
+	}
+}

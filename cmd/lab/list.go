@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -120,7 +121,7 @@ func listWords() (list, error) {
 			}
 		}
 	}
-	l := list{heads: []string{"form", "word", "scenario"}, notes: []string{"a scenario: " + invocation() + " show NAME"}}
+	l := list{heads: []string{"form", "word", "scenario"}, notes: []string{"a scenario: " + invocation(os.Args[0]) + " show NAME"}}
 	for _, form := range scenarios.Grammar() {
 		for _, word := range form.Words {
 			l.rows = append(l.rows, []string{form.Name, word, cmp.Or(used[[2]string{form.Name, word}], "-")})
@@ -149,7 +150,7 @@ func articleTitles() []string {
 			notes = append(notes, "article "+r.ID+": "+r.Title)
 		}
 	}
-	return append(notes, "more: "+invocation()+" list sources")
+	return append(notes, "more: "+invocation(os.Args[0])+" list sources")
 }
 
 func (l list) write(w io.Writer, width int) error {

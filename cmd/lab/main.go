@@ -17,10 +17,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
-	"github.com/spf13/cobra"
 )
 
 func main() {

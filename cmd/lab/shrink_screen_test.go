@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ Next
 				require.Equal(t, &outcome{test.code}, shown)
 			}
 			text := regexp.MustCompile(`played in \S+`).ReplaceAllString(err.String(), "played in TIME")
-			require.Equal(t, test.want, strings.ReplaceAll(text, invocation(), "lab"))
+			require.Equal(t, test.want, strings.ReplaceAll(text, invocation(os.Args[0]), "lab"))
 		})
 	}
 }

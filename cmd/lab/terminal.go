@@ -18,7 +18,7 @@ func terminalOptions(cmd *cobra.Command) report.TerminalOptions {
 	if okOut && okErr {
 		opts = report.DetectTerminal(stdout, stderr, os.Getenv)
 	}
-	opts.Prefix = invocation()
+	opts.Prefix = invocation(os.Args[0])
 	opts.Width = terminalWidth(cmd.OutOrStdout())
 	return opts
 }
