@@ -65,7 +65,7 @@ func (k *Kit) prepare() {
 	k.shim, k.why = k.compile()
 }
 
-// compile compiles the shim, and says why there is none.
+// compile compiles the shim, and says why there is none. It is not optimised: that takes half of the time, which each run spends.
 func (k *Kit) compile() (shim, why string) {
 	if runtime.GOOS != "linux" {
 		return "", "only on Linux can a shim be put before the C library"

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve binds a port of this machine for a proxy, also while the proxy does not listen: otherwise another lab's proxy could get the port
-// while connections are refused, and the client would talk to that lab's server. Or for a server, until it listens.
+// Reserve binds a port of this machine for a proxy or a server, also while that does not listen. Otherwise another lab's proxy could get the port
+// while connections are refused, and the client would talk to that lab's server; or another server could have it before this one listens.
 //
 // The socket is bound without SO_REUSEADDR, so that bind fails if the port is bound already, by another reservation too. The option,
-// set afterwards, lets the proxy listen.
+// set afterwards, lets the proxy or the server listen.
 func Reserve(ip net.IP, port int) (release func(), err error) {
 	v4 := ip.To4()
 	if v4 == nil {

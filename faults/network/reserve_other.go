@@ -2,7 +2,16 @@
 
 package network
 
-import "net"
+import (
+	"net"
+	"strconv"
+)
 
-// Reserve does nothing: outside Linux a proxy cannot listen on a port that is bound.
-func Reserve(net.IP, int) (release func(), err error) { return func() {}, nil }
+// Reserve only finds out whether somebody listens at the port: outside Linux a proxy or a server cannot listen on a port that is bound.
+func Reserve(ip net.IP, port int) (release func(), err error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	return func() {}, listener.Close()
+}

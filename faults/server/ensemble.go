@@ -178,34 +178,14 @@ func (e *Ensemble) newPeer(id int) (*keeperPeer, error) {
 	return p, err
 }
 
-// reserve finds an address at which no other server of a lab will listen before the peer's end.
+// reserve finds an address for the server, which nobody else is given before the server's end.
 func (p *keeperPeer) reserve() (addr string, err error) {
-	for range portTries {
-		if addr, err = freeAddr(); err != nil {
-			return "", err
-		}
-		_, port, _ := net.SplitHostPort(addr)
-		number, _ := strconv.Atoi(port)
-		var release func()
-		if release, err = network.Reserve(loopback, number); err == nil {
-			p.reserved = append(p.reserved, release)
-			return addr, nil
-		}
+	port, release, err := reservePort()
+	if err != nil {
+		return "", err
 	}
-	return "", err
-}
-
-// freeAddr is an address at which nobody listens now.
-func freeAddr() (addr string, err error) {
-	err = onFreePort(func(port int) (bool, error) {
-		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		listener, err := net.Listen("tcp", addr)
-		if err != nil {
-			return true, err
-		}
-		return false, listener.Close()
-	})
-	return addr, err
+	p.reserved = append(p.reserved, release)
+	return net.JoinHostPort(loopback.String(), strconv.Itoa(port)), nil
 }
 
 // command runs a server, which calls the others by its links.

@@ -128,27 +128,34 @@ const (
 
 // onFreePort calls start with random ports until one is not taken.
 func onFreePort(start func(port int) (taken bool, err error)) error {
-	var err error
+	var failed error
 	for range portTries {
-		var taken bool
-		if taken, err = onPort(portFirst+rand.IntN(portCount), start); !taken {
+		port, release, err := reservePort()
+		if err != nil {
 			return err
 		}
+		taken, err := start(port)
+		release()
+		if !taken {
+			return err
+		}
+		failed = err
 	}
-	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
+	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, failed)
 }
 
 // loopback is where the lab's servers listen.
 var loopback = net.IPv4(127, 0, 0, 1)
 
-// onPort calls start with a port that nobody else reserves meanwhile.
-func onPort(port int, start func(port int) (taken bool, err error)) (taken bool, err error) {
-	release, err := network.Reserve(loopback, port)
-	if err != nil {
-		return true, err
+// reservePort finds a port that nobody has, and that no server of a lab is given until it is released.
+func reservePort() (port int, release func(), err error) {
+	for range portTries {
+		port = portFirst + rand.IntN(portCount)
+		if release, err = network.Reserve(loopback, port); err == nil {
+			return port, release, nil
+		}
 	}
-	defer release()
-	return start(port)
+	return 0, nil, fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
 }
 
 // onSamePort calls start again while the port is taken: an outgoing connection may use it for a moment.

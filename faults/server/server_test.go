@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -340,28 +343,34 @@ func TestPortsLieBelowTheEphemeralOnes(t *testing.T) {
 	}
 }
 
-// A port that a server will listen at later is nobody else's.
+// A port at which a server will listen later is nobody else's, nor one at which a server is being started.
 func TestAReservedPortIsNotGivenAway(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no port can be reserved here")
 	}
+	reserved := func(port int) bool {
+		release, err := network.Reserve(loopback, port)
+		if err == nil {
+			release()
+		}
+		return errors.Is(err, syscall.EADDRINUSE)
+	}
 	var p keeperPeer
 	addr, err := p.reserve()
 	require.NoError(t, err)
-	_, text, err := net.SplitHostPort(addr)
-	require.NoError(t, err)
-	port, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	start := func(int) (bool, error) { return false, nil }
-	taken, err := onPort(port, start)
-	assert.True(t, taken)
-	require.ErrorContains(t, err, "address already in use")
-
+	port := netip.MustParseAddrPort(addr).Port()
+	assert.True(t, reserved(int(port)))
 	listener, err := net.Listen("tcp", addr) // the server itself can
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	p.reserved[0]()
-	taken, err = onPort(port, start)
-	assert.False(t, taken)
-	require.NoError(t, err)
+	assert.False(t, reserved(int(port)))
+
+	var started int
+	require.NoError(t, onFreePort(func(port int) (bool, error) {
+		started = port
+		assert.True(t, reserved(port))
+		return false, nil
+	}))
+	assert.False(t, reserved(started))
 }
