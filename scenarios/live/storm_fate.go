@@ -232,8 +232,13 @@ func (a *ambushed) abandon() {
 // letGo ends a hold on the wire.
 func (t *stormRunner) letGo(at *ambushed) {
 	t.record(at, history.PhaseRecover)
-	at.Release()
-	for _, other := range at.others {
+	at.free()
+}
+
+// free lets what is held go on, there and at other servers.
+func (a *ambushed) free() {
+	a.Release()
+	for _, other := range a.others {
 		other.Disarm()
 	}
 }
@@ -244,8 +249,10 @@ func (t *stormRunner) record(at *ambushed, phase history.Phase) {
 
 // meetOne arms the breakpoints of a strike and waits until one is reached that counts; nil if none is.
 func (t *stormRunner) meetOne(ctx context.Context, p *peer, s storm.Strike) *ambushed {
-	for until := t.cell.Now() + t.Plan.Patience(); t.cell.Now() < until; {
-		met := t.meetAny(ctx, t.arm(p, s))
+	waiting, enough := context.WithTimeout(ctx, t.Plan.Patience())
+	defer enough()
+	for {
+		met := t.meetAny(waiting, t.arm(p, s))
 		if met == nil {
 			return nil
 		}
@@ -253,12 +260,8 @@ func (t *stormRunner) meetOne(ctx context.Context, p *peer, s storm.Strike) *amb
 			t.record(met, history.PhaseEffective)
 			return met
 		}
-		met.Release()
-		for _, other := range met.others {
-			other.Disarm()
-		}
+		met.free()
 	}
-	return nil
 }
 
 // granted says whether a request that is held will be granted the lock if nobody else is before, or a reply that is held is to one that was.
@@ -299,7 +302,7 @@ func (t *stormRunner) arm(p *peer, s storm.Strike) (all []*ambushed) {
 // meetAny waits until one of several breakpoints is reached, and disarms the others but for those of the same handle at other servers.
 func (t *stormRunner) meetAny(ctx context.Context, all []*ambushed) *ambushed {
 	reached := make(chan *ambushed, len(all))
-	waiting, enough := context.WithTimeout(ctx, t.Plan.Patience())
+	waiting, enough := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	for _, at := range all {
 		wg.Go(func() {

@@ -123,10 +123,7 @@ func TestAStuckLockIsCaught(t *testing.T) {
 // TestAHeldRequestMeetsTheFault: the reply to a request that a strike has held is lost, because the link loses replies when it goes on. So are those of
 // the other servers: what is sent to them is held as well.
 func TestAHeldRequestMeetsTheFault(t *testing.T) {
-	for lock, answers := range map[string][]history.Outcome{
-		"setpx-lua": {history.Unknown},
-		"redlock":   {history.OK, history.No, history.Unknown}, // it waits for each server for 50 ms only, and may have given these up
-	} {
+	for _, lock := range []string{"setpx-lua", "redlock"} {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			s := openStage(t, nil)
@@ -153,7 +150,9 @@ func TestAHeldRequestMeetsTheFault(t *testing.T) {
 			want := []string{"hold effective", "reply-lost effective", "hold recover", "reply-lost recover"}
 			assert.Equal(t, want, slices.Compact(order), "the second and the last on each link")
 			assert.Contains(t, arrived, "hold recover", "no server had the request before all links lost replies")
-			assert.Contains(t, answers, answered)
+			if lock == "setpx-lua" { // redlock waits for each server for 50 ms only, and may have given up those
+				assert.Equal(t, history.Unknown, answered)
+			}
 		})
 	}
 }

@@ -85,7 +85,6 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 	}
 }
 
-// What a sound lock promises, it keeps; and the result is about a lock that was held, refused and handed over.
 // isLong leaves a long search to go test without the race detector: one goroutine makes it, and shorter ones take the same paths of code.
 func isLong(t *testing.T) {
 	t.Helper()
@@ -94,6 +93,7 @@ func isLong(t *testing.T) {
 	}
 }
 
+// What a sound lock promises, it keeps; and the result is about a lock that was held, refused and handed over.
 func TestSoundLocksHold(t *testing.T) {
 	tests := []struct {
 		lock   string
@@ -274,7 +274,7 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"setnx-expire", nil, 0},
 	}
 	if racing.Enabled {
-		tests = slices.Delete(tests[:5], 1, 3) // watchdog-published would take 24 GB
+		tests = slices.Delete(tests[:5], 1, 3) // the others are long, and watchdog-published would take 24 GB
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
