@@ -99,7 +99,8 @@ func (m *ghostLock) exchanged(f *timeline.Fact, v *timeline.Cursor) (found []Ano
 // isGhost says whether the command of an acquire found the lock held by a ghost.
 func isGhost(f *timeline.Fact, v *timeline.Cursor) bool {
 	o := f.Owner
-	claim := o.Facts(f.Event.At, false)
+	holds := v.Locks[f.Lock].Holds
+	claim := o.Facts(f.Event.At, o.Client < len(holds) && holds[o.Client].On)
 	claim.Dead = v.Dead[o.Client]
 	return f.Change != nil && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
 		o.Op != 0 && o.Client != f.Client && o.Settled < f.Op.Called && claim.Ghost()

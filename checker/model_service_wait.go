@@ -144,7 +144,8 @@ func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, be
 	if (is == awaited || is == declined) && before.runs(e.At) {
 		w.found = kept
 	}
-	ghost := is == declined && !before.over && !r.mutex.dead[r.names[before.client]]
+	client := r.names[before.client]
+	ghost := is == declined && !before.over && !r.mutex.dead[client] && !r.mutex.on(client, w.op.lock)
 	if ghost && (w.met.op == nil || !w.met.runs(r.mutex.events[w.met.event].At)) {
 		w.met = kept
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,6 +154,7 @@ type keeperLab struct {
 	t    *testing.T
 	stub *stub
 	tap  *Tap
+	id   atomic.Int64 // of the acquire that is under way at all clients
 
 	mu     sync.Mutex
 	events []history.Event
@@ -160,6 +162,7 @@ type keeperLab struct {
 
 func newKeeperLab(t *testing.T) *keeperLab {
 	l := &keeperLab{t: t, stub: startStub(t)}
+	l.id.Store(1)
 	began := time.Now()
 	tap, err := New(t.Context(), Config{
 		Server: "zookeeper", Upstream: l.stub.addr, Locks: []string{"/lock"}, Watch: func(key string) bool { return key == "/lock" },
@@ -169,7 +172,7 @@ func newKeeperLab(t *testing.T) *keeperLab {
 			defer l.mu.Unlock()
 			l.events = append(l.events, e)
 		},
-		Current: func(string) (history.Op, int64) { return history.OpAcquire, 1 },
+		Current: func(string) (history.Op, int64) { return history.OpAcquire, l.id.Load() },
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tap.Close()) })
@@ -244,6 +247,15 @@ func (c *keeperClient) ask(op jute.Op, path string) jute.Reply {
 	return c.reply(c.xid)
 }
 
+// watch asks whether a node exists, and to be told of its end.
+func (c *keeperClient) watch(path string) {
+	c.xid++
+	frame := jute.RequestFrame(c.xid, jute.OpExists, path)
+	frame[len(frame)-1] = 1
+	c.write(frame)
+	c.reply(c.xid)
+}
+
 func (c *keeperClient) reply(xid int32) jute.Reply {
 	reply, err := jute.DecodeReply(c.read())
 	require.NoError(c.t, err)
@@ -283,6 +295,32 @@ func TestWhoseALockOnZooKeeperIs(t *testing.T) {
 		"C3 CLOSESESSION: c-0000000002 of C3 to nobody",
 	}, l.lines())
 	require.NoError(t, l.tap.Err())
+}
+
+// TestAnAcquireWaitsByANodeThatIsLeft: a node that becomes the first does so for the acquire that waits by it, not for the one that made it,
+// unless the later acquire has made its own.
+func TestAnAcquireWaitsByANodeThatIsLeft(t *testing.T) {
+	l := newKeeperLab(t)
+	one, two, three := l.client("C1"), l.client("C2"), l.client("C3")
+	one.ask(jute.OpCreate, "/lock/a-")
+	two.ask(jute.OpCreate, "/lock/b-")
+	three.ask(jute.OpCreate, "/lock/c-")
+	l.id.Store(2)
+	two.watch("/lock/a-0000000000")
+	three.ask(jute.OpCreate, "/lock/d-")
+	three.watch("/lock/b-0000000001")
+	one.ask(jute.OpDelete, "/lock/a-0000000000")
+	two.ask(jute.OpDelete, "/lock/b-0000000001")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := map[string]int64{}
+	for _, e := range l.events {
+		if c := e.Command(); c.Args[0] == entryFirst {
+			first[c.Args[1]] = e.ID
+			assert.Equal(t, e.ID == 1, c.Late, "the acquire is over")
+		}
+	}
+	assert.Equal(t, map[string]int64{"/lock/b-0000000001": 2, "/lock/c-0000000002": 1}, first)
 }
 
 // TestASessionEndsBeforeARequestArrives: the tap has looked, and found it alive. What the list shows is on record before the list.

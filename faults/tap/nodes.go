@@ -21,7 +21,7 @@ const (
 // leastSession is what is left of a session that the server has not ended though its time-out has passed: it ends at the next tick.
 const leastSession = 10 * time.Millisecond
 
-// node is a node below a lock's, and the request that made it.
+// node is a node below a lock's, and the request that made it. Its operation is the acquire that waits by it.
 type node struct {
 	client  string // empty: the tap has not seen who made it
 	op      history.Op
@@ -260,6 +260,9 @@ func (n *nodes) lookAfter(f *flight, request jute.Request, r result, mine node) 
 			f.before[i] = l.state()
 		}
 		l.apply(request, r, names, mine)
+		if request.Watch && request.Path != key && mine.op == history.OpAcquire {
+			l.adopt(mine, path.Base(request.Path))
+		}
 		if f.before != nil && n.tap.cfg.StateProbes {
 			changes = append(changes, history.Change{Key: key, Before: f.before[i], After: l.state()})
 		}
@@ -287,6 +290,25 @@ func (l *lockNodes) apply(request jute.Request, r result, names []string, mine n
 				l.Add(name, mine)
 			}
 		}
+	}
+}
+
+// adopt takes in that an acquire waits for another node to go. If it has made none, it waits by one that an earlier acquire of its client has left.
+func (l *lockNodes) adopt(mine node, watched string) {
+	var left []string
+	for name, whose := range l.Known {
+		switch {
+		case whose.client != mine.client:
+		case whose.id == mine.id || name == watched:
+			return
+		default:
+			left = append(left, name)
+		}
+	}
+	for _, name := range left {
+		whose := l.Known[name]
+		whose.op, whose.id = mine.op, mine.id
+		l.Known[name] = whose
 	}
 }
 

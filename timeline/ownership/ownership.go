@@ -46,8 +46,10 @@ func (c Claim) Live() bool {
 }
 
 // Ghost says whether the lock is held for a client that was told, or concluded, that it did not get it. What a crashed client leaves behind
-// is no ghost.
-func (c Claim) Ghost() bool { return c.Standing == Refused && c.Leased && !c.Over && !c.Dead }
+// is no ghost, nor what its client has found since by another acquire.
+func (c Claim) Ghost() bool {
+	return c.Standing == Refused && c.Leased && !c.Over && !c.Dead && !c.Holds
+}
 
 // Key is what is known of the lock's key.
 type Key struct {

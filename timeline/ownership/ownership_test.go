@@ -37,7 +37,7 @@ func TestClaim(t *testing.T) {
 	}
 	ghost := Claim{Standing: Refused, Leased: true}
 	assert.True(t, ghost.Ghost())
-	for _, c := range []Claim{held, {Standing: Refused}, {Standing: Refused, Leased: true, Over: true}, {Standing: Refused, Leased: true, Dead: true}} {
+	for _, c := range []Claim{held, {Standing: Refused}, {Standing: Refused, Leased: true, Over: true}, {Standing: Refused, Leased: true, Dead: true}, {Standing: Refused, Leased: true, Holds: true}} {
 		assert.False(t, c.Ghost(), "%+v", c)
 	}
 }
