@@ -253,6 +253,53 @@ C2  release => ok
 	assert.Equal(t, "ghost-lock", cell.Verdict.String())
 }
 
+// TestALibraryThatGivesUp: an operation that its library ends has the connections that it needs to clean up. One that does not end loses them.
+func TestALibraryThatGivesUp(t *testing.T) {
+	const adapts = `
+class Withdraws(Lock):
+    stopped = threading.Event()
+
+    def wait(self, within):
+        while not self.stopped.wait(0.02):
+            if self.acquire():
+                return True
+        self.server().command("PING")
+        return False
+
+    def cancel(self):
+        self.stopped.set()
+        return True
+
+locklab.serve(Withdraws, name="withdraws", promises=PROMISES)
+`
+	for name, script := range map[string]string{
+		"ends": `
+C1  acquire => ok
+C2  acquire within 20s in background
+C2  waits
+C2  give up => no
+C1  release => ok
+C2  acquire => ok
+C2  release => ok
+`,
+		"waits for a reply": `
+C1  acquire hold before first write => held-up
+C1  give up => unknown
+C2  acquire => ok
+C1  acquire => no
+C2  release => ok
+C1  acquire => ok
+C1  release => ok
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cell := plays(t, adapter(t, adapts), "\nlease    30s\nclients  C1 C2\n"+script)
+			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
+		})
+	}
+}
+
 // TestOneThreadUsesALock: whatever the lab asks for meanwhile, the methods of a lock are called one after another.
 func TestOneThreadUsesALock(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ Give serve() a class of locks. Its constructor gets (servers, key, lease): a lis
     ping()     returns when the connections work (optional, but without it many scenarios do not apply)
     renew()    check()    close()    optional; the first two answer like release
     wait(s)    optional: acquires within s seconds in the library's own way, such as a queue; without it acquire() is tried again and again
-    cancel()   optional, from another thread: has the operation under way give up; True: it then cleans up over new connections
+    cancel()   optional, from another thread: has the operation under way give up; True: it does, and cleans up, over the connections that it has
     keys       optional: what its keys on its server are called, if not as the one that it is given; need: "majority" if that is enough
 Whatever they raise means that the outcome is unknown. From any thread, self.lost(why) says that the lock is no longer held, and self.valid(s) that
 it is valid for s seconds from now. A loss that may be told late names its hold: self.lost(why, hold), with what self.hold was during its acquire().
@@ -22,6 +22,7 @@ import time
 from contextlib import suppress
 
 OUTPUT = threading.Lock()
+GRACE = 1  # seconds in which an operation that its library gives up must end; then its connections are cut
 
 
 def write(**fields):
@@ -125,18 +126,17 @@ class Operation:
 
     def __init__(self, handle, request):
         self.handle, self.request, self.cancelled = handle, request, threading.Event()
-        self.state, self.guard = "waits", threading.Lock()
+        self.state, self.shut, self.guard = "waits", False, threading.RLock()
 
     def begin(self):
         with self.guard:
-            if self.state == "waits":
-                self.state = "runs"
+            self.state = "runs" if self.state == "waits" else self.state
             return self.state == "runs"
 
     def end(self, fields):
         with self.guard:
             self.state = "over"
-            if self.cancelled.is_set():
+            if self.shut:
                 self.handle.cut(False)
         write(id=self.request["id"], **fields)
 
@@ -144,12 +144,19 @@ class Operation:
         with self.guard:
             before = self.state
             self.cancelled.set()
-            if before == "runs":
-                self.handle.give_up()  # its thread answers
-            self.state = "over" if before == "waits" else before
-        if before == "waits":
-            write(id=self.request["id"], **said(None, "cancelled before its turn"))
+            if before == "waits":
+                self.end(said(None, "cancelled before its turn"))
+            elif before == "runs":  # its thread answers
+                own = getattr(self.handle.lock, "cancel", lambda: False)()
+                threading.Timer(GRACE if own else 0, self.break_off, [not own]).start()
+                hang_up(*filter(None, [self.handle.resource.sock]))
         return before != "over"
+
+    def break_off(self, shut):
+        with self.guard:
+            if self.state == "runs":
+                self.shut = shut
+                self.handle.cut(shut)
 
 
 class Handle:
@@ -176,7 +183,6 @@ class Handle:
             except Exception as error:  # it may have been carried out, or not
                 fields = said(None, repr(error))
             operation.end(fields)
-            self.stale |= operation.cancelled.is_set()
             if operation.request["do"] == "close":
                 return
 
@@ -192,8 +198,7 @@ class Handle:
         return self.acquire(operation) if verb == "acquire" else said(getattr(self.lock, verb)())
 
     def acquire(self, operation):
-        self.lock.hold = operation.request["id"]
-        within = operation.request.get("within_ms", 0) / 1000
+        self.lock.hold, within = operation.request["id"], operation.request.get("within_ms", 0) / 1000
         if within and hasattr(self.lock, "wait"):
             return said(self.lock.wait(within))
         until = time.monotonic() + within
@@ -215,17 +220,13 @@ class Handle:
         return {**said(True, why), "read": read, "wrote": read + 1}
 
     def cut(self, shut):
+        self.stale = True
         for proxy in self.proxies:
             proxy.cut(shut)
-
-    def give_up(self):
-        self.cut(not getattr(self.lock, "cancel", lambda: False)())
-        hang_up(*filter(None, [self.resource.sock]))
 
     def reconnect(self):
         """Ends the connections, and has the library make new ones, unless an operation has the lock: it finds them ended itself."""
         self.cut(False)
-        self.stale = True
         if self.busy.acquire(blocking=False):
             try:
                 return self.refresh()
@@ -286,8 +287,7 @@ def serve(make, name, about="", **traits):
     verbs = [verb for verb, method in {"renew": "renew", "check": "check", "reconnect": "ping"}.items() if hasattr(make, method)]
     client = Client(make, {"version": 2, "name": name, "about": about, "verbs": verbs, "separate": True, **traits})
     threading.Thread(target=watch, daemon=True).start()
-    for line in sys.stdin:
-        request = json.loads(line)
+    for request in map(json.loads, sys.stdin):
         if request["do"] == "exit":
             write(id=request["id"], outcome="ok")
             break
