@@ -331,6 +331,9 @@ type keyLook struct {
 	since     int  // index of the event since which that was so
 	elsewhere bool // what the command found on its server is none of the owner's
 	wins      bool // by that effect its client may have taken the lock
+	// Of a lock on several servers: what the command removed from one, and from which.
+	lost   possession
+	server string
 }
 
 // acquireOf is the acquire of the lock for which a command may have taken it: its own operation; else one that was given up and had the same

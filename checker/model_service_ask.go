@@ -14,7 +14,8 @@ type ownersAsk struct {
 	stale   int        // as it was then
 	ended   int        // index of the event by which it was gone; zero: none
 	looked  bool       // a command of it named the key
-	removed int        // index of the command of it that removed its client's lock; zero: none
+	removed int        // index of the command of it that removed its client's lock, from the last server that it takes; zero: none
+	emptied []string   // of a lock on several servers: those from which a command of it has removed its client's share
 	changed bool       // one replaced the value of its client's lock
 	again   bool       // the client had acquired it more than once
 	value   string     // of a silent release: what the lock held then
@@ -126,7 +127,7 @@ func (s *serviceHistory) leftInPlace(events []history.Event, step *ownerStep, op
 }
 
 // note takes in a command while the check, or the release, is under way.
-func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before possession, effect history.Effect) {
+func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before possession, look keyLook) {
 	switch gone := !l.there || l.state.owner.client == 0 || l.state.owner.began != a.mine.began; {
 	case !gone:
 		a.ended = 0
@@ -137,14 +138,27 @@ func (a *ownersAsk) note(l *ownerHistory, step *ownerStep, op *asking, before po
 		return
 	}
 	a.looked = true
+	a.noteLost(l.spread, step.event, look)
 	if before.client != step.client {
 		return
 	}
-	switch effect {
+	switch look.effect {
 	case history.EffectRemoved:
 		a.removed = step.event
 	case history.EffectReplaced:
 		a.changed = true
+	}
+}
+
+// noteLost takes in what a command of it removed from one server of several.
+func (a *ownersAsk) noteLost(q *spreadLock, event int, look keyLook) {
+	certain := a.mine.client != 0 && a.stale == 0 && a.mine.runs(a.op.called)
+	if !certain || look.lost.client != a.mine.client || look.lost.acquire != a.mine.acquire || slices.Contains(a.emptied, look.server) {
+		return
+	}
+	a.emptied = append(a.emptied, look.server)
+	if len(a.emptied) == q.needs {
+		a.removed = event
 	}
 }
 

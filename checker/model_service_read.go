@@ -186,7 +186,7 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 	}
 	s.leftInPlace(r.mutex.events, step, op, before, look)
 	for n := range s.asks {
-		s.asks[n].note(l, step, op, before, look.effect)
+		s.asks[n].note(l, step, op, before, look)
 	}
 	for n := range s.waits {
 		if w := &s.waits[n]; w.op == op {

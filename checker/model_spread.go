@@ -177,6 +177,9 @@ func (l *ownerHistory) touchSpread(step *ownerStep, server string, change *histo
 	w := swing{own: owner.client == step.client, effect: step.effect}
 	w.live = owner.client != 0 && l.state.mustRespect(owner, step)
 	look.elsewhere, look.since = s.client != owner.client || s.acquire != owner.acquire, step.event
+	if step.effect == history.EffectRemoved {
+		look.lost, look.server = possession{client: s.client, acquire: s.acquire}, server
+	}
 	w.had = q.keeps(owner, now)
 	_, lasted := q.until(owner)
 	got := q.has(step.mine, now)

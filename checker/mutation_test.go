@@ -89,6 +89,7 @@ var factsOf = map[string]func(*timeline.Fact){
 	"no write is a write":                    func(f *timeline.Fact) { f.Wrote = false },
 	"every release is the last":              func(f *timeline.Fact) { f.Op.Inner = false },
 	"a hold begins never":                    func(f *timeline.Fact) { f.Began = false },
+	"no server loses a part of a lock":       func(f *timeline.Fact) { f.Removed = timeline.Part{} },
 	"grants are in the order of the answers": func(f *timeline.Fact) { f.Op.Took = 0 },
 }
 

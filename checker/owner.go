@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -16,10 +17,16 @@ type tenure struct {
 	owner  timeline.Claim
 	hold   timeline.Hold
 	// What the operation's commands did to the lock since.
-	removed   int  // index of the command that removed the client's own lock; 0: none did
-	changed   bool // one changed its value: a lock that counts
-	lookedAt  int  // index of the last command that named the key; 0: none did
-	removedAt time.Duration
+	removed  []removal // the client's own lock
+	changed  bool      // one changed its value: a lock that counts
+	lookedAt int       // index of the last command that named the key; 0: none did
+}
+
+// removal is the first command of an operation that removed its client's lock, or its part of one, from a server.
+type removal struct {
+	server string
+	event  int
+	at     time.Duration
 }
 
 // rightful says whether the lock was certainly its holder's at a time: by the ledger, with lease left.
@@ -39,14 +46,24 @@ func holds(f *timeline.Fact) bool {
 // note takes in a command of the operation.
 func (t *tenure) note(f *timeline.Fact) {
 	t.lookedAt = f.Index
+	if t.owner.Client != 0 && f.Removed == (timeline.Part{Client: t.owner.Client, Op: t.owner.Op}) {
+		t.remove(f)
+	}
 	if f.Owner.Client != f.Client || f.Foreign {
 		return
 	}
 	switch f.Effect {
 	case history.EffectRemoved:
-		t.removed, t.removedAt = f.Index, f.Event.At
+		t.remove(f)
 	case history.EffectReplaced:
 		t.changed = true
+	}
+}
+
+// remove notes a removal. That a server has the lock once more is due to a late command, and does not count again.
+func (t *tenure) remove(f *timeline.Fact) {
+	if !slices.ContainsFunc(t.removed, func(r removal) bool { return r.server == f.Sent.Server }) {
+		t.removed = append(t.removed, removal{f.Sent.Server, f.Index, f.Event.At})
 	}
 }
 
@@ -61,8 +78,8 @@ func (t tenure) stillOwner(f *timeline.Fact, v *timeline.Cursor) bool {
 // facts are what the rules of ownership need to know of the operation, a release or a check, that has returned.
 func (t tenure) facts(f *timeline.Fact, v *timeline.Cursor) ownership.Release {
 	return ownership.Release{
-		Outcome: f.Op.Outcome, Inner: f.Op.Inner, Changed: t.changed,
-		Removed: t.removed != 0 && f.Op.Kind == history.OpRelease, Rightful: t.stillOwner(f, v),
+		Outcome: f.Op.Outcome, Inner: f.Op.Inner, Changed: t.changed, Rightful: t.stillOwner(f, v),
+		Removed: f.Op.Kind == history.OpRelease && ownership.Freed(len(t.removed), v.Locks[f.Lock].Need()),
 	}
 }
 
@@ -178,22 +195,41 @@ func (m *falseAlarm) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return nil
 	}
 	t, done := m.asked.follow(f, v)
-	if !done || !t.facts(f, v).FalseAlarm() {
+	if !done {
+		return nil
+	}
+	facts := t.facts(f, v)
+	if !facts.FalseAlarm() {
 		return nil
 	}
 	client := v.Clients.Name(f.Client)
-	why := fmt.Sprintf("%s's release returned no at %s, although its own command at %s had removed its lock.",
-		client, seconds(f.Event.At), seconds(t.removedAt))
-	proof := t.removed
-	if f.Op.Kind != history.OpRelease || t.removed == 0 {
-		proof = max(t.removed, t.lookedAt, f.Op.Called)
-		why = fmt.Sprintf("%s's %s returned no at %s, although it had owned the lock since %s, with %s of the lease left.",
-			client, f.Op.Kind, seconds(f.Event.At), seconds(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
+	why := fmt.Sprintf("%s's %s returned no at %s, although it had owned the lock since %s, with %s of the lease left.",
+		client, f.Op.Kind, seconds(f.Event.At), seconds(t.owner.Since()), leaseLeft(t.owner, f.Event.At))
+	proof := []int{max(t.lookedAt, f.Op.Called)}
+	if facts.Removed {
+		why = fmt.Sprintf("%s's release returned no at %s, although %s.", client, seconds(f.Event.At), t.ownRemovals())
+		proof = t.removalEvents()
 	}
 	return []Anomaly{{
 		Name: FalseAlarm, Lock: v.LockNames.Name(f.Lock), Clients: []string{client}, At: f.Event.At, Why: why,
-		Events: inOrder(f.Op.Called, proof, f.Index),
+		Events: inOrder(append(proof, f.Op.Called, f.Index)...),
 	}}
+}
+
+// ownRemovals says when commands of the operation removed the lock.
+func (t tenure) ownRemovals() string {
+	last := seconds(t.removed[len(t.removed)-1].at)
+	if len(t.removed) == 1 {
+		return fmt.Sprintf("its own command at %s had removed its lock", last)
+	}
+	return fmt.Sprintf("its own commands had removed its lock from %d servers by %s", len(t.removed), last)
+}
+
+func (t tenure) removalEvents() (events []int) {
+	for _, r := range t.removed {
+		events = append(events, r.event)
+	}
+	return events
 }
 
 // notice judges a notice of loss. The lease counts only as far as the client had certainly been told of it: a renewal whose

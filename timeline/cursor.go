@@ -43,6 +43,14 @@ func (k *Lock) FreedBy(at time.Duration) time.Duration {
 	return at + k.Lease + ownership.LeaseMargin(k.Lease)
 }
 
+// Need is on how many servers the lock must be for its client to have it.
+func (k *Lock) Need() int {
+	if k.quorum == nil {
+		return 1
+	}
+	return k.quorum.need
+}
+
 // Probed says whether a command with state probes has reached the lock: only then is it known whose it is by the service.
 func (k *Lock) Probed() bool {
 	return k.Ledger.server != "" || k.quorum != nil && len(k.quorum.parts) > 0
@@ -95,6 +103,7 @@ type Fact struct {
 	// BlockedSince, of a lock that lives on several servers, is since when it has been seen to be taken by others; zero if it is not.
 	BlockedSince time.Duration
 	Elsewhere    bool // of such a lock: what the command found on its server is none of the owner's
+	Removed      Part // of such a lock: what the command removed from its server
 }
 
 func (v *Cursor) client(name string) int {

@@ -71,7 +71,7 @@ func (v *Cursor) ownerOn(lock int, server string) int {
 	k := &v.Locks[lock]
 	switch {
 	case k.quorum != nil:
-		return k.quorum.part(server).client
+		return k.quorum.part(server).Client
 	case k.Ledger.Foreign:
 		return 0
 	}

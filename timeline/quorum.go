@@ -20,16 +20,20 @@ type quorum struct {
 	change history.Change
 }
 
+// Part says whose one server's part of a lock is, and by which acquire; zero if it is not known.
+type Part struct {
+	Client int
+	Op     int64
+}
+
 // part is what one server has of the lock.
 type part struct {
+	Part
 	server string
 	there  bool          // the key existed when it was last seen
 	value  string        // what it held then
 	seen   time.Duration // when that was
 	stale  bool          // it may have changed since, unseen
-	// client and op are its owner, and the acquire by which it is; zero if they are not known.
-	client int
-	op     int64
 	lease  time.Duration
 	ends   time.Duration // when its lease ends, as early as can be
 	until  time.Duration // when what is there expires, whoever has made it last so long
@@ -67,7 +71,7 @@ func (q *quorum) part(server string) *part {
 
 // mine says whether the part is certainly the client's by that acquire, with lease left.
 func (p part) mine(client int, op int64, at time.Duration) bool {
-	return p.there && !p.stale && client != 0 && p.client == client && p.op == op &&
+	return p.there && !p.stale && client != 0 && p.Part == Part{client, op} &&
 		(p.ends == Never || at+ownership.LeaseMargin(p.lease) < p.ends)
 }
 
@@ -85,7 +89,7 @@ func (q *quorum) votes(client int, op int64, at time.Duration) (n int) {
 func (q *quorum) ends(client int, op int64, end func(part) time.Duration) time.Duration {
 	var ends []time.Duration
 	for _, p := range q.parts {
-		if p.there && p.client == client && p.op == op {
+		if p.there && p.Part == (Part{client, op}) {
 			ends = append(ends, end(p))
 		}
 	}
@@ -115,7 +119,7 @@ func expires(s history.State, at time.Duration) time.Duration {
 func (q *quorum) blocked(client int) time.Duration {
 	var seen []time.Duration
 	for _, p := range q.parts {
-		if p.there && !p.stale && p.client != client {
+		if p.there && !p.stale && p.Client != client {
 			seen = append(seen, p.seen)
 		}
 	}
@@ -129,7 +133,7 @@ func (q *quorum) blocked(client int) time.Duration {
 // observe brings the part up to what a command found before it did anything.
 func (p *part) observe(before history.State) {
 	if before.Exists() != p.there || p.stale && before.Value != p.value {
-		p.client, p.op = 0, 0 // gone by itself, or made by somebody whom we did not see, or an older lock that has come back
+		p.Part = Part{} // gone by itself, or made by somebody whom we did not see, or an older lock that has come back
 	}
 	p.there, p.stale = before.Exists(), false
 }
@@ -138,7 +142,7 @@ func (p *part) observe(before history.State) {
 // it once more.
 func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again bool, at time.Duration) {
 	rule := ownership.Part{
-		Effect: effect, Own: p.client == mine.Client && p.there, Again: again, Acquire: mine.Op != 0, SameValue: sameValue(c),
+		Effect: effect, Own: p.Client == mine.Client && p.there, Again: again, Acquire: mine.Op != 0, SameValue: sameValue(c),
 	}
 	switch rule.Change() {
 	case ownership.Take:
@@ -151,7 +155,7 @@ func (p *part) apply(c history.Change, effect history.Effect, mine Claim, again 
 	p.there, p.value, p.seen, p.until = c.After.Exists(), c.After.Value, at, expires(c.After, at)
 }
 
-func (p *part) take(c Claim) { p.client, p.op, p.lease, p.ends = c.Client, c.Op, c.Lease, c.Ends }
+func (p *part) take(c Claim) { p.Part, p.lease, p.ends = Part{c.Client, c.Op}, c.Lease, c.Ends }
 
 // touchQuorum is touch for a lock that lives on several servers.
 func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
@@ -166,13 +170,16 @@ func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
 	p.observe(f.Change.Before)
 	p.until = expires(f.Change.Before, at)
 	f.Owner, f.Live = l.Owner, v.live(l.Owner, f.Lock, at)
-	f.Elsewhere = p.client != f.Owner.Client || p.op != f.Owner.Op
+	f.Elsewhere = p.Part != Part{f.Owner.Client, f.Owner.Op}
 
 	own := f.Client == f.Owner.Client
 	keeps := func() bool { return q.votes(f.Owner.Client, f.Owner.Op, at) >= q.keep }
 	has := func() bool { return q.votes(f.Client, mine.Op, at) >= q.need }
 	had, got, until := keeps(), has(), q.ends(f.Owner.Client, f.Owner.Op, part.expiry)
 	effect := f.Change.Effect(c.Asked)
+	if effect == history.EffectRemoved {
+		f.Removed = p.Part
+	}
 	p.apply(*f.Change, effect, mine, own && f.Live, at)
 	gets := has()
 	swing := ownership.Swing{

@@ -130,29 +130,6 @@ func (j *judge) calledAcquire(n int) {
 	}
 }
 
-func (j *judge) calledRelease(n int) {
-	c := &j.s.clients[n]
-	c.phase = releasing
-	j.releaseBegins(c)
-	c.clear(tenure | changed | removed | looked | inner)
-	if j.active(n) && j.rightful(n, j.s.owner.ends) {
-		c.set(tenure)
-	}
-	if t := &j.s.tally; int(t.client) == n+1 {
-		t.released++
-		t.unsure = t.unsure || !j.active(n)
-	}
-	if j.counts && j.active(n) && c.count > 1 {
-		c.set(inner)
-		c.count--
-		return
-	}
-	j.endHold(n)
-	if j.leaseless && int(j.s.owner.client) == n+1 {
-		j.s.owner.leaving = true
-	}
-}
-
 // endHold ends a client's hold.
 func (j *judge) endHold(n int) {
 	j.s.clients[n].clear(on)
@@ -308,7 +285,7 @@ func (j *judge) released(n int, a history.Answer) {
 		j.endHold(n) // it was told that the lock is not its own
 	}
 	again := c.has(inner) && c.has(on)
-	c.clear(tenure | changed | removed | looked | inner)
+	j.forgetRelease(c)
 	c.waits = 0
 	if again {
 		c.phase = worked
@@ -322,39 +299,6 @@ func (j *judge) released(n int, a history.Answer) {
 	c.round++
 	if j.again && a.Outcome == history.Unknown {
 		c.set(unsure)
-	}
-}
-
-// judgeRelease judges what a release has left behind and reported.
-func (j *judge) judgeRelease(n int, outcome history.Outcome) {
-	c := &j.s.clients[n]
-	release := ownership.Release{
-		Outcome: outcome, Inner: c.has(inner), Changed: c.has(changed), Removed: c.has(removed),
-		// The claim is over since the call. What matters is that its lease still runs.
-		Rightful: c.has(tenure) && !j.challenged() && j.rightful(n, j.s.owner.ends),
-	}
-	switch {
-	case !release.Unreleasable():
-	case c.has(looked):
-		j.found |= unreleasable
-	default:
-		j.s.owner.silent = c.entered == 0 // a reentrant lock may count by itself
-	}
-	if release.FalseAlarm() {
-		j.found |= falseAlarm
-	}
-}
-
-// countRelease follows a lock that counts: released as often as acquired, it must be free.
-func (j *judge) countRelease(n int, outcome history.Outcome) {
-	t, o := &j.s.tally, &j.s.owner
-	if int(t.client) != n+1 {
-		return
-	}
-	t.unsure = t.unsure || outcome != history.OK
-	left := int(o.client) == n+1 && o.there && !o.stale && o.ends > o.margin
-	if !t.unsure && t.released == t.acquired && j.s.clients[n].has(changed) && left {
-		j.found |= unreleasable
 	}
 }
 

@@ -101,20 +101,6 @@ func (j *judge) noteSilence(cmd command, found bool) {
 	o.silent = false
 }
 
-// noteRelease notes what a command of a client's release did.
-func (j *judge) noteRelease(c *client, cmd command) {
-	c.set(looked)
-	if int(j.s.owner.client) != cmd.client+1 || j.s.owner.foreign {
-		return
-	}
-	switch cmd.effect {
-	case history.EffectRemoved:
-		c.set(removed)
-	case history.EffectReplaced:
-		c.set(changed)
-	}
-}
-
 // mine is the claim that the command founds for its client if it took the lock.
 func (j *judge) mine(cmd command, acquires bool) owner {
 	c := &j.s.clients[cmd.client]

@@ -187,6 +187,7 @@ type whole struct {
 	live       bool  // the owner's claim must be respected
 	found      bool  // it has seen that others have the lock
 	theirs     bool  // what it found on its server is the owner's
+	lost       share // what it removed from its server
 }
 
 // touch brings the shares up to a command that names the lock.
@@ -199,6 +200,9 @@ func (j *judge) touch(cmd command, acquires bool) whole {
 	w.mine.ago = cmd.acquireAgo(acquires)
 	own := int(o.client) == cmd.client+1
 	w.theirs = p.client == o.client && p.ago == o.ago
+	if cmd.effect == history.EffectRemoved {
+		w.lost = *p
+	}
 	had, got := q.keeps(&all, o.client, o.ago), q.has(&all, w.mine.client, w.mine.ago)
 	p.apply(cmd, w.mine, own && w.live)
 	w.gets = q.has(&all, w.mine.client, w.mine.ago)
@@ -248,6 +252,7 @@ func (j *judge) commandedOnOne(cmd command) {
 	j.noteKept(w.command, w.found && w.theirs)
 	if cmd.op == history.OpRelease && !cmd.ended {
 		j.noteRelease(c, w.command)
+		j.noteFreed(c, cmd, w.lost)
 	}
 	j.countGrants(w.command)
 	switch ownership.WholeChange(w.effect, rule.ByOwner, w.live, w.gets) {

@@ -56,12 +56,12 @@ type client struct {
 	challenger
 	since ms // how long ago its operation's latest command or, before that, its call was
 	from  ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
-	waits ms // how long ago its release was called; negative: see disturbed
 	flags uint16
 	phase phase
 	round uint8
 	wrongClocks
 	meetings
+	lastRelease
 	before  uint8  // the highest update that had been acknowledged when its work was called
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
 	tries   uint8  // that were refused since something has changed

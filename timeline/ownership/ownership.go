@@ -172,7 +172,7 @@ type Release struct {
 	Outcome  history.Outcome
 	Inner    bool // it is not the last: the lock was acquired more than once
 	Changed  bool // a command of it replaced the value: a lock that counts
-	Removed  bool // a command of it removed the client's own lock
+	Removed  bool // its commands removed the client's own lock; of one on several servers, see Freed
 	Rightful bool // the lock is the client's after it as certainly as before
 }
 

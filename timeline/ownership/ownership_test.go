@@ -110,6 +110,7 @@ func TestRelease(t *testing.T) {
 		{Release{Outcome: history.No}, false, false},
 		{Release{Outcome: history.No, Removed: true}, false, true},
 		{Release{Outcome: history.OK, Removed: true}, false, false},
+		{Release{Outcome: history.Unknown, Removed: true}, false, false},
 		{Release{Outcome: history.No, Rightful: true, Inner: true}, false, true},
 		{Release{Outcome: history.No, Rightful: true, Changed: true}, false, false},
 	}

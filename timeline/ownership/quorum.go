@@ -73,6 +73,11 @@ func (s Swing) Whole() history.Effect {
 // Extends says whether the command may have changed when the owner's lease ends.
 func (s Swing) Extends() bool { return !s.Wins && s.Own && s.Has && s.Effect != history.EffectNone }
 
+// Freed says whether a release has removed its client's lock from as many servers as the lock needs. Only what its own commands removed counts, and only
+// parts by the acquire by which the client certainly had the lock when the release was called. A release that has removed fewer may be answered no: the
+// answers of the other servers decide, and their parts may be gone.
+func Freed(servers, need int) bool { return servers >= need }
+
 // WholeChange is what becomes of the ownership by an effect on the lock as a whole. live: the owner's claim must be respected. majority: the
 // command's client has so many servers as the lock needs.
 func WholeChange(effect history.Effect, own, live, majority bool) Change {

@@ -81,3 +81,12 @@ func TestWholeChange(t *testing.T) {
 		assert.Equal(t, test.want, WholeChange(test.effect, test.own, test.live, test.majority), "%+v", test)
 	}
 }
+
+func TestFreed(t *testing.T) {
+	for _, test := range []struct {
+		servers, need int
+		want          bool
+	}{{0, 1, false}, {1, 1, true}, {1, 2, false}, {2, 2, true}, {3, 2, true}, {2, 3, false}} {
+		assert.Equal(t, test.want, Freed(test.servers, test.need), "%+v", test)
+	}
+}
