@@ -231,12 +231,20 @@ func (c *client) serve(req request) answer {
 	case "cancel":
 		return c.cancel(req.Op)
 	case "reconnect":
+		var all []func() error
 		for _, h := range c.handles {
-			if err := h.reconnect(); err != nil {
-				return no(err.Error())
-			}
+			all = append(all, h.reconnect())
 		}
-		return ok
+		go func() {
+			a := ok
+			for _, connected := range all {
+				if err := connected(); err != nil {
+					a = no(err.Error())
+				}
+			}
+			c.write(req.ID, a)
+		}()
+		return nil
 	case "acquire", "release", "renew", "check", "work", "close":
 		h := c.handles[req.Handle]
 		if h == nil {

@@ -25,6 +25,7 @@ func (c *client) start(h *handle, req request) {
 	c.mu.Lock()
 	c.operations[req.ID] = op
 	c.mu.Unlock()
+	h.yield()
 	before, after := h.last, make(chan struct{})
 	h.last = after
 	go func() {

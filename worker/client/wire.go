@@ -20,6 +20,7 @@ type handle struct {
 	resource *resource
 	last     chan struct{} // closed when the last operation has ended
 	busy     sync.Mutex    // one goroutine at a time uses the lock
+	yield    func()        // ends a reconnect under way; for the goroutine that reads requests
 }
 
 func is[T any](lock Lock) bool {
@@ -41,7 +42,7 @@ func (c *client) newHandle(req request) (*handle, error) {
 	if len(servers) == 0 {
 		servers, target = c.init.Servers, c.init.Resource
 	}
-	h := &handle{resource: &resource{target: target}, last: make(chan struct{})}
+	h := &handle{resource: &resource{target: target}, last: make(chan struct{}), yield: func() {}}
 	close(h.last)
 	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * float64(time.Millisecond)), Lost: func(why string) {
 		c.write(0, answer{"lost": req.Handle, "why": why})
@@ -76,25 +77,29 @@ const pause = 20 * time.Millisecond
 // tries is how often a library may find a connection dead.
 const tries = 10
 
-func (h *handle) reconnect() (err error) {
+// reconnect ends all connections. What it returns waits until the library has new ones, or an operation comes: that finds them dead itself.
+func (h *handle) reconnect() (connected func() error) {
+	h.yield()
 	for _, p := range h.proxies {
 		p.hangUp()
 	}
-	if !h.busy.TryLock() {
-		return nil // an operation, which may wait for long, finds its connections dead itself
-	}
-	defer h.busy.Unlock()
-	lock, can := h.lock.(Pinger)
-	for range tries {
-		if !can {
+	ctx, stop := context.WithCancel(context.Background())
+	h.yield = stop
+	return func() (err error) {
+		defer stop()
+		lock, can := h.lock.(Pinger)
+		if !can || !h.busy.TryLock() {
 			return nil
 		}
-		if err = lock.Ping(context.Background()); err == nil {
-			return nil
+		defer h.busy.Unlock()
+		for range tries {
+			if err = lock.Ping(ctx); err == nil || ctx.Err() != nil {
+				return nil
+			}
+			time.Sleep(pause)
 		}
-		time.Sleep(pause)
+		return err
 	}
-	return err
 }
 
 // proxy passes connections on to one server.

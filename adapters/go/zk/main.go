@@ -88,9 +88,11 @@ func (l *lock) Release(ctx context.Context) (bool, error) {
 	return client.Outcome(err, zk.ErrNotLocked, zk.ErrNoNode)
 }
 
-func (l *lock) Ping(context.Context) error {
-	_, _, err := l.conn.Exists("/")
-	return err
+func (l *lock) Ping(ctx context.Context) error {
+	return client.Leave(ctx, func() error {
+		_, _, err := l.conn.Exists("/")
+		return err
+	}, nil)
 }
 
 func main() {
