@@ -1,5 +1,3 @@
-//go:build !fuzz
-
 package reproduce_test
 
 import (

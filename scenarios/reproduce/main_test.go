@@ -1,4 +1,4 @@
-//go:build !fuzz && (linux || darwin)
+//go:build linux || darwin
 
 package reproduce_test
 
