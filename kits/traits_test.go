@@ -234,10 +234,10 @@ C2  release => ok
 func TestClientsThatCannotCancel(t *testing.T) {
 	t.Parallel()
 	_, cell := plays(t, adapter(t, `
-def refuse(handle, operation):
+def refuse(operation):
     raise RuntimeError("the library knows no cancel")
 
-locklab.Handle.cancel = refuse
+locklab.Operation.cancel = refuse
 locklab.serve(Lock, name="stubborn", promises=PROMISES, cannot_cancel=True)
 `), `
 lease    1s
