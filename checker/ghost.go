@@ -100,7 +100,7 @@ func (m *ghostLock) exchanged(f *timeline.Fact, v *timeline.Cursor) (found []Ano
 func isGhost(f *timeline.Fact, v *timeline.Cursor) bool {
 	o := f.Owner
 	holds := v.Locks[f.Lock].Holds
-	claim := o.Facts(f.Event.At, o.Client < len(holds) && holds[o.Client].Later(o.Op))
+	claim := o.Facts(f.Event.At, o.Client < len(holds) && holds[o.Client].Active(f.Event.At))
 	claim.Dead = v.Dead[o.Client]
 	return f.Change != nil && !f.Elsewhere && !f.Foreign && f.Change.Before.Exists() && f.Effect == history.EffectNone &&
 		o.Op != 0 && o.Client != f.Client && o.Settled < f.Op.Called && claim.Ghost()

@@ -111,12 +111,6 @@ func (r *mutexReader) on(client, lock string) bool {
 	return h != nil && h.on
 }
 
-// later says whether the client has the lock by an acquire that it called after another.
-func (r *mutexReader) later(client, lock string, op int64) bool {
-	h := r.known(client, lock)
-	return h != nil && h.on && h.by > op
-}
-
 // holds says whether it holds the lock at a time.
 func (r *mutexReader) holds(client, lock string, now time.Duration) bool {
 	h := r.known(client, lock)

@@ -145,7 +145,7 @@ func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, be
 		w.found = kept
 	}
 	client := r.names[before.client]
-	ghost := is == declined && !before.over && !r.mutex.dead[client] && !r.mutex.later(client, w.op.lock, before.acquire.id)
+	ghost := is == declined && !before.over && !r.mutex.dead[client] && !r.mutex.holds(client, w.op.lock, e.At)
 	if ghost && (w.met.op == nil || !w.met.runs(r.mutex.events[w.met.event].At)) {
 		w.met = kept
 	}

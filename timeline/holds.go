@@ -23,9 +23,6 @@ type Hold struct {
 // Active says whether the client holds the lock at a time.
 func (h Hold) Active(at time.Duration) bool { return h.On && at < h.Ends }
 
-// Later says whether the client has the lock by an acquire that it called after another.
-func (h Hold) Later(op int64) bool { return h.On && h.by > op }
-
 // declare takes the validity that an event declares, if any. made is when the declaration can have been made at the earliest, by the
 // operation that the event answers; zero if it answers none.
 func (v *Cursor) declare(h *Hold, e *history.Event, made time.Duration) {

@@ -66,7 +66,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"close":                        {`getattr(self.lock, "close", lambda: None)()`, `self.lock.release()`},
 		"exit":                         {`os._exit(0)`, `os._exit(3)`},
 		"cancel-nothing":               {`refused("not under way")`, `said(True)`},
-		"cancel-waiting":               {`self.handle.cut(False)`, `pass`},
+		"cancel-waiting":               {`threading.Timer(GRACE if own else 0, self.break_off, [not own]).start()`, `self.handle.cut(True)`},
 		"cancel-queued":                {`self.end(said(None, "cancelled before its turn"))`, `pass`},
 		"cancel-acquire":               {`            proxy.cut(shut)`, `            pass`},
 		"cancel-release":               {`            proxy.cut(shut)`, `            pass`},

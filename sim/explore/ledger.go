@@ -196,7 +196,9 @@ func (j *judge) settleProvisional(n int, ok bool) {
 // meetGhost notes whether an acquire found the lock held for a client that had been told before that it had not got it.
 func (j *judge) meetGhost(cmd command) {
 	o := &j.s.owner
-	if int(o.client) != cmd.client+1 && o.early&(1<<cmd.client) == 0 && j.claim(o.ends).Ghost() {
+	claim := j.claim(o.ends)
+	claim.Holds = o.client != 0 && j.active(int(o.client)-1)
+	if int(o.client) != cmd.client+1 && o.early&(1<<cmd.client) == 0 && claim.Ghost() {
 		j.s.clients[cmd.client].set(metGhost)
 	}
 }

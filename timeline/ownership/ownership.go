@@ -46,7 +46,7 @@ func (c Claim) Live() bool {
 }
 
 // Ghost says whether the lock is held for a client that was told, or concluded, that it did not get it. What a crashed client leaves behind
-// is no ghost, nor what its client has found since by another acquire.
+// is no ghost, nor what its client has by another acquire that still counts.
 func (c Claim) Ghost() bool {
 	return c.Standing == Refused && c.Leased && !c.Over && !c.Dead && !c.Holds
 }
