@@ -118,6 +118,11 @@ func notes() []note {
 			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "pause-past-lease", "release-after-the-lease", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
 			"`retryCount` -1 counts for a release as well (`index.js:279`): that of a lock which has expired never returns (mike-marcacci/node-redlock#313). A release can be given another one.",
 		},
+		{
+			[]string{"redsync-majority"}, []string{"release-broken-off"}, []checker.Name{checker.FalseAlarm},
+			"As in note 1, of a majority: the replies of two of three servers were lost, go-redis sent again, and `mutex.go:146` counts only the servers on which the last command has found the lock. How many replies are lost depends on the order in which the servers answer. " +
+				"`MaxRetries: -1` changes it.",
+		},
 	}
 }
 
