@@ -81,7 +81,7 @@ func as(what string) []string {
 const stalledFor = 300 * time.Millisecond
 
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
-// never answers it; "slow VERB" answers late, and "stalled VERB" says
+// never answers it; "unsure VERB" never knows what came of it; "slow VERB" answers late, and "stalled VERB" says
 // that it was not run meanwhile; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
 // error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
 // at the lock, and says no when its time is over; "late VERB" says that a sleep of it ended late by a third of the lease.
@@ -115,6 +115,8 @@ func oddClient(quirks string) error {
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
+		case how == "unsure":
+			_, err = fmt.Printf(`{"id":%d,"outcome":"unknown"}`+"\n", req.ID)
 		case how == "babble":
 			_, err = fmt.Printf("Traceback: nonsense\n")
 		case how == "flood":

@@ -36,7 +36,7 @@ type Storm struct {
 	Plan   *storm.Plan
 	Script *scenarios.Script // its clients, lease and workload; it has no steps
 	Queues bool              // clients that wait for the lock queue up
-	// Progress, if set, is called every second.
+	// Progress, if set, is called every second, also in the quiet phase.
 	Progress func(lasted time.Duration, operations int64)
 }
 
@@ -49,6 +49,7 @@ type stormRunner struct {
 	began    time.Duration
 	over     chan struct{}                      // closed when the storm is over: faults and turns end
 	asked    atomic.Int64                       // operations
+	told     time.Duration                      // for how long it has lasted, as Progress knows
 	offers   map[storm.Moment]chan storm.Strike // for a client without a fault that reaches the moment
 
 	mu    sync.Mutex
@@ -132,19 +133,13 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var told time.Duration
-	tell := func(lasted time.Duration) { // once for every second, even after a host stall
-		for ; told+time.Second <= lasted; told += time.Second {
-			t.Progress(told+time.Second, t.asked.Load())
-		}
-	}
 	for {
 		select {
 		case <-end.C:
-			tell(t.Plan.For)
+			t.tell(t.Plan.For)
 			return false
 		case <-tick.C:
-			tell(t.cell.Now() - t.began)
+			t.tell(t.cell.Now() - t.began)
 			if t.asked.Load() >= maxOperations {
 				return false
 			}
@@ -156,10 +151,40 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	}
 }
 
+// tell calls Progress once for every second, even after a host stall.
+func (t *stormRunner) tell(lasted time.Duration) {
+	for ; t.told+time.Second <= lasted; t.told += time.Second {
+		t.Progress(t.told+time.Second, t.asked.Load())
+	}
+}
+
+// keepTelling calls tell every second until it is stopped.
+func (t *stormRunner) keepTelling() (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				t.tell(t.cell.Now() - t.began)
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
 // calm is the quiet phase: no fault is active, and every lease granted before ends. One client after another tries to acquire; the checker
 // says whether one was blocked.
 func (t *stormRunner) calm(ctx context.Context) error {
 	t.note("the storm is over, and all faults have ended")
+	defer t.keepTelling()()
 	within := quietLeases * t.Plan.Lease
 	if t.Queues {
 		within += time.Duration(t.Plan.Clients*queueLeases) * t.Plan.Lease
@@ -211,6 +236,15 @@ func (t *stormRunner) noteStalls() {
 			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
 			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},
 		}})
+	}
+}
+
+func (t *stormRunner) isOver() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
 	}
 }
 

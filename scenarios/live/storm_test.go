@@ -253,3 +253,34 @@ func TestAFullHistoryEndsAStorm(t *testing.T) {
 	assert.Less(t, info.Size(), int64(2*bound), "no command is recorded any more")
 	assert.NotEmpty(t, s.history(t, cell))
 }
+
+// TestAStormEndsWhereNoReleaseIsAnswered: in the quiet phase nothing is in the way of a release, so that it is not tried for ever. Until it
+// is over, the storm goes on telling.
+func TestAStormEndsWhereNoReleaseIsAnswered(t *testing.T) {
+	s := openStage(t, nil)
+	plan := storm.New(storm.Params{Seed: 1, Clients: 2, Handles: 1, For: 2 * time.Second, Lease: 500 * time.Millisecond})
+	cs := lab.StormCase(foreign("setpx-lua", "unsure release"), plan, history.Counter, 1)
+	var told []time.Duration
+	cs.GoesOn = func(lasted time.Duration, _ int64) { told = append(told, lasted) }
+	cell := s.Run(t.Context(), cs)
+	require.Empty(t, cell.Failure)
+	events := s.history(t, cell)
+	quiet := slices.IndexFunc(events, func(e history.Event) bool {
+		return e.Kind == history.KindStep && e.Detail.Text == "the storm is over, and all faults have ended"
+	})
+	require.Positive(t, quiet)
+	releases := map[string]int{}
+	for _, e := range events[quiet:] {
+		if e.Kind == history.KindReturn && e.Op == history.OpRelease {
+			releases[e.Client]++
+		}
+	}
+	assert.NotEmpty(t, releases)
+	for client, tries := range releases {
+		assert.Equal(t, 5, tries, client)
+	}
+	require.Greater(t, len(told), 2, "told in the quiet phase, too")
+	for i, lasted := range told {
+		assert.Equal(t, time.Duration(i+1)*time.Second, lasted)
+	}
+}

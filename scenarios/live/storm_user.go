@@ -75,12 +75,7 @@ func (u *user) rest(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		select {
-		case <-u.storm.over:
-			return false
-		default:
-			return true
-		}
+		return !u.storm.isOver()
 	case <-u.died:
 	case <-u.storm.over:
 	case <-ctx.Done():
@@ -113,14 +108,20 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	return got, u.release(ctx)
 }
 
-// maxReleases bounds the tries of a release.
-const maxReleases = 100
+// The tries of a release, and those of them when all faults have ended: what is not answered then never is.
+const (
+	maxReleases   = 100
+	quietReleases = 5
+)
 
 // release releases the lock, and retries while the outcome is unknown. Each try lasts longer than a lease, by when any lock has stopped
 // waiting.
 func (u *user) release(ctx context.Context) error {
 	patience := u.storm.Plan.Lease * 5 / 4
-	for range maxReleases {
+	for quiet, tries := 0, 0; tries < maxReleases && quiet < quietReleases; tries++ {
+		if u.storm.isOver() {
+			quiet++
+		}
 		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease, Within: scenarios.Span{Fixed: patience}}, patience)
 		if err != nil || outcome != history.Unknown {
 			return err
