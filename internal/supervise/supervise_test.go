@@ -48,8 +48,7 @@ func act(what string, signals <-chan os.Signal) int {
 		debug.SetMaxStack(1 << 20)
 		return recurse(0)
 	case "runs out of memory":
-		// More than there are addresses, and no limit of the process: the race
-		// detector needs memory of its own to print the trace.
+		// More than the address space. A resource limit would also hit the race detector, which needs memory to print the trace.
 		addresses := uint64(1) << 47
 		return len(make([]byte, addresses))
 	case "writes a map twice at a time":

@@ -81,7 +81,7 @@ func as(what string) []string {
 const stalledFor = 300 * time.Millisecond
 
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
-// never answers it; "unsure VERB" never knows what came of it; "slow VERB" answers late, and "stalled VERB" says
+// never answers it; "hang VERB" answers it when it is cancelled; "slow VERB" answers late, and "stalled VERB" says
 // that it was not run meanwhile; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
 // error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
 // at the lock, and says no when its time is over; "late VERB" says that a sleep of it ended late by a third of the lease.
@@ -95,6 +95,7 @@ func oddClient(quirks string) error {
 		}
 		hows[verb] = how
 	}
+	hung := map[int64]bool{}
 	var servers []string
 	var lease float64 // in milliseconds
 	var key string
@@ -111,12 +112,14 @@ func oddClient(quirks string) error {
 		}
 		lease, key = max(lease, req.LeaseMS), cmp.Or(req.Key, key) // those of open
 		switch how := hows[req.Do]; {
+		case how == "hang":
+			hung[req.ID] = true
+		case req.Do == protocol.Cancel && hung[req.Op]:
+			_, err = fmt.Printf(`{"id":%d,"outcome":"unknown"}`+"\n"+`{"id":%d,"outcome":"ok"}`+"\n", req.Op, req.ID)
 		case how == "", how == "deaf" && req.WithinMS == 0:
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
-		case how == "unsure":
-			_, err = fmt.Printf(`{"id":%d,"outcome":"unknown"}`+"\n", req.ID)
 		case how == "babble":
 			_, err = fmt.Printf("Traceback: nonsense\n")
 		case how == "flood":

@@ -49,7 +49,7 @@ type stormRunner struct {
 	began    time.Duration
 	over     chan struct{}                      // closed when the storm is over: faults and turns end
 	asked    atomic.Int64                       // operations
-	told     time.Duration                      // for how long it has lasted, as Progress knows
+	reported time.Duration                      // how long the storm had lasted at the latest call of Progress
 	offers   map[storm.Moment]chan storm.Strike // for a client without a fault that reaches the moment
 
 	mu    sync.Mutex
@@ -136,10 +136,10 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	for {
 		select {
 		case <-end.C:
-			t.tell(t.Plan.For)
+			t.report(t.Plan.For)
 			return false
 		case <-tick.C:
-			t.tell(t.cell.Now() - t.began)
+			t.report(t.cell.Now() - t.began)
 			if t.asked.Load() >= maxOperations {
 				return false
 			}
@@ -151,15 +151,15 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 	}
 }
 
-// tell calls Progress once for every second, even after a host stall.
-func (t *stormRunner) tell(lasted time.Duration) {
-	for ; t.told+time.Second <= lasted; t.told += time.Second {
-		t.Progress(t.told+time.Second, t.asked.Load())
+// report calls Progress once for every second, even after a host stall.
+func (t *stormRunner) report(lasted time.Duration) {
+	for ; t.reported+time.Second <= lasted; t.reported += time.Second {
+		t.Progress(t.reported+time.Second, t.asked.Load())
 	}
 }
 
-// keepTelling calls tell every second until it is stopped.
-func (t *stormRunner) keepTelling() (stop func()) {
+// keepReporting calls report every second until it is stopped.
+func (t *stormRunner) keepReporting() (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -168,7 +168,7 @@ func (t *stormRunner) keepTelling() (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				t.tell(t.cell.Now() - t.began)
+				t.report(t.cell.Now() - t.began)
 			case <-done:
 				return
 			}
@@ -184,7 +184,7 @@ func (t *stormRunner) keepTelling() (stop func()) {
 // says whether one was blocked.
 func (t *stormRunner) calm(ctx context.Context) error {
 	t.note("the storm is over, and all faults have ended")
-	defer t.keepTelling()()
+	defer t.keepReporting()()
 	within := quietLeases * t.Plan.Lease
 	if t.Queues {
 		within += time.Duration(t.Plan.Clients*queueLeases) * t.Plan.Lease

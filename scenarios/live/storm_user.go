@@ -108,25 +108,29 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	return got, u.release(ctx)
 }
 
-// The tries of a release, and those of them when all faults have ended: what is not answered then never is.
+// The bounds of a release: on its tries, and on the leases for which tries wait for an answer once the storm is over. A lock that has not
+// answered by then never does.
 const (
 	maxReleases   = 100
-	quietReleases = 5
+	releaseLeases = 5
 )
 
 // release releases the lock, and retries while the outcome is unknown. Each try lasts longer than a lease, by when any lock has stopped
 // waiting.
 func (u *user) release(ctx context.Context) error {
-	patience := u.storm.Plan.Lease * 5 / 4
-	for quiet, tries := 0, 0; tries < maxReleases && quiet < quietReleases; tries++ {
-		if u.storm.isOver() {
-			quiet++
-		}
+	lease := u.storm.Plan.Lease
+	patience := lease * 5 / 4
+	var waited time.Duration
+	for tries := 0; tries < maxReleases && waited < releaseLeases*lease; tries++ {
+		began, over := time.Now(), u.storm.isOver()
 		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRelease, Within: scenarios.Span{Fixed: patience}}, patience)
 		if err != nil || outcome != history.Unknown {
 			return err
 		}
-		if err := sleep(ctx, u.storm.Plan.Lease/20); err != nil {
+		if over {
+			waited += time.Since(began)
+		}
+		if err := sleep(ctx, lease/20); err != nil {
 			return err
 		}
 	}
