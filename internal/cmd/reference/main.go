@@ -30,6 +30,8 @@ func main() {
 	flag.IntVar(&b.Tries, "tries", b.Tries, "how often a client of the reference search tries in a round")
 	flag.IntVar(&b.Faults, "max-faults", b.Faults, "how many faults of the kind strike")
 	flag.IntVar(&b.States, "states", b.States, "how many states each search may find")
+	flag.DurationVar(&b.Grid, "grid", b.Grid, "how far apart the times are at which something may happen, beside those at which something ends")
+	flag.DurationVar(&b.Horizon, "horizon", b.Horizon, "how long the reference search follows time; a lock that sets longer leases than it is asked for needs more")
 	flag.BoolVar(&b.ReleaseAgain, "release-again", b.ReleaseAgain, "after a release of unknown outcome a client may release once more")
 	flag.Float64Var(&b.ClockRate, "clock-rate", b.ClockRate, "clocks that are behind run at this rate, and those that are ahead as many times too fast")
 	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
