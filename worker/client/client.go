@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -152,23 +153,23 @@ type client struct {
 // Serve speaks the protocol until the lab ends the client, and then ends the process. open makes a lock; sample is any lock of its type, which
 // tells what it can do.
 func Serve(hello Hello, sample Lock, open func(Options) (Lock, error)) {
-	if err := serve(hello, sample, open); err != nil {
+	if err := serve(os.Stdin, os.Stdout, hello, sample, open); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0) // whatever still waits for a reply is not waited for
 }
 
-func serve(hello Hello, sample Lock, open func(Options) (Lock, error)) error {
+func serve(in io.Reader, out io.Writer, hello Hello, sample Lock, open func(Options) (Lock, error)) error {
 	hello.Version, hello.Separate = 2, true
 	for verb, can := range map[string]bool{"renew": is[Renewer](sample), "check": is[Checker](sample), "reconnect": is[Pinger](sample)} {
 		if can {
 			hello.Verbs = append(hello.Verbs, verb)
 		}
 	}
-	c := &client{open: open, hello: hello, handles: map[string]*handle{}, operations: map[int64]*operation{}, out: json.NewEncoder(os.Stdout)}
+	c := &client{open: open, hello: hello, handles: map[string]*handle{}, operations: map[int64]*operation{}, out: json.NewEncoder(out)}
 	go c.watch()
-	lines := bufio.NewScanner(os.Stdin)
+	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var req request
 		if err := json.Unmarshal(lines.Bytes(), &req); err != nil {
