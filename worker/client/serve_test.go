@@ -288,6 +288,7 @@ func TestReconnect(t *testing.T) {
 	called.pings.Store(-1000)
 	require.Equal(t, map[string]any{"outcome": "no", "error": "broken pipe"}, c.asks(4, "reconnect", nil))
 
+	called.pings.Store(1000)
 	c.says(5, "acquire", h1) // it has the lock, and finds its connection dead itself
 	<-called.waiting
 	for id := 6; called.dialled.Load() == 1; id++ { // the proxy may not have accepted it yet
