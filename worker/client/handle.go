@@ -62,10 +62,10 @@ func (h *handle) run(ctx context.Context, req request, cut bool) answer {
 	case "acquire":
 		grant, err := h.acquire(ctx, duration(req.WithinMS))
 		a := said(grant.OK, err)
-		if grant.Valid != 0 {
+		if grant.OK && grant.Valid != 0 {
 			a["valid_ms"] = ms(grant.Valid)
 		}
-		if grant.Fence > 0 {
+		if grant.OK && grant.Fence > 0 {
 			a["fence"] = grant.Fence
 		}
 		return a
