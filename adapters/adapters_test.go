@@ -179,8 +179,9 @@ func TestVersions(t *testing.T) {
 	assert.Len(t, checked, len(pins))
 }
 
-// TestAdaptersAreSmall: what a user has to write is under a hundred lines of code, on a kit.
+// TestAdaptersAreSmall: what a user has to write is at most 40 lines of code, on a kit. Libraries that do not cancel their calls need more.
 func TestAdaptersAreSmall(t *testing.T) {
+	longer := map[string]int{"go/rueidislock/main.go": 62, "go/zk/main.go": 86}
 	for _, pattern := range []string{"go/*/main.go", "node/*.js", "python/*.py", "shell/client.py"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
@@ -194,7 +195,7 @@ func TestAdaptersAreSmall(t *testing.T) {
 					code++
 				}
 			}
-			assert.Less(t, code, 100, path)
+			assert.LessOrEqual(t, code, cmp.Or(longer[filepath.ToSlash(path)], 40), path)
 		}
 	}
 }

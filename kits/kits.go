@@ -4,6 +4,7 @@
 package kits
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -51,22 +52,27 @@ var ErrThere = errors.New("is there already")
 // Write writes the kit's files into a directory, which it makes if there is none. It returns their names.
 func (k Kit) Write(dir string) (names []string, err error) {
 	contents := map[string][]byte{}
-	entries, err := files.ReadDir(k.Name)
+	read := func(from fs.FS, into string) error {
+		return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(from, name)
+			name = path.Join(into, strings.TrimSuffix(name, ".txt")) // Go files of another module
+			contents[name], names = bytes.Replace(text, []byte("package client\n"), []byte("package locklab\n"), 1), append(names, name)
+			return err
+		})
+	}
+	own, err := fs.Sub(files, k.Name)
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		text, err := files.ReadFile(path.Join(k.Name, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		name := strings.TrimSuffix(entry.Name(), ".txt") // Go files of another module
-		contents[name], names = text, append(names, name)
+	if err := read(own, "."); err != nil {
+		return nil, err
 	}
 	if k.Name == "go" {
-		for name, text := range client.Sources() {
-			name = path.Join("locklab", name)
-			contents[name], names = []byte(strings.Replace(text, "package client", "package locklab", 1)), append(names, name)
+		if err := read(client.Sources, "locklab"); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range names {

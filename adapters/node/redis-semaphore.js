@@ -1,11 +1,11 @@
 // A client of the lab for redis-semaphore 5.8.0: Mutex, or with the word majority RedlockMutex.
 import {Mutex, RedlockMutex} from 'redis-semaphore';
 import {serve} from '../../kits/node/locklab.js';
-import {connect, has, named, pingAll} from './connect.js';
+import {OnRedis, has, named} from './connect.js';
 
-class Lock {
+class Lock extends OnRedis {
   constructor(servers, key, lease, lost) {
-    this.redis = connect(servers);
+    super(servers, key, lease, lost);
     this.keys = ['mutex:' + key];
     // A refresh that fails is an unhandled rejection, which ends a Node process; like many a service, this one logs it and goes on.
     process.on('unhandledRejection', (error) => console.error('unhandled', error));
@@ -25,10 +25,9 @@ class Lock {
     await this.mutex.release();
     return true;
   }
-  ping() { return pingAll(this.redis); }
   close() {
     this.mutex.stopRefresh();
-    for (const client of this.redis) client.disconnect();
+    super.close();
   }
 }
 

@@ -1,12 +1,12 @@
 // A client of the lab for redlock 4.2.0.
 import Redlock from 'redlock4';
 import {serve} from '../../kits/node/locklab.js';
-import {connect, named, pingAll} from './connect.js';
+import {OnRedis, named} from './connect.js';
 
-class Lock {
-  constructor(servers, key, lease) {
-    this.redis = connect(servers);
-    Object.assign(this, {key, lease, redlock: new Redlock(this.redis, {retryCount: 0})}); // the lab retries
+class Lock extends OnRedis {
+  constructor(...options) {
+    super(...options);
+    this.redlock = new Redlock(this.redis, {retryCount: 0}); // the lab retries
     this.redlock.on('clientError', (error) => { this.failed = error; });
   }
   /** What a LockError means: no, unless a server has failed. */
@@ -28,8 +28,6 @@ class Lock {
     const lock = this.lock && await this.said(this.lock.extend(this.lease));
     return lock ? lock.expiration - Date.now() : false;
   }
-  ping() { return pingAll(this.redis); }
-  close() { for (const client of this.redis) client.disconnect(); }
 }
 
 serve(Lock, {

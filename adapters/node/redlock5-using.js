@@ -1,13 +1,10 @@
 // A client of the lab for redlock 5.0.0-beta.2: using, which extends the lock while a routine runs and tells it of a loss by an AbortSignal.
 import Redlock, {ResourceLockedError} from 'redlock5';
 import {serve} from '../../kits/node/locklab.js';
-import {connect, named, pingAll} from './connect.js';
+import {OnRedis, named} from './connect.js';
 
-class Lock {
-  constructor(servers, key, lease, lost) {
-    this.redis = connect(servers);
-    Object.assign(this, {key, lease, lost, redlock: new Redlock(this.redis)});
-  }
+class Lock extends OnRedis {
+  redlock = new Redlock(this.redis);
   async acquire() {
     let settings = {retryCount: 0, automaticExtensionThreshold: Math.min(500, this.lease / 2)};
     return new Promise((resolve, reject) => {
@@ -32,8 +29,6 @@ class Lock {
     await this.ended;
     return true;
   }
-  ping() { return pingAll(this.redis); }
-  close() { for (const client of this.redis) client.disconnect(); }
 }
 
 serve(Lock, {

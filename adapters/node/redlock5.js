@@ -1,14 +1,11 @@
 // A client of the lab for redlock 5.0.0-beta.2: acquire, extend and release.
 import Redlock, {ResourceLockedError} from 'redlock5';
 import {serve} from '../../kits/node/locklab.js';
-import {connect, has, named, pingAll} from './connect.js';
+import {OnRedis, has, named} from './connect.js';
 
-class Lock {
-  constructor(servers, key, lease) {
-    this.redis = connect(servers);
-    Object.assign(this, {key, lease, redlock: new Redlock(this.redis, has('endless') ? {retryCount: -1} : {})});
-    this.settings = {retryCount: 0}; // the lab retries
-  }
+class Lock extends OnRedis {
+  redlock = new Redlock(this.redis, has('endless') ? {retryCount: -1} : {});
+  settings = {retryCount: 0}; // the lab retries
   /** What an ExecutionError means: no, unless a server has failed. */
   async said(promise) {
     try {
@@ -33,8 +30,6 @@ class Lock {
     if (lock) this.lock = lock;
     return lock ? lock.expiration - Date.now() : false;
   }
-  ping() { return pingAll(this.redis); }
-  close() { for (const client of this.redis) client.disconnect(); }
 }
 
 const hello = named('redlock-5', 'redlock 5.0.0-beta.2 on ioredis 5.11.1');

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """A client of the lab for kazoo's lock, on a ZooKeeper. Word: suspended, for a user who stops as soon as kazoo says SUSPENDED."""
 
-import os
 import sys
+from contextlib import suppress
 
 import kazoo
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import LockTimeout
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kits/python"))
-import locklab  # noqa: E402
+from kit import locklab
 
 STOPS = "suspended" in sys.argv
 
@@ -35,10 +34,8 @@ class Lock:
         return acquired
 
     def wait(self, within):
-        try:
+        with suppress(LockTimeout):
             return self.acquire(timeout=within)
-        except LockTimeout:
-            return False
 
     def cancel(self):
         self.lock.cancel()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A client of the lab for redis-py's lock. Words: no-timeout, as by default; retry, for a Redis client that sends again what got no reply."""
 
-import os
 import sys
 from contextlib import suppress
 
@@ -10,8 +9,7 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import LockError  # the lock is not, or no longer, held
 from redis.retry import Retry
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kits/python"))
-import locklab  # noqa: E402
+from kit import locklab
 
 RETRY = {"retry": Retry(ConstantBackoff(0.01), 3), "retry_on_error": [redis.ConnectionError]} if "retry" in sys.argv else {}
 TIMEOUT = "no-timeout" not in sys.argv

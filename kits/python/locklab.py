@@ -224,15 +224,6 @@ class Handle:
         for proxy in self.proxies:
             proxy.cut(shut)
 
-    def reconnect(self):
-        """Ends the connections, and has the library make new ones, unless an operation has the lock: it finds them ended itself."""
-        self.cut(False)
-        if self.busy.acquire(blocking=False):
-            try:
-                return self.refresh()
-            finally:
-                self.busy.release()
-
     def refresh(self):
         """Returns the error if the connections do not work. A library may have kept several dead ones."""
         for tries in range(5):
@@ -261,8 +252,9 @@ class Client:
             operation = self.operations.get(request["op"])
             return said(True) if operation and operation.cancel() else refused("not under way")
         if verb == "reconnect" and verb in self.hello["verbs"]:
-            failed = [error for handle in self.handles.values() if (error := handle.reconnect())]
-            return refused(repr(failed[0])) if failed else said(True)
+            for handle in self.handles.values():
+                handle.cut(False)
+            return threading.Thread(target=self.reconnect, args=(request["id"], [*self.handles.values()]), daemon=True).start()
         if verb not in ["acquire", "release", "work", "close", *self.hello["verbs"]]:
             return refused("unknown verb " + verb, unsupported=True)
         if request["handle"] not in self.handles:
@@ -271,14 +263,22 @@ class Client:
         self.operations[request["id"]] = operation = Operation(handle, request)
         handle.operations.put(operation)  # its thread answers
 
+    def reconnect(self, number, handles):
+        """Answers when the libraries have new connections, unless an operation has the lock: it finds them ended itself."""
+        answer = said(True)
+        for handle in handles:
+            if handle.busy.acquire(blocking=False):
+                answer = refused(repr(error)) if (error := handle.refresh()) else answer
+                handle.busy.release()
+        write(id=number, **answer)
+
 
 def watch():
     """Tells the lab when its host did not run this process: what is late then is not the lock's fault."""
     while True:
         began, used = time.monotonic(), time.process_time()
         time.sleep(0.01)
-        late = time.monotonic() - began - 0.01 - (time.process_time() - used)
-        if late > 0.025:
+        if (late := time.monotonic() - began - 0.01 - (time.process_time() - used)) > 0.025:
             write(late_ms=late * 1000)
 
 

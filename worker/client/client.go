@@ -7,13 +7,10 @@
 package client
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -30,22 +27,21 @@ type Grant struct {
 	Fence int64
 }
 
-// What else a lock may do. Without Ping many scenarios do not apply: it returns when the connections work.
+// What else a lock may do, beside io.Closer. Without Ping many scenarios do not apply: it returns when the connections work.
 type (
+	Pinger interface {
+		Ping(ctx context.Context) error
+	}
 	Renewer interface {
 		Renew(ctx context.Context) (bool, error)
 	}
 	Checker interface {
 		Check(ctx context.Context) (bool, error)
 	}
-	Pinger interface {
-		Ping(ctx context.Context) error
-	}
 	Waiter interface { // for as long, in the library's own way, such as a queue; without it Acquire is called again and again
 		Wait(ctx context.Context, within time.Duration) (Grant, error)
 	}
-	Closer interface{ Close() error }
-	Keyed  interface { // how it names its keys on its server, if not as the one that it is given; need: "majority" or "all" of them
+	Keyed interface { // how it names its keys on its server, if not as the one that it is given; need: "majority" or "all" of them
 		Keys() (keys []string, need string)
 	}
 	Limited interface{ Valid() time.Duration } // of a hold after a renewal, as Grant.Valid
@@ -86,6 +82,15 @@ type Options struct {
 	LostHold func(hold int64, why string)
 }
 
+// holding is the key of the hold in a context.
+type holding struct{}
+
+// Hold is what names the hold that an acquire with this context begins, for Options.LostHold.
+func Hold(ctx context.Context) int64 {
+	id, _ := ctx.Value(holding{}).(int64)
+	return id
+}
+
 // Hello is how the client introduces itself; see docs/protocol.md.
 type Hello struct {
 	Version     int      `json:"version"`
@@ -104,157 +109,12 @@ type Hello struct {
 	ByContext   bool     `json:"-"` // what is cancelled ends with its context: its connections are left alone
 }
 
-type request struct {
-	ID       int64    `json:"id"`
-	Do       string   `json:"do"`
-	Version  int      `json:"version"`
-	Servers  []string `json:"servers"`
-	Resource string   `json:"resource"`
-	Handle   string   `json:"handle"`
-	Key      string   `json:"key"`
-	LeaseMS  float64  `json:"lease_ms"`
-	WithinMS float64  `json:"within_ms"`
-	Workload string   `json:"workload"`
-	Op       int64    `json:"op"`
-}
-
-type answer map[string]any
-
-var (
-	ok          = answer{"outcome": "ok"}
-	unsupported = answer{"outcome": "no", "unsupported": true}
-)
-
-func unknown(err error) answer { return answer{"outcome": "unknown", "error": err.Error()} }
-func no(why string) answer     { return answer{"outcome": "no", "error": why} }
-func said(done bool, err error) answer {
-	switch {
-	case err != nil:
-		return unknown(err)
-	case done:
-		return ok
-	}
-	return answer{"outcome": "no"}
-}
-
-// client is what the lab talks to.
-type client struct {
-	open    func(Options) (Lock, error)
-	hello   Hello
-	init    request
-	handles map[string]*handle
-
-	mu         sync.Mutex
-	operations map[int64]*operation
-	out        *json.Encoder
-}
-
 // Serve speaks the protocol until the lab ends the client, and then ends the process. open makes a lock; sample is any lock of its type, which
 // tells what it can do.
 func Serve(hello Hello, sample Lock, open func(Options) (Lock, error)) {
-	if err := serve(hello, sample, open); err != nil {
+	if err := serve(os.Stdin, os.Stdout, hello, sample, open); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0) // whatever still waits for a reply is not waited for
-}
-
-func serve(hello Hello, sample Lock, open func(Options) (Lock, error)) error {
-	hello.Version, hello.Separate = 2, true
-	for verb, can := range map[string]bool{"renew": is[Renewer](sample), "check": is[Checker](sample), "reconnect": is[Pinger](sample)} {
-		if can {
-			hello.Verbs = append(hello.Verbs, verb)
-		}
-	}
-	c := &client{open: open, hello: hello, handles: map[string]*handle{}, operations: map[int64]*operation{}, out: json.NewEncoder(os.Stdout)}
-	go c.watch()
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var req request
-		if err := json.Unmarshal(lines.Bytes(), &req); err != nil {
-			return err
-		}
-		if req.Do == "exit" {
-			c.write(req.ID, ok)
-			return nil
-		}
-		if a := c.serve(req); a != nil {
-			c.write(req.ID, a)
-		}
-	}
-	return lines.Err()
-}
-
-func (c *client) write(id int64, fields answer) {
-	line := answer{}
-	for k, v := range fields {
-		line[k] = v
-	}
-	if id > 0 {
-		line["id"] = id
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.out.Encode(line) // without a lab there is nobody to tell
-}
-
-// watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
-func (c *client) watch() {
-	const tick, much = 10 * time.Millisecond, 25 * time.Millisecond
-	for began := time.Now(); ; began = time.Now() {
-		time.Sleep(tick)
-		if late := time.Since(began) - tick; late > much {
-			c.write(0, answer{"late_ms": float64(late) / float64(time.Millisecond)})
-		}
-	}
-}
-
-func (c *client) serve(req request) answer {
-	switch req.Do {
-	case "init":
-		if req.Version != c.hello.Version {
-			return no("this client speaks version 2 of the protocol")
-		}
-		c.init = req
-		return answer{"outcome": "ok", "hello": c.hello}
-	case "open":
-		h, err := c.newHandle(req)
-		if err != nil {
-			return no(err.Error())
-		}
-		c.handles[req.Handle] = h
-		if lock, names := h.lock.(Keyed); names {
-			keys, need := lock.Keys()
-			return answer{"outcome": "ok", "keys": keys, "need": need}
-		}
-		return ok
-	case "cancel":
-		return c.cancel(req.Op)
-	case "reconnect":
-		var all []func() error
-		for _, h := range c.handles {
-			all = append(all, h.reconnect())
-		}
-		go func() {
-			a := ok
-			for _, connected := range all {
-				if err := connected(); err != nil {
-					a = no(err.Error())
-				}
-			}
-			c.write(req.ID, a)
-		}()
-		return nil
-	case "acquire", "release", "renew", "check", "work", "close":
-		h := c.handles[req.Handle]
-		if h == nil {
-			return no("this handle is not open")
-		}
-		if req.Do == "close" {
-			delete(c.handles, req.Handle)
-		}
-		c.start(h, req)
-		return nil // its goroutine answers
-	}
-	return unsupported
 }

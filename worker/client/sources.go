@@ -1,17 +1,8 @@
 package client
 
-import _ "embed" // to copy the package into other modules
+import "embed"
 
-//go:embed client.go
-var clientSource string
-
-//go:embed operation.go
-var operationSource string
-
-//go:embed wire.go
-var wireSource string
-
-// Sources are the files of this package by name, to be copied into another module.
-func Sources() map[string]string {
-	return map[string]string{"client.go": clientSource, "operation.go": operationSource, "wire.go": wireSource}
-}
+// Sources are the files of this package that are copied into another module.
+//
+//go:embed client.go handle.go serve.go
+var Sources embed.FS

@@ -5,14 +5,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
+	"github.com/locklab/locklab/adapters/go/internal/words"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -21,30 +20,20 @@ type lock struct {
 	locker   rueidislock.Locker
 	majority int
 	release  func()
-	hold     atomic.Int64 // the number of the latest: an earlier one's context may end late
 }
 
 func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
 	own, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends the hold, so it must outlive the request
-	defer func() {
-		if !grant.OK {
-			stop() // what it may get yet, the library gives back
-		}
-	}()
 	var held context.Context
 	var cancel context.CancelFunc
 	err = client.Leave(ctx, func() (err error) { held, cancel, err = l.locker.TryWithContext(own, l.Key); return err }, nil)
-	if grant.OK, err = client.Outcome(err, rueidislock.ErrNotLocked); grant.OK {
-		var released atomic.Bool
-		l.release = func() { released.Store(true); cancel() }
-		hold := l.hold.Add(1)
-		context.AfterFunc(held, func() {
-			if !released.Load() && l.hold.Load() == hold {
-				l.Lost("its context has ended")
-			}
-		})
+	if grant.OK, err = client.Outcome(err, rueidislock.ErrNotLocked); !grant.OK {
+		stop() // what it may get yet, the library gives back
+		return grant, err
 	}
-	return grant, err
+	untold := context.AfterFunc(held, func() { l.LostHold(client.Hold(ctx), "its context has ended") })
+	l.release = func() { untold(); cancel(); stop() }
+	return grant, nil
 }
 
 // Release is answered ok whatever the server says: the library's function reports nothing. Like an acquire, it waits until the server has answered or the
@@ -75,27 +64,17 @@ func (l *lock) Close() error { l.locker.Close(); return nil }
 const long = time.Hour
 
 func main() {
-	once := flag.Bool("once", false, "send each command once (DisableRetry)")
-	plain := flag.Bool("plain", false, "without client-side caching (DisableCache)")
-	majority := flag.Int("majority", 1, "KeyMajority")
-	flag.Parse()
-	hello := client.Hello{Name: "rueidislock", About: fmt.Sprint("rueidislock 1.0.79, KeyMajority ", *majority), Renews: true, Resends: !*once}
+	hello := client.Hello{Name: "rueidislock", About: "rueidislock 1.0.79", Renews: true}
 	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
-	if *majority > 1 {
-		hello.Name += "-majority"
-	}
-	if *plain {
-		hello.Name, hello.About = hello.Name+"-plain", hello.About+", DisableCache"
-	}
-	if *once {
-		hello.Name, hello.About = hello.Name+"-once", hello.About+", DisableRetry"
-	}
+	said := words.Read(&hello, "majority", "plain", "once") // KeyMajority, DisableCache, DisableRetry
+	once, plain, majority := said.Has("once"), said.Has("plain"), max(said["majority"], 1)
+	hello.About += fmt.Sprint(", KeyMajority ", majority)
 	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
-		options := rueidis.ClientOption{InitAddress: o.Servers, DisableRetry: *once, DisableCache: *plain, AlwaysRESP2: *plain, ForceSingleClient: true}
-		if *once {
+		options := rueidis.ClientOption{InitAddress: o.Servers, DisableRetry: once, DisableCache: plain, AlwaysRESP2: plain, ForceSingleClient: true}
+		if once {
 			options.ConnWriteTimeout = long
 		}
-		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: int32(*majority), KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
-		return &lock{Options: o, locker: locker, majority: *majority}, err
+		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: int32(majority), KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
+		return &lock{Options: o, locker: locker, majority: majority}, err
 	})
 }

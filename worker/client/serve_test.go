@@ -1,0 +1,377 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// dialer is a lock whose acquire connects to its server and waits for a reply, as a library that heeds no context does.
+type dialer struct {
+	Options
+	*calls
+}
+
+// calls is what the locks of a client were asked for.
+type calls struct {
+	dialled atomic.Int64
+	pings   atomic.Int64
+	waiting chan struct{} // an acquire waits for a reply
+	reply   chan Grant
+	closed  atomic.Bool
+}
+
+var errRedial = errors.New("a new connection ended at once")
+
+func (d *dialer) Acquire(ctx context.Context) (Grant, error) {
+	select {
+	case grant := <-d.reply:
+		return grant, nil
+	default:
+	}
+	conn, err := d.dial()
+	if err != nil {
+		return Grant{}, err
+	}
+	defer conn.Close()
+	d.waiting <- struct{}{}
+	if _, err = conn.Read(make([]byte, 1)); err == nil {
+		return Grant{OK: true}, nil
+	}
+	if again, err := d.dial(); err == nil { // a library that resends
+		defer again.Close()
+		if _, err = again.Read(make([]byte, 1)); err != nil {
+			return Grant{}, errRedial
+		}
+	}
+	return Grant{OK: true}, err
+}
+
+func (d *dialer) dial() (net.Conn, error) {
+	d.dialled.Add(1)
+	return net.Dial("tcp", d.Servers[0])
+}
+
+func (d *dialer) Release(context.Context) (bool, error) { return false, nil }
+func (d *dialer) Renew(context.Context) (bool, error)   { return true, nil }
+func (d *dialer) Valid() time.Duration                  { return 2 * time.Second }
+func (d *dialer) Keys() ([]string, string)              { return []string{"mutex:" + d.Key}, "all" }
+func (d *dialer) Close() error                          { d.closed.Store(true); return nil }
+
+// Ping fails three times, as a pool with three dead connections does.
+func (d *dialer) Ping(context.Context) error {
+	if d.pings.Add(1) <= 3 {
+		return errors.New("broken pipe")
+	}
+	return nil
+}
+
+// conversation is the lab's end.
+type conversation struct {
+	t       *testing.T
+	in      *json.Encoder
+	answers map[float64]map[string]any // by id; 0: the latest notice
+	out     *json.Decoder
+	ended   chan error
+	close   func() error
+}
+
+const hour = 3.6e6
+
+// converse begins a conversation, and says init.
+func converse(t *testing.T, hello Hello, sample Lock, open func(Options) (Lock, error)) *conversation {
+	t.Helper()
+	fromLab, toClient := io.Pipe()
+	fromClient, toLab := io.Pipe()
+	c := &conversation{t, json.NewEncoder(toClient), map[float64]map[string]any{}, json.NewDecoder(fromClient), make(chan error, 1), toClient.Close}
+	go func() { c.ended <- serve(fromLab, toLab, hello, sample, open) }()
+	bound := time.AfterFunc(20*time.Second, func() { fromClient.CloseWithError(errors.New("no answer")) })
+	t.Cleanup(func() {
+		bound.Stop()
+		toClient.Close()
+		fromClient.Close()
+	})
+	return c
+}
+
+// says sends a request, without waiting for its answer.
+func (c *conversation) says(id int, do string, fields map[string]any) {
+	c.t.Helper()
+	request := map[string]any{"id": id, "do": do}
+	for name, value := range fields {
+		request[name] = value
+	}
+	require.NoError(c.t, c.in.Encode(request))
+}
+
+// answer waits for the answer to a request. The times of a busy host are left out.
+func (c *conversation) answer(id int) map[string]any {
+	c.t.Helper()
+	for c.answers[float64(id)] == nil {
+		var line map[string]any
+		require.NoError(c.t, c.out.Decode(&line))
+		of, _ := line["id"].(float64)
+		if line["late_ms"] == nil {
+			delete(line, "id")
+			c.answers[of] = line
+		}
+	}
+	return c.answers[float64(id)]
+}
+
+// asks sends a request and waits for its answer.
+func (c *conversation) asks(id int, do string, fields map[string]any) map[string]any {
+	c.t.Helper()
+	c.says(id, do, fields)
+	return c.answer(id)
+}
+
+func (c *conversation) outcome(id int) string {
+	c.t.Helper()
+	outcome, _ := c.answer(id)["outcome"].(string)
+	return outcome
+}
+
+var h1 = map[string]any{"handle": "h1"}
+
+// opened is a conversation with a client of a silent server, whose handle h1 is open.
+func opened(t *testing.T, hello Hello) (*conversation, *calls) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			if _, err := listener.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+	called := &calls{waiting: make(chan struct{}, 1), reply: make(chan Grant, 10)}
+	c := converse(t, hello, &dialer{}, func(o Options) (Lock, error) { return &dialer{o, called}, nil })
+	store := miniredis.RunT(t)
+	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{listener.Addr().String()}, "resource": store.Addr()})
+	require.Equal(t, map[string]any{"outcome": "ok", "keys": []any{"mutex:K"}, "need": "all"},
+		c.asks(2, "open", map[string]any{"handle": "h1", "key": "K", "lease_ms": 20000}))
+	return c, called
+}
+
+func TestHello(t *testing.T) {
+	c := converse(t, Hello{Name: "dialer", Promises: []string{"exclusion"}, Servers: "one"}, &dialer{}, nil)
+	require.Equal(t, "no", c.asks(1, "init", map[string]any{"version": 3})["outcome"])
+	hello := c.asks(2, "init", map[string]any{"version": 2, "servers": []string{"127.0.0.1:1"}})["hello"].(map[string]any)
+	require.ElementsMatch(t, []any{"renew", "reconnect"}, hello["verbs"])
+	delete(hello, "verbs")
+	require.Equal(t, map[string]any{"version": 2.0, "name": "dialer", "promises": []any{"exclusion"}, "servers": "one", "separate": true}, hello)
+}
+
+func TestAnswers(t *testing.T) {
+	c, called := opened(t, Hello{})
+	called.reply <- Grant{OK: true, Valid: 1500 * time.Millisecond, Fence: 7}
+	acquired := c.asks(3, "acquire", h1)
+	require.Equal(t, []any{"ok", 1500.0, 7.0}, []any{acquired["outcome"], acquired["valid_ms"], acquired["fence"]})
+	require.Equal(t, map[string]any{"outcome": "no"}, c.asks(4, "release", h1))
+	require.Equal(t, map[string]any{"outcome": "ok", "valid_ms": 2000.0}, c.asks(5, "renew", h1))
+	require.Equal(t, map[string]any{"outcome": "no", "unsupported": true}, c.asks(6, "check", h1))
+	require.Equal(t, map[string]any{"outcome": "no", "unsupported": true}, c.asks(7, "dance", h1))
+	require.Equal(t, "no", c.asks(8, "release", map[string]any{"handle": "h2"})["outcome"])
+
+	called.reply <- Grant{} // another client has it; again, it is free
+	called.reply <- Grant{OK: true}
+	require.Equal(t, "ok", c.asks(9, "acquire", map[string]any{"handle": "h1", "within_ms": hour})["outcome"])
+
+	require.Equal(t, "ok", c.asks(10, "close", h1)["outcome"])
+	require.True(t, called.closed.Load())
+	require.Equal(t, "no", c.asks(11, "release", h1)["outcome"])
+	require.Equal(t, map[string]any{"outcome": "ok"}, c.asks(12, "exit", nil))
+	require.NoError(t, <-c.ended)
+}
+
+// TestEndOfRequests: it means the same as exit, without an answer. A line that is no request is an error.
+func TestEndOfRequests(t *testing.T) {
+	c := converse(t, Hello{}, &dialer{}, nil)
+	require.NoError(t, c.close())
+	require.NoError(t, <-c.ended)
+	require.Error(t, serve(io.LimitReader(zeros{}, 1), io.Discard, Hello{}, &dialer{}, nil))
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestCancel: the connections of a cancelled operation end, and new ones until it has ended, whatever its library does. One that waits for its turn never begins.
+func TestCancel(t *testing.T) {
+	c, called := opened(t, Hello{})
+	c.says(3, "acquire", h1)
+	<-called.waiting
+	c.says(4, "acquire", h1)
+	require.Equal(t, "ok", c.asks(5, "cancel", map[string]any{"op": 4})["outcome"])
+	require.Equal(t, "unknown", c.outcome(4))
+	require.Nil(t, c.answers[3], "it waits still")
+	require.Equal(t, int64(1), called.dialled.Load())
+
+	require.Equal(t, "ok", c.asks(6, "cancel", map[string]any{"op": 3})["outcome"])
+	require.Equal(t, map[string]any{"outcome": "unknown", "error": errRedial.Error()}, c.answer(3))
+	require.Equal(t, int64(2), called.dialled.Load())
+	require.Equal(t, "no", c.asks(7, "cancel", map[string]any{"op": 3})["outcome"])
+
+	c.says(8, "acquire", h1) // over a connection that lasts
+	<-called.waiting
+	c.says(9, "cancel", map[string]any{"op": 8})
+	require.Equal(t, "unknown", c.outcome(8))
+}
+
+// TestCancelBetweenTries: an acquire that finds the lock taken pauses between its tries.
+func TestCancelBetweenTries(t *testing.T) {
+	c, called := opened(t, Hello{})
+	for range cap(called.reply) {
+		called.reply <- Grant{}
+	}
+	c.says(3, "acquire", map[string]any{"handle": "h1", "within_ms": hour})
+	require.Equal(t, "ok", c.asks(4, "cancel", map[string]any{"op": 3})["outcome"])
+	require.Equal(t, "unknown", c.outcome(3))
+	require.Zero(t, called.dialled.Load())
+}
+
+// heeds is a lock whose library gives up by itself, and needs its connection for that.
+type heeds struct{ dialer }
+
+func (h *heeds) Acquire(ctx context.Context) (Grant, error) {
+	conn, err := h.dial()
+	if err != nil {
+		return Grant{}, err
+	}
+	defer conn.Close()
+	h.waiting <- struct{}{}
+	<-ctx.Done()
+	_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_, err = conn.Read(make([]byte, 1))
+	return Grant{OK: Hold(ctx) == 3}, lasting(err)
+}
+
+// lasting is nil for a connection that is silent, but lasts.
+func lasting(err error) error {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return nil
+	}
+	return err
+}
+
+func TestCancelByContext(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	called := &calls{waiting: make(chan struct{}, 1)}
+	c := converse(t, Hello{ByContext: true}, &heeds{}, func(o Options) (Lock, error) { return &heeds{dialer{o, called}}, nil })
+	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{"zookeeper://" + listener.Addr().String()}})
+	c.asks(2, "open", h1)
+	c.says(3, "acquire", h1)
+	<-called.waiting
+	c.says(4, "cancel", map[string]any{"op": 3})
+	require.Equal(t, "ok", c.outcome(3))
+}
+
+// TestReconnect: the connections end, and the answer waits until a library with several dead ones has found a new one.
+func TestReconnect(t *testing.T) {
+	c, called := opened(t, Hello{})
+	require.Equal(t, map[string]any{"outcome": "ok"}, c.asks(3, "reconnect", nil))
+	require.Equal(t, int64(4), called.pings.Load())
+	called.pings.Store(-1000)
+	require.Equal(t, map[string]any{"outcome": "no", "error": "broken pipe"}, c.asks(4, "reconnect", nil))
+
+	called.pings.Store(1000)
+	c.says(5, "acquire", h1) // it has the lock, and finds its connection dead itself
+	<-called.waiting
+	for id := 6; called.dialled.Load() == 1; id++ { // the proxy may not have accepted it yet
+		require.Equal(t, "ok", c.asks(id, "reconnect", nil)["outcome"])
+	}
+}
+
+// unreachable is a lock whose library does not get a connection.
+type unreachable struct{ pinged chan struct{} }
+
+func (unreachable) Acquire(context.Context) (Grant, error) { return Grant{OK: true}, nil }
+func (unreachable) Release(context.Context) (bool, error)  { return true, nil }
+
+func (u unreachable) Ping(ctx context.Context) error {
+	close(u.pinged)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestReconnectWaitsForNoOperation: requests are read while a library connects, and an operation comes before that.
+func TestReconnectWaitsForNoOperation(t *testing.T) {
+	lock := unreachable{make(chan struct{})}
+	c := converse(t, Hello{}, lock, func(Options) (Lock, error) { return lock, nil })
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	c.says(3, "reconnect", nil)
+	<-lock.pinged
+	c.says(4, "acquire", h1)
+	require.Equal(t, "ok", c.outcome(3))
+	require.Equal(t, "ok", c.outcome(4))
+}
+
+func TestWork(t *testing.T) {
+	c, _ := opened(t, Hello{})
+	for n := range 3 {
+		done := c.asks(3+n, "work", map[string]any{"handle": "h1", "key": "counter"})
+		require.Equal(t, map[string]any{"outcome": "ok", "read": float64(n), "wrote": float64(n + 1)}, done)
+	}
+	require.Equal(t, true, c.asks(6, "work", map[string]any{"handle": "h1", "key": "K", "workload": "ledger"})["unsupported"])
+
+	store := miniredis.RunT(t)
+	c.asks(7, "open", map[string]any{"handle": "h2", "servers": []string{"127.0.0.1:1"}, "resource": store.Addr()})
+	store.RequireAuth("secret")
+	refused := c.asks(8, "work", map[string]any{"handle": "h2", "key": "counter"})
+	require.Equal(t, "unknown", refused["outcome"])
+	require.Contains(t, refused["error"], "NOAUTH")
+	store.RequireAuth("")
+	require.Equal(t, "ok", c.asks(9, "work", map[string]any{"handle": "h2", "key": "counter"})["outcome"])
+	store.Close()
+	require.Equal(t, "unknown", c.asks(10, "work", map[string]any{"handle": "h2", "key": "counter"})["outcome"])
+	require.NoError(t, store.Restart())
+	require.Equal(t, 2.0, c.asks(11, "work", map[string]any{"handle": "h2", "key": "counter"})["wrote"], "over a new connection")
+}
+
+// TestCancelOfWork: work waits for a silent resource no longer than it is to.
+func TestCancelOfWork(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	c, _ := opened(t, Hello{ByContext: true})
+	c.asks(3, "open", map[string]any{"handle": "h2", "servers": []string{"127.0.0.1:1"}, "resource": silent.Addr().String()})
+	c.says(4, "work", map[string]any{"handle": "h2", "key": "counter"})
+	conn, err := silent.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Read(make([]byte, 1))
+	require.NoError(t, err)
+	c.says(5, "cancel", map[string]any{"op": 4})
+	require.Equal(t, "unknown", c.outcome(4))
+}
+
+// TestNotices: of a loss, and of that of an earlier hold.
+func TestNotices(t *testing.T) {
+	var lock *dialer
+	c := converse(t, Hello{}, lock, func(o Options) (Lock, error) {
+		lock = &dialer{Options: o}
+		return lock, nil
+	})
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	go lock.Lost("gone")
+	require.Equal(t, map[string]any{"lost": "h1", "why": "gone"}, c.answer(0))
+	delete(c.answers, 0)
+	go lock.LostHold(3, "late")
+	require.Equal(t, map[string]any{"lost": "h1", "hold": 3.0, "why": "late"}, c.answer(0))
+}
