@@ -63,6 +63,7 @@ func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
 			params.Seed += int64(round) - 1
 			params.Lease = lease
 			params.Outlives = subject.Spec != nil && subject.Spec.Bug == "" && !slices.Contains(subject.Spec.Promises, impls.CrashSafety)
+			params.Servers = max(1, subject.Traits.Servers)
 			params.ZooKeeper, params.Opaque = subject.Traits.ZooKeeper, subject.Traits.Opaque != ""
 			if !subject.Traits.Separate {
 				params.Handles = 0

@@ -211,6 +211,7 @@ func (c *cell) seen(e history.Event) {
 	if c.storm != nil && !c.Over() && c.takes(e) {
 		p := c.peers[history.ProcessOf(e.Client)]
 		p.took.Store(int64(e.At))
+		p.taker.Store(&e.Client)
 		p.notice(storm.Taker)
 	}
 }

@@ -40,8 +40,9 @@ type peer struct {
 	asked   map[int64]*play.Operation // operations sent, by number
 	resumed time.Time                 // when the lab last continued the process
 
-	commands atomic.Int64 // recorded, on all links
-	took     atomic.Int64 // when a server last gave it the lock, in nanoseconds of the cell; of a storm
+	commands atomic.Int64           // recorded, on all links
+	took     atomic.Int64           // when a server last gave it the lock, in nanoseconds of the cell; of a storm
+	taker    atomic.Pointer[string] // the handle to which it did
 
 	moments chan storm.Moment // to a storm that waits for this client
 

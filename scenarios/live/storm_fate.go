@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,10 +68,10 @@ func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) er
 			if reached, moment = t.reaches(ctx, p, s); !reached {
 				continue
 			}
-			calm := t.cell.Now() - t.began + t.Plan.Lease
+			calm := t.cell.Now() - t.began + t.Plan.Lease*3/2
 			t.pause(ctx, s.After)
 			err := t.strike(ctx, p, s)
-			t.until(ctx, calm) // a second strike within the lease would make the cause of an anomaly ambiguous
+			t.until(ctx, calm) // a second strike within the lease, or before a late renewal, would make the cause of an anomaly ambiguous
 			return err
 		default:
 			return nil
@@ -200,11 +201,18 @@ func (t *stormRunner) ambush(ctx context.Context, p *peer, s storm.Strike) error
 	return nil
 }
 
-// watched are the handles whose requests a strike waits for: one, which the strike's time determines, and so the seed, or all.
+// watched are the handles whose requests a strike waits for: at a moment the one that a server last gave the lock to; otherwise one, which the
+// strike's time determines, and so the seed, or all.
 func watched(p *peer, s storm.Strike) []*play.Handle {
 	all := p.client.Handles
-	if s.Free || s.Client == string(storm.Holder) {
+	switch taker := p.taker.Load(); {
+	case s.Free:
 		return all
+	case s.Client != p.client.Name: // a moment
+		if i := slices.IndexFunc(all, func(h *play.Handle) bool { return taker != nil && h.Name == *taker }); i >= 0 {
+			return all[i : i+1]
+		}
+		return all // nobody has seen the grant
 	}
 	n := int(s.At/time.Millisecond) % len(all)
 	return all[n : n+1]

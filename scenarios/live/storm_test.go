@@ -157,33 +157,41 @@ func TestAHeldRequestMeetsTheFault(t *testing.T) {
 	}
 }
 
-// TestAHoldersReleaseIsCaught: a strike for a holder that waits for its release catches that of any lock object of its process.
+// TestAHoldersReleaseIsCaught: a strike at a moment that waits for a release catches that of the lock object that has the lock.
 func TestAHoldersReleaseIsCaught(t *testing.T) {
 	t.Parallel()
-	s := openStage(t, nil)
-	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 1, Handles: 2, For: 3 * time.Second, Lease: time.Second})
-	cs.Storm.Strikes = []storm.Strike{{
-		At: 100 * time.Millisecond, For: 300 * time.Millisecond, Client: string(storm.Holder), Kind: faults.ReplyLost,
-		Breakpoints: []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}},
-	}}
-	cell := s.Run(t.Context(), cs)
-	require.Empty(t, cell.Failure)
-	var held string // the lock object whose request is held
-	caught := history.Event{}
-	for _, e := range s.history(t, cell) {
-		f := e.Fault()
-		switch {
-		case f != nil && f.Name == string(faults.HoldRequest) && f.Phase == history.PhaseEffective:
-			held = f.Target
-		case caught.ID == 0 && e.Kind == history.KindCommand && held != "" && e.Client == held:
-			caught = e
-		case caught.ID != 0 && e.Kind == history.KindReturn && e.ID == caught.ID:
-			assert.Equal(t, history.Unknown, e.Outcome, "its reply was lost")
-			caught.Outcome = e.Outcome
-		}
+	for _, moment := range []storm.Moment{storm.Holder, storm.Taker} {
+		t.Run(string(moment), func(t *testing.T) {
+			t.Parallel()
+			s := openStage(t, nil)
+			cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 1, Handles: 2, For: 3 * time.Second, Lease: time.Second})
+			cs.Storm.Strikes = []storm.Strike{{
+				At: 100 * time.Millisecond, For: 300 * time.Millisecond, Client: string(moment), Kind: faults.ReplyLost,
+				Breakpoints: []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchRemoval}}},
+			}}
+			cell := s.Run(t.Context(), cs)
+			require.Empty(t, cell.Failure)
+			var granted, held string // the lock objects that had the lock last, and whose request is held
+			caught := history.Event{}
+			for _, e := range s.history(t, cell) {
+				f := e.Fault()
+				switch {
+				case held == "" && e.Kind == history.KindReturn && e.Op == history.OpAcquire && e.Outcome == history.OK:
+					granted = e.Client
+				case f != nil && f.Name == string(faults.HoldRequest) && f.Phase == history.PhaseEffective:
+					held = f.Target
+					assert.Equal(t, granted, held)
+				case caught.ID == 0 && e.Kind == history.KindCommand && held != "" && e.Client == held:
+					caught = e
+				case caught.ID != 0 && e.Kind == history.KindReturn && e.ID == caught.ID:
+					assert.Equal(t, history.Unknown, e.Outcome, "its reply was lost")
+					caught.Outcome = e.Outcome
+				}
+			}
+			assert.Equal(t, history.OpRelease, caught.Op)
+			assert.Equal(t, history.Unknown, caught.Outcome)
+		})
 	}
-	assert.Equal(t, history.OpRelease, caught.Op)
-	assert.Equal(t, history.Unknown, caught.Outcome)
 }
 
 // TestAStormLeavesNoProcess: those that came in the place of crashed ones end with the world, too.

@@ -23,6 +23,8 @@ type Params struct {
 	Lease   time.Duration
 	Work    time.Duration // the longest that a client keeps the lock if nothing hinders it; zero: a quarter of the lease
 	Faults  []faults.Kind
+	// Servers is how many servers the lock is on; zero: any number. A strike for a taker of more servers is replaced.
+	Servers int
 	// ZooKeeper: the locks are on one. Breakpoints are for its requests, and the kinds of faults that it lacks are left out.
 	ZooKeeper bool
 	// Opaque: the lab does not read what clients send to the locks' servers. There are no breakpoints, and so no fault that needs one.
@@ -57,8 +59,8 @@ type Strike struct {
 	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
 	Nth int
-	// Breakpoints wait on the wire for a request, of a Holder's process for that of any lock object, at most for Patience; the first that is reached counts. If it is the links that are disturbed, what
-	// the same lock object sends to other servers meanwhile is held, too.
+	// Breakpoints wait on the wire for a request, at most for Patience; the first that is reached counts. At a Moment it is the request of the lock object
+	// that has the lock. If it is the links that are disturbed, what the same lock object sends to other servers meanwhile is held, too.
 	Breakpoints []faults.Breakpoint
 	// Free: a request of any lock object of the process counts, but only while the lock is free, so that it is granted if nobody comes before it.
 	Free bool
@@ -67,15 +69,6 @@ type Strike struct {
 	// Down is the time from a crash to the next client in its place.
 	Down time.Duration
 }
-
-// Moment is when a strike hits that is for whoever comes to it next. It stands in the place of the client's name.
-type Moment string
-
-// The moments.
-const (
-	Holder Moment = "holder" // it has been told that it has the lock
-	Taker  Moment = "taker"  // a server has given it the lock, and it cannot know that yet
-)
 
 // Patience is how long a breakpoint waits for its request.
 func (p *Plan) Patience() time.Duration { return 3 * p.Lease / 2 }
@@ -299,52 +292,6 @@ func (p *Plan) traps(d dice, do faults.Action) []faults.Breakpoint {
 		traps = append(traps, faults.Breakpoint{Action: do, Nth: 1, Match: faults.Match{Kind: faults.MatchCommand, Command: commands[i]}})
 	}
 	return traps
-}
-
-// strikeMoment draws faults for whoever comes to a moment that is short, and seldom hit by chance: a pause for longer than the lease, of a taker also
-// one after which it learns late that it has the lock, while the lease runs; and, of a holder, a link that is broken only while the first renewal is due,
-// a third of the lease after the hold began, one link that is cut for longer than the lease, or the replies to its release that are lost.
-func (p *Plan) strikeMoment(m Moment) {
-	d := p.dice(string(m))
-	var kinds []faults.Kind
-	for _, kind := range []faults.Kind{faults.Pause, faults.Refuse, faults.ReplyLost, faults.Partition} {
-		if slices.Contains(p.Faults, kind) && (kind == faults.Pause || m == Holder) {
-			kinds = append(kinds, kind)
-		}
-	}
-	if len(kinds) == 0 {
-		return
-	}
-	for at := d.between(p.Lease, 0.5, 2); ; at += d.between(p.Lease, 0.6, 1.6) {
-		s := Strike{At: at, Client: string(m), Kind: kinds[d.IntN(len(kinds))]}
-		switch {
-		case s.Kind == faults.Pause && m == Taker && d.IntN(2) == 0:
-			s.For = d.between(p.Lease, 0.2, 0.45)
-		case s.Kind == faults.Pause:
-			s.For = d.between(p.Lease, 1.3, 1.8)
-		case s.Kind == faults.ReplyLost && d.IntN(2) == 0 && !p.Opaque:
-			s.For = d.between(p.Lease, 0.1, 0.45)
-			s.trap(faults.ActHoldRequest, faults.MatchRemoval)
-		case s.Kind == faults.Partition: // from one of several servers, while others could renew the lock
-			s.For, s.Links = d.long(p.Lease), 1<<d.IntN(3)
-		default:
-			s.After, s.For = d.between(p.Lease, 0.2, 0.25), d.between(p.Lease, 0.15, 0.2)
-		}
-		if m == Taker {
-			s.Nth = []int{1, 3, 4, 5}[d.IntN(4)] // the first, or so many that the rest is no majority
-		}
-		took := s.After + s.For
-		if len(s.Breakpoints) > 0 {
-			took += p.Patience()
-		}
-		if at+took > p.For {
-			return
-		}
-		p.Strikes = append(p.Strikes, s)
-		if m == Holder { // one at a time; many takers do not get as far as the strike is for
-			at += s.After + s.For
-		}
-	}
 }
 
 // strikeServer draws the faults of the server, which are rare: each spoils all that was going on.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -32,6 +33,7 @@ func drawParams(t *rapid.T) storm.Params {
 	return storm.Params{
 		Seed: rapid.Int64().Draw(t, "seed"), Clients: rapid.IntRange(1, 16).Draw(t, "clients"),
 		For: lease * time.Duration(rapid.IntRange(1, 100).Draw(t, "leases")), Lease: lease, Faults: chosen,
+		Servers: rapid.IntRange(0, 5).Draw(t, "servers"),
 	}
 }
 
@@ -137,8 +139,14 @@ func TestSeedSeven(t *testing.T) {
 // TestPlansAreFrozen pins long storms of all kinds, and the turns of their clients, to the last bit: whoever has noted down a seed gets the
 // same storm again.
 func TestPlansAreFrozen(t *testing.T) {
-	for seed, want := range map[int64]uint64{1: 0xbe2c6a6851014e15, 2: 0xcfed6df34e430f79, 77: 0xe2d1ef2870d7dc38} {
-		p := storm.New(storm.Params{Seed: seed, Clients: 4, Handles: 1, For: 5 * time.Minute, Lease: time.Second, Faults: storm.Kinds()})
+	for of, want := range map[[2]int64]uint64{
+		{1, 0}: 0xbe2c6a6851014e15, {2, 0}: 0xcfed6df34e430f79, {77, 0}: 0xe2d1ef2870d7dc38,
+		{1, 1}: 0xb054318ba788867c, {1, 3}: 0x9be340c5fca7ac6d,
+	} {
+		seed, servers := of[0], int(of[1])
+		p := storm.New(storm.Params{
+			Seed: seed, Clients: 4, Handles: 1, For: 5 * time.Minute, Lease: time.Second, Faults: storm.Kinds(), Servers: servers,
+		})
 		sum := fnv.New64a()
 		fmt.Fprintln(sum, p.String(), p.Patience())
 		for i := range p.Clients {
@@ -150,7 +158,7 @@ func TestPlansAreFrozen(t *testing.T) {
 		for _, s := range p.Strikes {
 			fmt.Fprintf(sum, "%+v\n", s)
 		}
-		require.Equal(t, want, sum.Sum64(), "seed %d", seed)
+		assert.Equal(t, want, sum.Sum64(), "seed %d, %d servers: %#x", seed, servers, sum.Sum64())
 	}
 }
 
@@ -263,6 +271,51 @@ func TestMoments(t *testing.T) {
 			require.Equal(t, moment == storm.Holder && slices.Contains(want, faults.ReplyLost), releases > 10, "%d releases", releases)
 			require.Equal(t, moment == storm.Taker && len(want) > 0, late > 100, "%d late grants", late)
 		}
+	}
+}
+
+// TestTakersOfFewServers: strikes for takers of more servers than the lock has come as others; those for as many, and for anybody else, are the same.
+func TestTakersOfFewServers(t *testing.T) {
+	params := storm.Params{Seed: 1, Clients: 2, For: 10 * time.Minute, Lease: time.Second, Faults: storm.Defaults()}
+	many := storm.New(params)
+	for servers := 1; servers <= 5; servers++ {
+		params.Servers = servers
+		few := storm.New(params)
+		require.Equal(t, many.Of("C1"), few.Of("C1"))
+		require.Equal(t, many.Of(string(storm.Holder)), few.Of(string(storm.Holder)))
+		at := map[time.Duration]storm.Strike{}
+		for _, s := range many.Of(string(storm.Taker)) {
+			at[s.At] = s
+		}
+		others := map[faults.Kind]int{}
+		brief := 0
+		for _, s := range few.Of(string(storm.Taker)) {
+			require.LessOrEqual(t, s.Nth, servers)
+			same, known := at[s.At]
+			if known && same.Nth <= servers {
+				require.Equal(t, same, s)
+				continue
+			}
+			others[s.Kind]++
+			require.Equal(t, s.Kind == faults.ReplyLost, len(s.Breakpoints) == 1, s)
+			require.Equal(t, s.Kind == faults.Partition, s.For > params.Lease, s)
+			if s.For < params.Lease/10 {
+				brief++
+			}
+		}
+		if servers == 5 {
+			require.Empty(t, others)
+			continue
+		}
+		require.Len(t, others, 3)
+		require.Greater(t, others[faults.Pause], 40)
+		require.Greater(t, others[faults.ReplyLost], 40)
+		require.Greater(t, others[faults.Partition], 10)
+		require.Greater(t, brief, 10)
+	}
+	params.Servers, params.Faults = 1, []faults.Kind{faults.Pause}
+	for _, s := range storm.New(params).Strikes {
+		require.Equal(t, faults.Pause, s.Kind)
 	}
 }
 
