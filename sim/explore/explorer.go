@@ -135,18 +135,19 @@ type explorer struct {
 	frontier
 	passing
 	unseen
-	judge   judge
-	watcher watcher
-	visited func(form)      // is shown every state that is found; nil: nobody is
-	reads   bool            // the lock reads clocks
-	walls   bool            // the lock reads its client's wall clock
-	lives   bool            // the lock asks servers how long keys live
-	told    bool            // the lock tells servers what the time is, which compare
-	timed   bool            // states at different times are different
-	cut     error           // why some path was not followed to its end; nil: all were
-	tiredAt map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
-	result  Result
-	began   time.Time
+	rehearsed rehearsed
+	judge     judge
+	watcher   watcher
+	visited   func(form)      // is shown every state that is found; nil: nobody is
+	reads     bool            // the lock reads clocks
+	walls     bool            // the lock reads its client's wall clock
+	lives     bool            // the lock asks servers how long keys live
+	told      bool            // the lock tells servers what the time is, which compare
+	timed     bool            // states at different times are different
+	cut       error           // why some path was not followed to its end; nil: all were
+	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
+	result    Result
+	began     time.Time
 }
 
 // unseen is what a search has noticed of what it does not follow.

@@ -75,4 +75,7 @@ func mix(a, b uint64) uint64 {
 	return high ^ low
 }
 
+// blend takes another number into a fingerprint.
+func blend(h, n uint64) uint64 { return mix(h^0xa0761d6478bd642f, n^0xe7037ed1a0b428db) }
+
 func twoWords(words []uint32) uint64 { return uint64(words[0]) | uint64(words[1])<<32 }

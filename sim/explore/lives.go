@@ -17,6 +17,10 @@ import (
 // asksLife matches a command, or a script, that asks how long a key lives.
 var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b`)
 
+func (r *request) asksLife() bool {
+	return slices.ContainsFunc(r.commands, func(words []string) bool { return asksLife.MatchString(strings.Join(words[:min(len(words), 2)], " ")) })
+}
+
 // errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
 var errLives = errors.New("the lock asks how long a key lives")
 
@@ -65,17 +69,21 @@ func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
 	return list
 }
 
-// searchLives tries times that are evenly spaced, and bisects where a client does something else.
+// searchLives tries times that are evenly spaced, and bisects where a client does something else. Who does not ask cannot do so before the limit.
 func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
+	now, asks := x.doesAfter(s, i, 0)
+	if !x.told && !asks {
+		return nil
+	}
 	apart := x.lease / probesPerLease
 	if !x.told {
 		apart = max(apart, limit/(horizon*probesPerLease))
 	}
-	seen := map[ms]string{}
+	seen := map[ms]string{0: now}
 	does := func(d ms) string {
 		what, known := seen[d]
 		if !known {
-			what = x.doesAfter(s, i, d)
+			what, _ = x.doesAfter(s, i, d)
 			seen[d] = what
 		}
 		return what
@@ -104,10 +112,10 @@ func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
 	return found
 }
 
-// doesAfter is what a client does by itself, and what it is answered, after some time.
-func (x *explorer) doesAfter(s *state, i int, d ms) string {
+// doesAfter is what a client does by itself, and what it is answered, after some time. It also says whether the client asks how long a key lives.
+func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
 	defer x.besides()()
-	var what strings.Builder
+	var b strings.Builder
 	after := *s
 	for k := range x.serverCount {
 		after.servers[k] = x.servers.tick(after.servers[k], d)
@@ -120,18 +128,19 @@ func (x *explorer) doesAfter(s *state, i int, d ms) string {
 		m := move{kind: moveTake, client: uint8(i)}
 		switch n := &x.automaton.nodes[c.node]; {
 		case n.idle && made > 0, !n.idle && n.slots[0].kind != process.Request:
-			return what.String()
+			return b.String(), asks
 		case n.idle:
 			m.kind = moveCall
 		case c.replies[0] == 0:
 			m.kind = moveServe
+			asks = asks || x.texts.requests[n.slots[0].request].asksLife()
 		}
 		if x.apply(&after, m) != nil {
 			break
 		}
-		x.describe(&what, c)
+		x.describe(&b, c)
 	}
-	return what.String()
+	return b.String(), asks
 }
 
 // describe writes what a client waits for, or was answered, but for numbers that may be times.

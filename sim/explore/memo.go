@@ -45,7 +45,7 @@ func (m *memo[T]) note(key [2]uint64, value T) *T {
 // find is where a key is, or would be.
 func (m *memo[T]) find(key [2]uint64) *noted[T] {
 	mask := uint64(len(m.slots) - 1)
-	for i := mix(key[0]^0xa0761d6478bd642f, key[1]^0xe7037ed1a0b428db) & mask; ; i = (i + 1) & mask {
+	for i := blend(key[0], key[1]) & mask; ; i = (i + 1) & mask {
 		if at := &m.slots[i]; at.key == key || at.key[0] == 0 {
 			return at
 		}

@@ -102,6 +102,14 @@ func (x *explorer) wouldChange(s *state, i int) bool {
 	if x.automaton.aside {
 		return false
 	}
+	at := x.situation(s, i)
+	if known := x.rehearsed.changes.of(at); known != nil {
+		return *known
+	}
+	return *x.rehearsed.changes.note(at, x.findWouldChange(s, i))
+}
+
+func (x *explorer) findWouldChange(s *state, i int) bool {
 	r := x.rehearse(s, i, func(*state, []input) {})
 	return r.after.servers != s.servers || r.after.clients[i].phase == holding
 }
@@ -117,9 +125,5 @@ func (x *explorer) sameTokens(s *state, i int, before, after []uint8) bool {
 			changed |= 1<<before[k] | 1<<after[k]
 		}
 	}
-	was := s.clients[i].node
-	s.clients[i].node = uint32(i) // which has no tokens
-	used := x.usedTokens(s).of(i)
-	s.clients[i].node = was
-	return used&changed == 0
+	return x.tokensBeside(s, i)&changed == 0
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -122,9 +121,9 @@ func (s *servers) execute(state, request uint32, client int) (done serving, know
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
 	r := s.texts.requests[request]
+	s.lives = s.lives || r.asksLife()
 	var replies []service.Reply
 	for _, command := range r.commands {
-		s.lives = s.lives || asksLife.MatchString(strings.Join(command[:min(len(command), 2)], " "))
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
 	}
 	s.learn(server)

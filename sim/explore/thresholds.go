@@ -47,19 +47,38 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 	}
 	list = x.instantsOfDrift(list, s, limit)
 	for i := range x.clients {
-		c := &s.clients[i]
-		if c.phase == crashed {
+		if s.clients[i].phase == crashed {
 			continue
 		}
-		if x.wants(c) {
-			list = x.instantsOfTry(list, s, i, limit)
-		}
-		list = x.instantsOfRest(list, s, i, limit)
-		x.inputs = x.nextInputs(x.inputs[:0], s, i)
-		for _, in := range x.inputs {
-			if in.kind != inputCall || !x.wants(c) {
-				list = x.instantsOf(list, s, i, nil, in, limit)
+		for _, d := range x.instantsOfClient(s, i, limit) {
+			if !slices.Contains(list, d) {
+				list = append(list, d)
 			}
+		}
+	}
+	return list
+}
+
+// instantsOfClient are those of one client.
+func (x *explorer) instantsOfClient(s *state, i int, limit ms) []ms {
+	at := x.situation(s, i)
+	at[1] = blend(at[1], uint64(limit))
+	if known := x.rehearsed.instants.of(at); known != nil {
+		return *known
+	}
+	return *x.rehearsed.instants.note(at, x.findInstantsOfClient(s, i, limit))
+}
+
+func (x *explorer) findInstantsOfClient(s *state, i int, limit ms) (list []ms) {
+	c := &s.clients[i]
+	if x.wants(c) {
+		list = x.instantsOfTry(list, s, i, limit)
+	}
+	list = x.instantsOfRest(list, s, i, limit)
+	x.inputs = x.nextInputs(x.inputs[:0], s, i)
+	for _, in := range x.inputs {
+		if in.kind != inputCall || !x.wants(c) {
+			list = x.instantsOf(list, s, i, nil, in, limit)
 		}
 	}
 	return list
