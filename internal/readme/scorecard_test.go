@@ -43,7 +43,7 @@ func notes() []note {
 			"The documentation promises that the context is cancelled \"automatically and immediately once the KeyMajority is not held anymore, for example: Redis are down\". An extension is waited for until a new deadline (`lock.go:279`), which lies half a validity after the key's end. See [found/rueidislock-told-late.md](found/rueidislock-told-late.md).",
 		},
 		{
-			[]string{"rueidislock"}, []string{"pause-past-lease"}, []checker.Name{checker.DoubleHolder},
+			[]string{"rueidislock"}, []string{"pause-past-lease", "late-write-comes-first"}, []checker.Name{checker.DoubleHolder},
 			"It declares no validity: after a pause the holder is told when its next extension is answered. No documentation promises more.",
 		},
 		{
@@ -63,8 +63,8 @@ func notes() []note {
 			"The same with ioredis, which sends again what got no reply when it has connected anew (`autoResendUnfulfilledCommands`, by default true): `redlock.js:282` of redlock 4 rejects with LockError, `index.js:296` of redlock 5 with ExecutionError.",
 		},
 		{
-			[]string{"redlock-4-majority", "redlock-5-using"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
-			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`, and `433` for the next extension): set back in between, it is too long. redlock 5 on three servers is done when two have answered, so that the reply which this scenario holds back does not delay it. The lab's own Redlock measures it by a monotonic clock.",
+			[]string{"redlock-4-majority", "redlock-5-majority", "redlock-5-using"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
+			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`, and `433` for the next extension): set back in between, it is too long. redlock 5 on three servers is done when two have answered: the reply which this scenario holds back delays it only where the process is stopped before both of the others are read (five of six plays). The lab's own Redlock measures it by a monotonic clock.",
 		},
 		{
 			[]string{"redis-py"}, []string{"release-broken-off", "release-broken-off-clock-ahead", "redis-down-amid-release"}, []checker.Name{checker.Unreleasable, checker.FalseAlarm},
@@ -95,7 +95,7 @@ func notes() []note {
 			"`using` aborts its signal when an extension has failed and the lock has expired (`index.js:445`). An extension without an answer is awaited (`438`), and no timer looks at the expiry meanwhile: the routine is told when its client has connected anew.",
 		},
 		{
-			[]string{"redlock-5-using"}, []string{"pause-past-lease"}, []checker.Name{checker.DoubleHolder},
+			[]string{"redlock-5-using"}, []string{"pause-past-lease", "late-write-comes-first"}, []checker.Name{checker.DoubleHolder},
 			"It gives its routine a signal and no validity: after a pause the routine is told when the timer has fired and the extension is answered. No documentation promises more.",
 		},
 		{
@@ -111,15 +111,15 @@ func notes() []note {
 			"A server's error counts as its refusal (`lib/redlockMutex/acquire.js:23`), and an error of the delete that follows is dropped (`30`): the caller is told `false`, and the keys stay for a lease.",
 		},
 		{
-			[]string{"redis-semaphore-majority-once"}, []string{"release-lost-while-renewing"}, []checker.Name{checker.Unreleasable},
+			[]string{"redis-semaphore-majority-once"}, []string{"release-lost-while-renewing", "release-broken-off-clock-ahead", "release-tried-again"}, []checker.Name{checker.Unreleasable},
 			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [found/redis-semaphore-release.md](found/redis-semaphore-release.md).",
 		},
 		{
-			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "pause-past-lease", "release-after-the-lease", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
+			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
 			"`retryCount` -1 counts for a release as well (`index.js:279`): that of a lock which has expired never returns (mike-marcacci/node-redlock#313). A release can be given another one.",
 		},
 		{
-			[]string{"redsync-majority"}, []string{"release-broken-off"}, []checker.Name{checker.FalseAlarm},
+			[]string{"redsync-majority"}, []string{"release-broken-off", "release-broken-off-clock-ahead"}, []checker.Name{checker.FalseAlarm},
 			"As in note 1, of a majority: the replies of two of three servers were lost, go-redis sent again, and `mutex.go:146` counts only the servers on which the last command has found the lock. How many replies are lost depends on the order in which the servers answer. " +
 				"`MaxRetries: -1` changes it.",
 		},
