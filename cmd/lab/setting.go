@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ type settingFlags struct {
 
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is embedded, redis-server, replicated, sentinel, cluster, zookeeper, etcd, postgres (all started by the lab), host:port, or zookeeper://host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, or zookeeper://host:port [LOCKLAB_SERVER]")
 	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "use the toxiproxy at `URL` instead of the embedded one [LOCKLAB_TOXIPROXY]")
 	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
