@@ -55,6 +55,8 @@ func endOf(ctx context.Context, err error) history.Event {
 	case err == nil:
 	case errors.As(cause, &early), errors.As(err, &early):
 		err = early
+	case ctx.Err() != nil && !errors.Is(err, cause) && err != ctx.Err(): // it says what was under way
+		err = play.Undecided("%v: %v", cause, err)
 	case ctx.Err() != nil:
 		err = play.Undecided("%v", cause)
 	case outOfTime(ctx):
