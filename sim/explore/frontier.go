@@ -179,7 +179,7 @@ func (x *explorer) settle(steps int) {
 
 func (x *explorer) progress(faults, steps int) Progress {
 	p := Progress{States: len(x.origins), Steps: steps, Faults: faults, Took: time.Since(x.began)}
-	p.Memory = x.seen.bytes() + 8*cap(x.origins) + x.parts.bytes()
+	p.Memory = x.seen.bytes() + 8*cap(x.origins) + x.parts.bytes() + x.rehearsed.bytes() + x.automaton.bytes()
 	for i := range x.queues {
 		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {

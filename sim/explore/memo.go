@@ -1,5 +1,7 @@
 package explore
 
+import "unsafe"
+
 // memo is a hash table by two numbers, of which the first is not 0. The search looks up every step in one, and Go's map takes several times
 // as long.
 type memo[T any] struct {
@@ -41,6 +43,17 @@ func (m *memo[T]) note(key [2]uint64, value T) *T {
 	*at = noted[T]{key, value}
 	return &at.value
 }
+
+// once is the value of a key, which is found if it is asked for the first time.
+func (m *memo[T]) once(key [2]uint64, find func() T) T {
+	if known := m.of(key); known != nil {
+		return *known
+	}
+	return *m.note(key, find())
+}
+
+// bytes is how much memory the table takes, but for what its values point to.
+func (m *memo[T]) bytes() int { return len(m.slots) * int(unsafe.Sizeof(noted[T]{})) }
 
 // find is where a key is, or would be.
 func (m *memo[T]) find(key [2]uint64) *noted[T] {

@@ -1,6 +1,9 @@
 package explore
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"unsafe"
+)
 
 // A state is stored as the numbers of its parts: each client, each server, and what they have in common. There are millions of states, but
 // only thousands of different parts, so what is true of a part is computed once.
@@ -33,8 +36,10 @@ func (p *parts) of(n uint32) *known {
 	return &p.known[n]
 }
 
-// bytes is about the memory that the parts take.
-func (p *parts) bytes() int { return 160*cap(p.clients.values) + 100*cap(p.commons.values) }
+// bytes is how much memory the parts take.
+func (p *parts) bytes() int {
+	return p.clients.bytes() + p.commons.bytes() + cap(p.known)*int(unsafe.Sizeof(known{}))
+}
 
 // store numbers values: equal ones alike.
 type store[T comparable] struct {
@@ -63,6 +68,11 @@ func (s *store[T]) number(value *T) uint32 {
 		s.grow()
 	}
 	return n
+}
+
+func (s *store[T]) bytes() int {
+	var value T
+	return cap(s.values)*int(unsafe.Sizeof(value)) + 4*cap(s.twins) + 4*len(s.slots)
 }
 
 // twin is the place for a value's twin.

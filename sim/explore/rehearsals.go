@@ -11,6 +11,9 @@ type rehearsed struct {
 	instants      memo[[]ms] // see instantsOfClient; also by the limit
 }
 
+// bytes is how much memory the tables take.
+func (r *rehearsed) bytes() int { return r.late.bytes() + r.changes.bytes() + r.instants.bytes() }
+
 // situation is the fingerprint of all that a client's next steps depend on, as long as no other client takes one.
 func (x *explorer) situation(s *state, i int) [2]uint64 {
 	rest := blend(uint64(i)<<32|uint64(s.resource), uint64(s.now)<<32|uint64(x.tokensBeside(s, i)))

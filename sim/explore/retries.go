@@ -102,11 +102,7 @@ func (x *explorer) wouldChange(s *state, i int) bool {
 	if x.automaton.aside {
 		return false
 	}
-	at := x.situation(s, i)
-	if known := x.rehearsed.changes.of(at); known != nil {
-		return *known
-	}
-	return *x.rehearsed.changes.note(at, x.findWouldChange(s, i))
+	return x.rehearsed.changes.once(x.situation(s, i), func() bool { return x.findWouldChange(s, i) })
 }
 
 func (x *explorer) findWouldChange(s *state, i int) bool {

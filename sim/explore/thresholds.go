@@ -63,10 +63,7 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 func (x *explorer) instantsOfClient(s *state, i int, limit ms) []ms {
 	at := x.situation(s, i)
 	at[1] = blend(at[1], uint64(limit))
-	if known := x.rehearsed.instants.of(at); known != nil {
-		return *known
-	}
-	return *x.rehearsed.instants.note(at, x.findInstantsOfClient(s, i, limit))
+	return x.rehearsed.instants.once(at, func() []ms { return x.findInstantsOfClient(s, i, limit) })
 }
 
 func (x *explorer) findInstantsOfClient(s *state, i int, limit ms) (list []ms) {

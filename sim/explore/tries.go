@@ -71,11 +71,7 @@ func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehe
 // mayComeLate says whether time may pass before a client's first try. It need not where the try is refused without any change, since one after
 // it is the same, nor where nobody has the lock and nothing else ends, such as a counter that a server forgets.
 func (x *explorer) mayComeLate(s *state, i int) bool {
-	at := x.situation(s, i)
-	if known := x.rehearsed.late.of(at); known != nil {
-		return *known
-	}
-	return *x.rehearsed.late.note(at, x.findMayComeLate(s, i))
+	return x.rehearsed.late.once(x.situation(s, i), func() bool { return x.findMayComeLate(s, i) })
 }
 
 func (x *explorer) findMayComeLate(s *state, i int) bool {
