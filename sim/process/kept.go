@@ -15,37 +15,44 @@ type codeFinder struct {
 
 func (c *codeFinder) value(v reflect.Value) {
 	switch v.Kind() {
-	case reflect.Func:
-		if !v.IsNil() {
-			c.entries = append(c.entries, v.Pointer())
-		}
-	case reflect.Interface:
-		if !v.IsNil() {
-			c.methods(v.Type(), v.Elem().Type())
-			c.value(v.Elem())
-		}
-	case reflect.Pointer:
-		if !v.IsNil() && v.Type().Elem() != envType && c.isNew(v) {
-			c.value(v.Elem())
-		}
-	case reflect.Slice:
-		if !v.IsNil() && c.isNew(v) {
-			c.elements(v)
-		}
 	case reflect.Array:
 		c.elements(v)
-	case reflect.Map:
-		if !v.IsNil() && c.isNew(v) {
-			for each := v.MapRange(); each.Next(); {
-				c.value(each.Value())
-			}
-		}
 	case reflect.Struct:
 		if t := v.Type(); t == serverType || t == sessionType || t == timeType {
 			return
 		}
 		for i := range v.NumField() {
 			c.value(v.Field(i))
+		}
+	case reflect.Func, reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Map:
+		if !v.IsNil() {
+			c.reference(v)
+		}
+	}
+}
+
+// reference follows what refers to something else.
+func (c *codeFinder) reference(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Func:
+		c.entries = append(c.entries, v.Pointer())
+		return
+	case reflect.Interface:
+		c.methods(v.Type(), v.Elem().Type())
+		c.value(v.Elem())
+		return
+	}
+	if v.Kind() == reflect.Pointer && v.Type().Elem() == envType || !c.isNew(v) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		c.value(v.Elem())
+	case reflect.Slice:
+		c.elements(v)
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			c.value(each.Value())
 		}
 	}
 }

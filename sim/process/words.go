@@ -3,13 +3,12 @@ package process
 import (
 	"encoding"
 	"fmt"
-	"net"
 	"reflect"
 	"strconv"
 	"time"
 )
 
-// words are the arguments of a command as go-redis sends them. A lock that hands over what it refuses gets an error, and nothing is sent.
+// words are the arguments of a command as go-redis sends them, but for a net.IP, which is refused. A lock that hands over what it refuses gets an error, and nothing is sent.
 func words(args []any) ([]string, error) {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -52,12 +51,9 @@ func word(arg any) (string, error) {
 		}
 		return word(p.Elem().Interface())
 	}
-	switch v := arg.(type) {
-	case encoding.BinaryMarshaler:
+	if v, ok := arg.(encoding.BinaryMarshaler); ok {
 		b, err := v.MarshalBinary()
 		return string(b), err
-	case net.IP:
-		return string(v), nil
 	}
 	return "", fmt.Errorf("redis: can't marshal %T (implement encoding.BinaryMarshaler)", arg)
 }
