@@ -30,5 +30,7 @@ func (a Answer) Returned(client, lock string, op Op, id int64, gaveUp bool) Even
 	return e
 }
 
-// Declared is a declared validity in a history, where zero means that none was declared.
-func Declared(d time.Duration) time.Duration { return max(d, ValidityExpired) }
+// Declared is a declared validity in a history, where zero means that none was declared. It is short enough to be added to a time.
+func Declared(d time.Duration) time.Duration { return max(min(d, mostValid), ValidityExpired) }
+
+const mostValid = 10 * 365 * 24 * time.Hour

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
@@ -41,8 +43,43 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if err != nil {
 		return nil, err
 	}
+	if result.Found == nil && len(result.Disputed) == 0 && config.Servers < config.Lock.Servers {
+		if config, result, err = exploreAllServers(ctx, config, result); err != nil {
+			return nil, err
+		}
+	}
 	return &Exploration{Config: config, Result: result, Expected: points.Expect(reviewed, config)}, nil
 }
+
+// exploreAllServers searches once more, with as many servers as the lock's card names, unless the plan says how many: a lock may count a
+// majority by itself, which fewer servers make a larger part of them. Without faults that takes a second.
+func exploreAllServers(ctx context.Context, config explore.Config, result *explore.Result) (explore.Config, *explore.Result, error) {
+	fewer := fmt.Sprintf("the search has %d servers, and the lock's card names %d", config.Servers, config.Lock.Servers)
+	if !config.Reduced {
+		result.Fewer = fewer
+		return config, result, nil
+	}
+	all := config
+	all.Reduced = false
+	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
+	all.Servers, all.Budget, all.MostFaults, all.Instants = min(config.Lock.Servers, explore.MostServers), explore.Budget{}, 0, nil
+	all.States = cmp.Or(config.States, mostStatesOfAll)
+	found, err := explore.Explore(ctx, all)
+	switch {
+	case err != nil:
+		return config, nil, err
+	case found.Found != nil || len(found.Disputed) > 0:
+		return all, found, nil
+	case !found.Complete():
+		result.Fewer = fewer + ": a search with all was not complete"
+	default:
+		result.Fewer = fmt.Sprintf("%s: with %d and %d clients that acquire once, without a fault, nothing was wrong", fewer, all.Servers, all.Clients)
+	}
+	return config, result, nil
+}
+
+// mostStatesOfAll is how many states a search with all servers may find without a limit. The lab's locks need 30,000.
+const mostStatesOfAll = 1_000_000
 
 // Outcome compares the result with what was expected.
 func (e *Exploration) Outcome() Outcome {

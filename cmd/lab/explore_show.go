@@ -142,7 +142,7 @@ func assumed(r *explore.Result) []string {
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try, or how its validity",
 		"goes on, changes; paths that a client has taken are executed again at other times in between, as a sample, and did nothing else there",
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
-		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64)",
+		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64), and for those by what it keeps",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
@@ -154,6 +154,12 @@ func assumed(r *explore.Result) []string {
 		list = append(list, assumedOfSessions()...)
 	} else {
 		list = append(list, assumedOfLeases()...)
+	}
+	if len(r.Uncalled) > 0 {
+		list = append(list, "nobody waits: the search does not call the lock's "+strings.Join(r.Uncalled, ", "))
+	}
+	if r.Fewer != "" {
+		list = append(list, r.Fewer)
 	}
 	list = append(list, fmt.Sprintf("%s is not looked for: lab run and lab check judge it", checker.DeadGrant))
 	if len(r.Unjudged) > 0 {

@@ -191,6 +191,7 @@ func newAutomaton(spec impls.Spec, key string, lease time.Duration, skew ms, cli
 	for client := range clients {
 		s := a.newInstance(client)
 		n := node{client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders))}
+		n.tokens = tokens(s.host.drawn) << (mostTokens * client)
 		if memory, ok := s.process.Memory(); ok {
 			a.byMemory[string(rune(client))+string(memory)] = uint32(client)
 			a.remember(&n, string(memory))

@@ -35,6 +35,9 @@ func (c Config) Usual() Config {
 		}
 	}
 	if several {
+		if c.Servers == 0 && c.Lock.Servers > 3 {
+			c.Reduced = true
+		}
 		c.Servers = cmp.Or(c.Servers, min(c.Lock.Servers, 3))
 	}
 	c.Rounds, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Lag, 1)

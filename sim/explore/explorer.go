@@ -30,6 +30,8 @@ type Config struct {
 	Clients int
 	Rounds  int // acquire, work, release: how often each client does all three
 	Servers int // 0: as many as the lock's card names
+	// Reduced: Usual has made them fewer than the card names.
+	Reduced bool
 	// Reenter is how often each holder acquires its lock again before it works. It releases as often.
 	Reenter int
 	// ReleaseAgain: after a release of unknown outcome a client may release once more, at any time until it acquires again.
@@ -92,6 +94,10 @@ type Result struct {
 	Unmerged string
 	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
+	// Fewer says that the search has fewer servers than the lock's card names, and what else was searched; empty: it has as many.
+	Fewer string
+	// Uncalled are the methods by which the lab has a client wait for the lock, and which the search did not call.
+	Uncalled []string
 	// Doubt says what the lock does that the search does not follow; empty: nothing was noticed.
 	Doubt string
 	// Horizon is the time at which the search stopped following time; 0: it did not matter.
@@ -212,6 +218,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.reads, about.walls, about.told = true, x.automaton.walls, x.automaton.told
 		case errors.Is(err, errUndated):
 			about.dated = true
+		case errors.Is(err, errHashes):
+			about.hashes = true
 		case errors.Is(err, errLives):
 			about.lives = true
 		case errors.Is(err, errOpaque):
@@ -258,6 +266,7 @@ type traits struct {
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
 	dated     bool // it asks servers for their wall clocks
+	hashes    bool // see errHashes
 	opaque    bool // see errOpaque
 	forgets   bool // see errForgets
 	long      bool // it panics unless tokens are long
@@ -279,7 +288,7 @@ func newExplorer(config Config, about traits) *explorer {
 		orders = permutations(config.Clients)
 	}
 	x.model = newModel(config, x.bounds, orders, about.dated)
-	x.automaton.queues = config.Queues()
+	x.servers.scripts, x.automaton.queues = about.hashes, config.Queues()
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}

@@ -240,7 +240,7 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	was := j.active(n)
 	c.set(on)
 	if limited {
-		c.ends = ms((j.slow.lasts(c, valid)-history.ExpiryMargin)/time.Millisecond) - c.from
+		c.ends = fullMS(j.slow.lasts(c, history.Declared(valid))-history.ExpiryMargin) - c.from
 	} else if !was {
 		c.ends = never
 	}

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"math/bits"
-	"time"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline/ownership"
@@ -107,7 +106,7 @@ func (j *judge) mine(cmd command, acquires bool) owner {
 	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
 	switch {
 	case cmd.after.TTL > 0:
-		mine.ends, mine.margin = ms(cmd.after.TTL/time.Millisecond), ms(ownership.LeaseMargin(cmd.after.TTL)/time.Millisecond)
+		mine.ends, mine.margin = fullMS(cmd.after.TTL), fullMS(ownership.LeaseMargin(cmd.after.TTL))
 	case j.leaseless:
 		mine.ends = never
 	case cmd.op != history.OpNone && !cmd.ended:

@@ -14,15 +14,27 @@ import (
 // ends of leases, too. Such times are found as those of clients' clocks are (see thresholds): what a client does next, and what a server answers, is
 // rehearsed at many times; where it becomes another one, there is a threshold.
 
-// asksLife matches a command, or a script, that asks how long a key lives.
-var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b`)
+// asksLife matches a command, or a script, that asks how long a key lives. A script that is named by its hash may.
+var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
 
 func (r *request) asksLife() bool {
 	return slices.ContainsFunc(r.commands, func(words []string) bool { return asksLife.MatchString(strings.Join(words[:min(len(words), 2)], " ")) })
 }
 
+// namesScripts says whether it names a script by its hash, or loads one.
+func (r *request) namesScripts() bool {
+	return slices.ContainsFunc(r.commands, func(words []string) bool {
+		name := strings.ToUpper(words[0])
+		return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
+	})
+}
+
 // errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
 var errLives = errors.New("the lock asks how long a key lives")
+
+// errHashes: the search has to begin again, because a lock has turned out to name scripts by their hashes. For others, which scripts servers have
+// met makes no difference.
+var errHashes = errors.New("the lock names scripts by their hashes")
 
 // errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
 var errUndated = errors.New("the lock asks a server what time it is")
@@ -180,6 +192,8 @@ func (x *explorer) asked() error {
 		return x.automaton.impure(x.servers.unknown)
 	case x.servers.undated:
 		return errUndated
+	case x.servers.hashes && !x.servers.scripts:
+		return errHashes
 	case x.servers.lives && !x.lives:
 		return errLives
 	case x.servers.opaque && !x.automaton.opaque:

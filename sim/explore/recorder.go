@@ -310,7 +310,7 @@ func (r *recorder) returned(i int, op history.Op, a history.Answer) {
 	}
 	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
-		e.Valid = max(a.Valid, history.ValidityExpired)
+		e.Valid = history.Declared(a.Valid)
 	}
 	detail := history.Detail{Error: a.Error, Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && r.x.judge.found&hungOperation != 0)}
 	e.Detail = &detail
@@ -335,7 +335,7 @@ func (r *recorder) notice(i int, n process.Notice) {
 		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
 		r.note(trace.Step{Kind: trace.Notice, Client: i, Text: "lost: " + n.Why})
 	case process.Renewed:
-		e.Kind, e.Valid = history.KindValid, max(n.Valid, history.ValidityExpired)
+		e.Kind, e.Valid = history.KindValid, history.Declared(n.Valid)
 		r.note(trace.Step{Kind: trace.Notice, Client: i, Text: "renewed for " + n.Valid.String()})
 	default:
 		return

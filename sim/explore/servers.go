@@ -35,6 +35,8 @@ type servers struct {
 	unknown  error // something that the model of a server does not know was asked of one
 	dated    bool  // they have wall clocks
 	undated  bool  // one was asked for its wall clock, and has none
+	scripts  bool  // they keep the scripts that they have been sent
+	hashes   bool  // one was asked for a script by its hash, or has loaded one
 	*keepers       // nil: they are no ZooKeepers
 }
 
@@ -97,7 +99,7 @@ func (s *servers) number(server lockServer, before uint32, by cause) uint32 {
 	}
 	s.seen = s.seen || state.lock.Exists()
 	for _, left := range server.Expiries() {
-		state.expiries = append(state.expiries, ms(left/time.Millisecond))
+		state.expiries = append(state.expiries, fullMS(left))
 	}
 	n := uint32(len(s.states))
 	s.states = append(s.states, state)
@@ -121,7 +123,7 @@ func (s *servers) execute(state, request uint32, client int) (done serving, know
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
 	r := s.texts.requests[request]
-	s.lives = s.lives || r.asksLife()
+	s.lives, s.hashes = s.lives || r.asksLife(), s.hashes || r.namesScripts()
 	var replies []service.Reply
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
@@ -182,7 +184,9 @@ func (s *servers) learn(server lockServer) {
 	undated := false
 	if r, ok := server.(redisServer); ok {
 		undated = r.Undated()
-		r.ForgetScripts()
+		if !s.scripts {
+			r.ForgetScripts()
+		}
 	}
 	s.undated = s.undated || undated
 	if what := server.Unknown(); !undated && what != "" && s.unknown == nil {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/locklab/locklab/checker"
@@ -37,6 +38,26 @@ func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
 		err = patient.Leave(ctx, true)
 	}
 	return held, err
+}
+
+// waits are the methods by which the lab has a client wait for a lock.
+var waits = []string{"Acquire", "Enter", "Leave", "Pause", "WaitedEnough", "Wakeups"}
+
+// uncalled are those that the lock has, and that no client of the search calls.
+func (x *explorer) uncalled() (names []string) {
+	s := x.automaton.newInstance(0)
+	defer s.process.Close()
+	made := s.process.Lock("lock")
+	if patient, queues := made.(*patientLock); queues {
+		made = patient.Lock
+	}
+	for _, name := range waits {
+		_, has := reflect.TypeOf(made).MethodByName(name)
+		if called := x.judge.queues && (name == "Enter" || name == "Leave"); has && !called {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // queued is what is known of a client in the queue. Sets are of clients.

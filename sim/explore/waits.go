@@ -49,4 +49,17 @@ func (a *automaton) listensOn(at uint32, in input, after *node, notices []proces
 const goesOn ms = -1
 
 // wholeMS rounds up: a wait is never shorter than it was meant to be.
-func wholeMS(d time.Duration) ms { return ms((d + time.Millisecond - 1) / time.Millisecond) }
+func wholeMS(d time.Duration) ms {
+	if whole := fullMS(d); duration(whole) < d && whole < longest {
+		return whole + 1
+	}
+	return fullMS(d)
+}
+
+// longest is the longest time that is told from a shorter one, and twice it can be counted. No search follows time so far.
+const longest = never / 2
+
+// fullMS rounds toward zero.
+func fullMS(d time.Duration) ms {
+	return ms(max(min(d/time.Millisecond, time.Duration(longest)), -time.Duration(longest)))
+}

@@ -220,8 +220,15 @@ func (m *memory) reference(v reflect.Value) {
 	}
 }
 
+// elements encodes bytes as they are, so that tokens among them are recognized.
 func (m *memory) elements(v reflect.Value) {
 	m.number(int64(v.Len()))
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		for i := range v.Len() {
+			m.bytes = append(m.bytes, byte(v.Index(i).Uint()))
+		}
+		return
+	}
 	for i := range v.Len() {
 		m.within(func() string { return fmt.Sprintf("[%d]", i) }, v.Index(i))
 	}

@@ -19,7 +19,8 @@ var outsiders = []string{
 	"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.now",
 	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand", "runtime.rand64", "runtime.rand32",
 	"context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause",
-	"math/rand.", "math/rand/v2.", "crypto/rand.", "os.",
+	"math/rand.", "math/rand/v2.", "crypto/rand.", "crypto/internal/rand.", "crypto/internal/sysrand.", "hash/maphash.MakeSeed", "os.",
+	"syscall.Gettimeofday", "syscall.gettimeofday", "syscall.Time", "syscall.Getpid", "syscall.Syscall", "syscall.RawSyscall", "golang.org/x/sys/unix.",
 }
 
 // methods are those of a lock that the lab calls.
@@ -28,8 +29,9 @@ var methods = []string{"TryAcquire", "Release", "Valid", "Fence", "RetryAfter", 
 // Callers are functions, by where they begin.
 type Callers map[uintptr]bool
 
-// Outside names a function by which real time or chance gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls
-// only: from New, from the lock's methods, and from functions that have asked its Env.
+// Outside names a function by which real time or chance gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls,
+// and those of what package variables have (amd64): from New, from the lock's methods, from functions that have asked its Env, and from what the
+// lock keeps.
 func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by string) {
 	var entries []uintptr
 	lock := reflect.TypeOf(made)
@@ -43,6 +45,15 @@ func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by stri
 		entries = append(entries, entry)
 	}
 	slices.Sort(entries)
+	kept := codeFinder{seen: map[reference]bool{}}
+	kept.value(reflect.ValueOf(made))
+	for _, entry := range kept.entries {
+		if name := runtime.FuncForPC(entry).Name(); outsider(name) {
+			return name, strings.TrimPrefix(lock.String(), "*")
+		} else if !standard(name) {
+			entries = append(entries, entry)
+		}
+	}
 	seen := map[uintptr]bool{}
 	for len(entries) > 0 {
 		entry := entries[0]
@@ -111,9 +122,17 @@ func calls(entry uintptr) (callees []uintptr) {
 	code := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&entry))), size)
 	switch runtime.GOARCH {
 	case "amd64":
-		for at := 0; at+5 <= len(code); at++ {
+		for at := 0; at+7 <= len(code); at++ {
+			target := func(length int) uintptr {
+				return entry + uintptr(at+length) + uintptr(int32(binary.LittleEndian.Uint32(code[at+length-4:])))
+			}
 			if code[at] == 0xe8 {
-				add(entry + uintptr(at) + 5 + uintptr(int32(binary.LittleEndian.Uint32(code[at+1:]))))
+				add(target(5))
+			}
+			if code[at]&0xfb == 0x48 && code[at+1] == 0x8b && code[at+2]&0xc7 == 5 { // MOVQ of a variable to a register
+				for _, callee := range inVariable(target(7)) {
+					add(callee)
+				}
 			}
 		}
 	case "arm64":

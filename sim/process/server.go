@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/locklab/locklab/impls"
@@ -30,12 +31,19 @@ func (p *Process) ResourceOf(handle string) impls.Server {
 }
 
 func (s server) Do(ctx context.Context, args ...any) (any, error) {
-	return s.one(ctx, 0, false, words(args))
+	command, err := words(args)
+	if err != nil {
+		return nil, err
+	}
+	return s.one(ctx, 0, false, command)
 }
 
 func (s server) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
-	tail := append([]string{fmt.Sprint(len(keys))}, keys...)
-	tail = append(tail, words(args)...)
+	rest, err := words(args)
+	if err != nil {
+		return nil, err
+	}
+	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), rest...)
 	if s.process.sources {
 		return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))
 	}
@@ -126,14 +134,6 @@ func Value(r service.Reply, script bool) (any, error) {
 	return nil, nil
 }
 
-func words(args []any) []string {
-	words := make([]string, len(args))
-	for i, arg := range args {
-		words[i] = fmt.Sprint(arg)
-	}
-	return words
-}
-
 // connect takes a connection of one's own: the lowest number that is free.
 func (p *Process) connect() int {
 	for n := 1; ; n++ {
@@ -165,14 +165,22 @@ func (t *tx) end(ctx context.Context) {
 }
 
 func (t *tx) Do(ctx context.Context, args ...any) (any, error) {
-	return t.server.one(ctx, t.conn, false, words(args))
+	command, err := words(args)
+	if err != nil {
+		return nil, err
+	}
+	return t.server.one(ctx, t.conn, false, command)
 }
 
 func (t *tx) Exec(ctx context.Context, commands ...impls.Command) (replies []any, done bool, err error) {
 	t.executed = true
 	row := [][]string{{"MULTI"}}
 	for _, command := range commands {
-		row = append(row, words(command))
+		one, err := words(command)
+		if err != nil {
+			return nil, false, err
+		}
+		row = append(row, one)
 	}
 	answers, err := t.server.send(ctx, t.conn, append(row, []string{"EXEC"})...)
 	if err != nil {
