@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
@@ -144,11 +143,6 @@ type automaton struct {
 	evidence
 	born      time.Time
 	executing atomic.Int64 // since when, from birth, the lock's own code has been running; 0: it is not
-}
-
-// bytes is how much memory its tables take, but for texts and for the instances in the pool.
-func (a *automaton) bytes() int {
-	return cap(a.nodes)*int(unsafe.Sizeof(node{})) + a.transitions.bytes() + cap(a.taken)*int(unsafe.Sizeof(execution{}))
 }
 
 // evidence is what the lock's code has done, to be compared with what it does later.

@@ -3,6 +3,7 @@ package explore
 import (
 	"slices"
 	"time"
+	"unsafe"
 )
 
 // frontier is which states have been found, in which order they are expanded, and what they showed.
@@ -188,4 +189,9 @@ func (x *explorer) progress(faults, steps int) Progress {
 		}
 	}
 	return p
+}
+
+// bytes is how much memory its tables take, but for texts and for the instances in the pool.
+func (a *automaton) bytes() int {
+	return cap(a.nodes)*int(unsafe.Sizeof(node{})) + a.transitions.bytes() + cap(a.taken)*int(unsafe.Sizeof(execution{}))
 }

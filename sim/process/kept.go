@@ -114,7 +114,9 @@ func inVariable(at uintptr) (entries []uintptr) {
 	return entries
 }
 
-// wordAt is the word at an address; 0: no word begins there.
+// wordAt is the word at an address; 0: no word begins there. Others may write to the variable meanwhile.
+//
+//go:norace
 func wordAt(at uintptr) uintptr {
 	if at%unsafe.Alignof(at) != 0 {
 		return 0
