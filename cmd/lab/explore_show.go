@@ -142,6 +142,7 @@ func assumed(r *explore.Result) []string {
 		"time passes to the ends of waits and leases, to a millisecond beside these, and to where some client's next step or try, or how its validity",
 		"goes on, changes; paths that a client has taken are executed again at other times in between, as a sample, and did nothing else there",
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
+		"what a lock does only after more acquires than these, such as with a number of two digits, is not found",
 		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64), and for those by what it keeps",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one",
@@ -176,6 +177,7 @@ func assumedOfLeases() []string {
 	return []string{
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
+		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
