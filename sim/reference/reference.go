@@ -77,6 +77,7 @@ type search struct {
 	text     []byte         // of a part
 	list     []choice
 	recorder *recorder // nil, unless a sequence is made again for its history
+	hashes   bool      // the lock names scripts by their hashes, so it matters which ones a server has
 }
 
 // link is the last choice of a sequence, and where the sequence before it ends.

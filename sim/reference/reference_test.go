@@ -41,6 +41,39 @@ func searched(t *testing.T, c Config) *Result {
 
 func names(r *Result) []checker.Name { return slices.Sorted(maps.Keys(r.Found)) }
 
+// hashed releases by a script that it has loaded.
+type hashed struct {
+	env   impls.Env
+	key   string
+	value string
+}
+
+func (l *hashed) TryAcquire(ctx context.Context) (bool, error) {
+	l.value = l.env.Token()
+	reply, err := l.env.Servers()[0].Do(ctx, "SET", l.key, l.value, "NX", "PX", lease.Milliseconds())
+	return reply == "OK", err
+}
+
+func (l *hashed) Release(ctx context.Context) (bool, error) {
+	server := l.env.Servers()[0]
+	sha, err := server.Do(ctx, "SCRIPT", "LOAD", `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
+	if err != nil {
+		return false, err
+	}
+	n, err := server.Do(ctx, "EVALSHA", sha, 1, l.key, l.value)
+	return n == int64(1), err
+}
+
+// A lock that loads its script is searched as one that sends it.
+func TestLoadedScripts(t *testing.T) {
+	t.Parallel()
+	c := config(t, "setpx-lua", faults.Crash)
+	c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock { return &hashed{env: env, key: opts.Key} }
+	r := searched(t, c)
+	assert.Empty(t, r.Limit)
+	assert.Empty(t, names(r))
+}
+
 // What is known of these locks is found, and nothing else.
 func TestKnownLocks(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -230,6 +231,11 @@ func (s *search) returned(c *client, n process.Notice) {
 
 func connection(client, conn int) int { return client*100 + conn }
 
+func namesScripts(command string) bool {
+	name := strings.ToUpper(command)
+	return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
+}
+
 // serve has a server execute a request.
 func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply {
 	before, key := w.at(m.server).model, lockKey
@@ -241,8 +247,11 @@ func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply
 	var replies []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
+		s.hashes = s.hashes || namesScripts(command[0])
 	}
-	v.model.ForgetScripts()
+	if !s.hashes {
+		v.model.ForgetScripts()
+	}
 	change.After = v.model.State(key)
 	s.recorder.served(i, m, change, replies, unheard)
 	c := &w.clients[i]
