@@ -35,10 +35,14 @@ func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if !f.Began {
 		return nil
 	}
+	why := "%s acquired the lock at %s, while %s held it (since %s)."
+	if f.Op.Kind == history.OpRenew {
+		why = "%s renewed its hold at %s, which was over, while %s held the lock (since %s)."
+	}
 	var found []Anomaly
 	for client, h := range v.Locks[f.Lock].Holds {
 		if client != f.Client && h.Active(f.Event.At) {
-			found = append(found, twoHolders(f, v, client, "%s acquired the lock at %s, while %s held it (since %s)."))
+			found = append(found, twoHolders(f, v, client, why))
 		}
 	}
 	return found

@@ -23,7 +23,7 @@ var files embed.FS
 // Kit is a kit for a language.
 type Kit struct {
 	Name    string
-	Prepare string // the command to be called in the directory first; empty: none
+	Prepare string // the command to be called in the directory first
 	Command string // that starts the client in the directory; %s stands for it
 }
 
@@ -32,7 +32,7 @@ func All() []Kit {
 	return []Kit{
 		{"go", "go build -mod=mod -o client .", "%s/client"},
 		{"node", "npm install", "node %s/client.js"},
-		{"python", "", "python3 %s/client.py"},
+		{"python", "python3 -m pip install redis", "python3 %s/client.py"},
 	}
 }
 

@@ -61,4 +61,6 @@ func TestExploreAccusesNoCarefulLock(t *testing.T) {
 	assert.Equal(t, 300, found.Schedules)
 	assert.Less(t, found.Unknown, 10)
 	assert.Greater(t, found.Commands, 3000)
+	// A waiter sends its next try while time passes for the message of another client: that try is late as well.
+	locktest.Explore(t, tokenLock(true), locktest.Search{Seed: 6856531087984139444, Schedules: 1, For: time.Minute})
 }

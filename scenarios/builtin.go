@@ -68,6 +68,7 @@ func order() []string {
 		"check-after-takeover",
 		"stopped-between-check-and-delete",
 		"work-longer-than-lease",
+		"renewed-after-takeover",
 		"cut-off-past-lease",
 		"loss-noticed-late",
 		"slow-grant",

@@ -32,6 +32,9 @@ func stub() {
 		case misconduct == "sends" && req.Do == protocol.Acquire:
 			send(server, os.Args[2:])
 			answer(req, misconduct)
+		case misconduct == "answers-twice" && req.Do == protocol.Acquire:
+			answer(req, misconduct)
+			answer(req, misconduct)
 		case misconduct == "knows-nothing" && req.Do != protocol.Init && req.Do != protocol.Exit:
 			fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
 		default:

@@ -105,10 +105,21 @@ func (t *talk) broken(rule, format string, args ...any) {
 	}
 }
 
-// lab ends the conversation if the lab failed.
+// lab ends the conversation if the lab failed. A client that ended its run meanwhile has broken a rule, and the lab has not failed.
 func (t *talk) lab(err error) {
-	if !t.over() {
+	switch {
+	case err == nil || t.over():
+	case t.Departed() != "":
+		t.gone(t.Departed())
+	default:
 		t.err = err
+	}
+}
+
+// gone ends the conversation: the client's connection ended.
+func (t *talk) gone(client string) {
+	if !t.over() {
+		t.broken(ruleOneAnswer, "%s", t.Gone(client))
 	}
 }
 
@@ -130,7 +141,7 @@ func (t *talk) send(client string, req protocol.Request) pending {
 	}
 	var err error
 	if p.id, p.answer, err = t.Send(client, req); err != nil {
-		t.broken(ruleOneAnswer, "%v", t.Gone(client))
+		t.gone(client)
 	}
 	return p
 }
@@ -145,10 +156,13 @@ func (t *talk) await(p pending, within time.Duration, rule string) protocol.Mess
 	select {
 	case msg, ok := <-p.answer:
 		if !ok {
-			t.broken(ruleOneAnswer, "%v", t.Gone(p.client))
+			t.gone(p.client)
 		}
 		return msg
 	case <-timer.C:
+		if p.req.Do == protocol.Cancel {
+			rule = ruleReadOn
+		}
 		t.broken(rule, "%v was not answered within %v", p, within)
 	}
 	return protocol.Message{}

@@ -44,12 +44,6 @@ func TestEachCheckCanFail(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	python := needs.RedisPy(t)
-	kit := filepath.Join("..", "..", "kits", "python")
-	lock, err := os.ReadFile(filepath.Join(kit, "client.py"))
-	require.NoError(t, err)
-	protocol, err := os.ReadFile(filepath.Join(kit, "locklab.py"))
-	require.NoError(t, err)
 	for check, change := range map[string][2]string{ // what is replaced, and by what
 		"open":                         {`threading.Thread(target=self.run, daemon=True).start()`, `threading.Thread(target=self.run, daemon=True).start(); self.lock.check()`},
 		"acquire":                      {`self.redis.set(self.key, token`, `self.redis.set("mine:" + self.key, token`},
@@ -83,18 +77,38 @@ func TestEachCheckCanFail(t *testing.T) {
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			require.True(t, strings.Contains(string(lock)+string(protocol), change[0]), "the kit no longer says %s", change[0])
-			for name, source := range map[string][]byte{"client.py": lock, "locklab.py": protocol} {
-				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(string(source), change[0], change[1])), 0o600))
-			}
-			checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{python, filepath.Join(dir, "client.py")}}, check)
-			require.NoError(t, err)
-			require.Len(t, checked.Results, 1)
-			require.NotNil(t, checked.Results[0].Breach, "skipped: %s", checked.Results[0].Skipped)
-			t.Log(checked.Results[0].Breach.What)
+			t.Log(breachOfKit(t, check, change).What)
 		})
 	}
+}
+
+// TestACancelThatIsNotRead: a client with one thread, which reads no further request during an operation, is told so.
+func TestACancelThatIsNotRead(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	waits := [2]string{`handle.operations.put(operation)  # its thread answers`, `handle.operations.put(operation); operation.cancelled.wait()`}
+	breach := breachOfKit(t, "cancel-waiting", waits)
+	require.Equal(t, "C2's cancel was not answered within 5s", breach.What)
+	require.Contains(t, breach.Rule, "Read on while an operation waits for the server")
+}
+
+// breachOfKit is what a check says of the client of the kit for Python once a part of it has been replaced.
+func breachOfKit(t *testing.T, check string, change [2]string) *conform.Breach {
+	t.Helper()
+	dir, found := t.TempDir(), false
+	for _, name := range []string{"client.py", "locklab.py"} {
+		source, err := os.ReadFile(filepath.Join("..", "..", "kits", "python", name))
+		require.NoError(t, err)
+		found = found || strings.Contains(string(source), change[0])
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(string(source), change[0], change[1])), 0o600))
+	}
+	require.True(t, found, "the kit no longer says %s", change[0])
+	checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, check)
+	require.NoError(t, err)
+	require.Len(t, checked.Results, 1)
+	require.NotNil(t, checked.Results[0].Breach, "skipped: %s", checked.Results[0].Skipped)
+	return checked.Results[0].Breach
 }
 
 // TestASoundClientPasses: that client keeps to the protocol.

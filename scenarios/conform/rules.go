@@ -15,6 +15,7 @@ const (
 	ruleVerbs       = "list of the optional verbs that it knows"
 	ruleWork        = "on the resource, `GET` the key (absent counts as 0), then `SET` it to that value plus one, as two commands"
 	ruleAnyTime     = "Do so whether or not the lock is held: the lab judges that."
+	ruleReadOn      = "Read on while an operation waits for the server: the `cancel` that ends it comes on the same stdin."
 	ruleOrder       = "run one after another, in the order of their requests."
 	ruleApart       = "do not wait for each other."
 	ruleNotUnderWay = "A `cancel` of an operation that has been answered, or was never asked, is answered with `no`."

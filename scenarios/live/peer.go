@@ -166,12 +166,14 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 }
 
 // gone says why a client's connection ended. That concerns the client and is not a failure of the lab.
-func (p *peer) gone() error {
+func (p *peer) gone() error { return play.Undecided("%s", p.departure()) }
+
+func (p *peer) departure() string {
 	how := p.conn.Err()
 	if how == nil || errors.Is(how, protocol.ErrGone) {
 		how = p.fate()
 	}
-	return play.Undecided("%s: %v%s", p.client.Name, how, p.stderr)
+	return fmt.Sprintf("%s: %v%s", p.client.Name, how, p.stderr)
 }
 
 // fate is how the process ended. Its output ends a little earlier, and its standard error a little later.

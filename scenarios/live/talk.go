@@ -83,7 +83,17 @@ func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-cha
 }
 
 // Gone says why a client's output has ended.
-func (t *Talk) Gone(client string) error { return t.cell.peers[client].gone() }
+func (t *Talk) Gone(client string) string { return t.cell.peers[client].departure() }
+
+// Departed is a client whose connection has ended, "" if there is none.
+func (t *Talk) Departed() string {
+	for _, client := range t.cell.Clients {
+		if closed(t.cell.peers[client.Name].conn.Done()) {
+			return client.Name
+		}
+	}
+	return ""
+}
 
 // Exited waits for the end of a client's process, and says how it ended.
 func (t *Talk) Exited(client string, within time.Duration) (state string, exited bool) {

@@ -180,20 +180,26 @@ func (s *schedule) idle() time.Duration {
 
 // pass lets time pass. Messages that are under way meanwhile are late, which histories record as a delay.
 func (s *schedule) pass(d time.Duration) {
-	for _, f := range s.flows {
-		if name := f.conn.link.owner.Name; len(f.pending) > 0 && !s.late[name] {
-			s.late[name] = true
-			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
-			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
-		}
-	}
+	s.delay()
 	for until, under := s.now+d, len(s.choices()) > 0; s.sleep(until) && under; {
 		s.settle()
+		s.delay() // a goroutine of the library has sent something while time passes
 	}
 	s.settle()
 	for _, p := range s.programs {
 		if p.op != nil && s.now > p.patience {
 			p.giveUp()
+		}
+	}
+}
+
+// delay records that what is under way is late.
+func (s *schedule) delay() {
+	for _, f := range s.flows {
+		if name := f.conn.link.owner.Name; len(f.pending) > 0 && !s.late[name] {
+			s.late[name] = true
+			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
+			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
 		}
 	}
 }

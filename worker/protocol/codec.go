@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"time"
 )
 
@@ -51,7 +53,46 @@ func decodeObject(line []byte, into any) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) {
 		return errors.New("not a JSON object")
 	}
-	return json.Unmarshal(line, into)
+	err := json.Unmarshal(line, into)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) && mistyped.Field != "" {
+		return fmt.Errorf("%s is %s, and must be %s", mistyped.Field, valueName(mistyped.Value), kindName(mistyped.Type))
+	}
+	return err
+}
+
+// valueName says what a field was, without the words of encoding/json: the author of a client need not know Go.
+func valueName(value string) string {
+	switch value {
+	case "string", "number":
+		return "a " + value
+	case "bool":
+		return "true or false"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	default:
+		return strings.TrimPrefix(value, "number ")
+	}
+}
+
+// kindName says what a field must be.
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		return "a whole number of 64 bits"
+	case reflect.Float64:
+		return "a number of 64 bits"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "an object"
+	}
 }
 
 func (m Message) check() error {
