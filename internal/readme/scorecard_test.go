@@ -115,8 +115,12 @@ func notes() []note {
 			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [found/redis-semaphore-release.md](found/redis-semaphore-release.md).",
 		},
 		{
-			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
+			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "renewed-after-takeover", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
 			"`retryCount` -1 counts for a release as well (`index.js:279`): that of a lock which has expired never returns (mike-marcacci/node-redlock#313). A release can be given another one.",
+		},
+		{
+			[]string{"redislock", "redis-py"}, []string{"renewed-after-takeover"}, []checker.Name{checker.DoubleHolder},
+			"The renewal is refused, as it should be. Two hold the lock before it: a `Lock` of redislock (`redislock.go`) or redis-py (`lock.py`) has no deadline of its own, so its user goes on until told, as with `setpx-lua`. `TTL` of redislock asks the server.",
 		},
 		{
 			[]string{"redsync-majority"}, []string{"release-broken-off", "release-broken-off-clock-ahead"}, []checker.Name{checker.FalseAlarm},
