@@ -3,7 +3,8 @@
 // Give serve() a class whose objects are locks. Its constructor gets (servers, key, lease, lost): servers is a list of {host, port}, the lease
 // is in milliseconds, and lost(why) says that the lock is no longer held. Its methods, async or not:
 //
-//   acquire()  true: acquired; false: another client holds it; a number: acquired, and valid for so many milliseconds
+//   acquire()  true: acquired; false: another client holds it; a number: acquired, and valid for so many milliseconds;
+//              {fence: 7, valid_ms: 950}: acquired, with these fields of the answer
 //   release()  true: released; false: it was not, or no longer, ours
 //   ping()     returns when the connections work (optional, but without it many scenarios do not apply)
 //   renew()    check()    close()    optional; the first two answer like release
@@ -153,7 +154,8 @@ class Handle {
 }
 
 function said(got) {
-  return typeof got === 'number' ? {outcome: 'ok', valid_ms: got} : {outcome: got ? 'ok' : 'no'};
+  if (typeof got === 'number') return {outcome: 'ok', valid_ms: got};
+  return {outcome: got ? 'ok' : 'no', ...(typeof got === 'object' && got)};
 }
 
 class Client {

@@ -1,7 +1,7 @@
 """The protocol of Lock Lab for clients in Python (docs/protocol.md): it needs nothing but the standard library.
 Give serve() a class of locks. Its constructor gets (servers, key, lease): a list of (host, port), and seconds. Its methods:
 
-    acquire()  True: acquired; False: another client holds it; a number: acquired, and valid for so many seconds
+    acquire()  True: acquired; False: another client holds it; a number: valid for so many seconds; {"fence": 7, "valid_ms": 950}: with these fields
     release()  True: released; False: it was not, or no longer, ours
     ping()     returns when the connections work (optional, but without it many scenarios do not apply)
     renew()    check()    close()    optional; the first two answer like release
@@ -36,7 +36,7 @@ def said(got, why=None):
         return {"outcome": "unknown", "error": str(why)}
     if got is True or got is False or got is None:
         return {"outcome": "ok" if got else "no"}
-    return {"outcome": "ok", "valid_ms": got * 1000}
+    return {"outcome": "ok", **(got if isinstance(got, dict) else {"valid_ms": got * 1000})}
 
 
 def refused(why, **fields):
