@@ -230,6 +230,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 		t.list(b, "Unknown", e.Run, m.withStatus(statusUnknown))
 		t.list(b, "Surprises", e.Run, m.withStatus(statusSurprise))
 		t.list(b, "Failures of the lab or a server", e.Run, m.withStatus(statusFailed))
+		t.absences(b, cells)
 	}
 	if !e.Run.Finished {
 		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", len(cells), plural(e.Total, "cell", "cells"))))

@@ -55,7 +55,7 @@ func endOf(ctx context.Context, err error) history.Event {
 	case err == nil:
 	case errors.As(cause, &early), errors.As(err, &early):
 		err = early
-	case ctx.Err() != nil && !errors.Is(err, cause) && err != ctx.Err(): // it says what was under way
+	case ctx.Err() == context.DeadlineExceeded && err != ctx.Err() && !errors.Is(err, cause): // it says what was under way
 		err = play.Undecided("%v: %v", cause, err)
 	case ctx.Err() != nil:
 		err = play.Undecided("%v", cause)

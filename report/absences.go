@@ -1,0 +1,41 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// mostAbsences is how many reasons are listed.
+const mostAbsences = 5
+
+// absences says why scenarios did not apply to clients of the user's own, the most frequent reason first: what the client could do besides may make
+// many of them apply. Of the lab's own locks that is in the reviewed matrix.
+func (t *Terminal) absences(b *strings.Builder, cells []checker.Cell) {
+	counts := map[string]int{}
+	for _, c := range cells {
+		if len(c.Client) > 0 && c.Verdict.Kind == checker.NotApplicable {
+			counts[c.Verdict.Reason]++
+		}
+	}
+	if len(counts) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Not applicable, and why"))
+	reasons := slices.SortedFunc(maps.Keys(counts), func(one, other string) int {
+		return cmp.Or(cmp.Compare(counts[other], counts[one]), strings.Compare(one, other))
+	})
+	for i, reason := range reasons {
+		if i == mostAbsences {
+			fmt.Fprintf(b, "       and %s\n", plural(len(reasons)-i, "other reason", "other reasons"))
+			break
+		}
+		lines := wrap(clean(reason), max(20, t.opts.Width-7))
+		fmt.Fprintf(b, "  %3d  %s\n", counts[reason], strings.Join(lines, "\n       "))
+	}
+	b.WriteString("\n")
+}
