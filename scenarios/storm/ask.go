@@ -219,6 +219,35 @@ func (r *record) broken(client string, at time.Duration) string {
 	return ""
 }
 
+// reconnecting excuses an operation in a session that was called while its client had no connection: a fault that broke it had ended a lease before at
+// most, and nothing of the client has arrived since. Libraries wait before they try again, go-zookeeper 1.0.4 a second after each failed try (conn.go,
+// connect).
+func (r *record) reconnecting(a checker.Anomaly) string {
+	client, called := a.Clients[0], r.events[a.Events[0]].At
+	if !r.session {
+		return ""
+	}
+	for _, s := range r.faultsOf(client) {
+		breaks := s.effective && (s.what == string(faults.Refuse) || s.what == string(faults.ReplyLost))
+		if breaks && s.from < called && called <= s.to+r.lease && !r.arrived(client, s.to, a.At) {
+			return fmt.Sprintf("%s's connection was broken at %.3fs (%s), and it had no other yet", client, s.from.Seconds(), s.what)
+		}
+	}
+	return ""
+}
+
+// arrived says whether a request of a client reached a server between two times.
+func (r *record) arrived(client string, from, to time.Duration) bool {
+	return slices.ContainsFunc(r.events, func(e history.Event) bool {
+		if e.Kind != history.KindCommand || e.Client != client || e.At >= to {
+			return false
+		}
+		c := e.Command()
+		byServer := len(c.Args) > 0 && c.Args[0] == "EXPIRED"
+		return c.Sent > from && !byServer
+	})
+}
+
 // grantedElsewhere names a client of an anomaly that was granted its lock without a command to the server under test: while its
 // connections were refused, another program on this host had taken its port.
 func (r *record) grantedElsewhere(a checker.Anomaly) string {

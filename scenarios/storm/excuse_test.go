@@ -800,6 +800,37 @@ func TestSlowHosts(t *testing.T) {
 	})
 }
 
+// TestReconnecting: an operation in a session is excused whose client had no connection yet after a fault, for a lease at most.
+func TestReconnecting(t *testing.T) {
+	hung := func(session bool, called int, others ...func(*made)) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.session = session
+			m.interval(50, 90, "C1", "reply-lost")
+			i := m.call(called, "C1", history.OpRelease, 1)
+			for _, other := range others {
+				other(m)
+			}
+			return anomaly(checker.HungOperation, 3000, []int{i}, "C1")
+		}
+	}
+	arrives := func(at int, client string, args ...string) func(*made) {
+		return func(m *made) { m.send(at, at, client, 0, history.Command{Args: args}) }
+	}
+	const excuse = "C1's connection was broken at 0.050s (reply-lost), and it had no other yet"
+	testExcuses(t, []excuseCase{
+		{"no connection", plain, hung(true, 100), nil, excuse},
+		{"for a lease", plain, hung(true, 1090), nil, excuse},
+		{"for longer", plain, hung(true, 1091), nil, ""},
+		{"a lock without a session", plain, hung(false, 100), nil, ""},
+		{"called before the fault", plain, hung(true, 50), nil, ""},
+		{"connected before the call", plain, hung(true, 100, arrives(95, "C1", "PING")), nil, ""},
+		{"connected after it", plain, hung(true, 100, arrives(2000, "C1", "DELETE")), nil, ""},
+		{"another client", plain, hung(true, 100, arrives(95, "C2", "PING")), nil, excuse},
+		{"before its end", plain, hung(true, 100, arrives(90, "C1", "DELETE")), nil, excuse},
+		{"the end of its session", plain, hung(true, 100, arrives(1000, "C1", "EXPIRED")), nil, excuse},
+	})
+}
+
 // TestAnswers: an answer belongs to the operation of its number; what a crash ended stays ended; only what is open is ended.
 func TestAnswers(t *testing.T) {
 	m := &made{}

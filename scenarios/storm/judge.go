@@ -156,7 +156,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 			return r.lateRelease(a)
 		}
 	case checker.HungOperation, checker.MissedWakeup:
-		return r.slowHost(a)
+		return cmp.Or(r.slowHost(a), r.reconnecting(a))
 	case checker.StuckLock:
 		return cmp.Or(c.beingReleased(a, r), r.beingWithdrawn(a), r.lateRenewal(a), r.splitVotes(a))
 	}
