@@ -65,7 +65,7 @@ func (w *wakeups) command(e *history.Event) {
 	if c.Server == history.Resource || len(c.Args) == 0 {
 		return
 	}
-	if !slices.Contains([]string{"EXPIRED", "FIRST", "PING"}, c.Args[0]) { // these are no requests of an operation
+	if !c.ByServer() && c.Args[0] != "PING" { // these are no requests of an operation
 		w.requests++
 		w.wake(e.Client)
 		if w.asked[e.Client] && !c.Late {

@@ -267,6 +267,11 @@ type Fault struct {
 	What   string // details for people: "requests and replies", "+2s", how the effect was observed
 }
 
+// ByServer says whether a ZooKeeper did this by itself, for the client that it is on record for: a session has ended, or a node has become the first.
+func (c *Command) ByServer() bool {
+	return len(c.Args) > 0 && (c.Args[0] == "EXPIRED" || c.Args[0] == "FIRST")
+}
+
 // Redirected says whether a node of a cluster has sent the client to another one, or has told it to try again, since it has only some of the
 // keys. The command was not carried out, and says nothing of the lock.
 func (c *Command) Redirected() bool {

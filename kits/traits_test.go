@@ -54,17 +54,23 @@ PROMISES = ["exclusion", "release-by-owner", "crash-safe", "ignores-clocks"]
 // adapter is the subject of a client that is a variation of that lock.
 func adapter(t *testing.T, variation string) play.Subject {
 	t.Helper()
+	return beside(t, "python", "python3", "adapter.py", simple+variation)
+}
+
+// beside is the subject of a client in a file beside a kit, which the program runs.
+func beside(t *testing.T, kit, program, file, source string) play.Subject {
+	t.Helper()
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	needs.Program(t, "python", "python3")
-	kit, _ := kits.Find("python")
+	needs.Program(t, kit, program)
+	found, _ := kits.Find(kit)
 	dir := t.TempDir()
-	_, err := kit.Write(dir)
+	_, err := found.Write(dir)
 	require.NoError(t, err)
-	path := filepath.Join(dir, "adapter.py")
-	require.NoError(t, os.WriteFile(path, []byte(simple+variation), 0o600))
-	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec python3 " + path}}
+	path := filepath.Join(dir, file)
+	require.NoError(t, os.WriteFile(path, []byte(source), 0o600))
+	return play.Subject{Argv: []string{program, path}}
 }
 
 // plays has a client say hello, and plays a script with it.

@@ -12,7 +12,10 @@ import (
 // entries takes what a ZooKeeper does by itself, as far as it comes next: it belongs to what has led to it.
 func (r *reader) entries() []history.Event {
 	n := 0
-	for n < len(r.rest) && r.rest[n].Kind == history.KindCommand && slices.Contains([]string{"PING", "EXPIRED", "FIRST"}, r.rest[n].Command().Args[0]) {
+	for n < len(r.rest) && r.rest[n].Kind == history.KindCommand {
+		if c := r.rest[n].Command(); !c.ByServer() && c.Args[0] != "PING" {
+			break
+		}
 		n++
 	}
 	taken := r.rest[:n:n]

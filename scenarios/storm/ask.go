@@ -219,9 +219,9 @@ func (r *record) broken(client string, at time.Duration) string {
 	return ""
 }
 
-// reconnecting excuses an operation in a session that was called while its client had no connection: a fault that broke it had ended a lease before at
-// most, and nothing of the client has arrived since. Libraries wait before they try again, go-zookeeper 1.0.4 a second after each failed try (conn.go,
-// connect).
+// reconnecting excuses an operation in a session that was called while its client had no connection: the fault that broke it was over for a lease at
+// most, and nothing that the client sent has arrived since. Libraries wait before they try again, go-zookeeper 1.0.4 a second after each failed try
+// (connect in conn.go).
 func (r *record) reconnecting(a checker.Anomaly) string {
 	client, called := a.Clients[0], r.events[a.Events[0]].At
 	if !r.session {
@@ -243,8 +243,7 @@ func (r *record) arrived(client string, from, to time.Duration) bool {
 			return false
 		}
 		c := e.Command()
-		byServer := len(c.Args) > 0 && c.Args[0] == "EXPIRED"
-		return c.Sent > from && !byServer
+		return c.Sent > from && !c.ByServer()
 	})
 }
 

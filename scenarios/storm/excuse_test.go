@@ -828,6 +828,7 @@ func TestReconnecting(t *testing.T) {
 		{"another client", plain, hung(true, 100, arrives(95, "C2", "PING")), nil, excuse},
 		{"before its end", plain, hung(true, 100, arrives(90, "C1", "DELETE")), nil, excuse},
 		{"the end of its session", plain, hung(true, 100, arrives(1000, "C1", "EXPIRED")), nil, excuse},
+		{"its node has become the first", plain, hung(true, 100, arrives(1000, "C1", "FIRST")), nil, excuse},
 	})
 }
 
