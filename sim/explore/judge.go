@@ -73,6 +73,7 @@ type judge struct {
 	sharing   *sharing  // of a lock on most of several servers; nil: it lives on one, or on all, or whose it is does not matter
 	several   bool      // the lock lives on several servers
 	only      anomalies // that are looked for
+	owners    bool      // some of them are ofOwners; see followLease
 	found     anomalies
 	coverage  coverage
 	fences    []int64 // that were issued; states have their places here
@@ -189,6 +190,9 @@ func (j *judge) refused(n int, outcome history.Outcome) {
 func (j *judge) granted(n int, a history.Answer) {
 	c := &j.s.clients[n]
 	j.coverage |= wasHeld
+	if j.hadByAnother(n) {
+		j.coverage |= handedOver
+	}
 	c.phase = holding
 	if int(j.s.tally.client) == n+1 {
 		j.s.tally.acquired++
@@ -214,6 +218,16 @@ func (j *judge) granted(n int, a history.Answer) {
 	}
 }
 
+// hadByAnother says whether another client than n, which has not crashed, has or had the lock.
+func (j *judge) hadByAnother(n int) bool {
+	for i := range j.clients {
+		if c := &j.s.clients[i]; i != n && (c.round > 0 || c.phase >= holding && c.phase <= finished) {
+			return true
+		}
+	}
+	return false
+}
+
 // fence is the number of a fence, plus 1. States have no room for fences of any size.
 func (j *judge) fence(value int64) uint32 {
 	i := slices.Index(j.fences, value)
@@ -226,6 +240,9 @@ func (j *judge) fence(value int64) uint32 {
 
 // acquirers are the other clients that are acquiring.
 func (j *judge) acquirers(n int) (set uint8) {
+	if !j.owners {
+		return 0
+	}
 	for i := range j.clients {
 		if i != n && j.s.clients[i].phase == acquiring {
 			set |= 1 << i
@@ -258,7 +275,7 @@ func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 func (j *judge) worked(n int, a history.Answer) {
 	c := &j.s.clients[n]
 	c.phase = worked
-	if a.Outcome == history.OK {
+	if a.Outcome == history.OK && j.only&lostUpdate != 0 {
 		read := uint8(a.Read)
 		if j.s.acked&(1<<read) != 0 || c.before > read {
 			j.found |= lostUpdate

@@ -32,6 +32,10 @@ func (j *judge) commanded(cmd command) {
 		j.commandedOnOne(cmd)
 		return
 	}
+	if !j.owners {
+		j.followLease(cmd)
+		return
+	}
 	j.observe(cmd)
 	j.noteSilence(cmd, cmd.before && !o.foreign)
 	acquires := j.acquires(cmd)
@@ -210,9 +214,9 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 	case ownership.Free:
 		j.take(owner{})
 	case ownership.Extend:
-		j.extend(rule, mine)
+		j.extend(rule.Unlimited, mine)
 	case ownership.Regain:
-		j.extend(rule, mine)
+		j.extend(rule.Unlimited, mine)
 		j.dropChallengers()
 	case ownership.Shorten:
 		j.s.owner.ends = min(j.s.owner.ends, mine.ends)
@@ -222,9 +226,9 @@ func (j *judge) follow(cmd command, rule ownership.Command, mine owner) {
 }
 
 // extend gives the owner the lease of a command.
-func (j *judge) extend(rule ownership.Command, mine owner) {
+func (j *judge) extend(unlimited bool, mine owner) {
 	j.s.owner.ends = mine.ends
-	if rule.Unlimited { // no longer than clients that count nominal leases can tell apart, or the search would not end
+	if unlimited { // no longer than clients that count nominal leases can tell apart, or the search would not end
 		j.s.owner.ends = min(mine.ends, 2*j.lease)
 	}
 }
@@ -237,9 +241,6 @@ func (j *judge) take(o owner) {
 
 // setOwner makes a claim the owner's. Challengers that came later may still be told that the lock is theirs.
 func (j *judge) setOwner(o owner) {
-	if o.client != 0 && j.s.owner.client != 0 && o.client != j.s.owner.client {
-		j.coverage |= handedOver
-	}
 	j.s.owner = o
 	for i := range j.s.clients {
 		j.s.clients[i].clear(tenure)
@@ -249,7 +250,7 @@ func (j *judge) setOwner(o owner) {
 // noteTaken remembers in which order pending acquires took the lock.
 func (j *judge) noteTaken(cmd command) {
 	c := &j.s.clients[cmd.client]
-	if cmd.ended || cmd.op != history.OpAcquire || c.phase != acquiring {
+	if !j.owners || cmd.ended || cmd.op != history.OpAcquire || c.phase != acquiring {
 		return
 	}
 	switch cmd.effect {

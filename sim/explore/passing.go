@@ -196,11 +196,9 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 	if x.sessions {
 		x.sessionEnds(s, &expiry)
 	}
-	if s.owner.client != 0 {
-		sooner(&expiry, s.owner.ends)
-		if s.owner.ends != never && s.owner.ends > x.lease { // EXPIRE has made it longer than the nominal one, which ends meanwhile
-			sooner(&expiry, (s.owner.ends-1)%x.lease+1)
-		}
+	sooner(&expiry, s.owner.ends)
+	if s.owner.ends != never && s.owner.ends > x.lease { // EXPIRE has made it longer than the nominal one, which ends meanwhile
+		sooner(&expiry, (s.owner.ends-1)%x.lease+1)
 	}
 	return timer, expiry
 }

@@ -9,11 +9,8 @@ import (
 // takes it when it is told.
 func (j *judge) grantTurn(n int) {
 	c := &j.s.clients[n]
-	if c.has(late) {
+	if !j.owners || c.has(late) {
 		return
-	}
-	if j.s.turn != 0 && int(j.s.turn) != n+1 {
-		j.coverage |= handedOver
 	}
 	j.s.turn, j.s.over = uint8(n)+1, false
 	j.passTurn(n)
