@@ -1,12 +1,18 @@
 package kits_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/kits"
 	"github.com/locklab/locklab/scenarios/play"
 )
 
@@ -20,6 +26,42 @@ C2  acquire => ok
 C2  release => ok
 `
 
+const lateWork = `
+lease    1s
+clients  C1 C2
+
+C1  acquire => ok
+    wait until expired
+C2  acquire => ok
+C2  work => ok
+C1  work => no
+C2  work => ok
+`
+
+// TestFencesAreShown: the work under a lock that hands out fences shows them to the resource, which refuses one from before.
+func TestFencesAreShown(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]func(*testing.T) play.Subject{
+		"python": func(t *testing.T) play.Subject { return fencedInPython(t, growsInPython) },
+		"node":   func(t *testing.T) play.Subject { return fencedInNode(t, growsInNode) },
+		"java":   fencedInJava,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cell := plays(t, client(t), lateWork)
+			assert.False(t, cell.Surprise(), cell.Verdict.String())
+			assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
+			assert.NotContains(t, cell.Verdict.Names(), checker.StaleWrite)
+			assert.NotContains(t, cell.Verdict.Names(), checker.LostUpdate)
+		})
+	}
+}
+
+const (
+	growsInPython = `self.server().command("INCR", self.key + ":fence")`
+	growsInNode   = `Number((await this.command('INCR', this.key + ':fence')).slice(1))`
+)
+
 // TestFences: a lock in Python or JavaScript may hand out fencing tokens, and those that do not grow are noticed.
 func TestFences(t *testing.T) {
 	t.Parallel()
@@ -27,8 +69,8 @@ func TestFences(t *testing.T) {
 		client func(t *testing.T, fence string) play.Subject
 		grows  string
 	}{
-		"python": {fencedInPython, `self.server().command("INCR", self.key + ":fence")`},
-		"node":   {fencedInNode, `Number((await this.command('INCR', this.key + ':fence')).slice(1))`},
+		"python": {fencedInPython, growsInPython},
+		"node":   {fencedInNode, growsInNode},
 	} {
 		for how, fence := range map[string]string{"grows": test.grows, "stays": "5"} {
 			t.Run(name+" "+how, func(t *testing.T) {
@@ -57,7 +99,7 @@ import net from 'node:net';
 import {serve} from './locklab.js';
 
 class Lock {
-  constructor([server], key) { Object.assign(this, {server, key}); }
+  constructor([server], key, lease) { Object.assign(this, {server, key, lease}); }
   command(...words) {
     return new Promise((answered, failed) => {
       const socket = net.connect(this.server.port, this.server.host);
@@ -65,10 +107,26 @@ class Lock {
       socket.write('*' + words.length + '\r\n' + words.map((word) => '$' + word.length + '\r\n' + word + '\r\n').join(''));
     });
   }
-  async acquire() { return await this.command('SETNX', this.key, 'mine') === ':1\r\n' && {fence: `+fence+`}; }
+  async acquire() { return await this.command('SET', this.key, 'mine', 'NX', 'PX', String(this.lease)) === '+OK\r\n' && {fence: `+fence+`}; }
   async release() { return await this.command('DEL', this.key) === ':1\r\n'; }
 }
 
 serve(Lock, {name: 'fenced', promises: ['exclusion']});
 `)
+}
+
+func fencedInJava(t *testing.T) play.Subject {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	kit, _ := kits.Find("java")
+	return written(t, kit, func(dir string) {
+		client := filepath.Join(dir, "Client.java")
+		source, err := os.ReadFile(client)
+		require.NoError(t, err)
+		const plain, fenced = `return Map.of();`, `return Map.of("fence", Long.valueOf(redis.command("INCR", place.key() + ":fence")));`
+		require.Contains(t, string(source), plain)
+		require.NoError(t, os.WriteFile(client, []byte(strings.Replace(string(source), plain, fenced, 1)), 0o600))
+	})
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/locklab/locklab/worker/client"
 )
 
-//go:embed go node python
+//go:embed go java node python shell
 var files embed.FS
 
 // Kit is a kit for a language.
 type Kit struct {
 	Name    string
-	Prepare string // the command to be called in the directory first
+	Prepare string // the command to be called in the directory first; empty: none
 	Command string // that starts the client in the directory; %s stands for it
 }
 
@@ -31,8 +31,11 @@ type Kit struct {
 func All() []Kit {
 	return []Kit{
 		{"go", "go build -mod=mod -o client .", "%s/client"},
+		// A JVM that is killed leaves its performance data below /tmp.
+		{"java", "javac -d classes *.java", "java -XX:-UsePerfData -cp %s/classes Client"},
 		{"node", "npm install", "node %s/client.js"},
 		{"python", "python3 -m pip install redis", "python3 %s/client.py"},
+		{"shell", "", "python3 %s/client.py"},
 	}
 }
 
@@ -52,13 +55,13 @@ var ErrThere = errors.New("is there already")
 // Write writes the kit's files into a directory, which it makes if there is none. It returns their names.
 func (k Kit) Write(dir string) (names []string, err error) {
 	contents := map[string][]byte{}
-	read := func(from fs.FS, into string) error {
-		return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+	read := func(from fs.FS, begin, into string) error {
+		return fs.WalkDir(from, begin, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			text, err := fs.ReadFile(from, name)
-			name = path.Join(into, strings.TrimSuffix(name, ".txt")) // Go files of another module
+			name = path.Join(into, strings.TrimSuffix(path.Base(name), ".txt")) // Go files of another module
 			contents[name], names = bytes.Replace(text, []byte("package client\n"), []byte("package locklab\n"), 1), append(names, name)
 			return err
 		})
@@ -67,13 +70,17 @@ func (k Kit) Write(dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := read(own, "."); err != nil {
+	if err := read(own, ".", "."); err != nil {
 		return nil, err
 	}
-	if k.Name == "go" {
-		if err := read(client.Sources, "locklab"); err != nil {
-			return nil, err
-		}
+	switch k.Name {
+	case "go":
+		err = read(client.Sources, ".", "locklab")
+	case "shell": // its client is in Python
+		err = read(files, "python/locklab.py", ".")
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

@@ -24,16 +24,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// written writes a kit, prepares it, and returns the subject of its client. A machine that lacks something is passed over.
-func written(t *testing.T, kit kits.Kit) play.Subject {
+// written writes a kit, has it changed, prepares it, and returns the subject of its client. A machine that lacks something is passed over.
+func written(t *testing.T, kit kits.Kit, changes ...func(dir string)) play.Subject {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "mylock")
 	names, err := kit.Write(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
-	if kit.Name == "python" { // tests install nothing for the machine's Python
+	for _, change := range changes {
+		change(dir)
+	}
+	switch kit.Name {
+	case "python": // tests install nothing for the machine's Python
 		needs.Part(t, "python", exec.Command("python3", "-c", "import redis").Run())
-	} else {
+	case "shell":
+		needs.Program(t, "python", "python3")
+		needs.Program(t, "redis", "redis-cli")
+	default:
 		prepare := exec.Command("/bin/sh", "-c", kit.Prepare)
 		prepare.Dir = dir
 		if out, err := prepare.CombinedOutput(); err != nil {
@@ -80,7 +87,7 @@ func TestKitsAreSmall(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			require.NoError(t, err)
 			lines := strings.Count(string(text), "\n")
-			if strings.HasPrefix(name, "client.") || strings.HasPrefix(name, "main.") {
+			if strings.HasPrefix(strings.ToLower(name), "client.") || strings.HasPrefix(name, "main.") {
 				assert.LessOrEqual(t, lines, 40, "%s/%s", kit.Name, name)
 			}
 			assert.Less(t, lines, 300, "%s/%s", kit.Name, name)

@@ -19,7 +19,7 @@ func newNew() *cobra.Command {
 		Short: "Write a client for a lock of yours, to edit",
 		Long: `New writes a working client into DIR: the client protocol in one file, and a
 small lock in another, which you replace by yours. The languages are ` + enumerate(kitNames(), "and") + `.
-It overwrites nothing.`,
+The one for shell scripts needs Python 3, too. It overwrites nothing.`,
 		Example:           "  lab new python mylock\n  lab doctor --client 'python3 mylock/client.py'",
 		ValidArgsFunction: cobra.FixedCompletions(kitNames(), cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,6 +16,10 @@
 import net from 'node:net';
 import readline from 'node:readline';
 
+// What the resource compares a fence by: it refuses one that is smaller than the greatest that it was shown, and then writes, if there is something to write.
+const FENCED = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then
+  return redis.error_reply("STALEFENCE a greater one was seen") end
+redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`;
 const PAUSE = 20; // ms between two tries to acquire
 const RECONNECT = 3000; // ms for which a library may try to connect again
 
@@ -97,7 +101,9 @@ class Handle {
       operation.started = true;
       const cancelled = new Promise((resolve) => { operation.stop = () => resolve({outcome: 'unknown', error: 'cancelled'}); });
       const ended = this.perform(operation).catch((error) => ({outcome: 'unknown', error: String(error)}));
-      operation.answer(await Promise.race([ended, cancelled.then(() => Promise.race([ended, sleep(1000)])).then((fields) => fields ?? cancelled)]));
+      const fields = await Promise.race([ended, cancelled.then(() => Promise.race([ended, sleep(1000)])).then((got) => got ?? cancelled)]);
+      this.fence = fields.fence ?? this.fence;
+      operation.answer(fields);
       if (operation.cancelled) for (const proxy of this.proxies) proxy.cut(false);
     });
   }
@@ -121,9 +127,15 @@ class Handle {
   }
   async work({workload = 'counter', key}) {
     if (workload !== 'counter') return {outcome: 'no', unsupported: true};
-    const read = Number(await this.resource.command('GET', key) ?? 0);
-    const answer = {outcome: 'ok', read, wrote: read + 1};
-    await this.resource.command('SET', key, read + 1).catch((error) => Object.assign(answer, {outcome: 'unknown', error: String(error)}));
+    const {fence} = this, answer = {outcome: 'ok'};
+    try {
+      if (fence) await this.resource.command('EVAL', FENCED, 1, key + ':fence', fence);
+      answer.read = Number(await this.resource.command('GET', key) ?? 0);
+      answer.wrote = answer.read + 1;
+      await this.resource.command(...(fence ? ['EVAL', FENCED, 2, key + ':fence', key, fence] : ['SET', key]), answer.wrote);
+    } catch (error) {
+      Object.assign(answer, {outcome: String(error).includes('STALEFENCE') ? 'no' : 'unknown', error: String(error)});
+    }
     return answer;
   }
   /** Waits until the library has connected again. */
@@ -188,7 +200,7 @@ class Client {
         await Promise.all([...this.handles.values()].map((h) => h.reconnect()));
         return {outcome: 'ok'};
       case 'acquire': case 'release': case 'work': case 'close': case 'renew': case 'check':
-        if ((verb === 'renew' || verb === 'check') && !this.hello.verbs.includes(verb)) break;
+        if (((verb === 'renew' || verb === 'check') && !this.hello.verbs.includes(verb)) || request.wait) break;
         if (!handle) return {outcome: 'no', error: 'this handle is not open'};
         if (verb === 'close') this.handles.delete(name);
         return this.start(handle, request);

@@ -22,6 +22,8 @@ import time
 from contextlib import suppress
 
 OUTPUT = threading.Lock()
+FENCED = """if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE a greater one was seen") end
+redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])"""  # what the resource compares a fence by
 GRACE = 1  # seconds in which an operation that its library gives up must end; then its connections are cut
 
 
@@ -30,17 +32,13 @@ def write(**fields):
         print(json.dumps(fields), flush=True)
 
 
-def said(got, why=None):
-    """The answer to what a method of a lock returned. After an error, why, the outcome is unknown."""
-    if why is not None:
-        return {"outcome": "unknown", "error": str(why)}
+def said(got, **fields):
+    """The answer to what a method of a lock returned. After an error the outcome is unknown."""
+    if isinstance(got, Exception):
+        return {"outcome": "unknown", "error": repr(got)}
     if got is True or got is False or got is None:
-        return {"outcome": "ok" if got else "no"}
+        return {"outcome": "ok" if got else "no", **fields}
     return {"outcome": "ok", **(got if isinstance(got, dict) else {"valid_ms": got * 1000})}
-
-
-def refused(why, **fields):
-    return {"outcome": "no", "error": why, **fields}
 
 
 def address(text):
@@ -54,7 +52,6 @@ class Proxy:
     def __init__(self, target):
         self.target, self.pairs, self.shut, self.guard = target, [], False, threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = self.listener.getsockname()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -145,7 +142,7 @@ class Operation:
             before = self.state
             self.cancelled.set()
             if before == "waits":
-                self.end(said(None, "cancelled before its turn"))
+                self.end(said(InterruptedError("cancelled before its turn")))
             elif before == "runs":  # its thread answers
                 own = getattr(self.handle.lock, "cancel", lambda: False)()
                 threading.Timer(GRACE if own else 0, self.break_off, [not own]).start()
@@ -165,8 +162,8 @@ class Handle:
     def __init__(self, client, request):
         self.resource = Resource(address(request.get("resource", client.init.get("resource", ":0"))))
         self.proxies = [Proxy(address(server)) for server in request.get("servers", client.init["servers"])]
-        self.stale, self.busy = False, threading.Lock()  # stale: its connections were cut; busy: a thread uses self.lock
-        self.lock = client.make([proxy.address for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
+        self.stale, self.busy, self.fence = False, threading.Lock(), None  # stale: its connections were cut; busy: a thread uses self.lock
+        self.lock = client.make([proxy.listener.getsockname() for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
         self.lock.lost = lambda why="", hold=0: write(lost=request["handle"], why=str(why), hold=hold)
         self.lock.valid = lambda seconds: write(valid=request["handle"], valid_ms=seconds * 1000)
         self.operations = queue.Queue()
@@ -174,14 +171,14 @@ class Handle:
 
     def run(self):
         while True:
-            operation = self.operations.get()
-            if not operation.begin():
+            if not (operation := self.operations.get()).begin():
                 continue
             try:
                 with self.busy:
                     fields = self.perform(operation)
+                self.fence = fields.get("fence", self.fence)
             except Exception as error:  # it may have been carried out, or not
-                fields = said(None, repr(error))
+                fields = said(error)
             operation.end(fields)
             if operation.request["do"] == "close":
                 return
@@ -207,17 +204,20 @@ class Handle:
             if got is not False and got is not None or time.monotonic() >= until:
                 return said(got)
             operation.cancelled.wait(0.02)
-        return said(None, "cancelled")
+        return said(InterruptedError("cancelled"))
 
     def work(self, request):
         if request.get("workload", "counter") != "counter":
-            return refused("unknown workload", unsupported=True)
-        read, why = int(self.resource.command("GET", request["key"]) or 0), None
+            return said(False, error="unknown workload", unsupported=True)
+        key, fence, fields = request["key"], self.fence, said(True)
         try:
-            self.resource.command("SET", request["key"], read + 1)
+            if fence:
+                self.resource.command("EVAL", FENCED, 1, key + ":fence", fence)
+            fields.update(read=(read := int(self.resource.command("GET", key) or 0)), wrote=read + 1)
+            self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence else ["SET", key]), fields["wrote"])
         except OSError as error:
-            why = repr(error)
-        return {**said(True, why), "read": read, "wrote": read + 1}
+            fields.update(said(False, error=str(error)) if "STALEFENCE" in str(error) else said(error))
+        return fields
 
     def cut(self, shut):
         self.stale = True
@@ -244,21 +244,21 @@ class Client:
         verb = request["do"]
         if verb == "init":
             self.init = request
-            return {"outcome": "ok", "hello": self.hello} if request["version"] == 2 else refused("this client speaks version 2 of the protocol")
+            return {"outcome": "ok", "hello": self.hello} if request["version"] == 2 else said(False, error="this client speaks version 2 of the protocol")
         if verb == "open":
             handle = self.handles[request["handle"]] = Handle(self, request)
             return {**said(True), "keys": getattr(handle.lock, "keys", []), "need": getattr(handle.lock, "need", "all")}
         if verb == "cancel":
             operation = self.operations.get(request["op"])
-            return said(True) if operation and operation.cancel() else refused("not under way")
+            return said(True) if operation and operation.cancel() else said(False, error="not under way")
         if verb == "reconnect" and verb in self.hello["verbs"]:
             for handle in self.handles.values():
                 handle.cut(False)
             return threading.Thread(target=self.reconnect, args=(request["id"], [*self.handles.values()]), daemon=True).start()
-        if verb not in ["acquire", "release", "work", "close", *self.hello["verbs"]]:
-            return refused("unknown verb " + verb, unsupported=True)
+        if verb not in ["acquire", "release", "work", "close", *self.hello["verbs"]] or "wait" in request:
+            return said(False, error="unknown verb " + verb, unsupported=True)
         if request["handle"] not in self.handles:
-            return refused("this handle is not open")
+            return said(False, error="this handle is not open")
         handle = self.handles[request["handle"]] if verb != "close" else self.handles.pop(request["handle"])
         self.operations[request["id"]] = operation = Operation(handle, request)
         handle.operations.put(operation)  # its thread answers
@@ -268,7 +268,7 @@ class Client:
         answer = said(True)
         for handle in handles:
             if handle.busy.acquire(blocking=False):
-                answer = refused(repr(error)) if (error := handle.refresh()) else answer
+                answer = said(False, error=repr(error)) if (error := handle.refresh()) else answer
                 handle.busy.release()
         write(id=number, **answer)
 
@@ -295,5 +295,5 @@ def serve(make, name, about="", **traits):
             if answer := client.serve(request):
                 write(id=request["id"], **answer)
         except Exception as error:
-            write(id=request["id"], **refused(repr(error)))
+            write(id=request["id"], **said(False, error=repr(error)))
     os._exit(0)  # whatever still waits for a reply is not waited for

@@ -1,0 +1,48 @@
+import java.util.Map;
+import java.util.concurrent.*;
+
+/** A request that takes its time: it waits for its turn, runs, and is over. It is answered once. */
+final class Operation {
+    private static final long GRACE = 1000; // ms in which an operation that its library gives up must end; then its connections are cut
+
+    final Handle handle;
+    final Map<String, Object> request;
+    Thread thread; // that runs it
+    boolean over, shut;
+    volatile boolean cancelled;
+
+    Operation(Handle handle, Map<String, Object> request) { this.handle = handle; this.request = request; }
+
+    synchronized boolean begin() {
+        thread = Thread.currentThread();
+        return !over;
+    }
+
+    synchronized void end(Map<String, Object> fields) {
+        over = true;
+        if (shut) handle.cut(false);
+        Thread.interrupted(); // that was not meant for the next operation
+        fields.put("id", request.get("id"));
+        Locklab.write(fields);
+    }
+
+    synchronized boolean cancel() {
+        boolean underWay = !over;
+        cancelled = true;
+        if (underWay && thread == null) {
+            end(Locklab.answer("unknown", "cancelled before its turn"));
+        } else if (underWay) { // its thread answers
+            boolean own = handle.lock.cancel();
+            Locklab.hangUp(handle.resource);
+            CompletableFuture.delayedExecutor(own ? GRACE : 0, TimeUnit.MILLISECONDS).execute(() -> breakOff(!own));
+        }
+        return underWay;
+    }
+
+    synchronized void breakOff(boolean shut) {
+        if (over) return;
+        this.shut = shut;
+        handle.cut(shut);
+        thread.interrupt();
+    }
+}
