@@ -44,6 +44,7 @@ func TestFencesAreShown(t *testing.T) {
 	for name, client := range map[string]func(*testing.T) play.Subject{
 		"python": func(t *testing.T) play.Subject { return fencedInPython(t, growsInPython) },
 		"node":   func(t *testing.T) play.Subject { return fencedInNode(t, growsInNode) },
+		"go":     fencedInGo,
 		"java":   fencedInJava,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,18 +116,26 @@ serve(Lock, {name: 'fenced', promises: ['exclusion']});
 `)
 }
 
+func fencedInGo(t *testing.T) play.Subject {
+	return changed(t, "go", "main.go", "l.token = token\n", "l.token, op.Answer[\"fence\"] = token, l.redis.Incr(op, l.Key+\":fence\").Val()\n")
+}
+
 func fencedInJava(t *testing.T) play.Subject {
+	return changed(t, "java", "Client.java", `return Map.of();`, `return Map.of("fence", Long.valueOf(redis.command("INCR", place.key() + ":fence")));`)
+}
+
+// changed is the client of a kit with another text in one of its files.
+func changed(t *testing.T, kit, file, from, to string) play.Subject {
 	t.Helper()
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	kit, _ := kits.Find("java")
-	return written(t, kit, func(dir string) {
-		client := filepath.Join(dir, "Client.java")
-		source, err := os.ReadFile(client)
+	found, _ := kits.Find(kit)
+	return written(t, found, func(dir string) {
+		path := filepath.Join(dir, file)
+		source, err := os.ReadFile(path)
 		require.NoError(t, err)
-		const plain, fenced = `return Map.of();`, `return Map.of("fence", Long.valueOf(redis.command("INCR", place.key() + ":fence")));`
-		require.Contains(t, string(source), plain)
-		require.NoError(t, os.WriteFile(client, []byte(strings.Replace(string(source), plain, fenced, 1)), 0o600))
+		require.Contains(t, string(source), from)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(source), from, to, 1)), 0o600))
 	})
 }

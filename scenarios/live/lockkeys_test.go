@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -25,7 +24,7 @@ type keyed struct {
 	token string
 }
 
-func (l *keyed) Keys() (keys []string, need string) {
+func (l *keyed) keys() (keys []string, need string) {
 	for i := range 3 {
 		keys = append(keys, fmt.Sprintf("part:%d:%s", i, l.Key))
 	}
@@ -38,48 +37,51 @@ func (l *keyed) Keys() (keys []string, need string) {
 	return keys, "majority"
 }
 
-func (l *keyed) Acquire(ctx context.Context) (client.Grant, error) {
-	keys, _ := l.Keys()
+func (l *keyed) acquire(op *client.Operation) (bool, error) {
+	keys, _ := l.keys()
 	if l.how == "at once" {
-		ok, err := l.redis.MSetNX(ctx, keys[0], l.token, keys[1], l.token, keys[2], l.token).Result()
-		return client.Grant{OK: ok}, err
+		return l.redis.MSetNX(op, keys[0], l.token, keys[1], l.token, keys[2], l.token).Result()
 	}
 	got := 0
 	for _, key := range keys {
-		ok, err := l.redis.SetNX(ctx, key, l.token, l.Lease).Result()
+		ok, err := l.redis.SetNX(op, key, l.token, l.Lease).Result()
 		if err != nil {
-			return client.Grant{}, err
+			return false, err
 		}
 		if ok {
 			got++
 		}
 	}
 	if got >= map[string]int{"majority": 2, "all": 3, "greedy": 1}[l.how] {
-		return client.Grant{OK: true, Valid: l.Lease / 2}, nil
+		op.Answer["valid_ms"] = l.Lease.Milliseconds() / 2
+		return true, nil
 	}
-	_, err := l.Release(ctx)
-	return client.Grant{}, err
+	_, err := l.release(op)
+	return false, err
 }
 
-func (l *keyed) Release(ctx context.Context) (bool, error) {
+func (l *keyed) release(op *client.Operation) (bool, error) {
 	const script = `local n = 0 for _, key in ipairs(KEYS) do if redis.call('GET', key) == ARGV[1] then n = n + redis.call('DEL', key) end end return n`
-	keys, _ := l.Keys()
-	n, err := l.redis.Eval(ctx, script, keys, l.token).Int()
+	keys, _ := l.keys()
+	n, err := l.redis.Eval(op, script, keys, l.token).Int()
 	return n > 0, err
 }
 
-func (l *keyed) Ping(ctx context.Context) error { return l.redis.Ping(ctx).Err() }
+func (l *keyed) reconnect(op *client.Operation) (bool, error) { return true, l.redis.Ping(op).Err() }
 
 func keyedClient(how string) error {
 	n := 0
-	hello := client.Hello{Name: "keyed", Promises: []string{"exclusion", "release-by-owner"}, Leaseless: how == "at once"}
+	hello := map[string]any{"name": "keyed", "promises": []string{"exclusion", "release-by-owner"}, "leaseless": how == "at once"}
 	if how == "servers" {
-		hello.Servers = "majority"
+		hello["servers"] = "majority"
 	}
-	client.Serve(hello, &keyed{}, func(o client.Options) (client.Lock, error) {
+	verbs := client.Verbs[*keyed]{"acquire": (*keyed).acquire, "release": (*keyed).release, "reconnect": (*keyed).reconnect}
+	client.Serve(hello, func(o client.Options) (*keyed, error) {
 		n++
-		return &keyed{o, redisclient.New(o.Servers[0], redisclient.Settings{}), how, fmt.Sprint(o.Servers[0], n)}, nil
-	})
+		l := &keyed{o, redisclient.New(o.Servers[0], redisclient.Settings{}), how, fmt.Sprint(o.Servers[0], n)}
+		o.Answer["keys"], o.Answer["need"] = l.keys()
+		return l, nil
+	}, verbs)
 	return nil
 }
 

@@ -1,75 +1,39 @@
-// Package client is the protocol of the lab for client programs in Go: an adapter gives it a lock, and it does the rest. It needs nothing but
-// the standard library, so it can be copied: lab new go does.
-//
-// All connections of the lock pass a proxy within the process. That is how a cancelled operation stops waiting, whatever the library does.
-//
-// It owns the client's side of the conversation. It must not know a lock, nor the lab.
+// Package client is the protocol of the lab for client programs in Go: an adapter says what its lock does for each verb. It needs nothing but the
+// standard library, so it can be copied: lab new go does. It owns the client's side of the conversation; it must not know a lock, nor the lab.
 package client
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/textproto"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Lock is a lock under test. An error means that the outcome is unknown; false, that it was certainly not done.
-type Lock interface {
-	Acquire(ctx context.Context) (Grant, error)
-	Release(ctx context.Context) (bool, error)
-}
+// Verbs are what locks of type L do for the verbs of docs/protocol.md, such as "acquire": (*lock).acquire. True says that it was done, false that it
+// was certainly not, an error that this is not known. Only acquire and release must be there. reconnect returns when the connections work; without it
+// many scenarios do not apply. wait acquires within a time, in the library's own way, such as a queue; without it acquire is called again and again.
+// What is cancelled loses its connections, whatever the library does, unless hello has by_context: for a library that gives up with its context.
+// A lock is asked for one thing at a time, but for reconnect, whose context ends when an operation comes.
+type Verbs[L any] map[string]func(lock L, op *Operation) (bool, error)
 
-// Grant is the answer to an acquire. Valid is how long the lock declares its hold to be valid, Fence its fencing token; zero: none.
-type Grant struct {
-	OK    bool
-	Valid time.Duration
-	Fence int64
-}
-
-// What else a lock may do, beside io.Closer. Without Ping many scenarios do not apply: it returns when the connections work.
-type (
-	Pinger interface {
-		Ping(ctx context.Context) error
-	}
-	Renewer interface {
-		Renew(ctx context.Context) (bool, error)
-	}
-	Checker interface {
-		Check(ctx context.Context) (bool, error)
-	}
-	Waiter interface { // for as long, in the library's own way, such as a queue; without it Acquire is called again and again
-		Wait(ctx context.Context, within time.Duration) (Grant, error)
-	}
-	Keyed interface { // how it names its keys on its server, if not as the one that it is given; need: "majority" or "all" of them
-		Keys() (keys []string, need string)
-	}
-	Limited interface{ Valid() time.Duration } // of a hold after a renewal, as Grant.Valid
-)
-
-// Outcome is what an error of a library means: a refusal, that it was not done; any other, that it is not known.
-func Outcome(err error, refusals ...error) (bool, error) {
-	for _, refusal := range refusals {
-		if errors.Is(err, refusal) {
-			return false, nil
-		}
-	}
-	return err == nil, err
-}
-
-// Leave calls what the library does not cancel, and leaves it to itself when ctx ends. late, unless it is nil, is told what came of it then.
-func Leave(ctx context.Context, f func() error, late func(error)) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	if late != nil {
-		go func() { late(<-done) }()
-	}
-	return ctx.Err()
+// Operation is what a lock is asked for. Its context ends when the lab cancels it.
+type Operation struct {
+	context.Context
+	Within time.Duration
+	Answer map[string]any   // gets what else is to be answered, such as valid_ms or fence
+	Lost   func(why string) // says that the hold which began with this operation is over, as soon as that is known
 }
 
 // Options are what a lock is made of.
@@ -77,44 +41,279 @@ type Options struct {
 	Servers []string // host:port of each
 	Key     string
 	Lease   time.Duration
-	Lost    func(why string) // says that the lock is no longer held
-	// LostHold says it of one hold, by a notice that may come late.
-	LostHold func(hold int64, why string)
+	Answer  map[string]any // to open: gets keys and need, if the lock names its keys itself
 }
 
-// holding is the key of the hold in a context.
-type holding struct{}
-
-// Hold is what names the hold that an acquire with this context begins, for Options.LostHold.
-func Hold(ctx context.Context) int64 {
-	id, _ := ctx.Value(holding{}).(int64)
-	return id
-}
-
-// Hello is how the client introduces itself; see docs/protocol.md.
-type Hello struct {
-	Version     int      `json:"version"`
-	Name        string   `json:"name"`
-	About       string   `json:"about,omitempty"`
-	Promises    []string `json:"promises,omitempty"`
-	Verbs       []string `json:"verbs"`
-	Leaseless   bool     `json:"leaseless,omitempty"`
-	Renews      bool     `json:"renews,omitempty"`
-	Resends     bool     `json:"resends,omitempty"`
-	Servers     string   `json:"servers,omitempty"`
-	Fair        bool     `json:"fair,omitempty"`
-	Reentrant   bool     `json:"reentrant,omitempty"`
-	ServerCount int      `json:"server_count,omitempty"`
-	Separate    bool     `json:"separate"`
-	ByContext   bool     `json:"-"` // what is cancelled ends with its context: its connections are left alone
-}
-
-// Serve speaks the protocol until the lab ends the client, and then ends the process. open makes a lock; sample is any lock of its type, which
-// tells what it can do.
-func Serve(hello Hello, sample Lock, open func(Options) (Lock, error)) {
-	if err := serve(os.Stdin, os.Stdout, hello, sample, open); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// Serve speaks the protocol until the lab ends the client, and then ends the process. hello gets version, verbs and separate.
+func Serve[L any](hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) {
+	if err := serve(os.Stdin, os.Stdout, hello, open, verbs); err != nil {
+		log.Fatal(err)
 	}
 	os.Exit(0) // whatever still waits for a reply is not waited for
+}
+
+// request is a request of the lab. JSON's names are these in any case, but where it is said.
+type request struct {
+	ID, Op, Version                           int64
+	Do, Handle, Key, Wait, Workload, Resource string
+	Servers                                   []string
+	LeaseMS                                   float64 `json:"lease_ms"`
+	WithinMS                                  float64 `json:"within_ms"`
+}
+
+type client[L any] struct {
+	hello      map[string]any
+	open       func(Options) (L, error)
+	verbs      Verbs[L]
+	write      func(message any)
+	init       request
+	handles    map[string]*handle[L]
+	operations sync.Map           // what cancels each one under way, by its id
+	yield      context.CancelFunc // ends the wait for new connections
+}
+
+func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
+	hello["version"], hello["separate"] = 2, true
+	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
+	write := func(message any) { _ = json.NewEncoder(out).Encode(message) } // by one write of a file, which no other interrupts
+	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
+	go c.watch()
+	for requests := json.NewDecoder(in); requests.More(); {
+		var req request
+		if err := requests.Decode(&req); err != nil {
+			return err
+		}
+		answer := map[string]any{"id": req.ID}
+		switch h, found := c.handles[req.Handle]; {
+		case req.Do == "init":
+			c.init, answer["hello"] = req, hello
+			c.answer(answer, req.Version == 2, nil, "")
+		case req.Do == "open":
+			c.answer(answer, true, c.add(req, answer), "no")
+		case req.Do == "cancel":
+			cancel, found := c.operations.Load(req.Op)
+			if found {
+				cancel.(func())()
+			}
+			c.answer(answer, found, nil, "")
+		case req.Do == "reconnect" && verbs["reconnect"] != nil:
+			c.reconnect(answer)
+		case req.Do == "exit":
+			c.answer(answer, true, nil, "")
+			return nil
+		case found && req.Wait == "":
+			c.start(h, req, answer)
+		default:
+			answer["unsupported"] = req.Handle == "" || found // operations have one
+			c.answer(answer, false, errors.New("no such verb, handle or way to wait"), "no")
+		}
+	}
+	return nil
+}
+
+// answer answers whether something was done; if there is an error, with the outcome failed.
+func (c *client[L]) answer(answer map[string]any, done bool, err error, failed string) {
+	answer["outcome"] = map[bool]string{true: "ok", false: "no"}[done]
+	if err != nil {
+		answer["outcome"], answer["error"] = failed, err.Error()
+	}
+	c.write(answer)
+}
+
+// watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
+func (c *client[L]) watch() {
+	for began := time.Now(); ; began = time.Now() {
+		time.Sleep(10 * time.Millisecond)
+		if late := time.Since(began) - 10*time.Millisecond; late > 25*time.Millisecond {
+			c.write(map[string]any{"late_ms": late.Seconds() * 1000})
+		}
+	}
+}
+
+// reconnect ends all connections, and answers when the libraries have new ones. An operation, under way or new, finds them ended itself.
+func (c *client[L]) reconnect(answer map[string]any) {
+	var idle []*handle[L]
+	for _, h := range c.handles {
+		h.endConnections()
+		if h.under.Load() == 0 {
+			idle = append(idle, h)
+		}
+	}
+	ctx, yield := context.WithCancel(context.Background())
+	c.yield = yield
+	go func() {
+		var err error
+		_, _ = again(ctx, 200*time.Millisecond, func() (bool, error) { // a library may have several dead connections
+			err = nil
+			for _, h := range idle {
+				if _, failed := c.verbs["reconnect"](h.lock, &Operation{Context: ctx, Answer: answer}); ctx.Err() == nil {
+					err = errors.Join(err, failed)
+				}
+			}
+			return err == nil, nil
+		})
+		c.answer(answer, true, err, "no")
+	}()
+}
+
+// handle is an open lock. Its operations run one after another.
+type handle[L any] struct {
+	lock     L
+	resource string
+	fence    any           // of its hold, if there are fences
+	last     chan struct{} // closed when the last operation has ended
+	under    atomic.Int64  // the id of the operation under way; below zero: it is cancelled, and new connections end at once
+	conns    sync.Map      // the library's, all of which pass a proxy
+}
+
+func (c *client[L]) add(req request, answer map[string]any) (err error) {
+	if len(req.Servers) == 0 {
+		req.Servers, req.Resource = c.init.Servers, c.init.Resource
+	}
+	h := &handle[L]{resource: req.Resource, last: make(chan struct{})}
+	close(h.last)
+	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * 1e6), Answer: answer}
+	for _, server := range req.Servers {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
+		options.Servers = append(options.Servers, listener.Addr().String())
+	}
+	if h.lock, err = c.open(options); err == nil {
+		c.handles[req.Handle] = h
+	}
+	return err
+}
+
+// start has an operation run when those before it on its handle have ended, unless it is cancelled earlier. It is answered once.
+func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.operations.Store(req.ID, func() {
+		if cancel(); c.hello["by_context"] != true && h.under.CompareAndSwap(req.ID, -req.ID) {
+			h.endConnections()
+		}
+	})
+	c.yield()
+	if req.Do == "close" {
+		delete(c.handles, req.Handle)
+	}
+	before, ended := h.last, make(chan struct{})
+	h.last = ended
+	go func() {
+		defer close(ended)
+		done, err := false, context.Canceled
+		select {
+		case <-before:
+			h.under.Store(req.ID)
+			done, err = c.perform(ctx, h, req, answer)
+			h.fence = cmp.Or(answer["fence"], h.fence)
+			h.under.Store(0)
+		case <-ctx.Done():
+		}
+		c.operations.Delete(req.ID)
+		c.answer(answer, done, err, "unknown")
+		<-before
+	}()
+}
+
+func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any) (bool, error) {
+	lost := func(why string) { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) }
+	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost}
+	switch verb, wait := c.verbs[req.Do], c.verbs["wait"]; {
+	case wait != nil && op.Within > 0:
+		return again(op, 0, func() (bool, error) { return wait(h.lock, op) })
+	case verb != nil:
+		return again(op, op.Within, func() (bool, error) { return verb(h.lock, op) })
+	case req.Do == "work" && (req.Workload == "" || req.Workload == "counter"):
+		return h.work(op, req.Key)
+	}
+	answer["unsupported"] = req.Do != "close"
+	return req.Do == "close", nil
+}
+
+// again tries every 20 ms, until it is done or fails, the time is over, or ctx has ended.
+func again(ctx context.Context, within time.Duration, try func() (bool, error)) (done bool, err error) {
+	for until := time.Now().Add(within); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if done, err = try(); done || err != nil || !time.Now().Before(until) {
+			return done, err
+		}
+	}
+	return false, ctx.Err()
+}
+
+// fenced has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write.
+const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE") end
+redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
+
+// work counts on the resource, over a connection of its own. A fence is shown first.
+func (h *handle[L]) work(op *Operation, key string) (bool, error) {
+	conn, err := new(net.Dialer).DialContext(op, "tcp", h.resource)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(op, func() { conn.Close() })()
+	store, write := &resource{Conn: textproto.NewConn(conn)}, []any{"SET", key}
+	if h.fence != nil {
+		store.ask("EVAL", fenced, 1, key+":fence", h.fence)
+		write = []any{"EVAL", fenced, 2, key + ":fence", key, h.fence}
+	}
+	if read, _ := strconv.ParseInt(store.ask("GET", key), 10, 64); store.err == nil { // absent counts as zero
+		op.Answer["read"], op.Answer["wrote"] = read, read+1
+		store.ask(append(write, read+1)...)
+	}
+	if store.err != nil && strings.Contains(store.err.Error(), "STALEFENCE") {
+		return false, nil
+	}
+	return true, store.err
+}
+
+// resource is a connection to a Redis, up to the first error.
+type resource struct {
+	*textproto.Conn
+	err error
+}
+
+func (r *resource) ask(words ...any) (reply string) {
+	if r.err != nil {
+		return ""
+	}
+	_ = r.PrintfLine("*%d", len(words)) // what was not sent has no reply
+	for _, word := range words {
+		_ = r.PrintfLine("$%d\r\n%v", len(fmt.Sprint(word)), word)
+	}
+	if reply, r.err = r.ReadLine(); strings.HasPrefix(reply, "$") && reply != "$-1" {
+		reply, r.err = r.ReadLine()
+	} else if strings.HasPrefix(reply, "-") {
+		r.err = errors.New("resource: " + reply)
+	}
+	return reply
+}
+
+// proxy passes the library's connections on to a server. That is how a cancelled operation stops waiting, whatever the library does.
+func (h *handle[L]) proxy(listener net.Listener, server string) {
+	for near, err := listener.Accept(); err == nil; near, err = listener.Accept() {
+		go func() {
+			defer near.Close()
+			h.conns.Store(near, near)
+			defer h.conns.Delete(near)
+			if far, err := net.Dial("tcp", server); err == nil {
+				go func() {
+					if h.under.Load() >= 0 {
+						_, _ = io.Copy(far, near) // how it ends is the client's affair
+					}
+					far.Close()
+				}()
+				_, _ = io.Copy(near, far)
+			}
+		}()
+	}
+}
+
+func (h *handle[L]) endConnections() {
+	for conn := range h.conns.Range {
+		conn.(net.Conn).Close()
+	}
 }

@@ -1,10 +1,10 @@
 package client
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -25,34 +25,41 @@ type calls struct {
 	dialled atomic.Int64
 	pings   atomic.Int64
 	waiting chan struct{} // an acquire waits for a reply
-	reply   chan Grant
+	reply   chan grant
 	closed  atomic.Bool
+}
+
+// grant is what an acquire comes to: its fields are those of the answer.
+type grant struct {
+	done   bool
+	fields map[string]any
 }
 
 var errRedial = errors.New("a new connection ended at once")
 
-func (d *dialer) Acquire(ctx context.Context) (Grant, error) {
+func (d *dialer) acquire(op *Operation) (bool, error) {
 	select {
 	case grant := <-d.reply:
-		return grant, nil
+		maps.Copy(op.Answer, grant.fields)
+		return grant.done, nil
 	default:
 	}
 	conn, err := d.dial()
 	if err != nil {
-		return Grant{}, err
+		return false, err
 	}
 	defer conn.Close()
 	d.waiting <- struct{}{}
 	if _, err = conn.Read(make([]byte, 1)); err == nil {
-		return Grant{OK: true}, nil
+		return true, nil
 	}
 	if again, err := d.dial(); err == nil { // a library that resends
 		defer again.Close()
 		if _, err = again.Read(make([]byte, 1)); err != nil {
-			return Grant{}, errRedial
+			return false, errRedial
 		}
 	}
-	return Grant{OK: true}, err
+	return true, err
 }
 
 func (d *dialer) dial() (net.Conn, error) {
@@ -60,18 +67,26 @@ func (d *dialer) dial() (net.Conn, error) {
 	return net.Dial("tcp", d.Servers[0])
 }
 
-func (d *dialer) Release(context.Context) (bool, error) { return false, nil }
-func (d *dialer) Renew(context.Context) (bool, error)   { return true, nil }
-func (d *dialer) Valid() time.Duration                  { return 2 * time.Second }
-func (d *dialer) Keys() ([]string, string)              { return []string{"mutex:" + d.Key}, "all" }
-func (d *dialer) Close() error                          { d.closed.Store(true); return nil }
+func (d *dialer) release(*Operation) (bool, error) { return false, nil }
+func (d *dialer) close(*Operation) (bool, error)   { d.closed.Store(true); return true, nil }
 
-// Ping fails three times, as a pool with three dead connections does.
-func (d *dialer) Ping(context.Context) error {
+func (d *dialer) renew(op *Operation) (bool, error) {
+	op.Answer["valid_ms"] = 2000
+	return true, nil
+}
+
+// ping fails three times, as a pool with three dead connections does.
+func (d *dialer) ping(*Operation) (bool, error) {
 	if d.pings.Add(1) <= 3 {
-		return errors.New("broken pipe")
+		return false, errors.New("broken pipe")
 	}
-	return nil
+	return true, nil
+}
+
+func dials() Verbs[*dialer] {
+	return Verbs[*dialer]{
+		"acquire": (*dialer).acquire, "release": (*dialer).release, "renew": (*dialer).renew, "close": (*dialer).close, "reconnect": (*dialer).ping,
+	}
 }
 
 // conversation is the lab's end.
@@ -86,13 +101,13 @@ type conversation struct {
 
 const hour = 3.6e6
 
-// converse begins a conversation, and says init.
-func converse(t *testing.T, hello Hello, sample Lock, open func(Options) (Lock, error)) *conversation {
+// converse begins a conversation.
+func converse[L any](t *testing.T, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) *conversation {
 	t.Helper()
 	fromLab, toClient := io.Pipe()
 	fromClient, toLab := io.Pipe()
 	c := &conversation{t, json.NewEncoder(toClient), map[float64]map[string]any{}, json.NewDecoder(fromClient), make(chan error, 1), toClient.Close}
-	go func() { c.ended <- serve(fromLab, toLab, hello, sample, open) }()
+	go func() { c.ended <- serve(fromLab, toLab, hello, open, verbs) }()
 	bound := time.AfterFunc(20*time.Second, func() { fromClient.CloseWithError(errors.New("no answer")) })
 	t.Cleanup(func() {
 		bound.Stop()
@@ -143,7 +158,7 @@ func (c *conversation) outcome(id int) string {
 var h1 = map[string]any{"handle": "h1"}
 
 // opened is a conversation with a client of a silent server, whose handle h1 is open.
-func opened(t *testing.T, hello Hello) (*conversation, *calls) {
+func opened(t *testing.T, hello map[string]any) (*conversation, *calls) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -155,8 +170,11 @@ func opened(t *testing.T, hello Hello) (*conversation, *calls) {
 			}
 		}
 	}()
-	called := &calls{waiting: make(chan struct{}, 1), reply: make(chan Grant, 10)}
-	c := converse(t, hello, &dialer{}, func(o Options) (Lock, error) { return &dialer{o, called}, nil })
+	called := &calls{waiting: make(chan struct{}, 1), reply: make(chan grant, 10)}
+	c := converse(t, hello, func(o Options) (*dialer, error) {
+		o.Answer["keys"], o.Answer["need"] = []string{"mutex:" + o.Key}, "all"
+		return &dialer{o, called}, nil
+	}, dials())
 	store := miniredis.RunT(t)
 	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{listener.Addr().String()}, "resource": store.Addr()})
 	require.Equal(t, map[string]any{"outcome": "ok", "keys": []any{"mutex:K"}, "need": "all"},
@@ -165,7 +183,7 @@ func opened(t *testing.T, hello Hello) (*conversation, *calls) {
 }
 
 func TestHello(t *testing.T) {
-	c := converse(t, Hello{Name: "dialer", Promises: []string{"exclusion"}, Servers: "one"}, &dialer{}, nil)
+	c := converse(t, map[string]any{"name": "dialer", "promises": []string{"exclusion"}, "servers": "one"}, nil, dials())
 	require.Equal(t, "no", c.asks(1, "init", map[string]any{"version": 3})["outcome"])
 	hello := c.asks(2, "init", map[string]any{"version": 2, "servers": []string{"127.0.0.1:1"}})["hello"].(map[string]any)
 	require.ElementsMatch(t, []any{"renew", "reconnect"}, hello["verbs"])
@@ -174,8 +192,8 @@ func TestHello(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	c, called := opened(t, Hello{})
-	called.reply <- Grant{OK: true, Valid: 1500 * time.Millisecond, Fence: 7}
+	c, called := opened(t, map[string]any{})
+	called.reply <- grant{true, map[string]any{"valid_ms": 1500, "fence": 7}}
 	acquired := c.asks(3, "acquire", h1)
 	require.Equal(t, []any{"ok", 1500.0, 7.0}, []any{acquired["outcome"], acquired["valid_ms"], acquired["fence"]})
 	require.Equal(t, map[string]any{"outcome": "no"}, c.asks(4, "release", h1))
@@ -184,8 +202,8 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, map[string]any{"outcome": "no", "unsupported": true}, c.asks(7, "dance", h1))
 	require.Equal(t, "no", c.asks(8, "release", map[string]any{"handle": "h2"})["outcome"])
 
-	called.reply <- Grant{} // another client has it; again, it is free
-	called.reply <- Grant{OK: true}
+	called.reply <- grant{} // another client has it; again, it is free
+	called.reply <- grant{done: true}
 	require.Equal(t, "ok", c.asks(9, "acquire", map[string]any{"handle": "h1", "within_ms": hour})["outcome"])
 
 	require.Equal(t, "ok", c.asks(10, "close", h1)["outcome"])
@@ -197,10 +215,10 @@ func TestAnswers(t *testing.T) {
 
 // TestEndOfRequests: it means the same as exit, without an answer. A line that is no request is an error.
 func TestEndOfRequests(t *testing.T) {
-	c := converse(t, Hello{}, &dialer{}, nil)
+	c := converse(t, map[string]any{}, nil, dials())
 	require.NoError(t, c.close())
 	require.NoError(t, <-c.ended)
-	require.Error(t, serve(io.LimitReader(zeros{}, 1), io.Discard, Hello{}, &dialer{}, nil))
+	require.Error(t, serve(io.LimitReader(zeros{}, 1), io.Discard, map[string]any{}, nil, dials()))
 }
 
 type zeros struct{}
@@ -209,7 +227,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // TestCancel: the connections of a cancelled operation end, and new ones until it has ended, whatever its library does. One that waits for its turn never begins.
 func TestCancel(t *testing.T) {
-	c, called := opened(t, Hello{})
+	c, called := opened(t, map[string]any{})
 	c.says(3, "acquire", h1)
 	<-called.waiting
 	c.says(4, "acquire", h1)
@@ -231,9 +249,9 @@ func TestCancel(t *testing.T) {
 
 // TestCancelBetweenTries: an acquire that finds the lock taken pauses between its tries.
 func TestCancelBetweenTries(t *testing.T) {
-	c, called := opened(t, Hello{})
+	c, called := opened(t, map[string]any{})
 	for range cap(called.reply) {
-		called.reply <- Grant{}
+		called.reply <- grant{}
 	}
 	c.says(3, "acquire", map[string]any{"handle": "h1", "within_ms": hour})
 	require.Equal(t, "ok", c.asks(4, "cancel", map[string]any{"op": 3})["outcome"])
@@ -244,17 +262,17 @@ func TestCancelBetweenTries(t *testing.T) {
 // heeds is a lock whose library gives up by itself, and needs its connection for that.
 type heeds struct{ dialer }
 
-func (h *heeds) Acquire(ctx context.Context) (Grant, error) {
+func (h *heeds) acquire(op *Operation) (bool, error) {
 	conn, err := h.dial()
 	if err != nil {
-		return Grant{}, err
+		return false, err
 	}
 	defer conn.Close()
 	h.waiting <- struct{}{}
-	<-ctx.Done()
+	<-op.Done()
 	_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	_, err = conn.Read(make([]byte, 1))
-	return Grant{OK: Hold(ctx) == 3}, lasting(err)
+	return true, lasting(err)
 }
 
 // lasting is nil for a connection that is silent, but lasts.
@@ -271,7 +289,8 @@ func TestCancelByContext(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	called := &calls{waiting: make(chan struct{}, 1)}
-	c := converse(t, Hello{ByContext: true}, &heeds{}, func(o Options) (Lock, error) { return &heeds{dialer{o, called}}, nil })
+	open := func(o Options) (*heeds, error) { return &heeds{dialer{o, called}}, nil }
+	c := converse(t, map[string]any{"by_context": true}, open, Verbs[*heeds]{"acquire": (*heeds).acquire})
 	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{"zookeeper://" + listener.Addr().String()}})
 	c.asks(2, "open", h1)
 	c.says(3, "acquire", h1)
@@ -282,7 +301,7 @@ func TestCancelByContext(t *testing.T) {
 
 // TestReconnect: the connections end, and the answer waits until a library with several dead ones has found a new one.
 func TestReconnect(t *testing.T) {
-	c, called := opened(t, Hello{})
+	c, called := opened(t, map[string]any{})
 	require.Equal(t, map[string]any{"outcome": "ok"}, c.asks(3, "reconnect", nil))
 	require.Equal(t, int64(4), called.pings.Load())
 	called.pings.Store(-1000)
@@ -299,19 +318,19 @@ func TestReconnect(t *testing.T) {
 // unreachable is a lock whose library does not get a connection.
 type unreachable struct{ pinged chan struct{} }
 
-func (unreachable) Acquire(context.Context) (Grant, error) { return Grant{OK: true}, nil }
-func (unreachable) Release(context.Context) (bool, error)  { return true, nil }
+func (unreachable) acquire(*Operation) (bool, error) { return true, nil }
 
-func (u unreachable) Ping(ctx context.Context) error {
+func (u unreachable) ping(op *Operation) (bool, error) {
 	close(u.pinged)
-	<-ctx.Done()
-	return ctx.Err()
+	<-op.Done()
+	return false, op.Err()
 }
 
 // TestReconnectWaitsForNoOperation: requests are read while a library connects, and an operation comes before that.
 func TestReconnectWaitsForNoOperation(t *testing.T) {
 	lock := unreachable{make(chan struct{})}
-	c := converse(t, Hello{}, lock, func(Options) (Lock, error) { return lock, nil })
+	verbs := Verbs[unreachable]{"acquire": unreachable.acquire, "reconnect": unreachable.ping}
+	c := converse(t, map[string]any{}, func(Options) (unreachable, error) { return lock, nil }, verbs)
 	c.asks(1, "init", map[string]any{"version": 2})
 	c.asks(2, "open", h1)
 	c.says(3, "reconnect", nil)
@@ -322,7 +341,7 @@ func TestReconnectWaitsForNoOperation(t *testing.T) {
 }
 
 func TestWork(t *testing.T) {
-	c, _ := opened(t, Hello{})
+	c, _ := opened(t, map[string]any{})
 	for n := range 3 {
 		done := c.asks(3+n, "work", map[string]any{"handle": "h1", "key": "counter"})
 		require.Equal(t, map[string]any{"outcome": "ok", "read": float64(n), "wrote": float64(n + 1)}, done)
@@ -348,7 +367,7 @@ func TestCancelOfWork(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
-	c, _ := opened(t, Hello{ByContext: true})
+	c, _ := opened(t, map[string]any{"by_context": true})
 	c.asks(3, "open", map[string]any{"handle": "h2", "servers": []string{"127.0.0.1:1"}, "resource": silent.Addr().String()})
 	c.says(4, "work", map[string]any{"handle": "h2", "key": "counter"})
 	conn, err := silent.Accept()
@@ -362,16 +381,46 @@ func TestCancelOfWork(t *testing.T) {
 
 // TestNotices: of a loss, and of that of an earlier hold.
 func TestNotices(t *testing.T) {
-	var lock *dialer
-	c := converse(t, Hello{}, lock, func(o Options) (Lock, error) {
-		lock = &dialer{Options: o}
-		return lock, nil
-	})
+	holds := make(chan *Operation, 2)
+	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+		holds <- op
+		return true, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
 	c.asks(1, "init", map[string]any{"version": 2})
 	c.asks(2, "open", h1)
-	go lock.Lost("gone")
-	require.Equal(t, map[string]any{"lost": "h1", "why": "gone"}, c.answer(0))
+	c.asks(3, "acquire", h1)
+	c.asks(4, "acquire", h1)
+	earlier, present := <-holds, <-holds
+	go present.Lost("gone")
+	require.Equal(t, map[string]any{"lost": "h1", "hold": 4.0, "why": "gone"}, c.answer(0))
 	delete(c.answers, 0)
-	go lock.LostHold(3, "late")
+	go earlier.Lost("late")
 	require.Equal(t, map[string]any{"lost": "h1", "hold": 3.0, "why": "late"}, c.answer(0))
+}
+
+// TestWait: a library with a queue of its own is asked once, and told for how long.
+func TestWait(t *testing.T) {
+	verbs := Verbs[int]{
+		"acquire": func(int, *Operation) (bool, error) { return false, nil },
+		"wait": func(_ int, op *Operation) (bool, error) {
+			op.Answer["error"] = op.Within.String()
+			return false, nil
+		},
+	}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	require.Equal(t, map[string]any{"outcome": "no"}, c.asks(3, "acquire", h1))
+	require.Equal(t, map[string]any{"outcome": "no", "error": "1.5s"}, c.asks(4, "acquire", map[string]any{"handle": "h1", "within_ms": 1500}))
+}
+
+// TestBadUsage: an unknown verb about the client, and a lock that cannot be made.
+func TestBadUsage(t *testing.T) {
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, errors.New("no server") }, Verbs[int]{})
+	c.asks(1, "init", map[string]any{"version": 2})
+	require.Equal(t, true, c.asks(2, "skew", nil)["unsupported"])
+	require.Equal(t, true, c.asks(3, "reconnect", nil)["unsupported"])
+	require.Equal(t, map[string]any{"outcome": "no", "error": "no server"}, c.asks(4, "open", h1))
+	require.Equal(t, "no such verb, handle or way to wait", c.asks(5, "acquire", h1)["error"])
 }

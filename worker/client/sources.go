@@ -2,7 +2,7 @@ package client
 
 import "embed"
 
-// Sources are the files of this package that are copied into another module.
+// Sources is the file of this package that is copied into another module.
 //
-//go:embed client.go handle.go serve.go
+//go:embed client.go
 var Sources embed.FS

@@ -4,10 +4,9 @@
 package main
 
 import (
-	"context"
-
 	"github.com/bsm/redislock"
 
+	"github.com/locklab/locklab/adapters/go/internal/calls"
 	"github.com/locklab/locklab/adapters/go/internal/redisclient"
 	"github.com/locklab/locklab/worker/client"
 )
@@ -17,36 +16,36 @@ type lock struct {
 	held *redislock.Lock
 }
 
-func (l *lock) Acquire(ctx context.Context) (client.Grant, error) {
-	held, err := redislock.Obtain(ctx, l.Redis[0], l.Key, l.Lease, nil)
+func (l *lock) acquire(op *client.Operation) (bool, error) {
+	held, err := redislock.Obtain(op, l.Redis[0], l.Key, l.Lease, nil)
 	if err == nil {
 		l.held = held
 	}
-	ok, err := client.Outcome(err, redislock.ErrNotObtained)
-	return client.Grant{OK: ok}, err
+	return calls.Outcome(err, redislock.ErrNotObtained)
 }
 
-func (l *lock) Release(ctx context.Context) (bool, error) {
-	return client.Outcome(l.held.Release(ctx), redislock.ErrLockNotHeld)
+func (l *lock) release(op *client.Operation) (bool, error) {
+	return calls.Outcome(l.held.Release(op), redislock.ErrLockNotHeld)
 }
 
-func (l *lock) Renew(ctx context.Context) (bool, error) {
+func (l *lock) renew(op *client.Operation) (bool, error) {
 	if l.held == nil {
 		return false, nil // Refresh panics, and so does TTL
 	}
-	return client.Outcome(l.held.Refresh(ctx, l.Lease, nil), redislock.ErrNotObtained)
+	return calls.Outcome(l.held.Refresh(op, l.Lease, nil), redislock.ErrNotObtained)
 }
 
-func (l *lock) Check(ctx context.Context) (bool, error) {
+func (l *lock) check(op *client.Operation) (bool, error) {
 	if l.held == nil {
 		return false, nil
 	}
-	left, err := l.held.TTL(ctx)
+	left, err := l.held.TTL(op)
 	return left > 0, err
 }
 
 func main() {
-	hello := client.Hello{Name: "redislock", About: "redislock 0.9.4 on go-redis 9.23.0"}
-	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
-	redisclient.Serve(hello, &lock{}, func(o redisclient.Options) client.Lock { return &lock{Options: o} }, "once", "ring")
+	hello := map[string]any{"name": "redislock", "about": "redislock 0.9.4 on go-redis 9.23.0"}
+	hello["promises"] = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
+	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "renew": (*lock).renew, "check": (*lock).check}
+	redisclient.Serve(hello, func(o redisclient.Options) *lock { return &lock{Options: o} }, verbs, "once", "ring")
 }

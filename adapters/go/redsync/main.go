@@ -4,9 +4,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
@@ -30,26 +28,24 @@ func said(ok bool, err error) (bool, error) {
 	return false, err
 }
 
-func (l *lock) Acquire(ctx context.Context) (client.Grant, error) {
-	err := l.TryLockContext(ctx)
-	ok, err := said(err == nil, err)
-	return client.Grant{OK: ok, Valid: l.Valid()}, err
+func (l *lock) acquire(op *client.Operation) (bool, error) {
+	err := l.TryLockContext(op)
+	return said(err == nil, err)
 }
 
-func (l *lock) Release(ctx context.Context) (bool, error) { return said(l.UnlockContext(ctx)) }
-func (l *lock) Renew(ctx context.Context) (bool, error)   { return said(l.ExtendContext(ctx)) }
-
-// Valid is what the library declares by Until. (Its own Valid is deprecated.)
-func (l *lock) Valid() time.Duration { return time.Until(l.Until()) }
+func (l *lock) release(op *client.Operation) (bool, error) { return said(l.UnlockContext(op)) }
+func (l *lock) renew(op *client.Operation) (bool, error)   { return said(l.ExtendContext(op)) }
 
 func main() {
-	hello := client.Hello{Name: "redsync", About: "redsync 4.18.0 on go-redis 9.23.0"}
-	hello.Promises = []string{"exclusion", "ends-with-lease", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
-	redisclient.Serve(hello, &lock{}, func(o redisclient.Options) client.Lock {
+	hello := map[string]any{"name": "redsync", "about": "redsync 4.18.0 on go-redis 9.23.0"}
+	hello["promises"] = []string{"exclusion", "ends-with-lease", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
+	verbs := client.Verbs[*lock]{"release": (*lock).release}
+	verbs["acquire"], verbs["renew"] = redisclient.Limited((*lock).acquire), redisclient.Limited((*lock).renew)
+	redisclient.Serve(hello, func(o redisclient.Options) *lock {
 		options := []redsync.Option{redsync.WithExpiry(o.Lease), redsync.WithFailFast(o.Has("failfast"))}
 		if o.Has("setnx") {
 			options = append(options, redsync.WithSetNXOnExtend())
 		}
 		return &lock{redsync.New(redisclient.Each(o, goredis.NewPool)...).NewMutex(o.Key, options...), o}
-	}, "once", "majority", "setnx", "failfast")
+	}, verbs, "once", "majority", "setnx", "failfast")
 }

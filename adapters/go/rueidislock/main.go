@@ -11,70 +11,68 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
+	"github.com/locklab/locklab/adapters/go/internal/calls"
 	"github.com/locklab/locklab/adapters/go/internal/words"
 	"github.com/locklab/locklab/worker/client"
 )
 
 type lock struct {
 	client.Options
-	locker   rueidislock.Locker
-	majority int
-	release  func()
+	rueidislock.Locker
+	unlock func()
 }
 
-func (l *lock) Acquire(ctx context.Context) (grant client.Grant, err error) {
-	own, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends the hold, so it must outlive the request
+func (l *lock) acquire(op *client.Operation) (done bool, err error) {
+	own, stop := context.WithCancel(context.WithoutCancel(op)) // it ends the hold, so it must outlive the request
 	var held context.Context
 	var cancel context.CancelFunc
-	err = client.Leave(ctx, func() (err error) { held, cancel, err = l.locker.TryWithContext(own, l.Key); return err }, nil)
-	if grant.OK, err = client.Outcome(err, rueidislock.ErrNotLocked); !grant.OK {
+	err = calls.Leave(op, func() (err error) { held, cancel, err = l.TryWithContext(own, l.Key); return err }, nil)
+	if done, err = calls.Outcome(err, rueidislock.ErrNotLocked); !done {
 		stop() // what it may get yet, the library gives back
-		return grant, err
+		return false, err
 	}
-	untold := context.AfterFunc(held, func() { l.LostHold(client.Hold(ctx), "its context has ended") })
-	l.release = func() { untold(); cancel(); stop() }
-	return grant, nil
+	untold := context.AfterFunc(held, func() { op.Lost("its context has ended") })
+	l.unlock = func() { untold(); cancel(); stop() }
+	return true, nil
 }
 
-// Release is answered ok whatever the server says: the library's function reports nothing. Like an acquire, it waits until the server has answered or the
+// release is answered ok whatever the server says: the library's function reports nothing. Like an acquire, it waits until the server has answered or the
 // lease is over, whatever its context.
-func (l *lock) Release(ctx context.Context) (bool, error) {
-	release := l.release
-	if l.release = nil; release == nil {
+func (l *lock) release(op *client.Operation) (bool, error) {
+	unlock := l.unlock
+	if l.unlock = nil; unlock == nil {
 		return false, nil
 	}
-	return client.Outcome(client.Leave(ctx, func() error { release(); return nil }, nil))
+	return calls.Outcome(calls.Leave(op, func() error { unlock(); return nil }, nil))
 }
 
-func (l *lock) Ping(ctx context.Context) error {
-	return l.locker.Client().Do(ctx, l.locker.Client().B().Ping().Build()).Error()
+func (l *lock) reconnect(op *client.Operation) (bool, error) {
+	return true, l.Client().Do(op, l.Client().B().Ping().Build()).Error()
 }
 
-// Keys are those of LockerOption.KeyMajority: a majority of an odd number of them is the lock.
-func (l *lock) Keys() (keys []string, need string) {
-	for i := range 2*l.majority - 1 {
-		keys = append(keys, fmt.Sprintf("rueidislock:%d:%s", i, l.Key))
-	}
-	return keys, "majority"
-}
-
-func (l *lock) Close() error { l.locker.Close(); return nil }
+func (l *lock) close(*client.Operation) (bool, error) { l.Close(); return true, nil }
 
 // long is what no request takes: none must end by accident.
 const long = time.Hour
 
 func main() {
-	hello := client.Hello{Name: "rueidislock", About: "rueidislock 1.0.79", Renews: true}
-	hello.Promises = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
-	said := words.Read(&hello, "majority", "plain", "once") // KeyMajority, DisableCache, DisableRetry
+	hello := map[string]any{"name": "rueidislock", "about": "rueidislock 1.0.79", "renews": true}
+	hello["promises"] = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
+	said := words.Read(hello, "majority", "plain", "once") // KeyMajority, DisableCache, DisableRetry
 	once, plain, majority := said.Has("once"), said.Has("plain"), max(said["majority"], 1)
-	hello.About += fmt.Sprint(", KeyMajority ", majority)
-	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
+	hello["about"] = fmt.Sprint(hello["about"], ", KeyMajority ", majority)
+	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "reconnect": (*lock).reconnect, "close": (*lock).close}
+	client.Serve(hello, func(o client.Options) (*lock, error) {
 		options := rueidis.ClientOption{InitAddress: o.Servers, DisableRetry: once, DisableCache: plain, AlwaysRESP2: plain, ForceSingleClient: true}
 		if once {
 			options.ConnWriteTimeout = long
 		}
+		var keys []string // of LockerOption.KeyMajority: a majority of an odd number of them is the lock
+		for i := range 2*majority - 1 {
+			keys = append(keys, fmt.Sprintf("rueidislock:%d:%s", i, o.Key))
+		}
+		o.Answer["keys"], o.Answer["need"] = keys, "majority"
 		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: int32(majority), KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
-		return &lock{Options: o, locker: locker, majority: majority}, err
-	})
+		return &lock{Options: o, Locker: locker}, err
+	}, verbs)
 }

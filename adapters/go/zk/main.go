@@ -8,10 +8,10 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/locklab/locklab/adapters/go/internal/calls"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -41,9 +41,9 @@ func (o *owned) inTurn(f func() error) func() error {
 
 var errQueue = errors.New("others are in the queue")
 
-// Acquire tries once, which the library cannot: it asks whether anybody else is in the queue.
-func (l *lock) Acquire(ctx context.Context) (client.Grant, error) {
-	return l.acquire(ctx, func(own *owned) error {
+// acquire tries once, which the library cannot: it asks whether anybody else is in the queue.
+func (l *lock) acquire(op *client.Operation) (bool, error) {
+	return l.enter(op, func(own *owned) error {
 		left := l.left.Load()
 		queue, _, err := l.conn.Children(l.Key)
 		switch {
@@ -56,20 +56,20 @@ func (l *lock) Acquire(ctx context.Context) (client.Grant, error) {
 	})
 }
 
-func (l *lock) Wait(ctx context.Context, within time.Duration) (client.Grant, error) {
-	own, stop := context.WithTimeout(ctx, within)
+func (l *lock) wait(op *client.Operation) (bool, error) {
+	ctx, stop := context.WithTimeout(op, op.Within)
 	defer stop()
-	grant, err := l.acquire(own, func(own *owned) error { return own.Lock.Lock() })
-	if own.Err() != nil && ctx.Err() == nil {
+	done, err := l.enter(ctx, func(own *owned) error { return own.Lock.Lock() })
+	if ctx.Err() != nil && op.Err() == nil {
 		_, _, err = l.conn.Children(l.Key) // so that the lab sees whether the lock is free
 	}
-	return grant, err
+	return done, err
 }
 
-// acquire unlocks what is granted when nobody waits for it any more.
-func (l *lock) acquire(ctx context.Context, f func(*owned) error) (client.Grant, error) {
+// enter unlocks what is granted when nobody waits for it any more.
+func (l *lock) enter(ctx context.Context, f func(*owned) error) (bool, error) {
 	own := l.own
-	err := client.Leave(ctx, own.inTurn(func() error { return f(own) }), func(err error) {
+	err := calls.Leave(ctx, own.inTurn(func() error { return f(own) }), func(err error) {
 		defer l.left.Add(-1)
 		if err == nil {
 			_ = own.Unlock() // nobody is left to be told
@@ -79,29 +79,25 @@ func (l *lock) acquire(ctx context.Context, f func(*owned) error) (client.Grant,
 		l.fresh()
 		l.left.Add(1)
 	}
-	ok, err := client.Outcome(err, errQueue, zk.ErrDeadlock)
-	return client.Grant{OK: ok}, err
+	return calls.Outcome(err, errQueue, zk.ErrDeadlock)
 }
 
-func (l *lock) Release(ctx context.Context) (bool, error) {
-	err := client.Leave(ctx, l.own.inTurn(l.own.Unlock), nil)
-	return client.Outcome(err, zk.ErrNotLocked, zk.ErrNoNode)
+func (l *lock) release(op *client.Operation) (bool, error) {
+	return calls.Outcome(calls.Leave(op, l.own.inTurn(l.own.Unlock), nil), zk.ErrNotLocked, zk.ErrNoNode)
 }
 
-func (l *lock) Ping(ctx context.Context) error {
-	return client.Leave(ctx, func() error {
-		_, _, err := l.conn.Exists("/")
-		return err
-	}, nil)
+func (l *lock) reconnect(op *client.Operation) (bool, error) {
+	return true, calls.Leave(op, func() error { _, _, err := l.conn.Exists("/"); return err }, nil)
 }
 
 func main() {
-	hello := client.Hello{Name: "zk", About: "zk 1.0.4 of go-zookeeper", Fair: true, ByContext: true}
-	hello.Promises = []string{"exclusion", "release-by-owner", "crash-safe", "ignores-clocks", "fair"}
-	client.Serve(hello, &lock{}, func(o client.Options) (client.Lock, error) {
+	hello := map[string]any{"name": "zk", "about": "zk 1.0.4 of go-zookeeper", "fair": true, "by_context": true}
+	hello["promises"] = []string{"exclusion", "release-by-owner", "crash-safe", "ignores-clocks", "fair"}
+	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "wait": (*lock).wait, "release": (*lock).release, "reconnect": (*lock).reconnect}
+	client.Serve(hello, func(o client.Options) (*lock, error) {
 		conn, _, err := zk.Connect(o.Servers, o.Lease, zk.WithLogInfo(false))
 		l := &lock{Options: o, conn: conn}
 		l.fresh()
 		return l, err
-	})
+	}, verbs)
 }

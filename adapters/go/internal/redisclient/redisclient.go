@@ -5,7 +5,6 @@ package redisclient
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"strconv"
 	"time"
@@ -23,11 +22,16 @@ type Options struct {
 	Redis []redis.UniversalClient // of each server
 }
 
-func (o Options) Ping(ctx context.Context) (err error) {
+// Reconnect returns when all connections work.
+func (o Options) Reconnect(op *client.Operation) (done bool, err error) {
 	for _, server := range o.Redis {
-		err = errors.Join(err, server.Ping(ctx).Err())
+		err = errors.Join(err, server.Ping(op).Err())
 	}
-	return err
+	return true, err
+}
+
+type reconnects interface {
+	Reconnect(op *client.Operation) (bool, error)
 }
 
 // Each makes something of the client of each server.
@@ -38,26 +42,40 @@ func Each[T any](o Options, f func(redis.UniversalClient) T) (all []T) {
 	return all
 }
 
-// Serve serves a client. What these words of its command line mean is the same for all: once, to send each command once; majority, to use several
-// servers; ring, to use a Ring of them.
-func Serve(hello client.Hello, sample client.Lock, open func(Options) client.Lock, known ...string) {
-	said := words.Read(&hello, known...)
+// Serve serves a client, with the verb reconnect. What these words of its command line mean is the same for all: once, to send each command once;
+// majority, to use several servers; ring, to use a Ring of them.
+func Serve[L reconnects](hello map[string]any, open func(Options) L, verbs client.Verbs[L], known ...string) {
+	said := words.Read(hello, known...)
+	verbs["reconnect"] = L.Reconnect
 	switch {
 	case said.Has("majority"):
-		hello.Servers = "majority"
+		hello["servers"] = "majority"
 	case said.Has("ring"):
-		hello.Servers = "one"
+		hello["servers"] = "one"
+		verbs["wait"] = patient(verbs["acquire"])
 	}
-	client.Serve(hello, sample, func(o client.Options) (client.Lock, error) {
-		if said.Has("ring") {
-			return ringLock{open(Options{o, said, []redis.UniversalClient{ring(o.Servers)}}).(ringable)}, nil
-		}
+	client.Serve(hello, func(o client.Options) (L, error) {
 		options := Options{Options: o, Set: said}
+		if said.Has("ring") {
+			options.Redis = append(options.Redis, ring(o.Servers))
+			return open(options), nil
+		}
 		for _, server := range o.Servers {
 			options.Redis = append(options.Redis, single(server, said.Has("once")))
 		}
 		return open(options), nil
-	})
+	}, verbs)
+}
+
+// Limited has an acquire or a renewal declare how long the hold is valid.
+func Limited[L interface{ Until() time.Time }](verb func(L, *client.Operation) (bool, error)) func(L, *client.Operation) (bool, error) {
+	return func(lock L, op *client.Operation) (bool, error) {
+		done, err := verb(lock, op)
+		if done {
+			op.Answer["valid_ms"] = time.Until(lock.Until()).Seconds() * 1000
+		}
+		return done, err
+	}
 }
 
 // single is a go-redis client with its default options, by which it sends a command again, up to three times, when no reply comes within three
@@ -79,34 +97,27 @@ func ring(servers []string) *redis.Ring {
 	return redis.NewRing(&redis.RingOptions{Addrs: shards})
 }
 
-// ringLock is a lock on a Ring, which takes some heartbeats to notice that a server is down. Until then its user tries again after errors.
-type ringLock struct{ ringable }
-
-type ringable interface {
-	client.Lock
-	client.Renewer
-	client.Checker
-	client.Pinger
-}
-
 // pause is the time between two tries.
 const pause = 20 * time.Millisecond
 
-// Wait is not sure of a refusal after an error: the try that failed may have got the lock.
-func (l ringLock) Wait(ctx context.Context, within time.Duration) (client.Grant, error) {
-	var failed error // the first
-	for until := time.Now().Add(within); ; {
-		grant, err := l.Acquire(ctx)
-		if grant.OK {
-			return grant, nil
-		}
-		failed = cmp.Or(failed, err)
-		if ctx.Err() != nil || !time.Now().Before(until) {
-			return grant, failed
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+// patient is what the user of a Ring does, which takes some heartbeats to notice that a server is down: until then it tries again after errors. It
+// is not sure of a refusal after an error, since the try that failed may have got the lock.
+func patient[L any](acquire func(L, *client.Operation) (bool, error)) func(L, *client.Operation) (bool, error) {
+	return func(lock L, op *client.Operation) (bool, error) {
+		var failed error // the first
+		for until := time.Now().Add(op.Within); ; {
+			done, err := acquire(lock, op)
+			if done {
+				return true, nil
+			}
+			failed = cmp.Or(failed, err)
+			if op.Err() != nil || !time.Now().Before(until) {
+				return false, failed
+			}
+			select {
+			case <-time.After(pause):
+			case <-op.Done():
+			}
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/locklab/locklab/worker/client"
 )
 
 // Set has a number for each word that was said: the one behind it, or 1.
@@ -19,8 +17,8 @@ type Set map[string]int
 func (s Set) Has(word string) bool { return s[word] > 0 }
 
 // Read reads the command line. The words become part of the client's name.
-func Read(hello *client.Hello, known ...string) Set {
-	said, last := Set{}, ""
+func Read(hello map[string]any, known ...string) Set {
+	said, last, name, about := Set{}, "", "", ""
 	for _, arg := range os.Args[1:] {
 		word := strings.TrimLeft(arg, "-")
 		switch number, err := strconv.Atoi(word); {
@@ -32,10 +30,11 @@ func Read(hello *client.Hello, known ...string) Set {
 			os.Exit(2)
 		default:
 			said[word], last = 1, word
-			hello.Name += "-" + word
-			hello.About += ", " + word
+			name += "-" + word
+			about += ", " + word
 		}
 	}
-	hello.Resends = !said.Has("once")
+	hello["name"], hello["about"] = fmt.Sprint(hello["name"], name), fmt.Sprint(hello["about"], about)
+	hello["resends"] = !said.Has("once")
 	return said
 }

@@ -1,4 +1,4 @@
-package client_test
+package calls_test
 
 import (
 	"context"
@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/locklab/locklab/worker/client"
+	"github.com/locklab/locklab/adapters/go/internal/calls"
 )
 
 func TestOutcome(t *testing.T) {
@@ -19,22 +17,26 @@ func TestOutcome(t *testing.T) {
 	}{
 		{nil, nil, true}, {taken, nil, false}, {fmt.Errorf("lock: %w", taken), nil, false}, {broken, broken, false},
 	} {
-		done, err := client.Outcome(c.err, errors.New("other"), taken)
-		require.Equal(t, c.done, done, "%v", c.err)
-		require.Equal(t, c.unknown, err)
+		if done, err := calls.Outcome(c.err, errors.New("other"), taken); done != c.done || err != c.unknown {
+			t.Errorf("%v is %v, %v", c.err, done, err)
+		}
 	}
 }
 
 // TestLeave: a call that goes on after its context is left to itself, and what comes of it is told.
 func TestLeave(t *testing.T) {
 	failed := errors.New("failed")
-	require.Equal(t, failed, client.Leave(t.Context(), func() error { return failed }, nil))
-
+	if err := calls.Leave(t.Context(), func() error { return failed }, nil); err != failed {
+		t.Error(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	goOn, late := make(chan error), make(chan error)
 	cancel()
-	err := client.Leave(ctx, func() error { return <-goOn }, func(err error) { late <- err })
-	require.Equal(t, context.Canceled, err)
+	if err := calls.Leave(ctx, func() error { return <-goOn }, func(err error) { late <- err }); err != context.Canceled {
+		t.Error(err)
+	}
 	goOn <- failed
-	require.Equal(t, failed, <-late)
+	if err := <-late; err != failed {
+		t.Error(err)
+	}
 }
