@@ -16,7 +16,7 @@ type serviceWait struct {
 	freed  time.Duration // when every lease from before its call is over
 	seen   int           // index of the latest command that showed that it is refused; zero: none
 	found  keptFor       // what its latest command found
-	met    keptFor       // what one of its commands found that was kept for a client that had been refused
+	met    []keptFor     // what its commands found that was kept for clients that had been refused
 	client string
 	asked  int // of a lock that promises order: index of the command by which it has certainly asked
 	left   int // index of the event from which it may no longer be waiting in the queue
@@ -81,11 +81,11 @@ func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *aski
 		w.seen = i // that it was refused is all that shows it
 	}
 	s.stuck(r.mutex.events, i, e, w)
-	if w.met.op != nil {
+	for _, k := range w.met {
 		var o observation
-		o.add(serviceEnds, at(min(w.met.began, w.met.acquire.back)), at(w.met.acquire.back))
-		o.lapses(r.mutex.events, w.met.possession)
-		o.add(serviceRefuses, at(op.call), at(w.met.event))
+		o.add(serviceEnds, at(min(k.began, k.acquire.back)), at(k.acquire.back))
+		o.lapses(r.mutex.events, k.possession)
+		o.add(serviceRefuses, at(op.call), at(k.event))
 		s.observe(observedGhost, o)
 	}
 }
@@ -145,9 +145,20 @@ func (r *ownerReader) kept(w *serviceWait, step *ownerStep, e *history.Event, be
 		w.found = kept
 	}
 	client := r.names[before.client]
-	ghost := is == declined && !before.over && !r.mutex.dead[client] && !r.mutex.holds(client, w.op.lock, e.At)
-	if ghost && (w.met.op == nil || !w.met.runs(r.mutex.events[w.met.event].At)) {
-		w.met = kept
+	if is == declined && !before.over && !r.mutex.dead[client] && !r.mutex.holds(client, w.op.lock, e.At) {
+		w.meets(r.mutex.events, kept)
+	}
+}
+
+// meets notes a possession that was kept for a client that had been refused. Whether that client had been when the acquire was called differs from one
+// to the next, so all count. Of each the first command counts that found it while its lease certainly ran.
+func (w *serviceWait) meets(events []history.Event, kept keptFor) {
+	n := slices.IndexFunc(w.met, func(k keptFor) bool { return k.began == kept.began })
+	switch {
+	case n < 0:
+		w.met = append(w.met, kept)
+	case !w.met[n].runs(events[w.met[n].event].At):
+		w.met[n] = kept
 	}
 }
 

@@ -56,7 +56,10 @@ func (l *curatorMutexLock) TryAcquire(ctx context.Context) (bool, error) {
 	return held, err
 }
 
-// Release forgets the hold with its last release, whatever the answer. The delete is "guaranteed": it goes on in the background.
+// deleteTries bounds the tries of a delete whose replies are lost. Curator's retry policy is its user's; each try waits for a connection.
+const deleteTries = 3
+
+// Release forgets the hold with its last release, whatever the answer. The delete is "guaranteed": after the last try it goes on in the background.
 func (l *curatorMutexLock) Release(ctx context.Context) (bool, error) {
 	if l.count == 0 {
 		return false, nil // IllegalMonitorStateException
@@ -66,6 +69,10 @@ func (l *curatorMutexLock) Release(ctx context.Context) (bool, error) {
 	}
 	node := l.internals.held
 	done, err := l.internals.Release(ctx)
+	for try := 1; try < deleteTries && Classify(err) == history.Unknown && ctx.Err() == nil; try++ {
+		_, err = deleted(l.internals.env.Session().Delete(ctx, node))
+		done = err == nil // also if there is no such node: an earlier try may have deleted it
+	}
 	l.internals.held = ""
 	if Classify(err) == history.Unknown {
 		l.internals.removeLater(func(context.Context) (string, error) { return node, nil })

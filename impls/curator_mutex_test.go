@@ -31,10 +31,26 @@ func TestCuratorMutexCountsInMemory(t *testing.T) {
 	assert.Nil(t, env.task, "nothing follows the session")
 }
 
-// A release that is not answered is the last: the count is forgotten, and the delete goes on in the background.
+// A delete whose reply is lost is tried again before the release returns. That there is no such node any more is no error then.
+func TestCuratorMutexDeletesAgain(t *testing.T) {
+	for _, second := range []error{nil, impls.NoNode} {
+		env := newFake(t,
+			exchange{reply: "k/n-0000000004"}, exchange{reply: []string{"n-0000000004"}},
+			exchange{want: "DELETE k/n-0000000004", err: errLost}, exchange{want: "DELETE k/n-0000000004", err: second},
+		)
+		l := lock(t, "curator-mutex", env)
+		require.Equal(t, history.OK, impls.Outcome(l.TryAcquire(t.Context())))
+		assert.Equal(t, history.OK, impls.Outcome(l.Release(t.Context())))
+		assert.Empty(t, env.exchanges)
+		assert.Nil(t, env.task)
+	}
+}
+
+// A release of which no try is answered is the last: the count is forgotten, and the delete goes on in the background.
 func TestCuratorMutexDeletesInTheBackground(t *testing.T) {
 	env := newFake(t,
 		exchange{reply: "k/n-0000000004"}, exchange{reply: []string{"n-0000000004"}},
+		exchange{want: "DELETE k/n-0000000004", err: errLost}, exchange{want: "DELETE k/n-0000000004", err: errLost},
 		exchange{want: "DELETE k/n-0000000004", err: errLost}, exchange{want: "DELETE k/n-0000000004"},
 	)
 	l := lock(t, "curator-mutex", env)

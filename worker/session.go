@@ -139,9 +139,12 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		Version:   req.Version,
 		Name:      "lab-worker",
 		About:     about(),
-		Verbs:     []string{protocol.Renew, protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Idle, protocol.Reset},
+		Verbs:     []string{protocol.Check, protocol.Skew, protocol.Reconnect, protocol.Idle, protocol.Reset},
 		Workloads: work.Workloads(),
 		Separate:  true,
+	}
+	if slices.ContainsFunc(s.specs, impls.Spec.CanRenew) {
+		answer.Hello.Verbs = append(answer.Hello.Verbs, protocol.Renew)
 	}
 	if s.program != nil {
 		introduce(answer.Hello, *s.program)

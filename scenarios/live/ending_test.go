@@ -38,7 +38,7 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 		"needs renew":          {subject(t, "watchdog"), "needs renew\n" + acquire, "the lock has no renew operation", checker.ByNeeds, false},
 		"has a verb unknown":   {subject(t, "setpx-lua"), acquire + "C1 renew", "the lock has no renew operation", checker.ByNeeds, false},
 		"hides that it cannot": {foreign("setpx-lua", "refuse skew"), acquire + "C1 clock ahead 1s", `the client does not know "skew"`, "", true},
-		"tells that it cannot": {foreign("setpx-lua", "refuse renew"), acquire + "C1 renew", `the client does not know "renew"`, "", true},
+		"tells that it cannot": {foreign("setpx-lua", "refuse check"), acquire + "C1 check", `the client does not know "check"`, "", true},
 		"misses its trap": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire hold before second SET\nC1 continue",
 			"C1's acquire returned ok without a SET number 2", "", true},
 	}

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		if dir := os.Getenv(pids); dir != "" {
 			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
 		}
-		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, impls.Every()))
+		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, append(impls.Every(), renewableLocks()...)))
 	case "hostile":
 		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	case "odd":

@@ -83,7 +83,7 @@ func (u *user) rest(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// turn acquires the lock, works and releases it. After a loss notice it begins no more work.
+// turn acquires the lock, renews it, works and releases it. After a loss notice, or a renewal that was not answered ok, it begins no more work.
 func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) {
 	outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpAcquire, Within: scenarios.Span{Fixed: turn.Within}}, turn.Within+turn.Patience)
 	if err != nil || outcome != history.OK {
@@ -91,6 +91,11 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	}
 	got = true
 	u.peer.notice(storm.Holder)
+	if sure, err := u.renew(ctx, turn); err != nil {
+		return got, err
+	} else if !sure {
+		return got, u.release(ctx)
+	}
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
 		if u.Lost.Load() {
@@ -106,6 +111,24 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 		}
 	}
 	return got, u.release(ctx)
+}
+
+// renew renews the lock by hand, if its client can, and says whether the client may still count on it.
+func (u *user) renew(ctx context.Context, turn storm.Turn) (sure bool, err error) {
+	if !u.storm.cell.Traits.Can(protocol.Renew) {
+		return true, nil
+	}
+	for range turn.Renewals {
+		u.rest(ctx, u.storm.Plan.Lease/3)
+		if u.Lost.Load() {
+			return false, nil
+		}
+		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRenew}, turn.Patience)
+		if err != nil || outcome != history.OK {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // The bounds of a release: on its tries, and on the leases for which tries wait for an answer once the storm is over. A lock that has not

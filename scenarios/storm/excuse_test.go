@@ -749,6 +749,45 @@ func TestLateReleases(t *testing.T) {
 	})
 }
 
+// TestQueuedReleases: a release in a session that finds the lock gone, because the request of the one before had waited for a connection.
+func TestQueuedReleases(t *testing.T) {
+	type by struct {
+		leased  bool // in no session
+		outcome history.Outcome
+		sent    bool     // a request of the release before had arrived
+		first   []string // the request that removes the lock
+		second  []string // the next one on that connection; nil: none
+		of      int64    // its operation
+		client  string   // whose it is
+	}
+	node, other := []string{"DELETE", "/lock/n-1"}, []string{"GETCHILDREN", "/lock"}
+	alarm := func(c by) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.session = !c.leased
+			m.call(10, "C1", history.OpRelease, 1)
+			if c.sent {
+				m.send(20, 20, "C1", 1, history.Command{Conn: 6, Args: node})
+			}
+			m.back(50, "C1", history.OpRelease, 1, c.outcome)
+			called := m.call(60, "C1", history.OpRelease, 2)
+			i := m.send(100, 100, "C1", 2, history.Command{Conn: 7, Args: c.first})
+			m.send(150, 150, c.client, c.of, history.Command{Conn: 7, Args: c.second})
+			return anomaly(checker.FalseAlarm, 200, []int{called, i}, "C1")
+		}
+	}
+	const late = "the request arrived late: C1 had given up the release that sent it"
+	testExcuses(t, []excuseCase{
+		{"given up before", plain, alarm(by{outcome: history.Unknown, first: node, second: node, of: 2, client: "C1"}), nil, late},
+		{"a broken lock", broken, alarm(by{outcome: history.Unknown, first: node, second: node, of: 2, client: "C1"}), nil, ""},
+		{"in no session", plain, alarm(by{leased: true, outcome: history.Unknown, first: node, second: node, of: 2, client: "C1"}), nil, ""},
+		{"answered before", plain, alarm(by{outcome: history.No, first: node, second: node, of: 2, client: "C1"}), nil, ""},
+		{"which had arrived", plain, alarm(by{outcome: history.Unknown, sent: true, first: node, second: node, of: 2, client: "C1"}), nil, ""},
+		{"and the release asks something else", plain, alarm(by{outcome: history.Unknown, first: node, second: other, of: 2, client: "C1"}), nil, ""},
+		{"and the next operation asks", plain, alarm(by{outcome: history.Unknown, first: node, second: node, of: 3, client: "C1"}), nil, ""},
+		{"a request without a name", plain, alarm(by{outcome: history.Unknown, second: node, of: 2, client: "C1"}), nil, ""},
+	})
+}
+
 // TestAbandoned: a ghost of an acquire whose outcome its client never learned.
 func TestAbandoned(t *testing.T) {
 	const unknown = "C1 never learned the outcome of its acquire"

@@ -308,7 +308,7 @@ func (r *record) splitVotes(a checker.Anomaly) string {
 }
 
 // lateRequest excuses a ghost that was made by a request of the acquire before, which its client had given up. It arrived when the client
-// was idle, or at its next operation but on a connection that the client no longer used.
+// was idle, or at its next operation but on a connection that the client no longer used, or, in a session, before that operation's own.
 func (r *record) lateRequest(a checker.Anomaly) string {
 	return r.late(a, "acquire", r.acquires[a.Clients[0]])
 }
@@ -328,26 +328,46 @@ func (r *record) late(a checker.Anomaly, what string, asked []operation) string 
 	}
 	at := a.Events[made]
 	e := r.events[at]
-	by := e.Command()
-	usedAgain := e.ID != 0 && slices.ContainsFunc(r.events[at+1:], func(e history.Event) bool {
-		if e.Kind != history.KindCommand || e.Client != client {
-			return false
-		}
-		c := e.Command()
-		return c.Server == by.Server && c.Conn == by.Conn
-	})
-	if by.Conn == 0 || usedAgain {
+	if e.Command().Conn == 0 {
 		return ""
 	}
 	for _, before := range slices.Backward(asked) {
 		if before.ended <= e.At {
-			if before.outcome != history.Unknown {
+			if before.outcome != history.Unknown || e.ID != 0 && r.usesAgain(at) && !r.wasQueued(at, before.id) {
 				return ""
 			}
 			return fmt.Sprintf("the request arrived late: %s had given up the %s that sent it", client, what)
 		}
 	}
 	return ""
+}
+
+// usesAgain says whether the client of a command sends another one on the same connection.
+func (r *record) usesAgain(at int) bool {
+	e := r.events[at]
+	by := e.Command()
+	return slices.ContainsFunc(r.events[at+1:], func(next history.Event) bool {
+		c := next.Command()
+		return c != nil && next.Client == e.Client && c.Server == by.Server && c.Conn == by.Conn
+	})
+}
+
+// wasQueued says whether a command in a session is one of an earlier operation of its client that waited in the library for a connection. A
+// session's requests arrive in the order in which they were asked for. So nothing of that operation had arrived, and the operation under way
+// sends the same request for itself afterwards.
+func (r *record) wasQueued(at int, before int64) bool {
+	e := r.events[at]
+	by := e.Command()
+	if !r.session || len(by.Args) == 0 {
+		return false
+	}
+	sends := func(events []history.Event, id int64, name string) bool {
+		return slices.ContainsFunc(events, func(other history.Event) bool {
+			c := other.Command()
+			return c != nil && other.Client == e.Client && other.ID == id && c.Server == by.Server && (name == "" || len(c.Args) > 0 && c.Args[0] == name)
+		})
+	}
+	return !sends(r.events[:at], before, "") && sends(r.events[at+1:], e.ID, by.Args[0])
 }
 
 // slowHost excuses an operation that did not return while the host stalled for much of its time. Faults the checker has excluded.

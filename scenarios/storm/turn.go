@@ -10,17 +10,24 @@ type Turn struct {
 	Long     time.Duration // how long it keeps a lock that renews itself; zero: as any other
 	Works    int           // updates that it makes meanwhile
 	Check    bool          // it asks whether it still has the lock, where the lock can be asked
+	Renewals int           // before its updates it renews the lock so often, a third of a lease after each other, where it can
 	Rest     time.Duration
 }
 
 // Turns are the choices of a client. They depend on the seed and on the client, not on how long the turns take.
 type Turns struct {
-	d dice
-	p Params
+	d        dice
+	renewals dice
+	p        Params
 }
 
 // Turns are the turns of a client by its name.
-func (p *Plan) Turns(client string) *Turns { return &Turns{p.dice("turns of " + client), p.Params} }
+func (p *Plan) Turns(client string) *Turns {
+	return &Turns{p.dice("turns of " + client), p.dice("renewals of " + client), p.Params}
+}
+
+// mostRenewals keeps a lock for more than a lease, so that it is lost unless it is renewed.
+const mostRenewals = 4
 
 // Next draws the next turn.
 func (t *Turns) Next() Turn {
@@ -41,6 +48,9 @@ func (t *Turns) Next() Turn {
 	}
 	if t.d.IntN(3) > 0 {
 		turn.Long = t.d.between(lease, 1.5, 2.1)
+	}
+	if t.renewals.IntN(2) == 0 { // by dice of their own: the storms of other locks stay what they were
+		turn.Renewals = 1 + t.renewals.IntN(mostRenewals)
 	}
 	return turn
 }
