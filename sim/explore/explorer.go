@@ -294,10 +294,10 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
-		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
-	if x.judge.several && config.Lock.Needs == impls.MostServers && x.judge.owners {
+	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
 		x.judge.sharing = newSharing(x.serverCount, len(orders))
 	}
 	return x

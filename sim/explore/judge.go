@@ -73,7 +73,7 @@ type judge struct {
 	sharing   *sharing  // of a lock on most of several servers; nil: it lives on one, or on all, or whose it is does not matter
 	several   bool      // the lock lives on several servers
 	only      anomalies // that are looked for
-	owners    bool      // some of them are ofOwners; see followLease
+	owners    bool      // some of them are ofOwners, or the lock lives on several servers; see followLease
 	found     anomalies
 	coverage  coverage
 	fences    []int64 // that were issued; states have their places here

@@ -3,7 +3,7 @@ package explore
 import "github.com/locklab/locklab/history"
 
 // Whose the lock is takes much to remember. Where no anomaly is looked for that asks it, the search follows only when the lease ends of what is under the
-// key: time stops there, too. So it has fewer states to tell apart.
+// key: time stops there, too. So it has fewer states to tell apart. Of a lock on several servers hardly anything is remembered then anyway.
 
 // followLease takes in what a command does to that lease.
 func (j *judge) followLease(cmd command) {
