@@ -121,6 +121,28 @@ func TestCancelledOperationsEnd(t *testing.T) {
 	}
 }
 
+// TestAHandleThatCouldNotBeOpened: a lock whose constructor throws is none, and others work.
+func TestAHandleThatCouldNotBeOpened(t *testing.T) {
+	t.Parallel()
+	c := begins(t, beside(t, "node", "node", "throws.js", `
+import {serve} from './locklab.js';
+
+class Lock {
+  constructor(servers, key) { if (key === 'broken') throw new Error('no provider'); }
+  acquire() { return true; }
+  release() { return true; }
+  ping() {}
+}
+
+serve(Lock, {name: 'throws'});
+`), "127.0.0.1:1", "127.0.0.1:1")
+	require.Contains(t, c.asks("no", `"do":"open","handle":"h1","key":"broken","lease_ms":1000`)["error"], "no provider")
+	c.asks("no", `"do":"acquire","handle":"h1"`)
+	c.asks("ok", `"do":"open","handle":"h2","key":"K","lease_ms":1000`)
+	c.asks("ok", `"do":"reconnect"`)
+	c.asks("ok", `"do":"acquire","handle":"h2"`)
+}
+
 // TestWhatLocksInJavaThrow: a request is answered whatever a lock throws, an Error, too. What a later version of the protocol adds is passed over.
 func TestWhatLocksInJavaThrow(t *testing.T) {
 	t.Parallel()
