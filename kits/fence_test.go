@@ -124,8 +124,8 @@ func fencedInJava(t *testing.T) play.Subject {
 	return changed(t, "java", "Client.java", `return Map.of();`, `return Map.of("fence", Long.valueOf(redis.command("INCR", place.key() + ":fence")));`)
 }
 
-// changed is the client of a kit with another text in one of its files.
-func changed(t *testing.T, kit, file, from, to string) play.Subject {
+// changed is the client of a kit with other texts in one of its files: each text and what takes its place.
+func changed(t *testing.T, kit, file string, changes ...string) play.Subject {
 	t.Helper()
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
@@ -135,7 +135,10 @@ func changed(t *testing.T, kit, file, from, to string) play.Subject {
 		path := filepath.Join(dir, file)
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Contains(t, string(source), from)
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(source), from, to, 1)), 0o600))
+		for change := range slices.Chunk(changes, 2) {
+			require.Contains(t, string(source), change[0])
+			source = []byte(strings.Replace(string(source), change[0], change[1], 1))
+		}
+		require.NoError(t, os.WriteFile(path, source, 0o600))
 	})
 }

@@ -34,7 +34,8 @@ func All() []Kit {
 		// A JVM that is killed leaves its performance data below /tmp.
 		{"java", "javac -d classes *.java", "java -XX:-UsePerfData -cp %s/classes Client"},
 		{"node", "npm install", "node %s/client.js"},
-		{"python", "python3 -m pip install redis", "python3 %s/client.py"},
+		// Beside the client, where Python looks first: the Python of a distribution refuses to have anything installed.
+		{"python", "python3 -m pip install --target . redis", "python3 %s/client.py"},
 		{"shell", "", "python3 %s/client.py"},
 	}
 }

@@ -17,8 +17,8 @@ func newNew() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new LANGUAGE DIR",
 		Short: "Write a client for a lock of yours, to edit",
-		Long: `New writes a working client into DIR: the client protocol in one file, and a
-small lock in another, which you replace by yours. The languages are ` + enumerate(kitNames(), "and") + `.
+		Long: `New writes a working client into DIR: a small lock in one file, which you
+replace by yours, and the client protocol in the others. The languages are ` + enumerate(kitNames(), "and") + `.
 The one for shell scripts needs Python 3, too. It overwrites nothing.`,
 		Example:           "  lab new python mylock\n  lab doctor --client 'python3 mylock/client.py'",
 		ValidArgsFunction: cobra.FixedCompletions(kitNames(), cobra.ShellCompDirectiveDefault),

@@ -3,6 +3,7 @@ import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 
 /** An open lock. Its operations run in a thread of its own, one after another. */
 final class Handle {
@@ -22,7 +23,7 @@ final class Handle {
     volatile boolean stale; // its connections were cut
     volatile long hold;
     Object fence; // of its hold
-    List<Map<String, ?>> kept; // notices during an acquire, which come behind its answer; null: none is under way
+    List<Supplier<Map<String, ?>>> kept; // notices during an acquire, which come behind its answer; null: none is under way
 
     Handle(Locklab.Maker maker, Map<String, Object> init, Map<String, Object> request) throws Exception {
         name = (String) request.get("handle");
@@ -38,8 +39,8 @@ final class Handle {
         lock.handle = this;
     }
 
-    synchronized void notice(Map<String, ?> notice) {
-        if (kept == null) Locklab.write(notice);
+    synchronized void notice(Supplier<Map<String, ?>> notice) {
+        if (kept == null) Locklab.write(notice.get());
         else kept.add(notice);
     }
 
@@ -48,17 +49,19 @@ final class Handle {
         String verb = (String) operation.request.get("do");
         Map<String, Object> fields;
         if (verb.equals("acquire")) synchronized (this) { kept = new ArrayList<>(); }
-        busy.lock();
         try {
-            fields = perform(operation, verb);
-        } catch (Exception failed) { // it may have been carried out, or not
+            busy.lockInterruptibly();
+            try {
+                fields = perform(operation, verb);
+            } finally {
+                busy.unlock();
+            }
+        } catch (Throwable failed) { // it may have been carried out, or not; an Error, too: a library may lack a class
             fields = Locklab.answer("unknown", failed.toString());
-        } finally {
-            busy.unlock();
         }
         operation.end(fields);
         synchronized (this) {
-            if (kept != null) kept.forEach(Locklab::write);
+            if (kept != null) kept.forEach(notice -> Locklab.write(notice.get()));
             kept = null;
         }
     }
@@ -70,7 +73,7 @@ final class Handle {
             case "release": return Locklab.said(lock.release());
             case "renew": return Locklab.said(lock.renew());
             case "check": return Locklab.said(lock.check());
-            case "work": return work(operation.request);
+            case "work": return work(operation);
             default: lock.close();
         }
         turns.shutdown();
@@ -89,26 +92,34 @@ final class Handle {
         }
         Map<String, Object> fields = Locklab.said(got != null);
         if (got != null) fields.putAll(got);
-        fence = fields.get("fence");
+        fence = fields.getOrDefault("fence", fence);
         return fields;
     }
 
-    Map<String, Object> work(Map<String, Object> request) throws IOException {
+    Map<String, Object> work(Operation operation) {
+        Map<String, Object> request = operation.request;
         Object key = request.get("key");
         if (!request.getOrDefault("workload", "counter").equals("counter")) return Locklab.unsupported("unknown workload");
         long read;
         Map<String, Object> fields = Locklab.said(true);
         try {
-            if (fence != null) resource.command("EVAL", FENCED, 1, key + ":fence", fence);
-            String found = resource.command("GET", key);
+            if (fence != null) ask(operation, "EVAL", FENCED, 1, key + ":fence", fence);
+            String found = ask(operation, "GET", key);
             fields.put("read", read = found == null ? 0 : Long.parseLong(found));
             fields.put("wrote", read + 1);
-            if (fence != null) resource.command("EVAL", FENCED, 2, key + ":fence", key, fence, read + 1);
-            else resource.command("SET", key, read + 1);
+            if (fence != null) ask(operation, "EVAL", FENCED, 2, key + ":fence", key, fence, read + 1);
+            else ask(operation, "SET", key, read + 1);
         } catch (IOException | IllegalStateException failed) {
             fields.putAll(Locklab.answer(String.valueOf(failed.getMessage()).startsWith("STALE") ? "no" : "unknown", failed.toString()));
         }
         return fields;
+    }
+
+    /** Asks the resource, unless the work is cancelled: that has closed the connection, or finds none before this has connected. */
+    String ask(Operation operation, Object... words) throws IOException {
+        resource.connect();
+        if (operation.cancelled) throw new IOException("cancelled");
+        return resource.ask(words);
     }
 
     void cut(boolean shut) {
@@ -118,23 +129,27 @@ final class Handle {
 
     /** Returns when the connections work. A library may have kept dead ones, or wait for one on which nothing comes: those are cut. */
     void refresh() throws Exception {
-        CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS).execute(() -> { if (stale) cut(false); });
-        for (long began = System.nanoTime(); stale; ) {
-            try {
-                lock.ping();
-                stale = false;
-            } catch (Exception broken) {
-                if (System.nanoTime() - began > PATIENCE) throw broken;
-                Thread.sleep(5);
+        Future<?> cut = Locklab.LATER.schedule(() -> proxies.forEach(proxy -> proxy.cut(proxy.shut)), 1, TimeUnit.SECONDS);
+        try {
+            for (long began = System.nanoTime(); stale; ) {
+                try {
+                    lock.ping();
+                    stale = false;
+                } catch (Exception broken) {
+                    if (System.nanoTime() - began > PATIENCE) throw broken;
+                    Thread.sleep(5);
+                }
             }
+        } finally {
+            cut.cancel(false);
         }
     }
 
-    /** Makes new connections, unless an operation has the lock: it finds them ended itself. */
+    /** Makes new connections, unless an operation has the lock: it finds them ended itself, and the next one makes them. */
     void reconnect() throws Exception {
+        stale = true;
         if (!busy.tryLock()) return;
         try {
-            stale = true;
             refresh();
         } finally {
             busy.unlock();

@@ -1,41 +1,74 @@
 import java.util.*;
-import java.util.regex.*;
 import java.util.stream.Collectors;
 
-/** As much of JSON as the protocol needs: objects of texts, numbers, truth values, and lists of texts. What else there is in a request is passed over. */
+/** As much of JSON as the protocol needs. Numbers are Longs where they are whole, otherwise Doubles; a field that is null is left out. */
 final class Json {
-    private static final String TEXT = "\"([^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+)\"";
-    private static final Pattern FIELD = Pattern.compile(TEXT + "\\s*:\\s*(?:" + TEXT + "|\\[([^\\[\\]{}]*)\\]|([-+.\\deE]+|true|false))");
-    private static final Pattern WORD = Pattern.compile(TEXT);
-    private static final Pattern ESCAPE = Pattern.compile("\\\\(u(....)|.)");
+    private final String line;
+    private int at;
 
-    private Json() {}
+    private Json(String line) { this.line = line; }
 
-    /** The fields of an object. Numbers are Longs where they are whole, otherwise Doubles. */
-    static Map<String, Object> read(String line) {
-        Map<String, Object> fields = new HashMap<>();
-        for (Matcher m = FIELD.matcher(line); m.find(); ) {
-            fields.put(unescape(m.group(1)), m.group(2) != null ? unescape(m.group(2)) : m.group(3) != null ? texts(m.group(3)) : value(m.group(4)));
-        }
-        return fields;
-    }
+    /** The fields of an object. */
+    @SuppressWarnings("unchecked")
+    static Map<String, Object> read(String line) { return (Map<String, Object>) new Json(line).value(); }
 
     static double number(Map<String, Object> fields, String name) {
         return ((Number) fields.getOrDefault(name, 0)).doubleValue();
     }
 
-    private static List<String> texts(String list) {
-        return WORD.matcher(list).results().map(m -> unescape(m.group(1))).collect(Collectors.toList());
-    }
-
-    private static Object value(String word) {
-        if (word.equals("true") || word.equals("false")) return word.equals("true");
+    private Object value() {
+        switch (next()) {
+            case '"':
+                return text();
+            case '{':
+                Map<String, Object> fields = new HashMap<>();
+                while (more('}')) {
+                    next(); // the quotation mark
+                    String name = text();
+                    next(); // the colon
+                    Object value = value();
+                    if (value != null) fields.put(name, value);
+                }
+                return fields;
+            case '[':
+                List<Object> list = new ArrayList<>();
+                while (more(']')) list.add(value());
+                return list;
+        }
+        int begin = at - 1;
+        while (at < line.length() && " ,]}".indexOf(line.charAt(at)) < 0) at++;
+        String word = line.substring(begin, at);
+        switch (word) {
+            case "null": return null;
+            case "true": case "false": return word.equals("true");
+        }
         return word.matches("-?\\d{1,18}") ? (Object) Long.valueOf(word) : Double.valueOf(word);
     }
 
-    private static String unescape(String text) {
-        return ESCAPE.matcher(text).replaceAll(m -> Matcher.quoteReplacement(m.group(2) != null ? "" + (char) Integer.parseInt(m.group(2), 16)
-                : "bfnrt".contains(m.group(1)) ? "\b\f\n\r\t".substring("bfnrt".indexOf(m.group(1)), "bfnrt".indexOf(m.group(1)) + 1) : m.group(1)));
+    /** Whether another element comes before the end of an object or a list. */
+    private boolean more(char end) {
+        char found = next();
+        if (found != ',' && found != end) at--; // the first element
+        return found != end;
+    }
+
+    private char next() {
+        while (Character.isWhitespace(line.charAt(at))) at++;
+        return line.charAt(at++);
+    }
+
+    private String text() {
+        StringBuilder text = new StringBuilder();
+        for (char c = line.charAt(at++); c != '"'; c = line.charAt(at++)) {
+            if (c != '\\') {
+                text.append(c);
+                continue;
+            }
+            c = line.charAt(at++);
+            if (c == 'u') text.append((char) Integer.parseInt(line.substring(at, at += 4), 16));
+            else text.append("bfnrt".indexOf(c) < 0 ? c : "\b\f\n\r\t".charAt("bfnrt".indexOf(c)));
+        }
+        return text.toString();
     }
 
     static String write(Object value) {
@@ -43,7 +76,7 @@ final class Json {
             return map.entrySet().stream().map(e -> write(e.getKey()) + ":" + write(e.getValue())).collect(Collectors.joining(",", "{", "}"));
         }
         if (value instanceof Collection<?> list) return list.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
-        if (value instanceof Number || value instanceof Boolean) return value.toString();
+        if (value == null || value instanceof Number || value instanceof Boolean) return String.valueOf(value);
         StringBuilder text = new StringBuilder("\"");
         for (char c : String.valueOf(value).toCharArray()) text.append(c < ' ' || c == '"' || c == '\\' ? String.format("\\u%04x", (int) c) : c);
         return text + "\"";

@@ -4,7 +4,7 @@ import java.net.*;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.*;
 
 /**
  * The protocol of Lock Lab for clients in Java (docs/protocol.md): it needs a JDK of version 17 or newer, and nothing else. Extend {@link Lock}, and call
@@ -39,9 +39,12 @@ public final class Locklab {
         public List<String> keys() { return List.of(); }
 
         /** From any thread: it is no longer held. A loss that may be told late names its hold: what hold() was during its acquire; else 0. */
-        protected final void lost(String why, long hold) { handle.notice(Map.of("lost", handle.name, "why", why, "hold", hold)); }
+        protected final void lost(String why, long hold) { handle.notice(() -> Map.of("lost", handle.name, "why", String.valueOf(why), "hold", hold)); }
         /** From any thread: it is valid for so long from now. */
-        protected final void valid(Duration time) { handle.notice(Map.of("valid", handle.name, "valid_ms", time.toNanos() / 1e6)); }
+        protected final void valid(Duration time) {
+            long began = System.nanoTime();
+            handle.notice(() -> Map.of("valid", handle.name, "valid_ms", (time.toNanos() - (System.nanoTime() - began)) / 1e6));
+        }
         protected final long hold() { return handle.hold; }
     }
 
@@ -49,6 +52,7 @@ public final class Locklab {
 
     private static final OutputStream OUT = new FileOutputStream(FileDescriptor.out);
     private static final int VERSION = 2;
+    static final ScheduledExecutorService LATER = Executors.newSingleThreadScheduledExecutor(Locklab::background); // not the common pool, which locks may fill
 
     static Map<String, Object> answer(String outcome, String error) {
         Map<String, Object> fields = new LinkedHashMap<>(Map.of("outcome", outcome));
@@ -118,6 +122,7 @@ public final class Locklab {
                 handles.put(made.name, made);
                 opened.add(made);
                 (answer = said(true)).put("keys", made.lock.keys());
+                answer.put("need", hello.getOrDefault("need", "all"));
                 return answer;
             case "idle": case "reset": case "reconnect":
                 if (!knows(verb)) break;
@@ -158,7 +163,7 @@ public final class Locklab {
                 default:
                     for (Handle one : handles.values()) one.reconnect();
             }
-        } catch (Exception failed) {
+        } catch (Throwable failed) {
             answer = answer("no", failed.toString());
         }
         answer.put("id", request.get("id"));
@@ -200,7 +205,7 @@ public final class Locklab {
             Map<String, Object> request = Json.read(line), answer;
             try {
                 answer = client.serve(request);
-            } catch (Exception failed) {
+            } catch (Throwable failed) { // also what a library lacks, such as a class
                 answer = answer("no", failed.toString());
             }
             if (answer == null) continue;

@@ -32,11 +32,20 @@ final class Operation {
         if (underWay && thread == null) {
             end(Locklab.answer("unknown", "cancelled before its turn"));
         } else if (underWay) { // its thread answers
-            boolean own = handle.lock.cancel();
+            boolean own = givesUp();
             Locklab.hangUp(handle.resource);
-            CompletableFuture.delayedExecutor(own ? GRACE : 0, TimeUnit.MILLISECONDS).execute(() -> breakOff(!own));
+            Locklab.LATER.schedule(() -> breakOff(!own), own ? GRACE : 0, TimeUnit.MILLISECONDS);
         }
         return underWay;
+    }
+
+    boolean givesUp() {
+        try {
+            return handle.lock.cancel();
+        } catch (Throwable failed) { // then its connections are cut
+            System.err.println("cancel: " + failed);
+            return false;
+        }
     }
 
     synchronized void breakOff(boolean shut) {

@@ -14,11 +14,20 @@ public final class Redis implements Closeable {
 
     /** The reply as a text; null: nil. An error reply is an IllegalStateException. */
     public String command(Object... words) throws IOException {
+        connect();
+        return ask(words);
+    }
+
+    void connect() throws IOException {
+        if (socket != null && !socket.isClosed()) return;
+        Socket made = Locklab.connect(address);
+        in = new BufferedInputStream(made.getInputStream());
+        socket = made;
+    }
+
+    /** Sends a command over the connection that there is. */
+    String ask(Object... words) throws IOException {
         try {
-            if (socket == null || socket.isClosed()) {
-                socket = Locklab.connect(address);
-                in = new BufferedInputStream(socket.getInputStream());
-            }
             ByteArrayOutputStream request = new ByteArrayOutputStream();
             request.writeBytes(("*" + words.length + "\r\n").getBytes());
             for (Object word : words) {

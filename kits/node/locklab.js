@@ -185,7 +185,7 @@ class Client {
       case 'open': {
         const opened = new Handle();
         this.handles.set(name, opened);
-        await opened.open(this, request);
+        await opened.open(this, request).catch((error) => { this.handles.delete(name); throw error; });
         const {keys, need} = opened.lock;
         return {outcome: 'ok', keys, need};
       }

@@ -100,11 +100,14 @@ class Resource:
     def __init__(self, target):
         self.target, self.sock = target, None
 
+    def connect(self):
+        if self.sock is None:
+            self.sock = socket.create_connection(self.target)
+            self.replies = self.sock.makefile("rb")
+
     def command(self, *words):
         try:
-            if self.sock is None:
-                self.sock = socket.create_connection(self.target)
-                self.replies = self.sock.makefile("rb")
+            self.connect()
             encoded = [str(word).encode() for word in words]
             self.sock.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in encoded))
             line = self.replies.readline()
@@ -132,6 +135,8 @@ class Operation:
 
     def end(self, fields):
         with self.guard:
+            if self.state == "runs" and self.cancelled.is_set():
+                self.handle.resource.sock = None  # it was hung up
             self.state = "over"
             if self.shut:
                 self.handle.cut(False)
@@ -186,7 +191,7 @@ class Handle:
     def perform(self, operation):
         verb = operation.request["do"]
         if verb == "work":
-            return self.work(operation.request)
+            return self.work(operation)
         if verb == "close":
             getattr(self.lock, "close", lambda: None)()
             return said(True)
@@ -206,11 +211,14 @@ class Handle:
             operation.cancelled.wait(0.02)
         return said(InterruptedError("cancelled"))
 
-    def work(self, request):
-        if request.get("workload", "counter") != "counter":
+    def work(self, operation):
+        if operation.request.get("workload", "counter") != "counter":
             return said(False, error="unknown workload", unsupported=True)
-        key, fence, fields = request["key"], self.fence, said(True)
+        key, fence, fields = operation.request["key"], self.fence, said(True)
         try:
+            self.resource.connect()
+            if operation.cancelled.is_set():  # before there was a connection to hang up
+                raise InterruptedError("cancelled")
             if fence:
                 self.resource.command("EVAL", FENCED, 1, key + ":fence", fence)
             fields.update(read=(read := int(self.resource.command("GET", key) or 0)), wrote=read + 1)

@@ -82,6 +82,47 @@ func TestEachCheckCanFail(t *testing.T) {
 	}
 }
 
+// TestALockOnSeveralServersIsGrantedByTheOthers: a lock may be granted by the other servers when its connection to one of them breaks.
+func TestALockOnSeveralServersIsGrantedByTheOthers(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	dir := t.TempDir()
+	kit, err := os.ReadFile(filepath.Join("..", "..", "kits", "python", "locklab.py"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "locklab.py"), kit, 0o600))
+	client := filepath.Join(dir, "client.py")
+	require.NoError(t, os.WriteFile(client, []byte(`
+import locklab, time
+
+class Majority:
+    def __init__(self, servers, key, lease):
+        self.servers, self.key, self.lease = [locklab.Resource(server) for server in servers], key, lease
+
+    def most(self, *words):
+        done = 0
+        for server in self.servers:
+            try:
+                done += server.command(*words) in ("OK", "1")
+            except OSError:
+                time.sleep(0.5)  # until others can be asked again
+        return done > len(self.servers) // 2
+
+    def acquire(self):
+        return self.most("SET", self.key, "mine", "NX", "PX", int(self.lease * 1000))
+
+    def release(self):
+        return self.most("DEL", self.key)
+
+locklab.serve(Majority, name="majority", servers="majority", promises=[])
+`), 0o600))
+	checked, err := lab.Conform(t.Context(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), client}}, "broken-amid-acquire")
+	require.NoError(t, err)
+	require.Len(t, checked.Results, 1)
+	require.Nil(t, checked.Results[0].Breach)
+	require.NotEmpty(t, checked.Results[0].Skipped)
+}
+
 // TestACancelThatIsNotRead: a client with one thread, which reads no further request during an operation, is told so.
 func TestACancelThatIsNotRead(t *testing.T) {
 	if racing.Enabled {

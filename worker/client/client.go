@@ -32,8 +32,9 @@ type Verbs[L any] map[string]func(lock L, op *Operation) (bool, error)
 type Operation struct {
 	context.Context
 	Within time.Duration
-	Answer map[string]any   // gets what else is to be answered, such as valid_ms or fence
-	Lost   func(why string) // says that the hold which began with this operation is over, as soon as that is known
+	Answer map[string]any      // gets what else is to be answered, such as valid_ms or fence
+	Lost   func(why string)    // says that the hold which began with this operation is over, as soon as that is known
+	Valid  func(time.Duration) // says, after a renewal in the background, that the hold is valid for so long from now
 }
 
 // Options are what a lock is made of.
@@ -75,7 +76,11 @@ type client[L any] struct {
 func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
-	write := func(message any) { _ = json.NewEncoder(out).Encode(message) } // by one write of a file, which no other interrupts
+	write := func(message any) { // by one write of a file, which no other interrupts
+		if err := json.NewEncoder(out).Encode(message); err != nil {
+			log.Print(err)
+		}
+	}
 	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
 	go c.watch()
 	for requests := json.NewDecoder(in); requests.More(); {
@@ -122,9 +127,10 @@ func (c *client[L]) answer(answer map[string]any, done bool, err error, failed s
 
 // watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
 func (c *client[L]) watch() {
-	for began := time.Now(); ; began = time.Now() {
+	for {
+		began, used := time.Now(), processorTime()
 		time.Sleep(10 * time.Millisecond)
-		if late := time.Since(began) - 10*time.Millisecond; late > 25*time.Millisecond {
+		if late := time.Since(began) - 10*time.Millisecond - (processorTime() - used); late > 25*time.Millisecond {
 			c.write(map[string]any{"late_ms": late.Seconds() * 1000})
 		}
 	}
@@ -135,7 +141,7 @@ func (c *client[L]) reconnect(answer map[string]any) {
 	var idle []*handle[L]
 	for _, h := range c.handles {
 		h.endConnections()
-		if h.under.Load() == 0 {
+		if h.waiting.Load() == 0 {
 			idle = append(idle, h)
 		}
 	}
@@ -163,6 +169,8 @@ type handle[L any] struct {
 	fence    any           // of its hold, if there are fences
 	last     chan struct{} // closed when the last operation has ended
 	under    atomic.Int64  // the id of the operation under way; below zero: it is cancelled, and new connections end at once
+	ending   sync.Mutex    // while connections end for a cancelled operation: the next one's must not
+	waiting  atomic.Int64  // how many operations are not answered yet
 	conns    sync.Map      // the library's, all of which pass a proxy
 }
 
@@ -191,11 +199,14 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.operations.Store(req.ID, func() {
+		h.ending.Lock()
+		defer h.ending.Unlock()
 		if cancel(); c.hello["by_context"] != true && h.under.CompareAndSwap(req.ID, -req.ID) {
 			h.endConnections()
 		}
 	})
 	c.yield()
+	h.waiting.Add(1)
 	if req.Do == "close" {
 		delete(c.handles, req.Handle)
 	}
@@ -207,20 +218,37 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 		select {
 		case <-before:
 			h.under.Store(req.ID)
-			done, err = c.perform(ctx, h, req, answer)
+			done, err = c.perform(ctx, h, req, answer, ended)
 			h.fence = cmp.Or(answer["fence"], h.fence)
+			h.ending.Lock()
 			h.under.Store(0)
+			h.ending.Unlock()
 		case <-ctx.Done():
 		}
 		c.operations.Delete(req.ID)
+		h.waiting.Add(-1)
 		c.answer(answer, done, err, "unknown")
 		<-before
 	}()
 }
 
-func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any) (bool, error) {
-	lost := func(why string) { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) }
-	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost}
+func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any, answered <-chan struct{}) (bool, error) {
+	notice := func(write func()) { // a hold must not end before it began
+		select {
+		case <-answered:
+			write()
+		default:
+			go func() { <-answered; write() }()
+		}
+	}
+	lost := func(why string) {
+		notice(func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
+	}
+	valid := func(left time.Duration) {
+		until := time.Now().Add(left)
+		notice(func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
+	}
+	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost, valid}
 	switch verb, wait := c.verbs[req.Do], c.verbs["wait"]; {
 	case wait != nil && op.Within > 0:
 		return again(op, 0, func() (bool, error) { return wait(h.lock, op) })

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -423,4 +424,74 @@ func TestBadUsage(t *testing.T) {
 	require.Equal(t, true, c.asks(3, "reconnect", nil)["unsupported"])
 	require.Equal(t, map[string]any{"outcome": "no", "error": "no server"}, c.asks(4, "open", h1))
 	require.Equal(t, "no such verb, handle or way to wait", c.asks(5, "acquire", h1)["error"])
+}
+
+// TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered is told behind the answer, and a validity has shrunk by then.
+func TestNoticesFollowTheAnswer(t *testing.T) {
+	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+		op.Valid(time.Hour)
+		time.Sleep(50 * time.Millisecond)
+		return true, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	c.says(3, "acquire", h1)
+	valid := c.answer(0)
+	require.NotNil(t, c.answers[3], "the answer comes first")
+	require.Equal(t, "h1", valid["valid"])
+	require.LessOrEqual(t, valid["valid_ms"], hour-50)
+}
+
+// TestCancelBreaksNoOtherOperation: an operation that follows a cancelled one keeps its connection.
+func TestCancelBreaksNoOtherOperation(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			go func() { _, _ = io.Copy(conn, conn) }()
+		}
+	}()
+	verbs := Verbs[string]{
+		"acquire": func(_ string, op *Operation) (bool, error) {
+			<-op.Done()
+			return false, op.Err()
+		},
+		"check": func(server string, _ *Operation) (bool, error) {
+			conn, err := net.Dial("tcp", server)
+			if err != nil {
+				return false, err
+			}
+			defer conn.Close()
+			for range 3 {
+				if _, err = conn.Write([]byte{1}); err == nil {
+					_, err = conn.Read(make([]byte, 1))
+				}
+			}
+			return true, err
+		},
+	}
+	c := converse(t, map[string]any{}, func(o Options) (string, error) { return o.Servers[0], nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{listener.Addr().String()}})
+	c.asks(2, "open", h1)
+	for id := 3; id < 600; id += 3 {
+		c.says(id, "acquire", h1)
+		c.says(id+1, "check", h1)
+		c.says(id+2, "cancel", map[string]any{"op": id})
+		require.Equal(t, "unknown", c.outcome(id))
+		require.Equal(t, "ok", c.outcome(id+1), c.answers[float64(id+1)])
+		require.Equal(t, "ok", c.outcome(id+2))
+	}
+}
+
+// TestComputingIsNotTheHost: what the process itself uses of the processors is not the host's fault.
+func TestComputingIsNotTheHost(t *testing.T) {
+	before := processorTime()
+	for began := time.Now(); processorTime() == before && time.Since(began) < 5*time.Second; {
+		_ = make([]byte, 1<<16)
+	}
+	if runtime.GOOS != "windows" {
+		require.Greater(t, processorTime(), before)
+	}
 }

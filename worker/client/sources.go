@@ -2,7 +2,7 @@ package client
 
 import "embed"
 
-// Sources is the file of this package that is copied into another module.
+// Sources are the files of this package that are copied into another module.
 //
-//go:embed client.go
+//go:embed client.go time_unix.go time_other.go
 var Sources embed.FS

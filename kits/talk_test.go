@@ -1,0 +1,171 @@
+package kits_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/kits"
+	"github.com/locklab/locklab/scenarios/play"
+)
+
+// talk is a conversation with a client, whose servers are named by the test.
+type talk struct {
+	t       *testing.T
+	in      io.Writer
+	out     *bufio.Scanner
+	asked   int
+	answers map[int]map[string]any
+}
+
+// begins starts a client, which is ended with the test.
+func begins(t *testing.T, subject play.Subject, server, resource string) *talk {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	client := exec.CommandContext(ctx, subject.Argv[0], subject.Argv[1:]...)
+	in, err := client.StdinPipe()
+	require.NoError(t, err)
+	out, err := client.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, client.Start())
+	t.Cleanup(func() {
+		stop()
+		_ = client.Wait()
+	})
+	c := &talk{t: t, in: in, out: bufio.NewScanner(out), answers: map[int]map[string]any{}}
+	c.asks("ok", `"do":"init","version":2,"client":"C1","servers":["`+server+`"],"resource":"`+resource+`"`)
+	return c
+}
+
+// says sends a request, whose id it returns.
+func (c *talk) says(fields string) int {
+	c.t.Helper()
+	c.asked++
+	id, err := json.Marshal(c.asked)
+	require.NoError(c.t, err)
+	_, err = io.WriteString(c.in, `{"id":`+string(id)+`,`+fields+"}\n")
+	require.NoError(c.t, err)
+	return c.asked
+}
+
+func (c *talk) answer(id int) map[string]any {
+	c.t.Helper()
+	for c.answers[id] == nil {
+		require.True(c.t, c.out.Scan(), "the client has ended before request %d was answered", id)
+		var line map[string]any
+		require.NoError(c.t, json.Unmarshal(c.out.Bytes(), &line))
+		if of, _ := line["id"].(float64); of > 0 {
+			c.answers[int(of)] = line
+		}
+	}
+	return c.answers[id]
+}
+
+// asks sends a request and waits for its answer, which has the outcome.
+func (c *talk) asks(outcome, fields string) map[string]any {
+	c.t.Helper()
+	answer := c.answer(c.says(fields))
+	require.Equal(c.t, outcome, answer["outcome"], "%s: %v", fields, answer)
+	return answer
+}
+
+// cancels cancels an operation at once, and returns its outcome.
+func (c *talk) cancels(id int) any {
+	c.t.Helper()
+	op, err := json.Marshal(id)
+	require.NoError(c.t, err)
+	c.answer(c.says(`"do":"cancel","op":` + string(op)))
+	return c.answer(id)["outcome"]
+}
+
+// silent is the address of a server that answers nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
+}
+
+// TestCancelledOperationsEnd: at whatever moment an operation is cancelled, it is answered, and the next one has its connections.
+func TestCancelledOperationsEnd(t *testing.T) {
+	t.Parallel()
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	for _, name := range []string{"go", "java", "node", "python"} {
+		kit, _ := kits.Find(name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, store := miniredis.RunT(t), miniredis.RunT(t)
+			c := begins(t, written(t, kit), server.Addr(), store.Addr())
+			c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":60000`)
+			c.asks("ok", `"do":"open","handle":"waits","key":"K","lease_ms":60000`)
+			c.asks("ok", `"do":"open","handle":"mute","key":"M","lease_ms":60000,"servers":["`+server.Addr()+`"],"resource":"`+silent(t)+`"`)
+			c.asks("ok", `"do":"acquire","handle":"h1"`)
+			for range 100 {
+				c.asks("ok", `"do":"work","handle":"waits","key":"counter"`)
+				require.NotEqual(t, "ok", c.cancels(c.says(`"do":"acquire","handle":"waits","within_ms":60000`)))
+				require.Equal(t, "unknown", c.cancels(c.says(`"do":"work","handle":"mute","key":"counter"`)))
+			}
+		})
+	}
+}
+
+// TestAHandleThatCouldNotBeOpened: a lock whose constructor throws is none, and others work.
+func TestAHandleThatCouldNotBeOpened(t *testing.T) {
+	t.Parallel()
+	c := begins(t, beside(t, "node", "node", "throws.js", `
+import {serve} from './locklab.js';
+
+class Lock {
+  constructor(servers, key) { if (key === 'broken') throw new Error('no provider'); }
+  acquire() { return true; }
+  release() { return true; }
+  ping() {}
+}
+
+serve(Lock, {name: 'throws'});
+`), "127.0.0.1:1", "127.0.0.1:1")
+	require.Contains(t, c.asks("no", `"do":"open","handle":"h1","key":"broken","lease_ms":1000`)["error"], "no provider")
+	c.asks("no", `"do":"acquire","handle":"h1"`)
+	c.asks("ok", `"do":"open","handle":"h2","key":"K","lease_ms":1000`)
+	c.asks("ok", `"do":"reconnect"`)
+	c.asks("ok", `"do":"acquire","handle":"h2"`)
+}
+
+// TestWhatLocksInJavaThrow: a request is answered whatever a lock throws, an Error, too. What a later version of the protocol adds is passed over.
+func TestWhatLocksInJavaThrow(t *testing.T) {
+	t.Parallel()
+	client := changed(t, "java", "Client.java", `        String drawn`, `        switch (place.key()) {
+            case "deep": return acquire();
+            case "lacks": throw new NoClassDefFoundError("redis/clients/Jedis");
+        }
+        if (place.key().equals("cancel")) Thread.sleep(60_000);
+        String drawn`, `    @Override public void ping()`, `    @Override public boolean cancel() { throw new IllegalStateException("no such operation"); }
+    @Override public void ping()`, `        this.place = place;`, `        this.place = place;
+        if (place.key().equals("broken")) throw new ExceptionInInitializerError("no provider");`, `"name", "mylock",`, `"name", "mylock", "need", "majority",`)
+	server := miniredis.RunT(t)
+	c := begins(t, client, server.Addr(), server.Addr())
+	require.Contains(t, c.asks("no", `"do":"open","handle":"h0","key":"broken","lease_ms":1000`)["error"], "no provider")
+	for handle, key := range map[string]string{"h1": "deep", "h2": "lacks"} {
+		c.asks("ok", `"do":"open","handle":"`+handle+`","key":"`+key+`","lease_ms":1000`)
+		require.Contains(t, c.asks("unknown", `"do":"acquire","handle":"`+handle+`"`)["error"], "Error")
+		c.asks("no", `"do":"release","handle":"`+handle+`"`)
+	}
+	c.asks("ok", `"do":"open","handle":"h3","key":"cancel","lease_ms":1000`)
+	require.Equal(t, "unknown", c.cancels(c.says(`"do":"acquire","handle":"h3"`)))
+	opened := c.asks("ok", `"later":{"id":1,"do":"exit","list":[{"key":null}]},"handle":"h4","do":"open","servers":null,"key":"\u00e9\"\\\ud83d\ude00","lease_ms":1e3`)
+	require.Equal(t, "majority", opened["need"])
+	c.asks("ok", `"do":"acquire","handle":"h4"`)
+	require.True(t, server.Exists("é\"\\😀"))
+}
