@@ -25,6 +25,7 @@ type talk struct {
 	out     *bufio.Scanner
 	asked   int
 	answers map[int]map[string]any
+	notices []map[string]any // but for those of a busy host
 }
 
 // begins starts a client, which is ended with the test.
@@ -65,6 +66,8 @@ func (c *talk) answer(id int) map[string]any {
 		require.NoError(c.t, json.Unmarshal(c.out.Bytes(), &line))
 		if of, _ := line["id"].(float64); of > 0 {
 			c.answers[int(of)] = line
+		} else if line["late_ms"] == nil {
+			c.notices = append(c.notices, line)
 		}
 	}
 	return c.answers[id]
@@ -119,6 +122,28 @@ func TestCancelledOperationsEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoticesFollowTheAnswer: what a lock in Python learns before its acquire is answered is told behind the answer.
+func TestNoticesFollowTheAnswer(t *testing.T) {
+	t.Parallel()
+	c := begins(t, adapter(t, `
+class Early(Lock):
+    def acquire(self):
+        self.valid(3600)
+        self.lost("gone")
+        time.sleep(0.05)
+        return True
+
+locklab.serve(Early, name="early", promises=PROMISES)
+`), "127.0.0.1:1", "127.0.0.1:1")
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	c.asks("ok", `"do":"acquire","handle":"h1"`)
+	require.Empty(t, c.notices)
+	c.asks("ok", `"do":"close","handle":"h1"`)
+	require.Len(t, c.notices, 2)
+	require.LessOrEqual(t, c.notices[0]["valid_ms"], 3.6e6-50)
+	require.Equal(t, "gone", c.notices[1]["why"])
 }
 
 // TestAHandleThatCouldNotBeOpened: a lock whose constructor throws is none, and others work.

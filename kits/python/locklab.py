@@ -169,15 +169,29 @@ class Handle:
         self.proxies = [Proxy(address(server)) for server in request.get("servers", client.init["servers"])]
         self.stale, self.busy, self.fence = False, threading.Lock(), None  # stale: its connections were cut; busy: a thread uses self.lock
         self.lock = client.make([proxy.listener.getsockname() for proxy in self.proxies], request["key"], request["lease_ms"] / 1000)
-        self.lock.lost = lambda why="", hold=0: write(lost=request["handle"], why=str(why), hold=hold)
-        self.lock.valid = lambda seconds: write(valid=request["handle"], valid_ms=seconds * 1000)
+        self.name, self.guard, self.kept = request["handle"], threading.Lock(), None  # kept: notices during an acquire, which come behind its answer
+        self.lock.lost = lambda why="", hold=0: self.notice(lambda: {"lost": self.name, "why": str(why), "hold": hold})
+        self.lock.valid = self.valid
         self.operations = queue.Queue()
         threading.Thread(target=self.run, daemon=True).start()
+
+    def valid(self, seconds):
+        until = time.monotonic() + seconds
+        self.notice(lambda: {"valid": self.name, "valid_ms": (until - time.monotonic()) * 1000})
+
+    def notice(self, notice):
+        with self.guard:
+            if self.kept is None:
+                write(**notice())
+            else:
+                self.kept.append(notice)
 
     def run(self):
         while True:
             if not (operation := self.operations.get()).begin():
                 continue
+            with self.guard:
+                self.kept = [] if operation.request["do"] == "acquire" else None
             try:
                 with self.busy:
                     fields = self.perform(operation)
@@ -185,6 +199,10 @@ class Handle:
             except Exception as error:  # it may have been carried out, or not
                 fields = said(error)
             operation.end(fields)
+            with self.guard:
+                for notice in self.kept or []:
+                    write(**notice())
+                self.kept = None
             if operation.request["do"] == "close":
                 return
 
