@@ -168,6 +168,6 @@ public final class CuratorClient extends Locklab.Lock {
         if (name.equals("curator-suspended")) promises.add("tells-in-time");
         if (name.equals("curator-fenced")) promises.add("fencing");
         Locklab.serve(CuratorClient.class, place -> new CuratorClient(name, place), Map.of("name", name, "about", "Apache Curator's InterProcessMutex: "
-                + LOCKS.get(name), "promises", promises, "fair", true, "reentrant", true, "resends", true));
+                + LOCKS.get(name), "promises", promises, "fair", true, "reentrant", true, "resends", true, "scheme", SCHEME));
     }
 }

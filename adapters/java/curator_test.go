@@ -61,6 +61,13 @@ func TestConforms(t *testing.T) {
 	}
 }
 
+// TestNeedsAZooKeeper: with a Redis it says so at once.
+func TestNeedsAZooKeeper(t *testing.T) {
+	build(t)
+	_, err := lab.Meet(t.Context(), lab.Setting{}, play.Subject{Argv: []string{client}})
+	require.ErrorContains(t, err, "this lock needs servers at zookeeper://")
+}
+
 func TestWrongArguments(t *testing.T) {
 	build(t)
 	out, err := exec.Command(client, "-lock", "redis").CombinedOutput()

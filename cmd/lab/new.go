@@ -18,8 +18,9 @@ func newNew() *cobra.Command {
 		Use:   "new LANGUAGE DIR",
 		Short: "Write a client for a lock of yours, to edit",
 		Long: `New writes a working client into DIR: a small lock in one file, which you
-replace by yours, and the client protocol in the others. The languages are ` + enumerate(kitNames(), "and") + `.
-The one for shell scripts needs Python 3, too. It overwrites nothing.`,
+replace by yours, and the client protocol in the others. The languages are
+` + enumerate(kitNames(), "and") + `. The one for shell scripts needs Python 3, too.
+It overwrites nothing.`,
 		Example:           "  lab new python mylock\n  lab doctor --client 'python3 mylock/client.py'",
 		ValidArgsFunction: cobra.FixedCompletions(kitNames(), cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 
 /** An open lock. Its operations run in a thread of its own, one after another. */
 final class Handle {
-    /** It shows the resource the fence KEYS[1] knows the greatest of, and then writes, if there is something to write. */
+    /** Has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write. */
     private static final String FENCED = "if tonumber(redis.call('GET', KEYS[1]) or 0) > tonumber(ARGV[1]) then "
             + "return redis.error_reply('STALEFENCE a greater fence has been seen') end redis.call('SET', KEYS[1], ARGV[1]) "
             + "return ARGV[2] and redis.call('SET', KEYS[2], ARGV[2])";

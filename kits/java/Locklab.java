@@ -98,13 +98,19 @@ public final class Locklab {
     }
 
     private final Map<String, Object> hello;
+    private final String scheme; // with which the addresses of its servers begin
     private final Maker maker;
     private final Map<String, Handle> handles = new ConcurrentHashMap<>();
     private final Map<Object, Operation> operations = new HashMap<>();
     private final List<Handle> opened = new ArrayList<>(); // the closed ones, too
     private Map<String, Object> init = Map.of();
 
-    private Locklab(Maker maker, Map<String, Object> hello) { this.maker = maker; this.hello = hello; }
+    private Locklab(Maker maker, Map<String, Object> hello) {
+        this.maker = maker;
+        this.hello = hello;
+        scheme = (String) hello.getOrDefault("scheme", "");
+        hello.remove("scheme");
+    }
 
     /** The answer; null: another thread gives it. */
     private Map<String, Object> serve(Map<String, Object> request) throws Exception {
@@ -113,6 +119,9 @@ public final class Locklab {
         Map<String, Object> answer;
         switch (verb) {
             case "init":
+                for (Object server : (List<?>) request.get("servers")) { // first: the lab asks a client that says no in version 1, too
+                    if (!server.toString().startsWith(scheme)) return answer("no", "this lock needs servers at " + scheme + ", not at " + server);
+                }
                 if (Json.number(request, "version") != VERSION) return answer("no", "this client speaks version 2 of the protocol");
                 init = request;
                 (answer = said(true)).put("hello", hello);
@@ -189,7 +198,8 @@ public final class Locklab {
         return Arrays.stream(lock.getMethods()).anyMatch(m -> m.getName().equals(method) && m.getDeclaringClass() != Lock.class);
     }
 
-    /** Serves until the lab ends it. traits are fields of hello: name, about, promises, renews, servers, need, fair … */
+    /** Serves until the lab ends it. traits are fields of hello: name, about, promises, renews, servers, fair …; need, which is answered to open; and
+     * scheme, with which the addresses of its servers begin if they are no Redis: zookeeper:// */
     public static void serve(Class<? extends Lock> lock, Maker maker, Map<String, ?> traits) throws IOException {
         System.setOut(System.err); // standard output is the lab's
         Map<String, Object> hello = new LinkedHashMap<>(Map.of("version", VERSION, "separate", true));

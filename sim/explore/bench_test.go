@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkComplete explores a lock to the end: how many distinct states a second, on one thread. What the lock's own code takes for
-// the steps that are learned is in it, and so is what it takes to begin; BenchmarkBeginning shows that by itself.
+// the steps that are learned is in it, and so is what it takes to begin; BenchmarkBeginning shows that by itself. Whose the lock is is not followed.
 func BenchmarkComplete(b *testing.B) {
 	for _, test := range []struct {
 		lock            string

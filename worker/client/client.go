@@ -170,7 +170,7 @@ type handle[L any] struct {
 	last     chan struct{} // closed when the last operation has ended
 	under    atomic.Int64  // the id of the operation under way; below zero: it is cancelled, and new connections end at once
 	ending   sync.Mutex    // while connections end for a cancelled operation: the next one's must not
-	waiting  atomic.Int64  // how many operations are not answered yet
+	waiting  atomic.Int64  // how many operations have not ended yet
 	conns    sync.Map      // the library's, all of which pass a proxy
 }
 
