@@ -14,11 +14,11 @@ import (
 // ends of leases, too. Such times are found as those of clients' clocks are (see thresholds): what a client does next, and what a server answers, is
 // rehearsed at many times; where it becomes another one, there is a threshold.
 
-// asksLife matches a command, or a script, that asks how long a key lives. A script that is named by its hash may.
-var asksLife = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
+// lifeWords match a command, or a script, that asks how long a key lives. A script that is named by its hash may.
+var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
 
-func (r *request) asksLife() bool {
-	return slices.ContainsFunc(r.commands, func(words []string) bool { return asksLife.MatchString(strings.Join(words[:min(len(words), 2)], " ")) })
+func asksLife(commands [][]string) bool {
+	return slices.ContainsFunc(commands, func(words []string) bool { return lifeWords.MatchString(strings.Join(words[:min(len(words), 2)], " ")) })
 }
 
 // namesScripts says whether it names a script by its hash, or loads one.
@@ -145,7 +145,7 @@ func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
 			m.kind = moveCall
 		case c.replies[0] == 0:
 			m.kind = moveServe
-			asks = asks || x.texts.requests[n.slots[0].request].asksLife()
+			asks = asks || x.texts.requests[n.slots[0].request].life
 		}
 		if x.apply(&after, m) != nil {
 			break

@@ -18,6 +18,7 @@ type request struct {
 	top      uint32   // see topNumber
 	renamed  []uint32 // by order; 0: not known yet
 	outline  string   // see texts.outline; empty: not known yet
+	life     bool     // see asksLife
 }
 
 func (r *request) text() string { return string(r.appendText(nil)) }
@@ -86,7 +87,7 @@ func (t *texts) addRequest(r request) uint32 {
 	if n, known := t.numbers["q"+text]; known {
 		return n
 	}
-	r.tokens, r.top, r.renamed = mentioned(text), topNumber(text), make([]uint32, len(t.orders))
+	r.tokens, r.top, r.renamed, r.life = mentioned(text), topNumber(text), make([]uint32, len(t.orders)), asksLife(r.commands)
 	t.requests = append(t.requests, r)
 	n := uint32(len(t.requests) - 1)
 	t.numbers["q"+text] = n

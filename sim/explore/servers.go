@@ -123,7 +123,7 @@ func (s *servers) execute(state, request uint32, client int) (done serving, know
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
 	r := s.texts.requests[request]
-	s.lives, s.hashes = s.lives || r.asksLife(), s.hashes || r.namesScripts()
+	s.lives, s.hashes = s.lives || r.life, s.hashes || r.namesScripts()
 	var replies []service.Reply
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
