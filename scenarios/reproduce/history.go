@@ -18,6 +18,9 @@ import (
 // reached the servers, the leases that ended in between, and the faults that had a part in it. Whether that shows the anomaly again is
 // for a play to say. Times are those of a schedule: only the end of a lease takes any.
 func FromHistory(lock impls.Spec, events []history.Event, a checker.Anomaly, how Reading) (*trace.Trace, error) {
+	if how.Overdue {
+		events, _ = overdue(events)
+	}
 	r := &historyReader{
 		Timeline: timeline.Of(events), lock: lock, anomaly: a, clients: map[string]int{}, cast: map[string]bool{}, lapsed: map[int]string{}, changing: map[int]bool{},
 		dead: map[int]bool{}, places: map[int]int{}, leased: map[int]owned{}, Reading: how,

@@ -28,6 +28,7 @@ type tale struct {
 	ops    map[string]history.Op
 	last   int64
 	value  string
+	conns  map[string]int64
 }
 
 func newTale(clients ...string) *tale {
@@ -56,7 +57,7 @@ func (t *tale) sends(client, command, leaves string) int {
 	change := history.Change{Key: "lock", Before: state(t.value), After: state(leaves)}
 	t.value = leaves
 	return t.add(history.Event{Kind: history.KindCommand, Client: client, Op: t.ops[client], ID: t.ids[client], Detail: &history.Detail{
-		Command: &history.Command{Server: "redis", Args: []string{command, "lock"}, Sent: t.now, Asked: ms, Changes: []history.Change{change}},
+		Command: &history.Command{Server: "redis", Conn: t.conns[client], Args: []string{command, "lock"}, Sent: t.now, Asked: ms, Changes: []history.Change{change}},
 	}})
 }
 
@@ -365,6 +366,34 @@ C1  heal
 C2  acquire
 C1  continue
 `, "\n"), forcedBy(t, s, "watchdog-published", a, reproduce.Reading{Renewal: reproduce.RenewalFails}))
+}
+
+// TestOverdueCommands: what had been sent before a partition belongs to the release that was given up, though the client was in its next when it arrived.
+func TestOverdueCommands(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.conns = map[string]int64{"C1": 9, "C2": 5}
+	s.takes("C1")
+	s.call("C1", history.OpRelease)
+	s.returns("C1", history.Unknown, &history.Detail{GaveUp: true})
+	s.call("C1", history.OpRelease)
+	s.sends("C1", "DEL", "")
+	s.takes("C2")
+	s.returns("C1", history.Unknown, &history.Detail{GaveUp: true})
+	s.conns["C1"] = 45
+	deed := s.sends("C1", "DEL", "")
+	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2"}, Events: []int{deed - 3, deed}}
+	how := reproduce.Reading{Overdue: true}
+	require.Equal(t, []reproduce.Reading{{}, how}, reproduce.Readings(impls.Spec{}, s.events))
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+C1  release hold before first DEL
+C1  give up
+C1  release hold before first DEL
+C1  arrives late
+C2  acquire
+C1  give up
+C1  arrives late
+`, "\n"), forcedBy(t, s, "setpx-del", a, how))
 }
 
 // TestReadings: only what can make a difference is tried, and handles come last.

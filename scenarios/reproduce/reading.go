@@ -14,7 +14,9 @@ type Reading struct {
 	Handles bool
 	// Alone: only operations of the anomaly's own clients are a part of it, and of their acquires only what gave them the lock. So it is for
 	// a lock on several servers, where other clients take a server and give it back all the time.
-	Alone   bool
+	Alone bool
+	// Overdue: what arrives over the old connection of a client that has given an operation up belongs to that operation, not to the next.
+	Overdue bool
 	Renewal Renewal
 }
 
@@ -40,6 +42,12 @@ func Readings(lock impls.Spec, events []history.Event) []Reading {
 	}
 	if slices.ContainsFunc(events, func(e history.Event) bool { return e.Client != history.ProcessOf(e.Client) }) {
 		parts = append(parts, Reading{Handles: true})
+	}
+	if _, found := overdue(events); found {
+		for _, how := range slices.Clone(parts) {
+			how.Overdue = true
+			parts = append(parts, how)
+		}
 	}
 	var all []Reading
 	for _, how := range parts {
