@@ -902,7 +902,7 @@ func TestIntervals(t *testing.T) {
 	require.Equal(t, []string{"partition 1ms 6ms", "pause 2ms 3ms", "pause 4ms 5ms"}, got)
 }
 
-// TestEffects: each fault counts once, when it takes effect; a hold that its client's crash meets is one fault with the crash.
+// TestEffects: each fault counts once, when it takes effect; a hold that its client's crash meets is one fault with the crash, as is one under which links are disturbed.
 func TestEffects(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(m *made)
@@ -941,6 +941,18 @@ func TestEffects(t *testing.T) {
 			m.fault(1, "C1", "partition effective")
 			m.fault(2, "C1", "crash inject")
 			m.fault(3, "C1", "crash effective")
+		}, 2},
+		"links disturbed under what is held": {func(m *made) {
+			m.fault(1, "C1.b", "hold effective")
+			m.fault(2, "C1", "reply-lost inject")
+			m.fault(3, "C1", "reply-lost effective")
+			m.fault(4, "C1.b", "hold recover")
+		}, 1},
+		"links disturbed after a hold": {func(m *made) {
+			m.fault(1, "C1.b", "hold effective")
+			m.fault(2, "C1.b", "hold recover")
+			m.fault(3, "C1", "reply-lost inject")
+			m.fault(4, "C1", "reply-lost effective")
 		}, 2},
 		"a crash of one that comes back": {func(m *made) {
 			m.fault(1, "C1", "hold effective")

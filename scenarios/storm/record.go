@@ -177,7 +177,7 @@ func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 		counts = counts && !r.onWire(f, before) // else the hold was counted, and both are one fault of the plan
 		r.hindrance(f.Target, s, false)         // from the signal until the lab has seen the end
 	case f.Kind != faults.Duplicate:
-		counts = r.hindrance(f.Target, s, counts)
+		counts = r.hindrance(f.Target, s, counts) && (f.Kind.Holds() || !r.onWire(f, before))
 	}
 	if counts {
 		r.effects++
@@ -211,9 +211,9 @@ func (r *record) hindrance(target string, s faultInterval, effective bool) (coun
 	return counts
 }
 
-// onWire says whether a message of a client's process was held when it crashed.
-func (r *record) onWire(crash *timeline.FaultSpan, before []timeline.FaultSpan) bool {
+// onWire says whether a message of a client's process was held when it crashed, or when its links were disturbed.
+func (r *record) onWire(hit *timeline.FaultSpan, before []timeline.FaultSpan) bool {
 	return slices.ContainsFunc(before, func(f timeline.FaultSpan) bool {
-		return f.Kind.Holds() && history.ProcessOf(f.Target) == crash.Target && r.over(&f) >= crash.Began && f.To > crash.From
+		return f.Kind.Holds() && history.ProcessOf(f.Target) == history.ProcessOf(hit.Target) && r.over(&f) >= hit.Began && f.To > hit.From
 	})
 }
