@@ -82,7 +82,7 @@ func walk(t *testing.T, config Config, paths int, watched func(checker.Name) boo
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(config.Lock, 2)
 	x := newExplorer(config, traits{reads: true, lives: true})
-	defer x.automaton.pool.close()
+	defer x.automaton.close()
 	x.horizon = 10 * x.lease
 	fresh := x.judge
 	for lag := range MostLag {

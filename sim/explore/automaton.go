@@ -136,6 +136,7 @@ type automaton struct {
 	outputs       [][]process.Notice // what a lock reports in a step
 	outputNumbers map[string]uint32
 	pool          pool
+	coroutines    process.Coroutines
 	executions    int // of transitions that were not known
 	steps         int // that the lock's own code has made
 	timing

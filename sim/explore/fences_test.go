@@ -44,7 +44,7 @@ func TestALateFenceIsNoWrite(t *testing.T) {
 			t.Parallel()
 			config := Config{Lock: lock(t, "fenced"), Clients: 2, Rounds: 1, Budget: spend(test.fault), MostFaults: 1}
 			x := newExplorer(config, traits{reads: true, lives: true})
-			defer x.automaton.pool.close()
+			defer x.automaton.close()
 			x.horizon = 10 * x.lease
 			r := newRecorder(x)
 			x.watcher = r

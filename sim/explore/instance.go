@@ -84,9 +84,16 @@ func (h *host) Token() string {
 func (a *automaton) newInstance(client int) *instance {
 	h := &host{client: client, skew: a.skew, long: a.long}
 	p := process.New(h)
+	p.Use(&a.coroutines)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)
 	return &instance{process: p, host: h, at: uint32(client), watches: map[int]string{}}
+}
+
+// close ends all instances.
+func (a *automaton) close() {
+	a.pool.close()
+	a.coroutines.Close()
 }
 
 // A lock that does not do the same each time is noticed by replaying: the paths to the first executions are replayed from the beginning,

@@ -109,7 +109,7 @@ func TestTheJudgesAgreeOnSessions(t *testing.T) {
 				faults.Pause: 2, faults.Crash: 2, faults.LongHold: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Partition: 2,
 			}}
 			x := newExplorer(config, traits{})
-			defer x.automaton.pool.close()
+			defer x.automaton.close()
 			// A fence that arrives late at the resource is a write to the checker, and none to the search: it changes no data.
 			fenced := slices.Contains(spec.Promises, impls.Fencing)
 			fresh := x.judge

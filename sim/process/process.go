@@ -34,24 +34,25 @@ type Timekeeper interface {
 
 // Process is one client. It is used by one goroutine. Close ends it; one that is not closed leaves coroutines behind.
 type Process struct {
-	host      Host
-	shared    map[string]any
-	handles   map[string]*env
-	order     []*env
-	tasks     []*task // by number; nil: it has ended
-	ready     []*task
-	running   *task // that is using the Env right now
-	conns     map[int]bool
-	timers    map[int]*scope // that a Timekeeper, or a user of Fork, will end
-	hooks     []*hook
-	scopes    int
-	steps     int
-	waits     int
-	watches   int // of sessions, so far
-	notices   []Notice
-	failed    error
-	rehearses bool
-	sources   bool
+	host       Host
+	shared     map[string]any
+	handles    map[string]*env
+	order      []*env
+	tasks      []*task // by number; nil: it has ended
+	ready      []*task
+	running    *task // that is using the Env right now
+	conns      map[int]bool
+	timers     map[int]*scope // that a Timekeeper, or a user of Fork, will end
+	hooks      []*hook
+	scopes     int
+	steps      int
+	waits      int
+	watches    int // of sessions, so far
+	notices    []Notice
+	failed     error
+	rehearses  bool
+	sources    bool
+	coroutines *Coroutines // nil: each task has its own
 	noted
 }
 
@@ -68,6 +69,9 @@ func New(host Host) *Process {
 		timers: map[int]*scope{},
 	}
 }
+
+// Use has the tasks carried out by coroutines that others have used before.
+func (p *Process) Use(c *Coroutines) { p.coroutines = c }
 
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
@@ -204,7 +208,8 @@ func (p *Process) Err() error { return p.failed }
 func (p *Process) Close() {
 	for _, t := range p.tasks {
 		if t != nil {
-			t.stop()
+			t.closed = true
+			t.coroutine.step()
 		}
 	}
 	p.tasks = nil

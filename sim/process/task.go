@@ -1,7 +1,6 @@
 package process
 
 import (
-	"iter"
 	"runtime"
 	"sync"
 	"time"
@@ -72,18 +71,17 @@ type Notice struct {
 
 // task is one coroutine.
 type task struct {
-	process *Process
-	number  int
-	next    func() (struct{}, bool)
-	stop    func()
-	yield   func(struct{}) bool
-	wait    Wait
-	input   Input
-	blocked *scope // the nearest context of the wait that can end; nil: none can
-	scope   *scope // of an operation
-	ended   bool
-	joiners []*task
-	timer   int // of its last wait
+	process   *Process
+	number    int
+	coroutine *coroutine
+	wait      Wait
+	input     Input
+	blocked   *scope // the nearest context of the wait that can end; nil: none can
+	scope     *scope // of an operation
+	ended     bool
+	closed    bool // where it waits, it is to unwind
+	joiners   []*task
+	timer     int // of its last wait
 }
 
 // stopped unwinds a task that is closed.
@@ -92,7 +90,7 @@ type stopped struct{}
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free.
 func (p *Process) spawn(run func()) *task {
 	t := &task{process: p}
-	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+	t.coroutine = p.coroutines.take(func() {
 		defer func() {
 			if r := recover(); r != nil {
 				if _, ours := r.(stopped); !ours {
@@ -100,9 +98,9 @@ func (p *Process) spawn(run func()) *task {
 				}
 			}
 		}()
-		coroutine.Do(func() { coroutine.root = root() })
-		t.yield = yield
-		run()
+		if !t.closed {
+			run()
+		}
 	})
 	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
 		t.number++
@@ -125,12 +123,11 @@ func (p *Process) settle() {
 			continue
 		}
 		p.running = t
-		_, more := t.next()
+		t.ended = t.coroutine.step()
 		p.running = nil
-		if more {
+		if !t.ended {
 			continue
 		}
-		t.ended = true
 		p.tasks[t.number] = nil
 		p.ready = append(p.ready, t.joiners...)
 	}
@@ -140,7 +137,7 @@ func (p *Process) settle() {
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.noteCallers()
 	t := p.running
-	if t == nil || !p.rehearses && root() != coroutine.root {
+	if t == nil || !p.rehearses && root() != roots.ofTasks {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
 	}
@@ -148,7 +145,7 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.waits++
 	w.Task, w.Seq = t.number, p.waits
 	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
-	if !t.yield(struct{}{}) {
+	if !t.coroutine.yield(struct{}{}) || t.closed {
 		panic(stopped{})
 	}
 	t.blocked = nil
@@ -197,8 +194,8 @@ func root() uintptr {
 	return runtime.FuncForPC(frames[n-1-runtimes]).Entry()
 }
 
-// coroutine has the root of all tasks' coroutines: they begin with the same function.
-var coroutine struct {
+// roots has the root of all tasks' coroutines: they begin with the same function.
+var roots struct {
 	sync.Once
-	root uintptr
+	ofTasks uintptr
 }
