@@ -66,6 +66,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"cancel-release":               {`            proxy.cut(shut)`, `            pass`},
 		"cancel-check":                 {`            proxy.cut(shut)`, `            pass`},
 		"cancel-work":                  {`hang_up(*filter(None, [self.handle.resource.sock]))`, `pass`},
+		"work-after-cancel":            {`self.handle.resource.sock = None  # it was hung up`, `pass`},
 		"reconnect-after-refusal":      {`for tries in range(5)`, `for tries in range(0)`},
 		"reconnect-after-partition":    {`for tries in range(5)`, `for tries in range(0)`},
 		"reconnect-after-lost-replies": {`for tries in range(5)`, `for tries in range(0)`},
@@ -132,6 +133,16 @@ func TestACancelThatIsNotRead(t *testing.T) {
 	breach := breachOfKit(t, "cancel-waiting", waits)
 	require.Equal(t, "C2's cancel was not answered within 5s", breach.What)
 	require.Contains(t, breach.Rule, "Read on while an operation waits for the server")
+}
+
+// TestACancelThatHitsAnotherOperation: a client that breaks off what its handle has under way, whichever operation the lab names.
+func TestACancelThatHitsAnotherOperation(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	breach := breachOfKit(t, "work-after-cancel", [2]string{`elif before == "runs":`, `else:`})
+	require.Contains(t, breach.What, "C1's work was answered unknown, not ok")
+	require.Contains(t, breach.Rule, "A `cancel` of an operation that has been answered")
 }
 
 // breachOfKit is what a check says of the client of the kit for Python once a part of it has been replaced.
