@@ -175,6 +175,9 @@ type handle[L any] struct {
 }
 
 func (c *client[L]) add(req request, answer map[string]any) (err error) {
+	if c.init.ID == 0 {
+		return errors.New("init comes before open")
+	}
 	if len(req.Servers) == 0 {
 		req.Servers, req.Resource = c.init.Servers, c.init.Resource
 	}

@@ -426,6 +426,15 @@ func TestBadUsage(t *testing.T) {
 	require.Equal(t, "no such verb, handle or way to wait", c.asks(5, "acquire", h1)["error"])
 }
 
+// TestOpenBeforeInit: no lock is made, since nobody has said of which servers.
+func TestOpenBeforeInit(t *testing.T) {
+	open := func(o Options) (string, error) { return o.Servers[0], nil }
+	c := converse(t, map[string]any{}, open, Verbs[string]{})
+	require.Equal(t, map[string]any{"outcome": "no", "error": "init comes before open"}, c.asks(1, "open", h1))
+	c.asks(2, "init", map[string]any{"version": 2, "servers": []string{"127.0.0.1:1"}})
+	require.Equal(t, "ok", c.asks(3, "open", h1)["outcome"])
+}
+
 // TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered is told behind the answer, and a validity has shrunk by then.
 func TestNoticesFollowTheAnswer(t *testing.T) {
 	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
