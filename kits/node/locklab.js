@@ -113,6 +113,7 @@ class Handle {
     if (verb === 'work') return this.work(operation.request);
     if (verb === 'close') {
       await this.lock.close?.();
+      for (const proxy of this.proxies) proxy.server.close(); // what it has connected, the lock ends itself
       return {outcome: 'ok'};
     }
     if (verb !== 'acquire') return said(await this.lock[verb]());
@@ -191,7 +192,7 @@ class Client {
       }
       case 'cancel': {
         const operation = this.operations.get(request.op);
-        if (!operation || operation.answered) return {outcome: 'no', error: 'not under way'};
+        if (!operation) return {outcome: 'no', error: 'not under way'};
         operation.handle.cancel(operation);
         return {outcome: 'ok'};
       }
@@ -212,6 +213,7 @@ class Client {
     operation.answer = (fields) => {
       if (!operation.answered) write({id: request.id, ...fields});
       operation.answered = true;
+      this.operations.delete(request.id);
     };
     this.operations.set(request.id, operation);
     handle.start(operation);

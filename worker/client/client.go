@@ -166,12 +166,13 @@ func (c *client[L]) reconnect(answer map[string]any) {
 type handle[L any] struct {
 	lock     L
 	resource string
-	fence    any           // of its hold, if there are fences
-	last     chan struct{} // closed when the last operation has ended
-	under    atomic.Int64  // the id of the operation under way; below zero: it is cancelled, and new connections end at once
-	ending   sync.Mutex    // while connections end for a cancelled operation: the next one's must not
-	waiting  atomic.Int64  // how many operations have not ended yet
-	conns    sync.Map      // the library's, all of which pass a proxy
+	fence    any                // of its hold, if there are fences
+	last     chan struct{}      // closed when the last operation has ended
+	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
+	ending   sync.Mutex         // while connections end for a cancelled operation: the next one's must not
+	waiting  atomic.Int64       // how many operations have not ended yet
+	conns    sync.Map           // the library's, all of which pass a proxy
+	closed   context.CancelFunc // ends the proxies
 }
 
 func (c *client[L]) add(req request, answer map[string]any) (err error) {
@@ -181,7 +182,8 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 	if len(req.Servers) == 0 {
 		req.Servers, req.Resource = c.init.Servers, c.init.Resource
 	}
-	h := &handle[L]{resource: req.Resource, last: make(chan struct{})}
+	closed, end := context.WithCancel(context.Background())
+	h := &handle[L]{resource: req.Resource, last: make(chan struct{}), closed: end}
 	close(h.last)
 	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * 1e6), Answer: answer}
 	for _, server := range req.Servers {
@@ -190,12 +192,15 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 			return err
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
+		context.AfterFunc(closed, func() { listener.Close() })
 		options.Servers = append(options.Servers, listener.Addr().String())
 	}
-	if h.lock, err = c.open(options); err == nil {
-		c.handles[req.Handle] = h
+	if h.lock, err = c.open(options); err != nil {
+		end()
+		return err
 	}
-	return err
+	c.handles[req.Handle] = h
+	return nil
 }
 
 // start has an operation run when those before it on its handle have ended, unless it is cancelled earlier. It is answered once.
@@ -223,6 +228,9 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 			h.under.Store(req.ID)
 			done, err = c.perform(ctx, h, req, answer, ended)
 			h.fence = cmp.Or(answer["fence"], h.fence)
+			if req.Do == "close" {
+				h.closed() // what they have connected, the lock ends itself
+			}
 			h.ending.Lock()
 			h.under.Store(0)
 			h.ending.Unlock()
