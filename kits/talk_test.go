@@ -173,10 +173,13 @@ func (c *talk) files() int {
 	return len(open)
 }
 
-// TestNoticesFollowTheAnswer: what a lock in Python learns before its acquire is answered is told behind the answer.
+// TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered comes behind the answer, in the order in which it was learned.
+// For Go, worker/client has this test.
 func TestNoticesFollowTheAnswer(t *testing.T) {
 	t.Parallel()
-	c := begins(t, adapter(t, `
+	for name, client := range map[string]func(*testing.T) play.Subject{
+		"python": func(t *testing.T) play.Subject {
+			return adapter(t, `
 class Early(Lock):
     def acquire(self):
         self.valid(3600)
@@ -185,14 +188,48 @@ class Early(Lock):
         return True
 
 locklab.serve(Early, name="early", promises=PROMISES)
-`), "127.0.0.1:1", "127.0.0.1:1")
-	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
-	c.asks("ok", `"do":"acquire","handle":"h1"`)
-	require.Empty(t, c.notices)
-	c.asks("ok", `"do":"close","handle":"h1"`)
-	require.Len(t, c.notices, 2)
-	require.LessOrEqual(t, c.notices[0]["valid_ms"], 3.6e6-50)
-	require.Equal(t, "gone", c.notices[1]["why"])
+`)
+		},
+		"java": func(t *testing.T) play.Subject {
+			return changed(t, "java", "Client.java", `        String drawn`, `        valid(java.time.Duration.ofHours(1));
+        lost("gone", 0);
+        Thread.sleep(50);
+        if (token.isEmpty()) return Map.of();
+        String drawn`)
+		},
+		"node": func(t *testing.T) play.Subject { // it has no notice of validity
+			return beside(t, "node", "node", "early.js", `
+import {serve} from './locklab.js';
+
+class Lock {
+  constructor(servers, key, lease, lost) { this.lost = lost; }
+  async acquire() {
+    this.lost('early');
+    this.lost('gone');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return true;
+  }
+  release() { return true; }
+}
+
+serve(Lock, {name: 'early'});
+`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := begins(t, client(t), "127.0.0.1:1", "127.0.0.1:1")
+			c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+			c.asks("ok", `"do":"acquire","handle":"h1"`)
+			require.Empty(t, c.notices)
+			c.asks("ok", `"do":"close","handle":"h1"`)
+			require.Len(t, c.notices, 2)
+			if left := c.notices[0]["valid_ms"]; name != "node" {
+				require.LessOrEqual(t, left, 3.6e6-50)
+			}
+			require.Equal(t, "gone", c.notices[1]["why"])
+		})
+	}
 }
 
 // TestAHandleThatCouldNotBeOpened: a lock whose constructor throws is none, and others work.

@@ -86,24 +86,33 @@ class Resource {
 class Handle {
   turn = Promise.resolve();
   stale = false; // its connections were cut
+  kept = null; // notices during an acquire, which come behind its answer
   async open(client, request) {
     const {servers = client.init.servers, resource = client.init.resource, handle, key, lease_ms} = request;
     this.resource = resource && new Resource(address(resource));
     this.proxies = servers.map((server) => new Proxy(address(server)));
     await Promise.all(this.proxies.map((proxy) => proxy.listening));
-    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, (why = '', hold = 0) => write({lost: handle, why: String(why), hold}));
+    const lost = (why = '', hold = 0) => this.notice({lost: handle, why: String(why), hold});
+    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, lost);
     this.stale = true; // the first operation waits until the library has connected
+  }
+  notice(fields) {
+    if (this.kept) this.kept.push(fields);
+    else write(fields);
   }
   /** Runs an operation when those before it have ended. */
   start(operation) {
     this.turn = this.turn.then(async () => {
       if (operation.answered) return;
       operation.started = true;
+      this.kept = operation.request.do === 'acquire' ? [] : null;
       const cancelled = new Promise((resolve) => { operation.stop = () => resolve({outcome: 'unknown', error: 'cancelled'}); });
       const ended = this.perform(operation).catch((error) => ({outcome: 'unknown', error: String(error)}));
       const fields = await Promise.race([ended, cancelled.then(() => Promise.race([ended, sleep(1000)])).then((got) => got ?? cancelled)]);
       this.fence = fields.fence ?? this.fence;
       operation.answer(fields);
+      this.kept?.forEach(write);
+      this.kept = null;
       if (operation.cancelled) for (const proxy of this.proxies) proxy.cut(false);
     });
   }
