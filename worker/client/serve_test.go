@@ -452,6 +452,25 @@ func TestNoticesFollowTheAnswer(t *testing.T) {
 	require.LessOrEqual(t, valid["valid_ms"], hour-50)
 }
 
+// TestNoticesKeepTheirOrder: a validity that came behind the loss would prolong a hold that is over.
+func TestNoticesKeepTheirOrder(t *testing.T) {
+	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+		op.Valid(time.Hour)
+		op.Lost("gone")
+		return true, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	for id := 3; id < 300; id++ {
+		c.asks(id, "acquire", h1)
+		require.Contains(t, c.answer(0), "valid", id)
+		delete(c.answers, 0)
+		require.Contains(t, c.answer(0), "lost", id)
+		delete(c.answers, 0)
+	}
+}
+
 // TestCancelBreaksNoOtherOperation: an operation that follows a cancelled one keeps its connection.
 func TestCancelBreaksNoOtherOperation(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
