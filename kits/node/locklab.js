@@ -139,10 +139,10 @@ class Handle {
     if (workload !== 'counter') return {outcome: 'no', unsupported: true};
     const {fence} = this, answer = {outcome: 'ok'};
     try {
-      if (fence) await this.resource.command('EVAL', FENCED, 1, key + ':fence', fence);
+      if (fence !== undefined) await this.resource.command('EVAL', FENCED, 1, key + ':fence', fence);
       answer.read = Number(await this.resource.command('GET', key) ?? 0);
       answer.wrote = answer.read + 1;
-      await this.resource.command(...(fence ? ['EVAL', FENCED, 2, key + ':fence', key, fence] : ['SET', key]), answer.wrote);
+      await this.resource.command(...(fence !== undefined ? ['EVAL', FENCED, 2, key + ':fence', key, fence] : ['SET', key]), answer.wrote);
     } catch (error) {
       Object.assign(answer, {outcome: String(error).includes('STALEFENCE') ? 'no' : 'unknown', error: String(error)});
     }

@@ -240,10 +240,10 @@ class Handle:
             self.resource.connect()
             if operation.cancelled.is_set():  # before there was a connection to hang up
                 raise InterruptedError("cancelled")
-            if fence:
+            if fence is not None:
                 self.resource.command("EVAL", FENCED, 1, key + ":fence", fence)
             fields.update(read=(read := int(self.resource.command("GET", key) or 0)), wrote=read + 1)
-            self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence else ["SET", key]), fields["wrote"])
+            self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence is not None else ["SET", key]), fields["wrote"])
         except OSError as error:
             fields.update(said(False, error=str(error)) if "STALEFENCE" in str(error) else said(error))
         return fields
