@@ -27,6 +27,7 @@ type record struct {
 	returns   []int           // indexes of the answers to operations
 	acquires  map[string][]operation
 	releases  map[string][]operation
+	renewals  map[string][]operation   // by hand
 	exits     map[string]time.Duration // by client
 
 	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
@@ -36,7 +37,7 @@ type record struct {
 	serverFaults []faultInterval
 }
 
-// operation is an acquire or a release.
+// operation is an acquire, a release or a renewal.
 type operation struct {
 	id            int64
 	called, ended time.Duration
@@ -57,7 +58,7 @@ const forever = timeline.Never
 
 func newRecord(events []history.Event) *record {
 	r := &record{
-		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
+		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, renewals: map[string][]operation{}, exits: map[string]time.Duration{},
 		lateRenewals: map[string][]time.Duration{}, locks: map[string]bool{}, processes: map[string]bool{},
 		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
 	}
@@ -116,6 +117,8 @@ func (r *record) called(o *timeline.OperationSpan) {
 	switch o.Op {
 	case history.OpAcquire:
 		r.acquires[o.Client] = append(r.acquires[o.Client], asked)
+	case history.OpRenew:
+		r.renewals[o.Client] = append(r.renewals[o.Client], asked)
 	case history.OpRelease:
 		r.releases[o.Client] = append(r.releases[o.Client], asked)
 	}
