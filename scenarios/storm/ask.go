@@ -150,8 +150,8 @@ func (r *record) outlivers(a checker.Anomaly) []string {
 func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
 	t, held := r.hold(client, at)
 	began = t.lease
-	for _, renewal := range r.renewals[client] {
-		if renewal.outcome == history.OK && renewal.called >= t.ended && renewal.ended <= at {
+	for _, renewal := range t.renewals {
+		if renewal.outcome == history.OK && renewal.ended <= at {
 			began = max(began, renewal.called)
 		}
 	}

@@ -27,7 +27,6 @@ type record struct {
 	returns   []int           // indexes of the answers to operations
 	acquires  map[string][]operation
 	releases  map[string][]operation
-	renewals  map[string][]operation   // by hand
 	exits     map[string]time.Duration // by client
 
 	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
@@ -44,7 +43,8 @@ type operation struct {
 	lease         time.Duration // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock
 	done          float64       // position of its end
 	outcome       history.Outcome
-	seen          bool // a command of it reached the lock's server
+	seen          bool        // a command of it reached the lock's server
+	renewals      []operation // by hand, of the hold that an acquire began
 }
 
 // faultInterval is a time during which a fault was in effect.
@@ -58,7 +58,7 @@ const forever = timeline.Never
 
 func newRecord(events []history.Event) *record {
 	r := &record{
-		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, renewals: map[string][]operation{}, exits: map[string]time.Duration{},
+		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
 		lateRenewals: map[string][]time.Duration{}, locks: map[string]bool{}, processes: map[string]bool{},
 		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
 	}
@@ -118,7 +118,12 @@ func (r *record) called(o *timeline.OperationSpan) {
 	case history.OpAcquire:
 		r.acquires[o.Client] = append(r.acquires[o.Client], asked)
 	case history.OpRenew:
-		r.renewals[o.Client] = append(r.renewals[o.Client], asked)
+		for i, t := range slices.Backward(r.acquires[o.Client]) {
+			if t.outcome == history.OK {
+				r.acquires[o.Client][i].renewals = append(t.renewals, asked)
+				break
+			}
+		}
 	case history.OpRelease:
 		r.releases[o.Client] = append(r.releases[o.Client], asked)
 	}
