@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +55,24 @@ func TestFencesAreShown(t *testing.T) {
 			assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
 			assert.NotContains(t, cell.Verdict.Names(), checker.StaleWrite)
 			assert.NotContains(t, cell.Verdict.Names(), checker.LostUpdate)
+		})
+	}
+}
+
+// TestFencesOfZeroAreShown: kits leave it to the lab to refuse a fence that is out of range, and hide none.
+func TestFencesOfZeroAreShown(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]func(t *testing.T, fence string) play.Subject{"python": fencedInPython, "node": fencedInNode} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := miniredis.RunT(t)
+			c := begins(t, client(t, "0"), server.Addr(), server.Addr())
+			c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":60000`)
+			require.EqualValues(t, 0, c.asks("ok", `"do":"acquire","handle":"h1"`)["fence"])
+			c.asks("ok", `"do":"work","handle":"h1","key":"counter"`)
+			shown, err := server.Get("counter:fence")
+			require.NoError(t, err)
+			require.Equal(t, "0", shown)
 		})
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -24,12 +26,21 @@ type talk struct {
 	in      io.Writer
 	out     *bufio.Scanner
 	asked   int
+	process int
 	answers map[int]map[string]any
 	notices []map[string]any // but for those of a busy host
 }
 
-// begins starts a client, which is ended with the test.
+// begins starts a client, which is ended with the test, and has it say hello.
 func begins(t *testing.T, subject play.Subject, server, resource string) *talk {
+	t.Helper()
+	c := starts(t, subject)
+	c.asks("ok", `"do":"init","version":2,"client":"C1","servers":["`+server+`"],"resource":"`+resource+`"`)
+	return c
+}
+
+// starts starts a client, which is ended with the test.
+func starts(t *testing.T, subject play.Subject) *talk {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	client := exec.CommandContext(ctx, subject.Argv[0], subject.Argv[1:]...)
@@ -42,9 +53,7 @@ func begins(t *testing.T, subject play.Subject, server, resource string) *talk {
 		stop()
 		_ = client.Wait()
 	})
-	c := &talk{t: t, in: in, out: bufio.NewScanner(out), answers: map[int]map[string]any{}}
-	c.asks("ok", `"do":"init","version":2,"client":"C1","servers":["`+server+`"],"resource":"`+resource+`"`)
-	return c
+	return &talk{t: t, in: in, out: bufio.NewScanner(out), answers: map[int]map[string]any{}, process: client.Process.Pid}
 }
 
 // says sends a request, whose id it returns.
@@ -124,10 +133,53 @@ func TestCancelledOperationsEnd(t *testing.T) {
 	}
 }
 
-// TestNoticesFollowTheAnswer: what a lock in Python learns before its acquire is answered is told behind the answer.
+// TestClosedHandlesAreForgotten: what a client had for a handle, or for an operation, is freed when that is over. Of a handle there is nothing before init.
+func TestClosedHandlesAreForgotten(t *testing.T) {
+	t.Parallel()
+	for name, counts := range map[string][]string{ // a cancel of operation 0 says how many operations the client has
+		"go": {"locklab/client.go", `cancel, found := c.operations.Load(req.Op)`,
+			`cancel, found := c.operations.Load(req.Op); all := 0; for range c.operations.Range { all++ }; answer["error"] = all`},
+		"java": {"Locklab.java", `Operation operation = operations.get(request.get("op"));`,
+			`Operation operation = operations.get(request.get("op")); if (operation == null) return answer("no", "" + operations.size());`},
+		"node":   {"locklab.js", `if (!operation) return {outcome: 'no', error: 'not under way'}`, `if (!operation) return {outcome: 'no', error: this.operations.size}`},
+		"python": {"locklab.py", `error="not under way"`, `error=len(self.operations)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := miniredis.RunT(t)
+			c := starts(t, changed(t, name, counts[0], counts[1:]...))
+			const open = `"do":"open","handle":"h","key":"K","lease_ms":60000`
+			c.asks("no", open)
+			c.asks("ok", `"do":"init","version":2,"client":"C1","servers":["`+server.Addr()+`"],"resource":"`+server.Addr()+`"`)
+			const handles = 40
+			before := 0
+			for n := range 2 * handles {
+				if n == handles { // its libraries are loaded
+					before = c.files()
+				}
+				c.asks("ok", open)
+				c.asks("no", `"do":"release","handle":"h"`)
+				c.asks("ok", `"do":"close","handle":"h"`)
+			}
+			require.EqualValues(t, "0", fmt.Sprint(c.asks("no", `"do":"cancel","op":0`)["error"]), "operations that the client remembers")
+			require.Less(t, c.files(), before+handles, "open files")
+		})
+	}
+}
+
+// files is how many files and sockets the client has open; 0 where the system does not say.
+func (c *talk) files() int {
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.process))
+	return len(open)
+}
+
+// TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered comes behind the answer, in the order in which it was learned.
+// For Go, worker/client has this test.
 func TestNoticesFollowTheAnswer(t *testing.T) {
 	t.Parallel()
-	c := begins(t, adapter(t, `
+	for name, client := range map[string]func(*testing.T) play.Subject{
+		"python": func(t *testing.T) play.Subject {
+			return adapter(t, `
 class Early(Lock):
     def acquire(self):
         self.valid(3600)
@@ -136,14 +188,48 @@ class Early(Lock):
         return True
 
 locklab.serve(Early, name="early", promises=PROMISES)
-`), "127.0.0.1:1", "127.0.0.1:1")
-	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
-	c.asks("ok", `"do":"acquire","handle":"h1"`)
-	require.Empty(t, c.notices)
-	c.asks("ok", `"do":"close","handle":"h1"`)
-	require.Len(t, c.notices, 2)
-	require.LessOrEqual(t, c.notices[0]["valid_ms"], 3.6e6-50)
-	require.Equal(t, "gone", c.notices[1]["why"])
+`)
+		},
+		"java": func(t *testing.T) play.Subject {
+			return changed(t, "java", "Client.java", `        String drawn`, `        valid(java.time.Duration.ofHours(1));
+        lost("gone", 0);
+        Thread.sleep(50);
+        if (token.isEmpty()) return Map.of();
+        String drawn`)
+		},
+		"node": func(t *testing.T) play.Subject { // it has no notice of validity
+			return beside(t, "node", "node", "early.js", `
+import {serve} from './locklab.js';
+
+class Lock {
+  constructor(servers, key, lease, lost) { this.lost = lost; }
+  async acquire() {
+    this.lost('early');
+    this.lost('gone');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return true;
+  }
+  release() { return true; }
+}
+
+serve(Lock, {name: 'early'});
+`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := begins(t, client(t), "127.0.0.1:1", "127.0.0.1:1")
+			c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+			c.asks("ok", `"do":"acquire","handle":"h1"`)
+			require.Empty(t, c.notices)
+			c.asks("ok", `"do":"close","handle":"h1"`)
+			require.Len(t, c.notices, 2)
+			if left := c.notices[0]["valid_ms"]; name != "node" {
+				require.LessOrEqual(t, left, 3.6e6-50)
+			}
+			require.Equal(t, "gone", c.notices[1]["why"])
+		})
+	}
 }
 
 // TestAHandleThatCouldNotBeOpened: a lock whose constructor throws is none, and others work.

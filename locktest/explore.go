@@ -152,7 +152,7 @@ func (s *suite) tell(t *testing.T, seed uint64, played play.Played, verdict chec
 	t.Helper()
 	verdict.Anomalies = against
 	cell := checker.Cell{
-		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(), Storm: &checker.Storm{},
+		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(),
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %s\n\n", seed, names(against))

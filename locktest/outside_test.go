@@ -32,6 +32,11 @@ func TestFromOutside(t *testing.T) {
 	assert.Contains(t, out, "lease promises that no such thing happens: setpx-lua comes to double-holder, stale-write, lost-update here.")
 	assert.NotContains(t, out, "--- FAIL: TestCareless/take-turns")
 
+	_, search, found := strings.Cut(out, "--- FAIL: TestCarelessSearch")
+	require.True(t, found, out)
+	assert.Regexp(t, `seed \d+: .*wrongful-delete`, search)
+	assert.NotContains(t, search, "storm", "a search is none")
+
 	page := regexp.MustCompile(`picture  (\S+/pause-past-lease/report.html)`).FindStringSubmatch(out)
 	require.NotNil(t, page, out)
 	picture, err := os.ReadFile(page[1])

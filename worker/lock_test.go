@@ -173,7 +173,7 @@ func TestFencedWork(t *testing.T) {
 		require.Equal(t, protocol.OK, one.do(protocol.Work))
 		require.NoError(t, direct(t, addr).Del(t.Context(), "lock").Err())
 		second := two.ask(protocol.Request{Do: protocol.Acquire, Handle: "h"})
-		assert.Greater(t, second.Fence, first.Fence)
+		assert.Greater(t, *second.Fence, *first.Fence)
 		assert.Equal(t, protocol.OK, two.do(protocol.Work))
 		assert.Equal(t, protocol.No, one.do(protocol.Work), "the resource has seen a greater fence")
 		assert.Equal(t, "2", direct(t, addr).Get(t.Context(), "counter").Val())

@@ -50,7 +50,11 @@ func (f *doctorFlags) conform(cmd *cobra.Command) error {
 func writeConformance(w io.Writer, checked lab.Conformance, command string) error {
 	var b strings.Builder
 	subject := checked.Subject
-	fmt.Fprintf(&b, "%s (%s): %d of %d checks failed\n\n", subject.Name, report.Clean(subject.Spec.Idea), checked.Broken(), len(checked.Results))
+	about := ""
+	if idea := subject.Spec.Idea; idea != subject.Name { // hello says something about it
+		about = " (" + report.Clean(idea) + ")"
+	}
+	fmt.Fprintf(&b, "%s%s: %d of %d checks failed\n\n", subject.Name, about, checked.Broken(), len(checked.Results))
 	fmt.Fprintf(&b, "  protocol  %d\n", subject.Protocol)
 	promises := strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", ")
 	if subject.Guessed {

@@ -76,6 +76,8 @@ final class Handle {
             case "work": return work(operation);
             default: lock.close();
         }
+        lock.abandon(); // forgotten, and not released: no reset finds it any more
+        for (Proxy proxy : proxies) Locklab.hangUp(proxy.listener); // what it has connected, the lock ends itself
         turns.shutdown();
         return Locklab.said(true);
     }

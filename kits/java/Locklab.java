@@ -29,7 +29,7 @@ public final class Locklab {
         /** Returns when the connections work. */
         public void ping() throws Exception {}
         public void close() throws Exception {}
-        /** Ends all that runs, as the end of the process would; nothing is released. With it one process serves many cells. */
+        /** Ends all that runs, as the end of the process would; nothing is released. It follows close. With it one process serves many cells. */
         public void abandon() throws Exception {}
         /** Says whether nothing beside the lock waits for a server, nor its operation for anything but a message. */
         public boolean idle() throws Exception { return true; }
@@ -101,8 +101,8 @@ public final class Locklab {
     private final String scheme; // with which the addresses of its servers begin
     private final Maker maker;
     private final Map<String, Handle> handles = new ConcurrentHashMap<>();
-    private final Map<Object, Operation> operations = new HashMap<>();
-    private final List<Handle> opened = new ArrayList<>(); // the closed ones, too
+    private final Map<Object, Operation> operations = new ConcurrentHashMap<>(); // under way, by id
+    private final Set<Handle> opened = ConcurrentHashMap.newKeySet(); // those that are being closed, too
     private Map<String, Object> init = Map.of();
 
     private Locklab(Maker maker, Map<String, Object> hello) {
@@ -144,9 +144,12 @@ public final class Locklab {
                 if (List.of("renew", "check").contains(verb) && !knows(verb) || request.containsKey("wait")) break;
                 if (handle == null) return answer("no", "this handle is not open");
                 if (verb.equals("close")) handles.remove(handle.name);
-                Operation begun = new Operation(handle, request);
+                Operation begun = new Operation(handle, request, operations);
                 operations.put(request.get("id"), begun);
-                begun.handle.turns.execute(() -> begun.handle.run(begun));
+                handle.turns.execute(() -> {
+                    handle.run(begun);
+                    if (handle.turns.isShutdown()) opened.remove(handle);
+                });
                 return null;
             case "exit":
                 return said(true);

@@ -7,11 +7,12 @@ final class Operation {
 
     final Handle handle;
     final Map<String, Object> request;
+    final Map<Object, Operation> all; // under way
     Thread thread; // that runs it
     boolean over, shut;
     volatile boolean cancelled;
 
-    Operation(Handle handle, Map<String, Object> request) { this.handle = handle; this.request = request; }
+    Operation(Handle handle, Map<String, Object> request, Map<Object, Operation> all) { this.handle = handle; this.request = request; this.all = all; }
 
     synchronized boolean begin() {
         thread = Thread.currentThread();
@@ -22,6 +23,7 @@ final class Operation {
         over = true;
         if (shut) handle.cut(false);
         Thread.interrupted(); // that was not meant for the next operation
+        all.remove(request.get("id"));
         fields.put("id", request.get("id"));
         Locklab.write(fields);
     }

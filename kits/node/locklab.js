@@ -86,24 +86,33 @@ class Resource {
 class Handle {
   turn = Promise.resolve();
   stale = false; // its connections were cut
+  kept = null; // notices during an acquire, which come behind its answer
   async open(client, request) {
     const {servers = client.init.servers, resource = client.init.resource, handle, key, lease_ms} = request;
     this.resource = resource && new Resource(address(resource));
     this.proxies = servers.map((server) => new Proxy(address(server)));
     await Promise.all(this.proxies.map((proxy) => proxy.listening));
-    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, (why = '', hold = 0) => write({lost: handle, why: String(why), hold}));
+    const lost = (why = '', hold = 0) => this.notice({lost: handle, why: String(why), hold});
+    this.lock = new client.Lock(this.proxies.map((p) => p.address), key, lease_ms, lost);
     this.stale = true; // the first operation waits until the library has connected
+  }
+  notice(fields) {
+    if (this.kept) this.kept.push(fields);
+    else write(fields);
   }
   /** Runs an operation when those before it have ended. */
   start(operation) {
     this.turn = this.turn.then(async () => {
       if (operation.answered) return;
       operation.started = true;
+      this.kept = operation.request.do === 'acquire' ? [] : null;
       const cancelled = new Promise((resolve) => { operation.stop = () => resolve({outcome: 'unknown', error: 'cancelled'}); });
       const ended = this.perform(operation).catch((error) => ({outcome: 'unknown', error: String(error)}));
       const fields = await Promise.race([ended, cancelled.then(() => Promise.race([ended, sleep(1000)])).then((got) => got ?? cancelled)]);
       this.fence = fields.fence ?? this.fence;
       operation.answer(fields);
+      this.kept?.forEach(write);
+      this.kept = null;
       if (operation.cancelled) for (const proxy of this.proxies) proxy.cut(false);
     });
   }
@@ -113,6 +122,7 @@ class Handle {
     if (verb === 'work') return this.work(operation.request);
     if (verb === 'close') {
       await this.lock.close?.();
+      for (const proxy of this.proxies) proxy.server.close(); // what it has connected, the lock ends itself
       return {outcome: 'ok'};
     }
     if (verb !== 'acquire') return said(await this.lock[verb]());
@@ -129,10 +139,10 @@ class Handle {
     if (workload !== 'counter') return {outcome: 'no', unsupported: true};
     const {fence} = this, answer = {outcome: 'ok'};
     try {
-      if (fence) await this.resource.command('EVAL', FENCED, 1, key + ':fence', fence);
+      if (fence !== undefined) await this.resource.command('EVAL', FENCED, 1, key + ':fence', fence);
       answer.read = Number(await this.resource.command('GET', key) ?? 0);
       answer.wrote = answer.read + 1;
-      await this.resource.command(...(fence ? ['EVAL', FENCED, 2, key + ':fence', key, fence] : ['SET', key]), answer.wrote);
+      await this.resource.command(...(fence !== undefined ? ['EVAL', FENCED, 2, key + ':fence', key, fence] : ['SET', key]), answer.wrote);
     } catch (error) {
       Object.assign(answer, {outcome: String(error).includes('STALEFENCE') ? 'no' : 'unknown', error: String(error)});
     }
@@ -191,7 +201,7 @@ class Client {
       }
       case 'cancel': {
         const operation = this.operations.get(request.op);
-        if (!operation || operation.answered) return {outcome: 'no', error: 'not under way'};
+        if (!operation) return {outcome: 'no', error: 'not under way'};
         operation.handle.cancel(operation);
         return {outcome: 'ok'};
       }
@@ -212,6 +222,7 @@ class Client {
     operation.answer = (fields) => {
       if (!operation.answered) write({id: request.id, ...fields});
       operation.answered = true;
+      this.operations.delete(request.id);
     };
     this.operations.set(request.id, operation);
     handle.start(operation);

@@ -55,8 +55,9 @@ class Proxy:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            threading.Thread(target=self.connect, args=(self.listener.accept()[0],), daemon=True).start()
+        with suppress(OSError), self.listener:  # until the handle is closed
+            while True:
+                threading.Thread(target=self.connect, args=(self.listener.accept()[0],), daemon=True).start()
 
     def connect(self, near):
         try:
@@ -124,8 +125,8 @@ class Resource:
 class Operation:
     """A request that takes its time: it waits for its turn, runs, and is over. It is answered once."""
 
-    def __init__(self, handle, request):
-        self.handle, self.request, self.cancelled = handle, request, threading.Event()
+    def __init__(self, handle, request, all):
+        self.handle, self.request, self.all, self.cancelled = handle, request, all, threading.Event()
         self.state, self.shut, self.guard = "waits", False, threading.RLock()
 
     def begin(self):
@@ -140,6 +141,7 @@ class Operation:
             self.state = "over"
             if self.shut:
                 self.handle.cut(False)
+        self.all.pop(self.request["id"], None)
         write(id=self.request["id"], **fields)
 
     def cancel(self):
@@ -212,6 +214,7 @@ class Handle:
             return self.work(operation)
         if verb == "close":
             getattr(self.lock, "close", lambda: None)()
+            hang_up(*[proxy.listener for proxy in self.proxies])  # what it has connected, the lock ends itself
             return said(True)
         if self.stale and hasattr(self.lock, "ping"):
             self.refresh()
@@ -237,10 +240,10 @@ class Handle:
             self.resource.connect()
             if operation.cancelled.is_set():  # before there was a connection to hang up
                 raise InterruptedError("cancelled")
-            if fence:
+            if fence is not None:
                 self.resource.command("EVAL", FENCED, 1, key + ":fence", fence)
             fields.update(read=(read := int(self.resource.command("GET", key) or 0)), wrote=read + 1)
-            self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence else ["SET", key]), fields["wrote"])
+            self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence is not None else ["SET", key]), fields["wrote"])
         except OSError as error:
             fields.update(said(False, error=str(error)) if "STALEFENCE" in str(error) else said(error))
         return fields
@@ -286,7 +289,7 @@ class Client:
         if request["handle"] not in self.handles:
             return said(False, error="this handle is not open")
         handle = self.handles[request["handle"]] if verb != "close" else self.handles.pop(request["handle"])
-        self.operations[request["id"]] = operation = Operation(handle, request)
+        self.operations[request["id"]] = operation = Operation(handle, request, self.operations)
         handle.operations.put(operation)  # its thread answers
 
     def reconnect(self, number, handles):

@@ -53,7 +53,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"release-unheld":               {`RELEASE, 1, self.key, self.token) == 1`, `'return redis.call("DEL", KEYS[1])', 1, self.key) == 1`},
 		"check":                        {`self.redis.get(self.key) == self.token`, `self.redis.get(self.key) != "x"`},
 		"verbs":                        {`return said(False, error="unknown verb " + verb, unsupported=True)`, `return said(True)`},
-		"work":                         {`self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence else ["SET", key]), fields["wrote"])`, `pass`},
+		"work":                         {`self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence is not None else ["SET", key]), fields["wrote"])`, `pass`},
 		"workload":                     {`return said(False, error="unknown workload", unsupported=True)`, `return said(True)`},
 		"order":                        {`self.operations = queue.Queue()`, `self.operations = queue.LifoQueue(); get = self.operations.get; self.operations.get = lambda: (time.sleep(0.2), get())[1]`},
 		"handles":                      {`request.get("servers", client.init["servers"])`, `client.init["servers"]`},
@@ -66,6 +66,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"cancel-release":               {`            proxy.cut(shut)`, `            pass`},
 		"cancel-check":                 {`            proxy.cut(shut)`, `            pass`},
 		"cancel-work":                  {`hang_up(*filter(None, [self.handle.resource.sock]))`, `pass`},
+		"work-after-cancel":            {`self.handle.resource.sock = None  # it was hung up`, `pass`},
 		"reconnect-after-refusal":      {`for tries in range(5)`, `for tries in range(0)`},
 		"reconnect-after-partition":    {`for tries in range(5)`, `for tries in range(0)`},
 		"reconnect-after-lost-replies": {`for tries in range(5)`, `for tries in range(0)`},
@@ -132,6 +133,18 @@ func TestACancelThatIsNotRead(t *testing.T) {
 	breach := breachOfKit(t, "cancel-waiting", waits)
 	require.Equal(t, "C2's cancel was not answered within 5s", breach.What)
 	require.Contains(t, breach.Rule, "Read on while an operation waits for the server")
+}
+
+// TestACancelThatHitsAnotherOperation: a client that breaks off what it has under way where the lab names an operation that has been answered.
+func TestACancelThatHitsAnotherOperation(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	const asked = `return said(True) if operation and operation.cancel()`
+	hits := [2]string{asked, `[one.cancel() for one in [*self.operations.values()] if not operation]; ` + asked}
+	breach := breachOfKit(t, "work-after-cancel", hits)
+	require.Contains(t, breach.What, "C1's work was answered unknown, not ok")
+	require.Contains(t, breach.Rule, "A `cancel` of an operation that has been answered")
 }
 
 // breachOfKit is what a check says of the client of the kit for Python once a part of it has been replaced.

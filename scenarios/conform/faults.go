@@ -19,6 +19,7 @@ func faultChecks() []Check {
 		{Name: "cancel-check", cancels: true, wire: true, About: "a check that waits for the server can be cancelled", clients: 1, needs: protocol.Check, hold: cancelsHeld(protocol.Check, true)},
 		{Name: "cancel-renew", cancels: true, wire: true, About: "a renewal that waits for the server can be cancelled", clients: 1, needs: protocol.Renew, hold: cancelsHeld(protocol.Renew, true)},
 		{Name: "cancel-work", cancels: true, About: "work that waits for the resource can be cancelled", clients: 1, hold: cancelsWork},
+		{Name: "work-after-cancel", cancels: true, About: "a cancel ends its own operation, and the work that follows runs", hold: worksAfterCancel},
 		{Name: "reconnect-after-refusal", About: "it works again after its connections were broken", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Refuse})},
 		{Name: "reconnect-after-partition", About: "it works again after a partition", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.Partition, Direction: faults.Both})},
 		{Name: "reconnect-after-lost-replies", About: "it works again after replies were lost", clients: 1, hold: reconnects(faults.LinkFault{Kind: faults.ReplyLost})},
@@ -35,9 +36,13 @@ func (t *talk) reached(held play.Armed, p pending) {
 	if t.over() {
 		return
 	}
-	if !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
-		t.broken(ruleKeys, "%v was answered without a request about the key", p)
+	if t.Until(patience, func() bool { return held.Reached() || !p.open() }); held.Reached() {
+		return
 	}
+	if p.req.Do == protocol.Work {
+		t.broken(ruleWork, "%v was answered without a request to the resource", p)
+	}
+	t.broken(ruleKeys, "%v was answered without a request about the key", p)
 }
 
 // cancel orders an operation to be cancelled, and waits for both answers. The rule is the one that is broken if the operation is not answered.
@@ -117,12 +122,42 @@ func cancelsWork(t *talk) {
 	work := op(protocol.Work)
 	work.Key = t.Counter()
 	p := t.send("C1", work)
-	if !t.over() && !t.Until(patience, func() bool { return held.Reached() || !p.open() }) || !held.Reached() {
-		t.broken(ruleWork, "%v was answered without a request to the resource", p)
-	}
+	t.reached(held, p)
 	t.must(t.cancel(p, ruleCancelNow), protocol.Unknown, ruleCancelled)
 	held.Release()
 	t.must(t.ask("C1", work), protocol.OK, ruleNextRuns)
+}
+
+// rounds is how often a client must tell a cancelled operation from the next one, which it may do by chance.
+const rounds = 3
+
+// worksAfterCancel has work follow cancelled operations: queued behind one, after its answer, and under way while the lab cancels what has been
+// answered. The connections that a client ends must be those of the operation that the lab names.
+func worksAfterCancel(t *talk) {
+	work := op(protocol.Work)
+	work.Key = t.Counter()
+	t.must(t.ask("C1", work), protocol.OK, ruleAnyTime) // over a connection that a cancel may break
+	t.must(t.do("C2", protocol.Acquire), protocol.OK, ruleAcquire)
+	var waiting pending
+	for range rounds {
+		before := t.Sent("C1")
+		waiting = t.send("C1", within(time.Minute))
+		if reads := t.subject.Traits.Opaque == ""; reads && !t.over() && !t.Until(patience, func() bool { return t.Sent("C1") > before }) {
+			t.broken(ruleAcquire, "acquire with within_ms sends nothing")
+		}
+		queued := t.send("C1", work)
+		t.mustNot(t.cancel(waiting, ruleCancelNow), protocol.OK, ruleCancelled)
+		t.must(answered{queued, t.await(queued, patience, ruleNextRuns)}, protocol.OK, ruleNextRuns)
+		t.must(t.ask("C1", work), protocol.OK, ruleNextRuns)
+	}
+
+	held := t.Hold("C1", true)
+	defer held.Disarm()
+	under := t.send("C1", work)
+	t.reached(held, under)
+	t.must(t.ask("C1", protocol.Request{Do: protocol.Cancel, Op: waiting.id}), protocol.No, ruleNotUnderWay)
+	held.Release()
+	t.must(answered{under, t.await(under, patience, ruleNotUnderWay)}, protocol.OK, ruleNotUnderWay)
 }
 
 // tries is how many operations may be unknown after a fault of a client that cannot reconnect on request: one for each connection that it may

@@ -145,10 +145,17 @@ func (r *record) outlivers(a checker.Anomaly) []string {
 	})
 }
 
-// pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun.
+// pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun. The client of a renewal that is
+// answered ok believes that its lease began no earlier than it asked for that, whatever the server said.
 func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
 	t, held := r.hold(client, at)
-	return t.lease, held && !r.leaseless && at-t.lease >= r.lease-leaseGrain
+	began = t.lease
+	for _, renewal := range t.renewals {
+		if renewal.outcome == history.OK && renewal.ended <= at {
+			began = max(began, renewal.called)
+		}
+	}
+	return began, held && !r.leaseless && at-began >= r.lease-leaseGrain
 }
 
 // letLapse says whether a client was told of its grant with half of its lease or more to go, no fault hindered it then, and it still did nothing

@@ -57,6 +57,13 @@ func (m *made) acquires(called, sent, returned int, client string, id int64, out
 	m.back(returned, client, history.OpAcquire, id, outcome)
 }
 
+// renews is a renewal whose command the server refuses.
+func (m *made) renews(called, sent, returned int, client string, id int64, outcome history.Outcome) {
+	m.call(called, client, history.OpRenew, id)
+	m.send(sent, sent, client, id, history.Command{Reply: "0"})
+	m.back(returned, client, history.OpRenew, id, outcome)
+}
+
 // fault adds a phase of a fault: "pause inject", "skew inject offset 0s, rate 1".
 func (m *made) fault(at int, target, text string) {
 	words := strings.SplitN(text, " ", 3)
@@ -431,6 +438,26 @@ func TestOutlivedLeases(t *testing.T) {
 			m.acquires(10, 20, 1520, "C1", 1, history.OK)
 			return anomaly(checker.DoubleHolder, 1520, []int{2}, "C1")
 		}, nil, "C1's lease had begun 1.5s before, and was over"},
+		{"a hold whose renewal was answered ok, though the server refused it", plain, func(m *made) checker.Anomaly {
+			m.acquires(10, 20, 30, "C1", 1, history.OK)
+			m.renews(1500, 1510, 1520, "C1", 2, history.OK)
+			return anomaly(checker.StaleWrite, 2000, []int{5}, "C1")
+		}, nil, ""},
+		{"a hold whose renewal was answered ok a lease before", plain, func(m *made) checker.Anomaly {
+			m.acquires(10, 20, 30, "C1", 1, history.OK)
+			m.renews(1500, 1510, 1520, "C1", 2, history.OK)
+			return anomaly(checker.StaleWrite, 2600, []int{5}, "C1")
+		}, nil, "C1's lease had begun 1.1s before, and was over"},
+		{"a hold whose renewal was answered no", plain, func(m *made) checker.Anomaly {
+			m.acquires(10, 20, 30, "C1", 1, history.OK)
+			m.renews(1500, 1510, 1520, "C1", 2, history.No)
+			return anomaly(checker.StaleWrite, 2000, []int{5}, "C1")
+		}, nil, "C1's lease had begun 1.98s before, and was over"},
+		{"a hold whose renewal was answered ok after the anomaly", plain, func(m *made) checker.Anomaly {
+			m.acquires(10, 20, 30, "C1", 1, history.OK)
+			m.renews(1500, 1510, 2100, "C1", 2, history.OK)
+			return anomaly(checker.StaleWrite, 2000, []int{4}, "C1")
+		}, nil, "C1's lease had begun 1.98s before, and was over"},
 		{"a hold that begins after the anomaly", plain, func(m *made) checker.Anomaly {
 			i := m.call(5, "C2", history.OpAcquire, 9)
 			m.acquires(10, 20, 1521, "C1", 1, history.OK)

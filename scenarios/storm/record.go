@@ -36,14 +36,15 @@ type record struct {
 	serverFaults []faultInterval
 }
 
-// operation is an acquire or a release.
+// operation is an acquire, a release or a renewal.
 type operation struct {
 	id            int64
 	called, ended time.Duration
 	lease         time.Duration // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock
 	done          float64       // position of its end
 	outcome       history.Outcome
-	seen          bool // a command of it reached the lock's server
+	seen          bool        // a command of it reached the lock's server
+	renewals      []operation // by hand, of the hold that an acquire began
 }
 
 // faultInterval is a time during which a fault was in effect.
@@ -116,6 +117,13 @@ func (r *record) called(o *timeline.OperationSpan) {
 	switch o.Op {
 	case history.OpAcquire:
 		r.acquires[o.Client] = append(r.acquires[o.Client], asked)
+	case history.OpRenew:
+		for i, t := range slices.Backward(r.acquires[o.Client]) {
+			if t.outcome == history.OK {
+				r.acquires[o.Client][i].renewals = append(t.renewals, asked)
+				break
+			}
+		}
 	case history.OpRelease:
 		r.releases[o.Client] = append(r.releases[o.Client], asked)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/textproto"
 	"os"
@@ -84,7 +85,7 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
 	go c.watch()
 	for requests := json.NewDecoder(in); requests.More(); {
-		var req request
+		req := request{Servers: slices.Clone(c.init.Servers), Resource: c.init.Resource} // what open does not name
 		if err := requests.Decode(&req); err != nil {
 			return err
 		}
@@ -138,13 +139,10 @@ func (c *client[L]) watch() {
 
 // reconnect ends all connections, and answers when the libraries have new ones. An operation, under way or new, finds them ended itself.
 func (c *client[L]) reconnect(answer map[string]any) {
-	var idle []*handle[L]
 	for _, h := range c.handles {
 		h.endConnections()
-		if h.waiting.Load() == 0 {
-			idle = append(idle, h)
-		}
 	}
+	idle := slices.DeleteFunc(slices.Collect(maps.Values(c.handles)), func(h *handle[L]) bool { return h.waiting.Load() > 0 })
 	ctx, yield := context.WithCancel(context.Background())
 	c.yield = yield
 	go func() {
@@ -166,19 +164,22 @@ func (c *client[L]) reconnect(answer map[string]any) {
 type handle[L any] struct {
 	lock     L
 	resource string
-	fence    any           // of its hold, if there are fences
-	last     chan struct{} // closed when the last operation has ended
-	under    atomic.Int64  // the id of the operation under way; below zero: it is cancelled, and new connections end at once
-	ending   sync.Mutex    // while connections end for a cancelled operation: the next one's must not
-	waiting  atomic.Int64  // how many operations have not ended yet
-	conns    sync.Map      // the library's, all of which pass a proxy
+	fence    any                // of its hold, if there are fences
+	last     chan struct{}      // closed when the last operation has ended
+	guard    sync.Mutex         // of the next two: connections that end for a cancelled operation are not the next one's
+	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
+	kept     []func()           // notices during an acquire, which come behind its answer: a hold must not end before it began; nil: write them at once
+	waiting  atomic.Int64       // how many operations have not ended yet
+	conns    sync.Map           // the library's, all of which pass a proxy
+	closed   context.CancelFunc // ends the proxies
 }
 
 func (c *client[L]) add(req request, answer map[string]any) (err error) {
-	if len(req.Servers) == 0 {
-		req.Servers, req.Resource = c.init.Servers, c.init.Resource
+	if c.init.ID == 0 {
+		return errors.New("init comes before open")
 	}
-	h := &handle[L]{resource: req.Resource, last: make(chan struct{})}
+	closed, end := context.WithCancel(context.Background())
+	h := &handle[L]{resource: req.Resource, last: make(chan struct{}), closed: end}
 	close(h.last)
 	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * 1e6), Answer: answer}
 	for _, server := range req.Servers {
@@ -187,20 +188,23 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 			return err
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
+		context.AfterFunc(closed, func() { listener.Close() })
 		options.Servers = append(options.Servers, listener.Addr().String())
 	}
-	if h.lock, err = c.open(options); err == nil {
-		c.handles[req.Handle] = h
+	if h.lock, err = c.open(options); err != nil {
+		end()
+		return err
 	}
-	return err
+	c.handles[req.Handle] = h
+	return nil
 }
 
 // start has an operation run when those before it on its handle have ended, unless it is cancelled earlier. It is answered once.
 func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.operations.Store(req.ID, func() {
-		h.ending.Lock()
-		defer h.ending.Unlock()
+		h.guard.Lock()
+		defer h.guard.Unlock()
 		if cancel(); c.hello["by_context"] != true && h.under.CompareAndSwap(req.ID, -req.ID) {
 			h.endConnections()
 		}
@@ -217,36 +221,29 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 		done, err := false, context.Canceled
 		select {
 		case <-before:
-			h.under.Store(req.ID)
-			done, err = c.perform(ctx, h, req, answer, ended)
+			h.turn(req.ID, map[string][]func(){"acquire": {}}[req.Do])
+			done, err = c.perform(ctx, h, req, answer)
 			h.fence = cmp.Or(answer["fence"], h.fence)
-			h.ending.Lock()
-			h.under.Store(0)
-			h.ending.Unlock()
+			if req.Do == "close" {
+				h.closed() // what they have connected, the lock ends itself
+			}
 		case <-ctx.Done():
 		}
 		c.operations.Delete(req.ID)
 		h.waiting.Add(-1)
 		c.answer(answer, done, err, "unknown")
 		<-before
+		h.turn(0, nil)
 	}()
 }
 
-func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any, answered <-chan struct{}) (bool, error) {
-	notice := func(write func()) { // a hold must not end before it began
-		select {
-		case <-answered:
-			write()
-		default:
-			go func() { <-answered; write() }()
-		}
-	}
+func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any) (bool, error) {
 	lost := func(why string) {
-		notice(func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
+		h.notice(func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
 	}
 	valid := func(left time.Duration) {
 		until := time.Now().Add(left)
-		notice(func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
+		h.notice(func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
 	}
 	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost, valid}
 	switch verb, wait := c.verbs[req.Do], c.verbs["wait"]; {
@@ -259,6 +256,27 @@ func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answ
 	}
 	answer["unsupported"] = req.Do != "close"
 	return req.Do == "close", nil
+}
+
+func (h *handle[L]) notice(write func()) {
+	h.guard.Lock()
+	defer h.guard.Unlock()
+	if h.kept != nil {
+		h.kept = append(h.kept, write)
+	} else {
+		write()
+	}
+}
+
+// turn begins an operation, during which notices wait unless kept is nil, or, with 0, writes those that waited.
+func (h *handle[L]) turn(id int64, kept []func()) {
+	h.guard.Lock()
+	defer h.guard.Unlock()
+	for _, write := range h.kept {
+		write()
+	}
+	h.kept = kept
+	h.under.Store(id)
 }
 
 // again tries every 20 ms, until it is done or fails, the time is over, or ctx has ended.
@@ -277,47 +295,41 @@ redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2]
 
 // work counts on the resource, over a connection of its own. A fence is shown first.
 func (h *handle[L]) work(op *Operation, key string) (bool, error) {
-	conn, err := new(net.Dialer).DialContext(op, "tcp", h.resource)
+	tcp, err := new(net.Dialer).DialContext(op, "tcp", h.resource)
 	if err != nil {
 		return false, err
 	}
+	conn := textproto.NewConn(tcp)
 	defer conn.Close()
 	defer context.AfterFunc(op, func() { conn.Close() })()
-	store, write := &resource{Conn: textproto.NewConn(conn)}, []any{"SET", key}
+	ask := func(words ...any) (reply string) { // up to the first error
+		if err != nil {
+			return ""
+		}
+		_ = conn.PrintfLine("*%d", len(words)) // what was not sent has no reply
+		for _, word := range words {
+			_ = conn.PrintfLine("$%d\r\n%v", len(fmt.Sprint(word)), word)
+		}
+		if reply, err = conn.ReadLine(); strings.HasPrefix(reply, "$") && reply != "$-1" {
+			reply, err = conn.ReadLine()
+		} else if strings.HasPrefix(reply, "-") {
+			err = errors.New("resource: " + reply)
+		}
+		return reply
+	}
+	write := []any{"SET", key}
 	if h.fence != nil {
-		store.ask("EVAL", fenced, 1, key+":fence", h.fence)
+		ask("EVAL", fenced, 1, key+":fence", h.fence)
 		write = []any{"EVAL", fenced, 2, key + ":fence", key, h.fence}
 	}
-	if read, _ := strconv.ParseInt(store.ask("GET", key), 10, 64); store.err == nil { // absent counts as zero
+	if read, _ := strconv.ParseInt(ask("GET", key), 10, 64); err == nil { // absent counts as zero
 		op.Answer["read"], op.Answer["wrote"] = read, read+1
-		store.ask(append(write, read+1)...)
+		ask(append(write, read+1)...)
 	}
-	if store.err != nil && strings.Contains(store.err.Error(), "STALEFENCE") {
+	if err != nil && strings.Contains(err.Error(), "STALEFENCE") {
 		return false, nil
 	}
-	return true, store.err
-}
-
-// resource is a connection to a Redis, up to the first error.
-type resource struct {
-	*textproto.Conn
-	err error
-}
-
-func (r *resource) ask(words ...any) (reply string) {
-	if r.err != nil {
-		return ""
-	}
-	_ = r.PrintfLine("*%d", len(words)) // what was not sent has no reply
-	for _, word := range words {
-		_ = r.PrintfLine("$%d\r\n%v", len(fmt.Sprint(word)), word)
-	}
-	if reply, r.err = r.ReadLine(); strings.HasPrefix(reply, "$") && reply != "$-1" {
-		reply, r.err = r.ReadLine()
-	} else if strings.HasPrefix(reply, "-") {
-		r.err = errors.New("resource: " + reply)
-	}
-	return reply
+	return true, err
 }
 
 // proxy passes the library's connections on to a server. That is how a cancelled operation stops waiting, whatever the library does.

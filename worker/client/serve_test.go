@@ -426,6 +426,15 @@ func TestBadUsage(t *testing.T) {
 	require.Equal(t, "no such verb, handle or way to wait", c.asks(5, "acquire", h1)["error"])
 }
 
+// TestOpenBeforeInit: no lock is made, since nobody has said of which servers.
+func TestOpenBeforeInit(t *testing.T) {
+	open := func(o Options) (string, error) { return o.Servers[0], nil }
+	c := converse(t, map[string]any{}, open, Verbs[string]{})
+	require.Equal(t, map[string]any{"outcome": "no", "error": "init comes before open"}, c.asks(1, "open", h1))
+	c.asks(2, "init", map[string]any{"version": 2, "servers": []string{"127.0.0.1:1"}})
+	require.Equal(t, "ok", c.asks(3, "open", h1)["outcome"])
+}
+
 // TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered is told behind the answer, and a validity has shrunk by then.
 func TestNoticesFollowTheAnswer(t *testing.T) {
 	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
@@ -441,6 +450,25 @@ func TestNoticesFollowTheAnswer(t *testing.T) {
 	require.NotNil(t, c.answers[3], "the answer comes first")
 	require.Equal(t, "h1", valid["valid"])
 	require.LessOrEqual(t, valid["valid_ms"], hour-50)
+}
+
+// TestNoticesKeepTheirOrder: a validity that came behind the loss would prolong a hold that is over.
+func TestNoticesKeepTheirOrder(t *testing.T) {
+	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+		op.Valid(time.Hour)
+		op.Lost("gone")
+		return true, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	for id := 3; id < 300; id++ {
+		c.asks(id, "acquire", h1)
+		require.Contains(t, c.answer(0), "valid", id)
+		delete(c.answers, 0)
+		require.Contains(t, c.answer(0), "lost", id)
+		delete(c.answers, 0)
+	}
 }
 
 // TestCancelBreaksNoOtherOperation: an operation that follows a cancelled one keeps its connection.

@@ -4,7 +4,7 @@ import "github.com/locklab/locklab/history"
 
 // Reply encodes an answer as a message; Message.Answer decodes it.
 func Reply(a history.Answer) Message {
-	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error, Fence: a.Fence, Did: a.Did}
+	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error, Did: a.Did}
 	switch a.Outcome {
 	case history.OK:
 		m.Outcome = OK
@@ -15,6 +15,9 @@ func Reply(a history.Answer) Message {
 		left := max(MS(a.Valid), 0)
 		m.ValidMS = &left
 	}
+	if a.Fence != 0 {
+		m.Fence = &a.Fence
+	}
 	if a.Counted {
 		m.Read, m.Wrote = &a.Read, &a.Wrote
 	}
@@ -23,7 +26,7 @@ func Reply(a history.Answer) Message {
 
 // Answer decodes a reply to an operation. An outcome that is neither ok nor no is unknown.
 func (m Message) Answer() history.Answer {
-	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error, Fence: m.Fence, Did: m.Did}
+	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error, Did: m.Did}
 	switch m.Outcome {
 	case OK:
 		a.Outcome = history.OK
@@ -32,6 +35,9 @@ func (m Message) Answer() history.Answer {
 	}
 	if m.ValidMS != nil {
 		a.Limited, a.Valid = true, Duration(*m.ValidMS)
+	}
+	if m.Fence != nil {
+		a.Fence = *m.Fence
 	}
 	if m.Read != nil {
 		a.Counted, a.Read = true, *m.Read

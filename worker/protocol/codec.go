@@ -130,6 +130,9 @@ func (m Message) checkReply() error {
 	if m.Need != "" && m.Need != All && m.Need != Majority {
 		return fmt.Errorf("need is %q, and must be %s or %s", clip(m.Need), All, Majority)
 	}
+	if m.Fence != nil && *m.Fence <= 0 && m.Outcome == OK {
+		return fmt.Errorf("fence is %d, and must be a whole number above 0", *m.Fence)
+	}
 	switch m.Outcome {
 	case OK, No, Unknown:
 		return nil

@@ -110,7 +110,8 @@ type Message struct {
 	// ValidMS is the remaining validity that the lock declares for its hold, in the reply to acquire or renew or in a Valid notice. Absent:
 	// it declares none.
 	ValidMS *float64 `json:"valid_ms,omitempty"`
-	Fence   int64    `json:"fence,omitempty"`
+	// Fence is the fencing token of a grant, above zero. Absent: the lock has none.
+	Fence *int64 `json:"fence,omitempty"`
 
 	// work: the number read and the number written, or a description of other work, for people
 	Read  *int64 `json:"read,omitempty"`
