@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // settled is a ledger after an acquire has returned: client 1 is the owner by acquire 1, and clients 2, 3 and 4 have replaced its value since, each by the
@@ -61,4 +62,18 @@ func TestLeased(t *testing.T) {
 	assert.False(t, c.Leased(980*time.Millisecond))
 	c.Ends = Never
 	assert.True(t, c.Leased(1000*time.Hour))
+}
+
+// TestApply: who writes the lock again in the place of others' values has it for another lease, and what is removed is no older lock any more.
+func TestApply(t *testing.T) {
+	here := history.State{Type: "string", Value: "mine"}
+	l := Ledger{There: true, Owner: Claim{Client: 1, Ends: time.Second}, Challengers: []Claim{{Client: 2}}}
+	l.apply(history.Change{Before: here, After: here}, ownership.Command{Effect: history.EffectReplaced, ByOwner: true, Live: true}, Claim{Client: 1, Ends: 2 * time.Second})
+	assert.Equal(t, Claim{Client: 1, Ends: 2 * time.Second}, l.Owner)
+	assert.Empty(t, l.Challengers)
+
+	l.Foreign = true
+	l.apply(history.Change{Before: here}, ownership.Command{Effect: history.EffectRemoved, Foreign: true}, Claim{})
+	assert.False(t, l.Foreign)
+	assert.Equal(t, 1, l.Owner.Client)
 }
