@@ -138,6 +138,9 @@ func (p *Process) settle() {
 
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
+	if p.closed {
+		panic(stopped{})
+	}
 	p.noteCallers()
 	t := p.running
 	if t == nil || !p.rehearses && root() != coroutine.root {
