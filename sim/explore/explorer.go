@@ -153,7 +153,6 @@ type explorer struct {
 	timed     bool            // states at different times are different
 	cut       error           // why some path was not followed to its end; nil: all were
 	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
-	renewing  map[uint32]bool // the nodes at which tasks go on beyond the horizon
 	result    Result
 	began     time.Time
 }
@@ -163,6 +162,8 @@ type unseen struct {
 	beyond  bool // something lies beyond the horizon
 	far     bool // something ends there that has begun long before
 	blocked bool // a fresh client was refused for good, and nothing was under the lock's key
+	// renewing: the nodes at which tasks go on beyond the horizon.
+	renewing map[uint32]bool
 }
 
 // bounds are those of a search, as the search counts them.
@@ -286,7 +287,7 @@ func (c Config) endless() bool {
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
 		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, beside: about.beside || config.Lock.Renews && !config.sessions(), timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		tiredAt: map[uint32]bool{}, renewing: map[uint32]bool{},
+		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}},
 	}
 	orders := permutations(1)
 	if about.symmetric {

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -110,6 +109,3 @@ func (p *sampler) turnAgain(path []uint32, from int) (again int, err error) {
 	}
 	return 0, nil
 }
-
-// renewingNodes are those that noteRenewing has noted.
-func (x *explorer) renewingNodes() []uint32 { return slices.Sorted(maps.Keys(x.renewing)) }

@@ -114,25 +114,8 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 		}
 	}
 	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
-	if doubt, err := p.checkTokens(ctx, ends); doubt != "" || err != nil {
+	if doubt, err := x.sampled(ctx, p, ends); doubt != "" || err != nil {
 		return doubt, err
-	}
-	if doubt, err := p.checkLosses(ctx, ends); doubt != "" || err != nil {
-		return doubt, err
-	}
-	if x.reads && !slices.Contains(x.config.Lock.Clocks, impls.MonotonicClock) { // who says so is explored with clocks that are off
-		if doubt, err := p.checkBoots(ctx, ends); doubt != "" || err != nil {
-			return doubt, err
-		}
-	}
-	if doubt, err := p.checkTries(ctx, slices.Sorted(maps.Keys(x.tiredAt))); doubt != "" || err != nil {
-		return doubt, err
-	}
-	if doubt, err := p.checkRenewals(ctx, x.renewingNodes()); doubt != "" || err != nil {
-		return doubt, err
-	}
-	if doubt := p.checkCode(); doubt != "" {
-		return doubt, nil
 	}
 	p.left = sampleSteps
 	for before := p.left + 1; 0 < p.left && p.left < before; {
@@ -148,6 +131,26 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// sampled takes samples of what a lock does otherwise than at other times, and looks at its code.
+func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (string, error) {
+	booted := ends
+	if !x.reads || slices.Contains(x.config.Lock.Clocks, impls.MonotonicClock) { // who says so is explored with clocks that are off
+		booted = nil
+	}
+	for _, check := range []struct {
+		sample func(context.Context, []uint32) (string, error)
+		of     []uint32
+	}{
+		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkBoots, booted},
+		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
+	} {
+		if doubt, err := check.sample(ctx, check.of); doubt != "" || err != nil {
+			return doubt, err
+		}
+	}
+	return p.checkCode(), nil
 }
 
 // doubt takes samples where the search has found nothing.
