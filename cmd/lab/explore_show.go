@@ -145,7 +145,8 @@ func assumed(r *explore.Result) []string {
 		"what a lock does only after more acquires than these, such as with a number of two digits, is not found",
 		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64), and for those by what it keeps",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
-		"an acquire has no deadline, and the lock did not ask for one",
+		"an acquire has no deadline, and the lock did not ask for one; its context ends when it returns",
+		"what a lock does between two requests, waits or sleeps it does at once, and so a background task begins: the lock's own goroutines do not interleave there",
 		"an operation notices a loss at once, or after any time; a background task does at once; without --release-again, a release is asked for once",
 		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease; a lock that promises no order is stuck only while its key is there",
 		"and what keeps all others out without it, on one server, is not shown to hold",
@@ -175,12 +176,14 @@ func assumed(r *explore.Result) []string {
 // assumedOfLeases is what is taken for granted of Redis, and of clocks.
 func assumedOfLeases() []string {
 	return []string{
-		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found",
+		"right clocks begin at 2020-01-01 00:00 UTC, also monotonic ones: what a lock does at other dates and times of day is not found",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
+		"a long hold of a lock that runs no background tasks is a pause, and counts as one",
+		"where renewals go on after the time that is followed, a sample of them, repeated 200 times, did the same",
 	}
 }
 

@@ -149,6 +149,7 @@ type explorer struct {
 	walls     bool            // the lock reads its client's wall clock
 	lives     bool            // the lock asks servers how long keys live
 	told      bool            // the lock tells servers what the time is, which compare
+	beside    bool            // the lock runs background tasks
 	timed     bool            // states at different times are different
 	cut       error           // why some path was not followed to its end; nil: all were
 	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
@@ -161,6 +162,8 @@ type unseen struct {
 	beyond  bool // something lies beyond the horizon
 	far     bool // something ends there that has begun long before
 	blocked bool // a fresh client was refused for good, and nothing was under the lock's key
+	// renewing: the nodes at which tasks go on beyond the horizon.
+	renewing map[uint32]bool
 }
 
 // bounds are those of a search, as the search counts them.
@@ -222,6 +225,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.hashes = true
 		case errors.Is(err, errLives):
 			about.lives = true
+		case errors.Is(err, errBeside):
+			about.beside = true
 		case errors.Is(err, errOpaque):
 			about.opaque, about.symmetric = true, false
 		case errors.Is(err, process.ErrPanic) && !about.long:
@@ -265,6 +270,7 @@ type traits struct {
 	walls     bool // it reads its client's wall clock
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
+	beside    bool // it runs background tasks, and there are long holds
 	dated     bool // it asks servers for their wall clocks
 	hashes    bool // see errHashes
 	opaque    bool // see errOpaque
@@ -280,8 +286,8 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		tiredAt: map[uint32]bool{},
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, beside: about.beside || config.Lock.Renews && !config.sessions(), timed: about.reads || about.dated || config.endless(), began: time.Now(),
+		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}},
 	}
 	orders := permutations(1)
 	if about.symmetric {

@@ -36,6 +36,7 @@ type host struct {
 	drawn  uint16
 	ranOut bool
 	long   bool // see manner
+	booted ms   // by so much longer than in the search its machine has been running; see checkBoots
 	// rename gives tokens other names than in the search; nil: they have those.
 	rename func(string) string
 }
@@ -48,7 +49,7 @@ func (h *host) Now() time.Time {
 // Monotonic is what Now is while no clock has stepped.
 func (h *host) Monotonic() time.Duration {
 	h.read = true
-	return time.Duration(base.Add(duration(h.when.clock)).UnixNano())
+	return time.Duration(base.Add(duration(h.when.clock + h.booted)).UnixNano())
 }
 
 // Life is the number of the session.
@@ -210,7 +211,8 @@ func (a *automaton) execute(s *instance, in input, when circumstances) ([]proces
 	a.steps++
 	s.host.when, s.host.read, s.host.wall, s.host.asked, s.host.drawn = when, false, false, false, 0
 	s.give(in, a.texts)
-	a.deadline = a.deadline || s.process.AskedDeadline()
+	a.deadline, a.late = a.deadline || s.process.AskedDeadline(), a.late || s.process.AskedLate()
+	a.beside = a.beside || s.process.RunsTasks()
 	if s.host.ranOut {
 		return nil, errTokens
 	}

@@ -39,6 +39,9 @@ var errHashes = errors.New("the lock names scripts by their hashes")
 // errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
 var errUndated = errors.New("the lock asks a server what time it is")
 
+// errBeside: the search has to begin again, because a lock has turned out to run background tasks, and there are long holds. See mayHoldLong.
+var errBeside = errors.New("the lock runs background tasks")
+
 // lives is a client's place, with what it can ask about.
 type lives struct {
 	node, reply uint32
@@ -196,6 +199,8 @@ func (x *explorer) asked() error {
 		return errHashes
 	case x.servers.lives && !x.lives:
 		return errLives
+	case x.automaton.beside && !x.beside && !x.sessions && x.allowed[longHold] > 0:
+		return errBeside
 	case x.servers.opaque && !x.automaton.opaque:
 		return errOpaque
 	}

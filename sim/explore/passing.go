@@ -19,6 +19,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
 		x.lookAhead(s)
+		x.noteRenewing(s)
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
@@ -122,10 +123,11 @@ func (x *explorer) sleeps(s *state) bool {
 	return false
 }
 
-// mayHoldLong says whether a client holds the lock while a background task runs. Without one, a long hold is no different from a pause.
+// mayHoldLong says whether a client holds the lock while a background task runs, or none does of a lock that should have one: it is to be renewed, and is
+// not any more. For other locks a long hold is no different from a pause.
 func (x *explorer) mayHoldLong(c *client) bool {
 	n := &x.automaton.nodes[c.node]
-	return n.idle && (c.phase == holding || c.phase == worked) && n.tasks > 0
+	return n.idle && (c.phase == holding || c.phase == worked) && (n.tasks > 0 || x.beside)
 }
 
 func (x *explorer) canDelay(s *state, m move) bool {

@@ -2,10 +2,12 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
 )
 
@@ -88,6 +90,8 @@ func (x *explorer) noticed() string {
 	switch {
 	case x.automaton.deadline:
 		return "it asks for the deadline of its context, which in a search has none"
+	case x.automaton.late:
+		return "it asks whether a time-out of its own is over for which nothing waits, and in a search a time-out ends only what waits for it"
 	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
 	case x.far:
@@ -110,17 +114,8 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 		}
 	}
 	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
-	if doubt, err := p.checkTokens(ctx, ends); doubt != "" || err != nil {
+	if doubt, err := x.sampled(ctx, p, ends); doubt != "" || err != nil {
 		return doubt, err
-	}
-	if doubt, err := p.checkLosses(ctx, ends); doubt != "" || err != nil {
-		return doubt, err
-	}
-	if doubt, err := p.checkTries(ctx, slices.Sorted(maps.Keys(x.tiredAt))); doubt != "" || err != nil {
-		return doubt, err
-	}
-	if doubt := p.checkCode(); doubt != "" {
-		return doubt, nil
 	}
 	p.left = sampleSteps
 	for before := p.left + 1; 0 < p.left && p.left < before; {
@@ -138,12 +133,46 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// sampled takes samples of what a lock does otherwise than at other times, and looks at its code.
+func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (string, error) {
+	booted := ends
+	if !x.reads || slices.Contains(x.config.Lock.Clocks, impls.MonotonicClock) { // who says so is explored with clocks that are off
+		booted = nil
+	}
+	for _, check := range []struct {
+		sample func(context.Context, []uint32) (string, error)
+		of     []uint32
+	}{
+		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkBoots, booted},
+		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
+	} {
+		if doubt, err := check.sample(ctx, check.of); doubt != "" || err != nil {
+			return doubt, err
+		}
+	}
+	return p.checkCode(), nil
+}
+
 // doubt takes samples where the search has found nothing.
 func (x *explorer) doubt(ctx context.Context) (err error) {
-	if x.result.Found == nil && x.result.Limit == "" {
+	if x.result.Found != nil {
+		return x.checkIdentity()
+	}
+	if x.result.Limit == "" {
 		x.result.Doubt, err = x.doubts(ctx)
 	}
 	return err
+}
+
+// checkIdentity refuses to accuse a lock whose clients go by the numbers of their processes: in a search they all have the same.
+func (x *explorer) checkIdentity() error {
+	s := x.automaton.newInstance(0)
+	defer s.process.Close()
+	called, by := process.Identity(x.automaton.spec, s.process.Lock("lock"))
+	if called == "" {
+		return nil
+	}
+	return x.automaton.impure(fmt.Errorf("%s calls %s, and in a search all clients are one process, with one number: what is a client's own comes from Token", by, called))
 }
 
 func newSampler(a *automaton) *sampler {

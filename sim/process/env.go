@@ -66,6 +66,7 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 }
 
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
+	e.process.beside = true
 	s := e.process.newScope(e.scope)
 	t := e.process.spawn(func() { fn(s) })
 	return func() {

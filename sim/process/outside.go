@@ -23,6 +23,9 @@ var outsiders = []string{
 	"syscall.Gettimeofday", "syscall.gettimeofday", "syscall.Time", "syscall.Getpid", "syscall.Syscall", "syscall.RawSyscall", "golang.org/x/sys/unix.",
 }
 
+// identities are functions by which a process knows itself from others. In the model all clients are one.
+var identities = []string{"os.Getpid", "os.Getppid", "syscall.Getpid", "syscall.Getppid", "syscall.rawSyscallNoError"}
+
 // methods are those of a lock that the lab calls.
 var methods = []string{"TryAcquire", "Release", "Valid", "Fence", "RetryAfter", "Enter", "Leave", "Renew", "Held"}
 
@@ -33,6 +36,16 @@ type Callers map[uintptr]bool
 // and those of what package variables have (amd64): from New, from the lock's methods, from functions that have asked its Env, and from what the
 // lock keeps.
 func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by string) {
+	return callOf(spec, made, callers, outsider)
+}
+
+// Identity names a function by which a lock knows its process from others, and the function that calls it; empty: none is seen.
+func Identity(spec impls.Spec, made impls.Lock) (called, by string) {
+	return callOf(spec, made, nil, func(name string) bool { return slices.Contains(identities, name) })
+}
+
+// callOf finds a call of a function of some kind.
+func callOf(spec impls.Spec, made impls.Lock, callers Callers, wanted func(name string) bool) (called, by string) {
 	var entries []uintptr
 	lock := reflect.TypeOf(made)
 	for _, name := range methods {
@@ -48,7 +61,7 @@ func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by stri
 	kept := codeFinder{seen: map[reference]bool{}}
 	kept.value(reflect.ValueOf(made))
 	for _, entry := range kept.entries {
-		if name := runtime.FuncForPC(entry).Name(); outsider(name) {
+		if name := runtime.FuncForPC(entry).Name(); wanted(name) {
 			return name, strings.TrimPrefix(lock.String(), "*")
 		} else if !standard(name) {
 			entries = append(entries, entry)
@@ -63,7 +76,7 @@ func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by stri
 		seen[entry] = true
 		for _, callee := range calls(entry) {
 			switch name := runtime.FuncForPC(callee).Name(); {
-			case outsider(name):
+			case wanted(name):
 				return name, runtime.FuncForPC(entry).Name()
 			case !standard(name):
 				entries = append(entries, callee)

@@ -51,6 +51,7 @@ type Process struct {
 	notices    []Notice
 	failed     error
 	rehearses  bool
+	closed     bool
 	sources    bool
 	coroutines *Coroutines // nil: each task has its own
 	noted
@@ -59,6 +60,8 @@ type Process struct {
 // noted is what a process notes of the lock's code.
 type noted struct {
 	deadline bool    // see AskedDeadline
+	outlives bool    // see AskedLate
+	beside   bool    // see RunsTasks
 	callers  Callers // that are to be noted; nil: none
 }
 
@@ -78,6 +81,12 @@ func (p *Process) SendSources() { p.sources = true }
 
 // AskedDeadline says whether the lock's code has asked for the deadline of a context, and was told that there is none. A real one has what its user gave it.
 func (p *Process) AskedDeadline() bool { return p.deadline }
+
+// AskedLate says whether the lock's code has asked whether a time-out of its own is over for which nothing waits. With no Timekeeper it never is.
+func (p *Process) AskedLate() bool { return p.outlives }
+
+// RunsTasks says whether the lock's code has started a background task.
+func (p *Process) RunsTasks() bool { return p.beside }
 
 // Rehearse has the lock's code not be watched for goroutines of its own, which takes time: another process watches while it does the same.
 func (p *Process) Rehearse() { p.rehearses = true }
@@ -113,6 +122,7 @@ func (p *Process) Call(handle string, op history.Op, run Operation) int {
 		e.acquiring = false
 		p.notices = append(p.notices, e.kept...)
 		e.kept = nil
+		scope.end(errCanceled) // as a user's does: what the lock still does by it ends
 	})
 	t.scope = scope
 	e.acquiring = op == history.OpAcquire
@@ -204,11 +214,11 @@ var ErrPanic = errors.New("the lock panicked")
 // Err says that a lock did something that the model does not know, or panicked. The process is of no use after that.
 func (p *Process) Err() error { return p.failed }
 
-// Close ends all tasks where they stand.
+// Close ends all tasks where they stand. One that recovers finds that all contexts have ended.
 func (p *Process) Close() {
+	p.closed = true
 	for _, t := range p.tasks {
 		if t != nil {
-			t.closed = true
 			t.coroutine.step()
 		}
 	}

@@ -41,11 +41,37 @@ func (s *scope) Deadline() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func (s *scope) Done() <-chan struct{} { return s.done }
+func (s *scope) Done() <-chan struct{} {
+	s.asked()
+	return s.done
+}
+
+// asked notes that somebody asks whether a time-out is over that only ends what waits for it: neither has it begun in this step, nor has a wait within it
+// ended in this step.
+func (s *scope) asked() {
+	p := s.process
+	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || s.err != nil || s.step == p.steps {
+		return
+	}
+	if t := p.running; t != nil && t.timer != s.number {
+		p.outlives = true
+	}
+}
 
 func (s *scope) Err() error {
-	if s.err != nil {
+	s.asked()
+	return s.ended()
+}
+
+// ended is the same, without noting that somebody asks.
+func (s *scope) ended() error {
+	switch parent, ours := s.parent.(*scope); {
+	case s.process.closed:
+		return errCanceled
+	case s.err != nil:
 		return s.err
+	case ours:
+		return parent.ended()
 	}
 	return s.parent.Err()
 }
@@ -65,7 +91,7 @@ type hook struct {
 
 // AfterFunc tells package context of an end at once; otherwise it would wait for it in a goroutine, which no scheduler of ours controls.
 func (s *scope) AfterFunc(call func()) (stop func() bool) {
-	if s.Err() != nil {
+	if s.ended() != nil {
 		call()
 		return func() bool { return false }
 	}
@@ -84,18 +110,18 @@ func (p *Process) unhook(h *hook) bool {
 
 // end ends the context, and wakes the tasks that wait within it.
 func (s *scope) end(why error) {
-	if s.Err() != nil {
+	if s.ended() != nil {
 		return
 	}
 	s.err = why
 	close(s.done)
 	for _, h := range slices.Clone(s.process.hooks) {
-		if h.scope.Err() != nil && s.process.unhook(h) {
+		if h.scope.ended() != nil && s.process.unhook(h) {
 			h.call()
 		}
 	}
 	for _, t := range s.process.tasks {
-		if t != nil && t.blocked != nil && t.blocked.Err() != nil {
+		if t != nil && t.blocked != nil && t.blocked.ended() != nil {
 			t.blocked = nil
 			s.process.ready = append(s.process.ready, t)
 		}
@@ -114,7 +140,12 @@ func (c Context) Ctx() context.Context {
 }
 
 // Err says whether the context has ended.
-func (c Context) Err() error { return c.Ctx().Err() }
+func (c Context) Err() error {
+	if c.scope == nil {
+		return nil
+	}
+	return c.scope.ended()
+}
 
 // Fork is a context within this one, with the number by which Process.Expire ends it as a time-out does.
 func (c Context) Fork() (Context, int) {

@@ -79,7 +79,6 @@ type task struct {
 	blocked   *scope // the nearest context of the wait that can end; nil: none can
 	scope     *scope // of an operation
 	ended     bool
-	closed    bool // where it waits, it is to unwind
 	joiners   []*task
 	timer     int // of its last wait
 }
@@ -98,7 +97,7 @@ func (p *Process) spawn(run func()) *task {
 				}
 			}
 		}()
-		if !t.closed {
+		if !p.closed {
 			run()
 		}
 	})
@@ -135,6 +134,9 @@ func (p *Process) settle() {
 
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
+	if p.closed {
+		panic(stopped{})
+	}
 	p.noteCallers()
 	t := p.running
 	if t == nil || !p.rehearses && root() != roots.ofTasks {
@@ -145,7 +147,7 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.waits++
 	w.Task, w.Seq = t.number, p.waits
 	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
-	if !t.coroutine.yield(struct{}{}) || t.closed {
+	if !t.coroutine.yield(struct{}{}) || p.closed {
 		panic(stopped{})
 	}
 	t.blocked = nil
