@@ -25,6 +25,7 @@ func TestCancel(t *testing.T) {
 				cancel()
 			}
 		}
+		defer x.automaton.close()
 		require.ErrorIs(t, x.search(ctx), context.Canceled)
 		require.Equal(t, cancelled, x.visits, "cancelled after %d states", cancelled)
 	}

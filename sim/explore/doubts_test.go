@@ -354,6 +354,7 @@ func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
 // Samples of a large search take seconds: they end with the context.
 func TestSamplesEndWithTheirContext(t *testing.T) {
 	x := newExplorer(Config{Lock: lock(t, "setpx-lua")}.Usual(), traits{symmetric: true})
+	defer x.automaton.close()
 	require.NoError(t, x.search(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	doubt, err := x.doubts(ctx)

@@ -239,6 +239,7 @@ func views(config Config, leases ms, timed, when bool) ([]string, error) {
 			seen[b.String()] = true
 		}
 	}
+	defer x.automaton.close()
 	err := x.search(context.Background())
 	return slices.Sorted(maps.Keys(seen)), err
 }
@@ -359,6 +360,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 	}
 	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(faults.ReplyLost, faults.ClockAhead), Only: []checker.Name{checker.FenceRegression}}
 	x := newExplorer(config, traits{symmetric: true, reads: true, lives: true})
+	defer x.automaton.close()
 	require.NoError(t, x.search(t.Context()))
 	assert.Equal(t, x.result.States, explored(t, config).States)
 }

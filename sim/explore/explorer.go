@@ -203,6 +203,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 	for {
 		x := newExplorer(config, about)
 		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
+			defer x.automaton.close()
 			if err := x.search(ctx); err != nil {
 				return err
 			}

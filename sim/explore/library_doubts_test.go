@@ -19,6 +19,7 @@ type leased struct {
 	held  context.Context
 	end   func()
 	polls bool
+	child bool // it goes by a context made of that one
 }
 
 func (l *leased) TryAcquire(ctx context.Context) (bool, error) {
@@ -28,7 +29,10 @@ func (l *leased) TryAcquire(ctx context.Context) (bool, error) {
 		end()
 		return ok, err
 	}
-	l.held, l.end = held, end
+	if l.held, l.end = held, end; l.child {
+		within, stop := context.WithCancel(held)
+		l.held, l.end = within, func() { stop(); end() }
+	}
 	return true, nil
 }
 
@@ -95,9 +99,9 @@ func TestWhatLibrariesDoBesideIsNoticed(t *testing.T) {
 	for want, s := range map[string]strange{
 		"a time-out of its own":    {only: strays, faults: pauses(1), made: func(p plain) impls.Lock { return &leased{plain: p} }},
 		"time-out of its own is":   {only: strays, faults: pauses(1), made: func(p plain) impls.Lock { return &leased{plain: p, polls: true} }},
+		"time-out of its own":      {only: strays, faults: pauses(1), made: func(p plain) impls.Lock { return &leased{plain: p, child: true} }},
 		"monotonic clock":          {only: holders, made: func(p plain) impls.Lock { return &stampedBy{plain: p} }},
 		"a background task, which": {only: holders, faults: longHolds, made: func(p plain) impls.Lock { return &quitter20{plain: p} }},
-		"":                         {only: holders, made: func(p plain) impls.Lock { return &stampedBy{plain: p, wall: true} }},
 	} {
 		t.Run(want, func(t *testing.T) {
 			lock := stranger(s.made)
@@ -106,7 +110,7 @@ func TestWhatLibrariesDoBesideIsNoticed(t *testing.T) {
 			require.NoError(t, err)
 			assert.Nil(t, result.Found)
 			assert.Contains(t, result.Doubt, want)
-			assert.Equal(t, want == "", result.Complete())
+			assert.False(t, result.Complete())
 		})
 	}
 }
@@ -138,10 +142,37 @@ func (l *quitter20) Release(ctx context.Context) (bool, error) {
 	return l.plain.Release(ctx)
 }
 
-// All clients of a search are one process, so nobody is accused of having its number.
+// Wall clocks of several machines show the same, so stamps of theirs can be compared.
+func TestStampsOfWallClocksAreShown(t *testing.T) {
+	t.Parallel()
+	lock := stranger(func(p plain) impls.Lock { return &stampedBy{plain: p, wall: true} })
+	lock.Renews = true
+	result, err := Explore(t.Context(), Config{Lock: lock, Clients: 2, Only: holders, Budget: spend()}.Usual())
+	require.NoError(t, err)
+	assert.Nil(t, result.Found)
+	assert.True(t, result.Complete(), result.Doubt)
+}
+
+// notesProcess takes the lock from whoever has it. The number of its process it only notes.
+type notesProcess struct {
+	plain
+	process int
+}
+
+func (l *notesProcess) TryAcquire(ctx context.Context) (bool, error) {
+	l.process = os.Getpid()
+	return l.take(ctx, l.env.Token())
+}
+
+// All clients of a search are one process: who names the lock after its process is not explored, and who only knows its number is.
 func TestNumbersOfProcessesAreNoticed(t *testing.T) {
 	t.Parallel()
 	config := Config{Lock: stranger(func(p plain) impls.Lock { return &numberedProcess{plain: p} }), Clients: 2, Rounds: 2, Only: strays, Budget: spend(faults.Pause)}
 	_, err := Explore(t.Context(), config.Usual())
-	require.ErrorContains(t, err, "one process, with one number")
+	require.ErrorContains(t, err, "asks for the number of its process")
+
+	config.Lock, config.Only = stranger(func(p plain) impls.Lock { return &notesProcess{plain: p} }), holders
+	result, err := Explore(t.Context(), config.Usual())
+	require.NoError(t, err)
+	assert.NotNil(t, result.Found)
 }

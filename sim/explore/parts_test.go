@@ -37,6 +37,7 @@ func TestForms(t *testing.T) {
 					require.Equal(t, f, normal)
 				}
 			}
+			defer x.automaton.close()
 			require.NoError(t, x.search(context.Background()))
 			assert.Greater(t, looked, 1000)
 		})

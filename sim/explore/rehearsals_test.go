@@ -56,6 +56,7 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 					}
 				}
 			}
+			defer x.automaton.close()
 			require.NoError(t, x.search(t.Context()))
 			assert.NotZero(t, late+changes)
 			assert.True(t, !x.reads || instants > 0)

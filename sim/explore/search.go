@@ -21,7 +21,6 @@ var errProvisional = errors.New("more was undecided at a time than the search ca
 
 // search expands states by faults spent, then by steps. A step that costs another fault waits until it is known that fewer are not enough.
 func (x *explorer) search(ctx context.Context) error {
-	defer x.automaton.close()
 	if err := x.reach(x.pack(x.initial(), nil, nil), 0, 0, 0, 0); err != nil {
 		return err
 	}

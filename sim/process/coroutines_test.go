@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func TestCoroutinesAreUsedAgain(t *testing.T) {
 	defer coroutines.Close()
 	unwound := 0
 	sleeps := func(ctx Context, env impls.Env) { _ = env.Sleep(ctx.Ctx(), time.Hour) }
+	recovers := func(turn func()) { defer func() { _ = recover() }(); turn() }
 	for _, test := range []struct {
 		name    string
 		run     func(ctx Context, env impls.Env)
@@ -31,6 +33,23 @@ func TestCoroutinesAreUsedAgain(t *testing.T) {
 		{"panics", func(Context, impls.Env) { panic("at once") }, 0, 0, ErrPanic},
 		{"recovers what closes it", func(ctx Context, env impls.Env) { defer func() { _ = recover() }(); sleeps(ctx, env) }, 1, 0, nil},
 		{"waits while it unwinds", func(ctx Context, env impls.Env) { defer sleeps(ctx, env); sleeps(ctx, env) }, 1, 0, nil},
+		{"goes by a derived context", func(ctx Context, env impls.Env) {
+			within, cancel := context.WithCancel(ctx.Ctx())
+			defer cancel()
+			for within.Err() == nil {
+				recovers(func() { sleeps(ctx, env) })
+			}
+		}, 1, 0, nil},
+		{"looks whether it is done", func(ctx Context, env impls.Env) {
+			for {
+				select {
+				case <-ctx.Ctx().Done():
+					return
+				default:
+					recovers(func() { sleeps(ctx, env) })
+				}
+			}
+		}, 1, 0, nil},
 		{"is closed again", func(ctx Context, env impls.Env) { defer func() { unwound++ }(); sleeps(ctx, env) }, 1, 1, nil},
 	} {
 		unwound = 0
@@ -48,3 +67,56 @@ func TestCoroutinesAreUsedAgain(t *testing.T) {
 		require.Len(t, coroutines.idle, 1, test.name)
 	}
 }
+
+// A task that recovers from whatever ends it, and never looks at its context, is left where it stands: to close the process takes no longer.
+func TestEndlessTasksAreLeft(t *testing.T) {
+	p, _, _ := opened(t, func(ctx Context, env impls.Env) error {
+		for {
+			func() {
+				defer func() { _ = recover() }()
+				_ = env.Sleep(ctx.Ctx(), time.Second)
+			}()
+		}
+	})
+	p.Close()
+	require.Empty(t, p.Waits())
+}
+
+// What a lock keeps of a time-out for which nothing waits is noted, also if it is a context made of it.
+func TestTimeoutsForNothingAreNoted(t *testing.T) {
+	for name, test := range map[string]struct {
+		keeps func(held context.Context) context.Context
+		want  bool
+	}{
+		"itself": {func(held context.Context) context.Context { return held }, true},
+		"derived": {func(held context.Context) context.Context {
+			within, cancel := context.WithCancel(held)
+			t.Cleanup(cancel)
+			return within
+		}, true},
+		"nothing": {func(context.Context) context.Context { return context.Background() }, false},
+	} {
+		p := New(&timeless{})
+		spec, _ := impls.Find("setnx-del")
+		p.Open("lock", spec, impls.Options{Key: "lock", Lease: time.Second}, 1)
+		p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) history.Answer {
+			held, cancel := p.Env("lock").WithTimeout(ctx.Ctx(), time.Hour)
+			kept := test.keeps(held)
+			if !test.want {
+				cancel()
+			}
+			_ = p.Env("lock").Sleep(context.Background(), time.Second)
+			return impls.Settled(kept.Err() == nil, nil)
+		})
+		p.Resume(p.Waits()[0].Task, Input{})
+		require.Equal(t, test.want, p.AskedLate(), name)
+		p.Close()
+	}
+}
+
+// timeless is a Host that does not mind time-outs.
+type timeless struct{}
+
+func (*timeless) Now() time.Time           { return time.Unix(1_700_000_000, 0) }
+func (*timeless) Monotonic() time.Duration { return 0 }
+func (*timeless) Token() string            { return "token" }

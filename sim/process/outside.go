@@ -23,7 +23,7 @@ var outsiders = []string{
 	"syscall.Gettimeofday", "syscall.gettimeofday", "syscall.Time", "syscall.Getpid", "syscall.Syscall", "syscall.RawSyscall", "golang.org/x/sys/unix.",
 }
 
-// identities are functions by which a process knows itself from others. In the model all clients are one.
+// identities are functions by which a process knows itself from others, and what becomes of them when they are inlined.
 var identities = []string{"os.Getpid", "os.Getppid", "syscall.Getpid", "syscall.Getppid", "syscall.rawSyscallNoError"}
 
 // methods are those of a lock that the lab calls.
@@ -39,9 +39,10 @@ func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by stri
 	return callOf(spec, made, callers, outsider)
 }
 
-// Identity names a function by which a lock knows its process from others, and the function that calls it; empty: none is seen.
-func Identity(spec impls.Spec, made impls.Lock) (called, by string) {
-	return callOf(spec, made, nil, func(name string) bool { return slices.Contains(identities, name) })
+// Identity names a function of a lock that asks for a number by which processes differ; empty: none is seen.
+func Identity(spec impls.Spec, made impls.Lock) (by string) {
+	_, by = callOf(spec, made, nil, func(name string) bool { return slices.Contains(identities, name) })
+	return by
 }
 
 // callOf finds a call of a function of some kind.

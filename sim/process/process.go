@@ -34,27 +34,32 @@ type Timekeeper interface {
 
 // Process is one client. It is used by one goroutine. Close ends it; one that is not closed leaves coroutines behind.
 type Process struct {
-	host       Host
-	shared     map[string]any
-	handles    map[string]*env
-	order      []*env
-	tasks      []*task // by number; nil: it has ended
-	ready      []*task
-	running    *task // that is using the Env right now
-	conns      map[int]bool
-	timers     map[int]*scope // that a Timekeeper, or a user of Fork, will end
-	hooks      []*hook
-	scopes     int
-	steps      int
-	waits      int
-	watches    int // of sessions, so far
-	notices    []Notice
-	failed     error
+	host    Host
+	shared  map[string]any
+	handles map[string]*env
+	order   []*env
+	tasks   []*task // by number; nil: it has ended
+	ready   []*task
+	running *task // that is using the Env right now
+	conns   map[int]bool
+	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
+	hooks   []*hook
+	scopes  []*scope
+	steps   int
+	waits   int
+	watches int // of sessions, so far
+	notices []Notice
+	failed  error
+	closed  bool
+	terms
+	noted
+}
+
+// terms are how a process is run.
+type terms struct {
 	rehearses  bool
-	closed     bool
 	sources    bool
 	coroutines *Coroutines // nil: each task has its own
-	noted
 }
 
 // noted is what a process notes of the lock's code.
@@ -214,15 +219,20 @@ var ErrPanic = errors.New("the lock panicked")
 // Err says that a lock did something that the model does not know, or panicked. The process is of no use after that.
 func (p *Process) Err() error { return p.failed }
 
-// Close ends all tasks where they stand. One that recovers finds that all contexts have ended.
+// Close ends all tasks where they stand, and all contexts. A task that goes on all the same is left where it waits next.
 func (p *Process) Close() {
 	p.closed = true
+	for _, s := range p.scopes {
+		s.close()
+	}
+	p.callHooks()
 	for _, t := range p.tasks {
 		if t != nil {
+			p.running = t
 			t.coroutine.step()
 		}
 	}
-	p.tasks = nil
+	p.tasks, p.ready, p.running = nil, nil, nil
 }
 
 func (p *Process) say(n Notice) { p.notices = append(p.notices, n) }

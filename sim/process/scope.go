@@ -31,8 +31,9 @@ type scopeKey struct{}
 func (p *Process) firstScope() *scope { return p.newScope(context.Background()) }
 
 func (p *Process) newScope(parent context.Context) *scope {
-	p.scopes++
-	return &scope{parent: parent, process: p, number: p.scopes, step: p.steps, done: make(chan struct{})}
+	s := &scope{parent: parent, process: p, number: len(p.scopes) + 1, step: p.steps, done: make(chan struct{})}
+	p.scopes = append(p.scopes, s)
+	return s
 }
 
 // Deadline is none: a lock that acts on it would act on a clock. That it asked is noted.
@@ -50,6 +51,7 @@ func (s *scope) Done() <-chan struct{} {
 // ended in this step.
 func (s *scope) asked() {
 	p := s.process
+	p.leaveEndless()
 	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || s.err != nil || s.step == p.steps {
 		return
 	}
@@ -66,8 +68,6 @@ func (s *scope) Err() error {
 // ended is the same, without noting that somebody asks.
 func (s *scope) ended() error {
 	switch parent, ours := s.parent.(*scope); {
-	case s.process.closed:
-		return errCanceled
 	case s.err != nil:
 		return s.err
 	case ours:
@@ -115,15 +115,41 @@ func (s *scope) end(why error) {
 	}
 	s.err = why
 	close(s.done)
-	for _, h := range slices.Clone(s.process.hooks) {
-		if h.scope.ended() != nil && s.process.unhook(h) {
-			h.call()
-		}
-	}
+	s.process.callHooks()
 	for _, t := range s.process.tasks {
 		if t != nil && t.blocked != nil && t.blocked.ended() != nil {
 			t.blocked = nil
 			s.process.ready = append(s.process.ready, t)
+		}
+	}
+}
+
+// close ends the context of a process that is closed. Nothing is woken.
+func (s *scope) close() {
+	if s.err == nil {
+		s.err = errCanceled
+		close(s.done)
+	}
+}
+
+// callHooks tells package context which contexts have ended.
+func (p *Process) callHooks() {
+	for _, h := range slices.Clone(p.hooks) {
+		if h.scope.ended() != nil && p.unhook(h) {
+			h.call()
+		}
+	}
+}
+
+// noteDerived notes that a lock keeps a context that it has made of a time-out for which nothing waits.
+func (p *Process) noteDerived() {
+	if _, minded := p.host.(Timekeeper); minded {
+		return
+	}
+	for _, h := range p.hooks {
+		waited := func(t *task) bool { return t != nil && t.timer == h.scope.number }
+		if h.scope.limit > 0 && !slices.ContainsFunc(p.tasks, waited) {
+			p.outlives = true
 		}
 	}
 }

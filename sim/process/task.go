@@ -81,6 +81,21 @@ type task struct {
 	ended     bool
 	joiners   []*task
 	timer     int // of its last wait
+	undead    int // how often it has asked for something since its process was closed
+}
+
+// mostUndead is how often a task may ask for something after its process was closed. One that unwinds does so once for each defer.
+const mostUndead = 1000
+
+// leaveEndless leaves a task where it stands that recovers from all that ends it, and does not look whether its context has ended.
+func (p *Process) leaveEndless() {
+	t := p.running
+	if !p.closed || t == nil || root() != roots.ofTasks {
+		return
+	}
+	if t.undead++; t.undead > mostUndead {
+		t.coroutine.yield(struct{}{})
+	}
 }
 
 // stopped unwinds a task that is closed.
@@ -114,6 +129,7 @@ func (p *Process) spawn(run func()) *task {
 
 // settle runs tasks until all wait.
 func (p *Process) settle() {
+	p.noteDerived()
 	p.steps++
 	for len(p.ready) > 0 {
 		t := p.ready[0]
@@ -134,14 +150,15 @@ func (p *Process) settle() {
 
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
-	if p.closed {
-		panic(stopped{})
-	}
 	p.noteCallers()
 	t := p.running
-	if t == nil || !p.rehearses && root() != roots.ofTasks {
+	if t == nil || (!p.rehearses || p.closed) && root() != roots.ofTasks {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
+	}
+	if p.closed {
+		p.leaveEndless()
+		panic(stopped{})
 	}
 	p.limit(t, ctx, &w)
 	p.waits++
