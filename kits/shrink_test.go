@@ -51,9 +51,11 @@ func TestWhatAKitShowsIsShrunk(t *testing.T) {
 	saved, err := history.Read(t.Context(), file, file.Name())
 	require.NoError(t, err)
 	shrunk, err := lab.Shrink(t.Context(), lab.ShrinkPlan{
-		Subject: subject, Events: saved.Events, Anomalies: cell.Verdict.Anomalies[:1], Lease: 300 * time.Millisecond, Parallel: 8,
+		Subject: subject, Events: saved.Events, Anomalies: cell.Verdict.Anomalies[:1], Lease: time.Second, Parallel: 2,
 	})
 	require.NoError(t, err)
 	require.NotNil(t, shrunk.Script, "%v", shrunk.Tried)
-	require.Len(t, shrunk.Script.Steps, 6, "%s", scenarios.Format(shrunk.Script))
+	small := string(scenarios.Format(shrunk.Script))
+	require.Less(t, len(shrunk.Script.Steps), len(script.Steps), small)
+	require.NotContains(t, small, "C3", "it has no part in that")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
@@ -35,6 +37,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Numbers = []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())}
 	reviewed, err := points.Reviewed()
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func TestLeased(t *testing.T) {
 	assert.True(t, c.Leased(1000*time.Hour))
 }
 
-// TestApply: who writes the lock again in the place of others' values has it for another lease, and what is removed is no older lock any more.
+// TestApply: an owner that puts its value in the place of others' has the lock for another lease, and what is removed is no older lock any more.
 func TestApply(t *testing.T) {
 	here := history.State{Type: "string", Value: "mine"}
 	l := Ledger{There: true, Owner: Claim{Client: 1, Ends: time.Second}, Challengers: []Claim{{Client: 2}}}

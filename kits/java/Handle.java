@@ -74,11 +74,14 @@ final class Handle {
             case "renew": return Locklab.said(lock.renew());
             case "check": return Locklab.said(lock.check());
             case "work": return work(operation);
-            default: lock.close();
         }
-        lock.abandon(); // forgotten, and not released: no reset finds it any more
-        for (Proxy proxy : proxies) Locklab.hangUp(proxy.listener); // what it has connected, the lock ends itself
-        turns.shutdown();
+        try {
+            lock.close();
+            lock.abandon(); // forgotten, and not released: no reset finds it any more
+        } finally {
+            for (Proxy proxy : proxies) Locklab.hangUp(proxy.listener); // what it has connected, the lock ends itself
+            turns.shutdown();
+        }
         return Locklab.said(true);
     }
 

@@ -380,8 +380,8 @@ func TestOverdueCommands(t *testing.T) {
 	s.takes("C2")
 	s.returns("C1", history.Unknown, &history.Detail{GaveUp: true})
 	s.conns["C1"] = 45
-	deed := s.sends("C1", "DEL", "")
-	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2"}, Events: []int{deed - 3, deed}}
+	removes := s.sends("C1", "DEL", "")
+	a := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C1", "C2"}, Events: []int{removes - 3, removes}}
 	how := reproduce.Reading{Overdue: true}
 	require.Equal(t, []reproduce.Reading{{}, how}, reproduce.Readings(impls.Spec{}, s.events))
 	require.Equal(t, strings.TrimPrefix(`
@@ -394,6 +394,16 @@ C2  acquire
 C1  give up
 C1  arrives late
 `, "\n"), forcedBy(t, s, "setpx-del", a, how))
+
+	s = newTale("C1")
+	s.conns = map[string]int64{"C1": 9}
+	s.takes("C1")
+	s.call("C1", history.OpRelease)
+	s.returns("C1", history.Unknown, &history.Detail{GaveUp: true})
+	for range 2 { // it goes on over the connection that it had
+		s.takes("C1")
+	}
+	require.Equal(t, []reproduce.Reading{{}}, reproduce.Readings(impls.Spec{}, s.events))
 }
 
 // TestReadings: only what can make a difference is tried, and handles come last.

@@ -219,7 +219,8 @@ func (r *record) hindrance(target string, s faultInterval, effective bool) (coun
 	return counts
 }
 
-// onWire says whether a message of a client's process was held when it crashed, or when its links were disturbed.
+// onWire says whether a message of a client's process was held when it crashed, was paused, or had its links disturbed: the hold and that are one fault
+// of the plan, since faults of one client come one after the other.
 func (r *record) onWire(hit *timeline.FaultSpan, before []timeline.FaultSpan) bool {
 	return slices.ContainsFunc(before, func(f timeline.FaultSpan) bool {
 		return f.Kind.Holds() && history.ProcessOf(f.Target) == history.ProcessOf(hit.Target) && r.over(&f) >= hit.Began && f.To > hit.From

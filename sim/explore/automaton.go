@@ -164,7 +164,8 @@ type timing struct {
 	told   bool // some step tells a server what the time is, which may compare; see compares
 	// queues: see Config.Queues. Who waits in a queue asks again in time, so that the queue does not forget it.
 	queues bool
-	// deadline: some step has asked for the deadline of its context. late: whether a time-out is over for which nothing waits.
+	// deadline: some step has asked for the deadline of its context. late: some step has asked whether a
+	// time-out is over for which nothing waits.
 	deadline, late bool
 }
 

@@ -47,16 +47,24 @@ type Config struct {
 	MostFaults int
 	// Only these anomalies are looked for; none: all.
 	Only []checker.Name
+	// Numbers are those by which the system tells this process from others. All clients of a search have them, so no lock is found broken whose requests
+	// say one.
+	Numbers []string
 	// Limits stop the search, which then does not say that the lock holds. 0: there is none.
 	States int
 	Memory int // bytes
 	Time   time.Duration
-	// NoSymmetry tells clients apart. Plain tells every two histories apart, also where that makes no difference; it is for tests.
-	NoSymmetry, Plain bool
+	Unreduced
 	// Instants are shared with earlier searches of the same lock; nil: there are none.
 	Instants *Instants
 	// Progress is called now and then.
 	Progress func(Progress)
+}
+
+// Unreduced searches are for tests.
+type Unreduced struct {
+	NoSymmetry bool // clients are told apart
+	Plain      bool // every two histories are, also where that makes no difference
 }
 
 // Progress is how far an exploration has come.

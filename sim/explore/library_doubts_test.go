@@ -93,7 +93,7 @@ func (l *numberedProcess) TryAcquire(ctx context.Context) (bool, error) {
 	return l.try(ctx, fmt.Sprint(os.Getpid(), ":", l.taken))
 }
 
-// Nothing is shown of these: time-outs that end nothing, clocks of several machines, and what comes after many renewals are not followed.
+// Whether these hold is not shown: time-outs that end nothing, clocks of several machines, and what comes after many renewals are not followed.
 func TestWhatLibrariesDoBesideIsNoticed(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]strange{
@@ -164,10 +164,10 @@ func (l *notesProcess) TryAcquire(ctx context.Context) (bool, error) {
 	return l.take(ctx, l.env.Token())
 }
 
-// All clients of a search are one process: who names the lock after its process is not explored, and who only knows its number is.
+// All clients of a search are one process: a lock that names its holder after it is not explored, and one that only knows its number is.
 func TestNumbersOfProcessesAreNoticed(t *testing.T) {
 	t.Parallel()
-	config := Config{Lock: stranger(func(p plain) impls.Lock { return &numberedProcess{plain: p} }), Clients: 2, Rounds: 2, Only: strays, Budget: spend(faults.Pause)}
+	config := Config{Lock: stranger(func(p plain) impls.Lock { return &numberedProcess{plain: p} }), Clients: 2, Rounds: 2, Only: strays, Budget: spend(faults.Pause), Numbers: []string{fmt.Sprint(os.Getpid())}}
 	_, err := Explore(t.Context(), config.Usual())
 	require.ErrorContains(t, err, "asks for the number of its process")
 

@@ -285,7 +285,7 @@ var fromLibraries = []strange{
 		reply, err := l.do(ctx, "SET", lockKey, l.value, "NX", "PXAT", l.env.Now().Add(l.lease).UnixMilli())
 		return reply == "OK", err
 	}, nil)},
-	{name: "who comes after a crash takes it for ever", clients: 3, only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash, faults.Crash}, made: script(func(l *scripted, ctx context.Context) (bool, error) {
+	{name: "takes it for ever after a crash", clients: 3, only: []checker.Name{checker.StuckLock}, faults: []faults.Kind{faults.Crash, faults.Crash}, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		n, err := l.do(ctx, "INCR", "inside")
 		if err != nil {
 			return false, err

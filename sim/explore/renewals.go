@@ -63,7 +63,7 @@ func (p *sampler) turn(path []uint32) int {
 	for k, n := range slices.Backward(path) {
 		t := &p.a.taken[n]
 		before := &p.a.nodes[t.at]
-		if t.in.kind == inputCall || t.in.kind == inputLost || t.reads || !before.idle {
+		if t.in.kind == inputCall || t.in.kind == inputLost || t.in.kind == inputExpired || t.reads || !before.idle {
 			break
 		}
 		if before.slots == last.slots {

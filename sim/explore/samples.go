@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/locklab/locklab/impls"
@@ -140,7 +138,7 @@ func (x *explorer) doubts(ctx context.Context) (string, error) {
 // sampled takes samples of what a lock does otherwise than at other times, and looks at its code.
 func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (string, error) {
 	booted := ends
-	if !x.reads || slices.Contains(x.config.Lock.Clocks, impls.MonotonicClock) { // who says so is explored with clocks that are off
+	if !x.reads || slices.Contains(x.config.Lock.Clocks, impls.MonotonicClock) { // such a lock is explored with clocks that are off
 		booted = nil
 	}
 	for _, check := range []struct {
@@ -170,8 +168,9 @@ func (x *explorer) doubt(ctx context.Context) (err error) {
 
 // checkIdentity refuses to accuse a lock whose clients call themselves by the numbers of their processes: in a search they all have the same.
 func (x *explorer) checkIdentity() error {
-	own, parent := strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())
-	says := func(word string) bool { return strings.Contains(word, own) || strings.Contains(word, parent) }
+	says := func(word string) bool {
+		return slices.ContainsFunc(x.config.Numbers, func(number string) bool { return strings.Contains(word, number) })
+	}
 	shown := slices.ContainsFunc(x.result.Found.Steps, func(step trace.Step) bool {
 		return slices.ContainsFunc(step.Request, func(words []string) bool { return slices.ContainsFunc(words, says) })
 	})

@@ -85,7 +85,7 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
 	go c.watch()
 	for requests := json.NewDecoder(in); requests.More(); {
-		req := request{Servers: slices.Clone(c.init.Servers), Resource: c.init.Resource} // what open does not name
+		var req request
 		if err := requests.Decode(&req); err != nil {
 			return err
 		}
@@ -178,6 +178,9 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 	if c.init.ID == 0 {
 		return errors.New("init comes before open")
 	}
+	if len(req.Servers) == 0 {
+		req.Servers, req.Resource = c.init.Servers, c.init.Resource
+	}
 	closed, end := context.WithCancel(context.Background())
 	h := &handle[L]{resource: req.Resource, last: make(chan struct{}), closed: end}
 	close(h.last)
@@ -185,6 +188,7 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 	for _, server := range req.Servers {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
+			end()
 			return err
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
@@ -224,10 +228,10 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 			h.turn(req.ID, map[string][]func(){"acquire": {}}[req.Do])
 			done, err = c.perform(ctx, h, req, answer)
 			h.fence = cmp.Or(answer["fence"], h.fence)
-			if req.Do == "close" {
-				h.closed() // what they have connected, the lock ends itself
-			}
 		case <-ctx.Done():
+		}
+		if req.Do == "close" {
+			h.closed() // what they have connected, the lock ends itself
 		}
 		c.operations.Delete(req.ID)
 		h.waiting.Add(-1)
@@ -239,11 +243,11 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 
 func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any) (bool, error) {
 	lost := func(why string) {
-		h.notice(func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
+		h.notice(req.ID, func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
 	}
 	valid := func(left time.Duration) {
 		until := time.Now().Add(left)
-		h.notice(func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
+		h.notice(req.ID, func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
 	}
 	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost, valid}
 	switch verb, wait := c.verbs[req.Do], c.verbs["wait"]; {
@@ -258,10 +262,11 @@ func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answ
 	return req.Do == "close", nil
 }
 
-func (h *handle[L]) notice(write func()) {
+// notice writes a notice of an operation, or keeps it while that is an acquire under way. One of an earlier hold must not come within the next.
+func (h *handle[L]) notice(id int64, write func()) {
 	h.guard.Lock()
 	defer h.guard.Unlock()
-	if h.kept != nil {
+	if under := h.under.Load(); h.kept != nil && (under == id || under == -id) {
 		h.kept = append(h.kept, write)
 	} else {
 		write()

@@ -452,6 +452,25 @@ func TestNoticesFollowTheAnswer(t *testing.T) {
 	require.LessOrEqual(t, valid["valid_ms"], hour-50)
 }
 
+// TestNoticesOfAnEarlierHold: a validity names no hold, so one of an earlier hold must come before the answer to the next acquire.
+func TestNoticesOfAnEarlierHold(t *testing.T) {
+	var earlier *Operation
+	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+		if earlier != nil {
+			earlier.Valid(time.Hour)
+		}
+		earlier = op
+		return true, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	c.asks(3, "acquire", h1)
+	c.says(4, "acquire", h1)
+	require.Equal(t, "h1", c.answer(0)["valid"])
+	require.Nil(t, c.answers[4], "the answer comes behind")
+}
+
 // TestNoticesKeepTheirOrder: a validity that came behind the loss would prolong a hold that is over.
 func TestNoticesKeepTheirOrder(t *testing.T) {
 	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {

@@ -131,7 +131,7 @@ func (m Message) checkReply() error {
 		return fmt.Errorf("need is %q, and must be %s or %s", clip(m.Need), All, Majority)
 	}
 	if m.Fence != nil && *m.Fence <= 0 && m.Outcome == OK {
-		return fmt.Errorf("fence is %d, and must be a whole number above 0", *m.Fence)
+		return fmt.Errorf("fence is %d, and must be a whole number above 0; a lock without fences leaves it out", *m.Fence)
 	}
 	switch m.Outcome {
 	case OK, No, Unknown:
