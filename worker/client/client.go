@@ -85,7 +85,7 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
 	go c.watch()
 	for requests := json.NewDecoder(in); requests.More(); {
-		var req request
+		req := request{Servers: slices.Clone(c.init.Servers), Resource: c.init.Resource} // what open does not name
 		if err := requests.Decode(&req); err != nil {
 			return err
 		}
@@ -178,9 +178,6 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 	if c.init.ID == 0 {
 		return errors.New("init comes before open")
 	}
-	if len(req.Servers) == 0 {
-		req.Servers, req.Resource = c.init.Servers, c.init.Resource
-	}
 	closed, end := context.WithCancel(context.Background())
 	h := &handle[L]{resource: req.Resource, last: make(chan struct{}), closed: end}
 	close(h.last)
@@ -188,7 +185,6 @@ func (c *client[L]) add(req request, answer map[string]any) (err error) {
 	for _, server := range req.Servers {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			end()
 			return err
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
