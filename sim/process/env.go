@@ -42,8 +42,8 @@ func (e *env) Token() string {
 }
 
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil || d <= 0 {
-		return ctx.Err()
+	if err := e.process.ended(ctx); err != nil || d <= 0 {
+		return err
 	}
 	_, err := e.process.block(contextOf(ctx), Wait{Kind: Sleep, Length: d})
 	return err

@@ -51,8 +51,10 @@ func (s *scope) Done() <-chan struct{} {
 // ended in this step.
 func (s *scope) asked() {
 	p := s.process
-	p.leaveEndless()
-	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || s.err != nil || s.step == p.steps {
+	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || root() != roots.ofTasks { // package context asks in goroutines of its own
+		return
+	}
+	if s.err != nil || s.step == p.steps {
 		return
 	}
 	if t := p.running; t != nil && t.timer != s.number {

@@ -81,7 +81,7 @@ func (s session) Valid() time.Duration { return s.keeper.Lasts(s.handle) }
 
 // ask sends a request and reads its reply.
 func (s session) ask(ctx context.Context, watch int, words ...string) (service.Reply, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.process.ended(ctx); err != nil {
 		return service.Reply{}, err
 	}
 	in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: [][]string{words}, Number: watch})
@@ -115,7 +115,7 @@ type nodeWatch struct {
 }
 
 func (w nodeWatch) Receive(ctx context.Context) (string, error) {
-	if err := ctx.Err(); err != nil {
+	if err := w.session.process.ended(ctx); err != nil {
 		return "", err
 	}
 	_, err := w.session.process.block(contextOf(ctx), Wait{Kind: Message, Handle: w.session.handle, Number: w.number})
@@ -132,7 +132,7 @@ type lifetime struct {
 }
 
 func (l lifetime) Prolonged(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := l.session.process.ended(ctx); err != nil {
 		return err
 	}
 	in, err := l.session.process.block(contextOf(ctx), Wait{Kind: Contact, Handle: l.session.handle, Number: l.number})

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"time"
@@ -89,13 +90,19 @@ const mostUndead = 1000
 
 // leaveEndless leaves a task where it stands that recovers from all that ends it, and does not look whether its context has ended.
 func (p *Process) leaveEndless() {
-	t := p.running
-	if !p.closed || t == nil || root() != roots.ofTasks {
+	if !p.closed || p.running == nil || root() != roots.ofTasks {
 		return
 	}
+	t := p.running
 	if t.undead++; t.undead > mostUndead {
 		t.coroutine.yield(struct{}{})
 	}
+}
+
+// ended says whether the context of what a lock asks for has ended.
+func (p *Process) ended(ctx context.Context) error {
+	p.leaveEndless()
+	return ctx.Err()
 }
 
 // stopped unwinds a task that is closed.
