@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/racing"
 )
 
 func TestGuardReadsLines(t *testing.T) {
@@ -79,8 +81,13 @@ func FuzzGuardLines(f *testing.F) {
 	})
 }
 
-// within is how long after a SIGKILL of the lab something of it may be left.
-const within = time.Second
+// within is how long after a SIGKILL of the lab something of it may be left. With the race detector, processes are many times slower.
+func within() time.Duration {
+	if racing.Enabled {
+		return 10 * time.Second
+	}
+	return time.Second
+}
 
 func TestSIGKILLOfTheLabLeavesNothing(t *testing.T) {
 	for round := range 20 {
@@ -121,7 +128,7 @@ func killLab(t *testing.T, role string, after int) {
 	_ = lab.Wait()
 
 	left := leftOf(t, said)
-	for len(left) > 0 && time.Since(killed) < within {
+	for len(left) > 0 && time.Since(killed) < within() {
 		left = leftOf(t, said)
 	}
 	require.Empty(t, left)
