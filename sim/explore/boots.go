@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 )
 
 // In a search the monotonic clocks of all clients began at one moment, as they may on one machine. Those of several machines do not. A lock that shows
@@ -40,25 +39,7 @@ func (p *sampler) checkBoots(ctx context.Context, ends []uint32) (string, error)
 }
 
 // boot executes a path by a monotonic clock that began earlier, up to where the lock does something else than before.
-func (p *sampler) boot(path []uint32, booted ms, before []askedFor) (asked []askedFor, err error) {
-	a := p.a
-	a.executing.Store(int64(time.Since(a.born)))
-	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
-	s.host.booted = booted
-	s.process.Rehearse()
-	defer s.process.Close()
-	for k, n := range path {
-		p.left--
-		t := &a.taken[n]
-		notices, err := a.execute(s, t.in, t.when)
-		if err != nil {
-			return nil, a.impure(err)
-		}
-		asked = append(asked, askedNow(s, notices))
-		if before != nil && !reflect.DeepEqual(asked[k], before[k]) {
-			break
-		}
-	}
-	return asked, nil
+func (p *sampler) boot(path []uint32, booted ms, before []askedFor) ([]askedFor, error) {
+	begin := func(s *instance) { s.host.booted = booted }
+	return p.retrace(path, before, begin, func(_ *instance, t *execution) input { return t.in })
 }

@@ -79,16 +79,7 @@ func (p *sampler) isLoss(n uint32) bool { return p.a.taken[n].in.kind == inputLo
 // lose executes a path whose losses are reported by an error, nil: that of the search, up to where it does something else than before. A request that has a
 // time-out of the lock's own ends with that, if this is the error, and no other does.
 func (p *sampler) lose(path []uint32, loss error, before []askedFor) (asked []askedFor, err error) {
-	a := p.a
-	a.executing.Store(int64(time.Since(a.born)))
-	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
-	s.loss = loss
-	s.process.Rehearse()
-	defer s.process.Close()
-	for k, n := range path {
-		p.left--
-		t := &a.taken[n]
+	return p.retrace(path, before, func(s *instance) { s.loss = loss }, func(s *instance, t *execution) input {
 		in := t.in
 		if loss == context.DeadlineExceeded {
 			s.loss = nil
@@ -96,7 +87,24 @@ func (p *sampler) lose(path []uint32, loss error, before []askedFor) (asked []as
 				in.kind = inputExpired
 			}
 		}
-		notices, err := a.execute(s, in, t.when)
+		return in
+	})
+}
+
+// retrace executes a path once more, up to where the lock does something else than before. begin makes the instance another one; given is what it is given
+// in a step.
+func (p *sampler) retrace(path []uint32, before []askedFor, begin func(s *instance), given func(s *instance, t *execution) input) (asked []askedFor, err error) {
+	a := p.a
+	a.executing.Store(int64(time.Since(a.born)))
+	defer a.executing.Store(0)
+	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
+	begin(s)
+	s.process.Rehearse()
+	defer s.process.Close()
+	for k, n := range path {
+		p.left--
+		t := &a.taken[n]
+		notices, err := a.execute(s, given(s, t), t.when)
 		if err != nil {
 			return nil, a.impure(err)
 		}

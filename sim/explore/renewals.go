@@ -3,9 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
-	"time"
 )
 
 // Where a lock is renewed over and over, time is followed for some leases only. A lock that counts its renewals may do something else later. So where a
@@ -43,7 +41,7 @@ func (p *sampler) checkRenewals(ctx context.Context, nodes []uint32) (string, er
 			continue
 		}
 		sampled++
-		if again, err := p.turnAgain(path, from); err != nil || again > 0 {
+		if again, err := p.repeat(path, from, turnsInASample); err != nil || again > 0 {
 			return doubtOfRenewals(again), err
 		}
 	}
@@ -71,41 +69,4 @@ func (p *sampler) turn(path []uint32) int {
 		}
 	}
 	return -1
-}
-
-// turnAgain executes a path and repeats its last turn. It returns how many repetitions it took until the lock did something else.
-func (p *sampler) turnAgain(path []uint32, from int) (again int, err error) {
-	a := p.a
-	a.executing.Store(int64(time.Since(a.born)))
-	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
-	s.process.Rehearse()
-	defer s.process.Close()
-	did := func(n uint32) (askedFor, error) {
-		t := &a.taken[n]
-		notices, err := a.execute(s, t.in, t.when)
-		if err != nil {
-			return askedFor{}, a.impure(err)
-		}
-		return askedNow(s, notices), nil
-	}
-	var first []askedFor
-	for k, n := range path {
-		asked, err := did(n)
-		if err != nil {
-			return 0, err
-		}
-		if k >= from {
-			first = append(first, asked)
-		}
-	}
-	for again := range turnsInASample {
-		for k, n := range path[from:] {
-			asked, err := did(n)
-			if err != nil || !reflect.DeepEqual(asked, first[k]) {
-				return again + 1, err
-			}
-		}
-	}
-	return 0, nil
 }

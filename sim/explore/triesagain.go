@@ -49,6 +49,13 @@ func (p *sampler) tryAgain(path []uint32) (again int, err error) {
 	if called < 0 || slices.ContainsFunc(path[called:], func(n uint32) bool { return a.taken[n].in.slot != 0 }) {
 		return 0, nil // the task went on meanwhile
 	}
+	return p.repeat(path, called, triesInASample)
+}
+
+// repeat executes a path, and then its steps from one on again and again. It returns how many repetitions it took until the lock did something else;
+// 0: it did not.
+func (p *sampler) repeat(path []uint32, from, times int) (again int, err error) {
+	a := p.a
 	a.executing.Store(int64(time.Since(a.born)))
 	defer a.executing.Store(0)
 	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
@@ -68,12 +75,12 @@ func (p *sampler) tryAgain(path []uint32) (again int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if k >= called {
+		if k >= from {
 			first = append(first, asked)
 		}
 	}
-	for again := range triesInASample {
-		for k, n := range path[called:] {
+	for again := range times {
+		for k, n := range path[from:] {
 			asked, err := did(n)
 			if err != nil || !reflect.DeepEqual(asked, first[k]) {
 				return again + 1, err
