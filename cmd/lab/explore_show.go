@@ -176,7 +176,7 @@ func assumed(r *explore.Result) []string {
 // assumedOfLeases is what is taken for granted of Redis, and of clocks.
 func assumedOfLeases() []string {
 	return []string{
-		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found; a sample was run by a monotonic clock that began 20 days earlier",
+		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found; unless the card names the monotonic clock, a sample was run by one that began 20 days earlier",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
