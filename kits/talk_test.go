@@ -137,8 +137,8 @@ func TestCancelledOperationsEnd(t *testing.T) {
 func TestClosedHandlesAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, counts := range map[string][]string{ // a cancel of operation 0 says how many operations the client has
-		"go": {"locklab/client.go", `cancel, found := c.operations.Load(req.Op)`,
-			`cancel, found := c.operations.Load(req.Op); all := 0; for range c.operations.Range { all++ }; answer["error"] = all`},
+		"go": {"locklab/client.go", `cancel, found := operations.Load(op.req.Op)`,
+			`cancel, found := operations.Load(op.req.Op); all := 0; for range operations.Range { all++ }; op.Answer["error"] = all`},
 		"java": {"Locklab.java", `Operation operation = operations.get(request.get("op"));`,
 			`Operation operation = operations.get(request.get("op")); if (operation == null) return answer("no", "" + operations.size());`},
 		"node":   {"locklab.js", `if (!operation) return {outcome: 'no', error: 'not under way'}`, `if (!operation) return {outcome: 'no', error: this.operations.size}`},
