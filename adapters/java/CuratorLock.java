@@ -8,8 +8,6 @@ import org.apache.zookeeper.KeeperException;
 /** Curator's mutex as it comes. Its user learns of a loss when Curator says LOST. */
 class CuratorLock extends CuratorSession {
     private final InterProcessMutex mutex;
-    private boolean told; // the user of this hold has been told how it ended; guarded by this
-    private boolean gaveUp; // the outcome of its latest release is unknown
 
     CuratorLock(Locklab.Place place) throws Exception {
         super(place);
@@ -24,8 +22,7 @@ class CuratorLock extends CuratorSession {
         } catch (KeeperException.NoNodeException refused) {
             return null;
         }
-        gaveUp = told = false;
-        changed(state); // what it means is told behind the answer
+        acquired();
         return Map.of();
     }
 
@@ -33,14 +30,11 @@ class CuratorLock extends CuratorSession {
         if (!mutex.isOwnedByCurrentThread() && !gaveUp) return false;
         gaveUp = true; // after a release that failed Curator goes on deleting the node in the background, forgets whose it was, and throws
         mutex.release();
-        gaveUp = false;
+        released(mutex.isOwnedByCurrentThread());
         return true;
     }
 
-    @Override synchronized void changed(ConnectionState now) { told = told || mutex != null && mutex.isAcquiredInThisProcess() && tells(now); }
-
-    /** Tells what a state of the connection means for the hold, if it ends that. */
-    boolean tells(ConnectionState now) {
+    @Override boolean tells(ConnectionState now) {
         if (now == ConnectionState.LOST) lost("Curator says LOST", 0);
         return now == ConnectionState.LOST;
     }

@@ -14,7 +14,9 @@ import org.apache.zookeeper.ZooKeeper;
 abstract class CuratorSession extends Locklab.Lock {
     static final String SCHEME = "zookeeper://";
     final CuratorFramework curator;
-    volatile ConnectionState state = ConnectionState.SUSPENDED;
+    volatile boolean gaveUp; // a release has begun, and its outcome is unknown
+    private ConnectionState state = ConnectionState.SUSPENDED; // guarded by this, as the next one is
+    private boolean held; // the lock's user believes that it is held
     private volatile Session session; // the latest
 
     CuratorSession(Locklab.Place place) throws Exception {
@@ -27,7 +29,7 @@ abstract class CuratorSession extends Locklab.Lock {
                 .zookeeperFactory((at, timeout, watcher, readOnly) -> session = new Session(at, timeout, watcher))
                 .ensembleTracker(false) // it would learn the servers' own addresses, past the lab's
                 .build();
-        curator.getConnectionStateListenable().addListener((client, now) -> changed(state = now));
+        curator.getConnectionStateListenable().addListener((client, now) -> changed(now));
         curator.start();
         if (!curator.blockUntilConnected(30, TimeUnit.SECONDS)) {
             abandon();
@@ -35,8 +37,27 @@ abstract class CuratorSession extends Locklab.Lock {
         }
     }
 
-    /** Takes in a state of the connection. */
-    abstract void changed(ConnectionState now);
+    /** Tells what a state of the connection means for the hold, if it ends that. */
+    abstract boolean tells(ConnectionState now);
+
+    private synchronized void changed(ConnectionState now) {
+        state = now;
+        held = held && (gaveUp || !tells(now));
+    }
+
+    /** Begins a hold. A loss is told behind the answer. */
+    final synchronized void acquired() {
+        gaveUp = false;
+        held = true;
+        changed(state);
+    }
+
+    /** Takes in a release: whether the lock is still held, by an earlier acquire. */
+    final synchronized void released(boolean still) {
+        gaveUp = false;
+        held = held && still;
+        changed(state);
+    }
 
     @Override public Map<String, ?> acquire() throws Exception { return acquireWithin(Duration.ZERO); }
 
