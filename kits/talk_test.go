@@ -137,10 +137,10 @@ func TestCancelledOperationsEnd(t *testing.T) {
 func TestClosedHandlesAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, counts := range map[string][]string{ // a cancel of operation 0 says how many operations the client has
-		"go": {"locklab/client.go", `cancel, found := c.operations.Load(req.Op)`,
-			`cancel, found := c.operations.Load(req.Op); all := 0; for range c.operations.Range { all++ }; answer["error"] = all`},
-		"java": {"Locklab.java", `Operation operation = operations.get(request.get("op"));`,
-			`Operation operation = operations.get(request.get("op")); if (operation == null) return answer("no", "" + operations.size());`},
+		"go": {"locklab/client.go", `cancel, found := operations.Load(op.req.Op)`,
+			`cancel, found := operations.Load(op.req.Op); all := 0; for range operations.Range { all++ }; op.Answer["error"] = all`},
+		"java": {"Locklab.java", `case "cancel" -> said(`,
+			`case "cancel" -> request.get("op").equals(0L) ? answer("no", "error", handles.stream().mapToInt(one -> one.operations.size()).sum()) : said(`},
 		"node":   {"locklab.js", `if (!operation) return {outcome: 'no', error: 'not under way'}`, `if (!operation) return {outcome: 'no', error: this.operations.size}`},
 		"python": {"locklab.py", `error="not under way"`, `error=len(self.operations)`},
 	} {

@@ -26,7 +26,7 @@ public final class Client extends Locklab.Lock {
 
     @Override public void ping() throws Exception { redis.command("PING"); }
 
-    @Override public void close() { redis.close(); }
+    @Override public void close() throws Exception { redis.close(); }
 
     public static void main(String[] args) throws Exception {
         Locklab.serve(Client.class, Client::new, Map.of("name", "mylock", "about", "SET NX PX with a token",

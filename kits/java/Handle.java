@@ -1,42 +1,83 @@
 import java.io.IOException;
-import java.time.Duration;
+import java.net.*;
 import java.util.*;
 import java.util.concurrent.*;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
-/** An open lock. Its operations run in a thread of its own, one after another. */
+/** An open lock. Its operations run in a thread of its own, one after another. Its connections pass proxies, which can cut all of them. */
 final class Handle {
     /** Has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write. */
     private static final String FENCED = "if tonumber(redis.call('GET', KEYS[1]) or 0) > tonumber(ARGV[1]) then "
             + "return redis.error_reply('STALEFENCE a greater fence has been seen') end redis.call('SET', KEYS[1], ARGV[1]) "
             + "return ARGV[2] and redis.call('SET', KEYS[2], ARGV[2])";
-
     private static final long PATIENCE = 3_000_000_000L; // ns in which a library must have connected again
+    private static final long GRACE = 1000; // ms in which an operation that its library gives up must end; then its connections are cut
 
     final String name;
-    final List<Proxy> proxies = new ArrayList<>();
-    final Redis resource;
     final Locklab.Lock lock;
-    final ExecutorService turns = Executors.newSingleThreadExecutor(Locklab::background);
-    final ReentrantLock busy = new ReentrantLock(); // while an operation uses the lock
-    volatile boolean stale; // its connections were cut
-    volatile long hold;
-    Object fence; // of its hold
-    List<Supplier<Map<String, ?>>> kept; // notices during an acquire, which come behind its answer; null: none is under way
+    volatile boolean open = true; // no close has been asked for
+    volatile boolean cancelled; // the operation under way
+    volatile long hold; // the id of the latest acquire
+    final Set<Object> operations = ConcurrentHashMap.newKeySet(); // the ids of those that are not answered
+    private final Locklab client;
+    private final String resource;
+    private final ExecutorService turns = Executors.newSingleThreadExecutor(Locklab::daemon);
+    private final List<ServerSocket> proxies = new ArrayList<>();
+    private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
+    private volatile boolean stale; // the connections were cut
+    private volatile boolean shut; // new ones end at once
+    private Object fence; // of its hold
+    private Object under; // the id of the operation under way, guarded by this, as the next two are
+    private String verb;
+    private Thread thread;
+    private List<Supplier<Map<String, ?>>> kept; // notices during an acquire, which come behind its answer, guarded by this; null: none is under way
 
-    Handle(Locklab.Maker maker, Map<String, Object> init, Map<String, Object> request) throws Exception {
+    Handle(Locklab client, Map<String, Object> request) throws Exception {
+        this.client = client;
         name = (String) request.get("handle");
-        resource = new Redis((String) request.getOrDefault("resource", init.get("resource")));
-        List<String> addresses = new ArrayList<>();
-        for (Object named : (List<?>) request.getOrDefault("servers", init.get("servers"))) {
-            String server = (String) named;
-            Proxy proxy = new Proxy(server);
-            proxies.add(proxy);
-            addresses.add(server.substring(0, server.lastIndexOf('/') + 1) + "127.0.0.1:" + proxy.listener.getLocalPort());
-        }
-        lock = maker.make(new Locklab.Place(addresses, (String) request.get("key"), Duration.ofNanos((long) (Json.number(request, "lease_ms") * 1e6))));
+        List<String> servers = new ArrayList<>();
+        for (Object server : (List<?>) request.get("servers")) servers.add(through((String) server));
+        resource = through((String) request.get("resource"));
+        lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
         lock.handle = this;
+    }
+
+    /** The address of a proxy to a server. */
+    private String through(String server) throws IOException {
+        ServerSocket proxy = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        proxies.add(proxy);
+        Locklab.background(() -> {
+            while (true) { // until it is closed
+                Socket near = proxy.accept();
+                Locklab.background(() -> pass(near, server));
+            }
+        });
+        return server.substring(0, server.lastIndexOf('/') + 1) + "127.0.0.1:" + proxy.getLocalPort();
+    }
+
+    private void pass(Socket near, String server) throws IOException {
+        connections.add(near);
+        try (near; Socket far = Locklab.connect(server)) {
+            near.setTcpNoDelay(true);
+            if (shut) return;
+            Locklab.background(() -> pump(near, far));
+            pump(far, near);
+        } finally {
+            connections.remove(near);
+        }
+    }
+
+    private static void pump(Socket source, Socket sink) throws IOException {
+        try (source; sink) {
+            source.getInputStream().transferTo(sink.getOutputStream());
+        }
+    }
+
+    /** Ends all connections. Until it is called with false, new ones end at once. */
+    private void cut(boolean shut) throws IOException {
+        this.shut = shut;
+        stale = true;
+        for (Socket near : connections) near.close();
     }
 
     synchronized void notice(Supplier<Map<String, ?>> notice) {
@@ -44,127 +85,135 @@ final class Handle {
         else kept.add(notice);
     }
 
-    void run(Operation operation) {
-        if (!operation.begin()) return;
-        String verb = (String) operation.request.get("do");
-        Map<String, Object> fields;
-        if (verb.equals("acquire")) synchronized (this) { kept = new ArrayList<>(); }
-        try {
-            busy.lockInterruptibly();
-            try {
-                fields = perform(operation, verb);
-            } finally {
-                busy.unlock();
-            }
-        } catch (Throwable failed) { // it may have been carried out, or not; an Error, too: a library may lack a class
-            fields = Locklab.answer("unknown", failed.toString());
-        }
-        operation.end(fields);
+    void start(Map<String, Object> request) {
+        open = !request.get("do").equals("close");
+        operations.add(request.get("id"));
+        turns.submit(() -> run(request, request.get("id"), (String) request.get("do")));
+    }
+
+    private Void run(Map<String, Object> request, Object id, String verb) throws IOException {
         synchronized (this) {
+            if (!operations.contains(id)) return null; // it was cancelled before its turn
+            under = id;
+            this.verb = verb;
+            thread = Thread.currentThread();
+            kept = verb.equals("acquire") ? new ArrayList<>() : null;
+        }
+        Map<String, Object> answer = Locklab.attempt("unknown", () -> perform(request, verb)); // it may have been carried out, or not
+        synchronized (this) {
+            end(id, answer);
             if (kept != null) kept.forEach(notice -> Locklab.write(notice.get()));
             kept = null;
+            under = null;
+            cancelled = false;
+            if (shut) cut(false);
         }
+        return null;
     }
 
-    Map<String, Object> perform(Operation operation, String verb) throws Exception {
-        if (stale && !verb.equals("work") && !verb.equals("close")) refresh();
-        switch (verb) {
-            case "acquire": return acquire(operation);
-            case "release": return Locklab.said(lock.release());
-            case "renew": return Locklab.said(lock.renew());
-            case "check": return Locklab.said(lock.check());
-            case "work": return work(operation);
-        }
-        try {
-            lock.close();
-            lock.abandon(); // forgotten, and not released: no reset finds it any more
-        } finally {
-            for (Proxy proxy : proxies) Locklab.hangUp(proxy.listener); // what it has connected, the lock ends itself
-            turns.shutdown();
-        }
-        return Locklab.said(true);
+    private void end(Object id, Map<String, Object> answer) {
+        operations.remove(id);
+        Locklab.reply(id, answer);
     }
 
-    Map<String, Object> acquire(Operation operation) throws Exception {
-        hold = (long) Json.number(operation.request, "id");
-        long within = (long) (Json.number(operation.request, "within_ms") * 1e6), began = System.nanoTime();
-        boolean waits = within > 0 && Locklab.overrides(lock.getClass(), "acquireWithin");
-        Map<String, ?> got = waits ? lock.acquireWithin(Duration.ofNanos(within)) : lock.acquire();
-        while (got == null && !waits && System.nanoTime() - began < within) {
-            Thread.sleep(20);
-            if (operation.cancelled) return Locklab.answer("unknown", "cancelled");
-            got = lock.acquire();
-        }
+    private Map<String, Object> perform(Map<String, Object> request, String verb) throws Exception {
+        if (!verb.equals("work") && !verb.equals("close")) refresh();
+        return switch (verb) {
+            case "acquire" -> acquire(request);
+            case "release" -> Locklab.said(lock.release());
+            case "renew" -> Locklab.said(lock.renew());
+            case "check" -> Locklab.said(lock.check());
+            case "work" -> work((String) request.get("key"), request.getOrDefault("workload", "counter"));
+            default -> close();
+        };
+    }
+
+    private Map<String, Object> acquire(Map<String, Object> request) throws Exception {
+        hold = (Long) request.get("id");
+        var within = Locklab.time(request, "within_ms");
+        Map<String, ?> got = within.isZero() ? lock.acquire() : lock.acquireWithin(within);
         Map<String, Object> fields = Locklab.said(got != null);
         if (got != null) fields.putAll(got);
         fence = fields.getOrDefault("fence", fence);
         return fields;
     }
 
-    Map<String, Object> work(Operation operation) {
-        Map<String, Object> request = operation.request;
-        Object key = request.get("key");
-        if (!request.getOrDefault("workload", "counter").equals("counter")) return Locklab.unsupported("unknown workload");
-        long read;
+    private Map<String, Object> work(String key, Object workload) throws IOException {
+        if (!workload.equals("counter")) return Locklab.answer("no", "error", "unknown workload", "unsupported", true);
         Map<String, Object> fields = Locklab.said(true);
-        try {
-            if (fence != null) ask(operation, "EVAL", FENCED, 1, key + ":fence", fence);
-            String found = ask(operation, "GET", key);
-            fields.put("read", read = found == null ? 0 : Long.parseLong(found));
-            fields.put("wrote", read + 1);
-            if (fence != null) ask(operation, "EVAL", FENCED, 2, key + ":fence", key, fence, read + 1);
-            else ask(operation, "SET", key, read + 1);
+        try (Redis redis = new Redis(resource)) {
+            if (fence != null) redis.command("EVAL", FENCED, 1, key + ":fence", fence);
+            String found = redis.command("GET", key);
+            long read = found == null ? 0 : Long.parseLong(found);
+            fields.putAll(Map.of("read", read, "wrote", read + 1));
+            if (fence != null) redis.command("EVAL", FENCED, 2, key + ":fence", key, fence, read + 1);
+            else redis.command("SET", key, read + 1);
         } catch (IOException | IllegalStateException failed) {
-            fields.putAll(Locklab.answer(String.valueOf(failed.getMessage()).startsWith("STALE") ? "no" : "unknown", failed.toString()));
+            fields.putAll(Locklab.answer(failed.toString().contains("STALEFENCE") ? "no" : "unknown", "error", failed.toString()));
         }
         return fields;
     }
 
-    /** Asks the resource, unless the work is cancelled: that has closed the connection, or finds none before this has connected. */
-    String ask(Operation operation, Object... words) throws IOException {
-        resource.connect();
-        if (operation.cancelled) throw new IOException("cancelled");
-        return resource.ask(words);
-    }
-
-    void cut(boolean shut) {
-        stale = true;
-        for (Proxy proxy : proxies) proxy.cut(shut);
-    }
-
-    /** Returns when the connections work. A library may have kept dead ones, or wait for one on which nothing comes: those are cut. */
-    void refresh() throws Exception {
-        Future<?> cut = Locklab.LATER.schedule(() -> proxies.forEach(proxy -> proxy.cut(proxy.shut)), 1, TimeUnit.SECONDS);
+    private Map<String, Object> close() throws Exception {
         try {
-            for (long began = System.nanoTime(); stale; ) {
-                try {
-                    lock.ping();
-                    stale = false;
-                } catch (Exception broken) {
-                    if (System.nanoTime() - began > PATIENCE) throw broken;
-                    Thread.sleep(5);
-                }
+            lock.close();
+            lock.abandon(); // forgotten, and not released: no reset finds it any more
+        } finally {
+            for (ServerSocket proxy : proxies) proxy.close(); // what it has connected, the lock ends itself
+            turns.shutdown();
+            client.handles.remove(this);
+        }
+        return Locklab.said(true);
+    }
+
+    /** Says whether the operation had not ended. One that has its turn is answered by its thread. */
+    synchronized boolean cancel(Object id) {
+        if (!operations.contains(id)) return false;
+        if (id.equals(under)) {
+            cancelled = true;
+            boolean own = Locklab.attempt("no", () -> Locklab.said(lock.cancel())).get("outcome").equals("ok");
+            Locklab.background(() -> breakOff(id, own));
+        } else {
+            end(id, Locklab.answer("unknown", "error", "cancelled before its turn"));
+        }
+        return true;
+    }
+
+    synchronized Thread working(String verb) { return under != null && verb.equals(this.verb) ? thread : null; }
+
+    private void breakOff(Object id, boolean own) throws Exception {
+        if (own) Thread.sleep(GRACE);
+        synchronized (this) {
+            if (!id.equals(under)) return;
+            cut(!own);
+            thread.interrupt();
+        }
+    }
+
+    /** Returns when the connections work. A library may have kept several dead ones. */
+    private void refresh() throws Exception {
+        for (long began = System.nanoTime(); stale; ) {
+            try {
+                lock.ping();
+                stale = false;
+            } catch (Exception broken) {
+                if (System.nanoTime() - began > PATIENCE) throw broken;
+                Thread.sleep(5);
             }
-        } finally {
-            cut.cancel(false);
         }
     }
 
-    /** Makes new connections, unless an operation has the lock: it finds them ended itself, and the next one makes them. */
-    void reconnect() throws Exception {
-        stale = true;
-        if (!busy.tryLock()) return;
-        try {
-            refresh();
-        } finally {
-            busy.unlock();
-        }
+    /** Ends all connections. New ones are made in its thread, unless an operation has that: it finds them ended itself, and the next one makes them. */
+    synchronized Future<?> reconnect() throws IOException {
+        cut(shut);
+        if (!operations.isEmpty()) return CompletableFuture.completedFuture(null);
+        return turns.submit(() -> { refresh(); return null; });
     }
 
     void abandon() throws Exception {
         turns.shutdownNow();
         lock.abandon();
-        Locklab.hangUp(resource);
-        for (Proxy proxy : proxies) proxy.close();
+        for (ServerSocket proxy : proxies) proxy.close();
+        cut(true);
     }
 }

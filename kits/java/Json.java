@@ -1,74 +1,42 @@
 import java.util.*;
+import java.util.regex.*;
 import java.util.stream.Collectors;
 
 /** As much of JSON as the protocol needs. Numbers are Longs where they are whole, otherwise Doubles; a field that is null is left out. */
 final class Json {
-    private final String line;
-    private int at;
-
-    private Json(String line) { this.line = line; }
+    /** A bracket, a string, or a word. Colons and commas say nothing more. */
+    private static final Pattern TOKEN = Pattern.compile("[{}\\[\\]]|\"(?:[^\"\\\\]|\\\\.)*+\"|[^\\s:,{}\\[\\]\"]+");
+    private static final Pattern ESCAPED = Pattern.compile("\\\\(?:u(....)|(.))");
+    private static final Object END = new Object(); // of an object, or of a list
 
     /** The fields of an object. */
     @SuppressWarnings("unchecked")
-    static Map<String, Object> read(String line) { return (Map<String, Object>) new Json(line).value(); }
+    static Map<String, Object> read(String line) { return (Map<String, Object>) value(TOKEN.matcher(line)); }
 
-    static double number(Map<String, Object> fields, String name) {
-        return ((Number) fields.getOrDefault(name, 0)).doubleValue();
-    }
-
-    private Object value() {
-        switch (next()) {
-            case '"':
-                return text();
+    private static Object value(Matcher tokens) {
+        if (!tokens.find()) throw new IllegalArgumentException("not a JSON object");
+        String token = tokens.group();
+        switch (token.charAt(0)) {
             case '{':
                 Map<String, Object> fields = new HashMap<>();
-                while (more('}')) {
-                    next(); // the quotation mark
-                    String name = text();
-                    next(); // the colon
-                    Object value = value();
-                    if (value != null) fields.put(name, value);
-                }
+                for (Object name = value(tokens); name != END; name = value(tokens)) fields.put((String) name, value(tokens));
+                fields.values().removeIf(Objects::isNull);
                 return fields;
             case '[':
                 List<Object> list = new ArrayList<>();
-                while (more(']')) list.add(value());
+                for (Object value = value(tokens); value != END; value = value(tokens)) list.add(value);
                 return list;
+            case '"': return ESCAPED.matcher(token.substring(1, token.length() - 1)).replaceAll(Json::unescaped);
+            case '}': case ']': return END;
+            case 't': case 'f': return Boolean.valueOf(token);
+            case 'n': return null;
         }
-        int begin = at - 1;
-        while (at < line.length() && " ,]}".indexOf(line.charAt(at)) < 0) at++;
-        String word = line.substring(begin, at);
-        switch (word) {
-            case "null": return null;
-            case "true": case "false": return word.equals("true");
-        }
-        return word.matches("-?\\d{1,18}") ? (Object) Long.valueOf(word) : Double.valueOf(word);
+        return token.matches("-?\\d{1,18}") ? (Object) Long.valueOf(token) : Double.valueOf(token);
     }
 
-    /** Whether another element comes before the end of an object or a list. */
-    private boolean more(char end) {
-        char found = next();
-        if (found != ',' && found != end) at--; // the first element
-        return found != end;
-    }
-
-    private char next() {
-        while (Character.isWhitespace(line.charAt(at))) at++;
-        return line.charAt(at++);
-    }
-
-    private String text() {
-        StringBuilder text = new StringBuilder();
-        for (char c = line.charAt(at++); c != '"'; c = line.charAt(at++)) {
-            if (c != '\\') {
-                text.append(c);
-                continue;
-            }
-            c = line.charAt(at++);
-            if (c == 'u') text.append((char) Integer.parseInt(line.substring(at, at += 4), 16));
-            else text.append("bfnrt".indexOf(c) < 0 ? c : "\b\f\n\r\t".charAt("bfnrt".indexOf(c)));
-        }
-        return text.toString();
+    private static String unescaped(MatchResult escape) {
+        if (escape.group(1) != null) return Matcher.quoteReplacement("" + (char) Integer.parseInt(escape.group(1), 16));
+        return Matcher.quoteReplacement("/".equals(escape.group(2)) ? "/" : escape.group().translateEscapes());
     }
 
     static String write(Object value) {

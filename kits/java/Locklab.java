@@ -1,6 +1,6 @@
 import java.io.*;
 import java.lang.management.ManagementFactory;
-import java.net.*;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
@@ -20,8 +20,17 @@ public final class Locklab {
 
         /** Null: another client holds it; else the fields of the answer, which may have valid_ms and fence: Map.of(). */
         public abstract Map<String, ?> acquire() throws Exception;
-        /** In the library's own way, such as a queue. Without it acquire is tried again and again. */
-        public Map<String, ?> acquireWithin(Duration time) throws Exception { return null; }
+        /** In the library's own way, such as a queue; or again and again. */
+        public Map<String, ?> acquireWithin(Duration time) throws Exception {
+            long began = System.nanoTime();
+            Map<String, ?> got = acquire();
+            while (got == null && System.nanoTime() - began < time.toNanos()) {
+                Thread.sleep(20);
+                if (handle.cancelled) throw new InterruptedException("cancelled");
+                got = acquire();
+            }
+            return got;
+        }
         /** False: it was not, or no longer, ours. So with renew and check. */
         public abstract boolean release() throws Exception;
         public boolean renew() throws Exception { return false; }
@@ -46,35 +55,48 @@ public final class Locklab {
             handle.notice(() -> Map.of("valid", handle.name, "valid_ms", (time.toNanos() - (System.nanoTime() - began)) / 1e6));
         }
         protected final long hold() { return handle.hold; }
+        /** From any thread: the one in which an operation of that verb is under way; null: none is. */
+        protected final Thread working(String verb) { return handle.working(verb); }
     }
 
     public interface Maker { Lock make(Place place) throws Exception; }
 
-    private static final OutputStream OUT = new FileOutputStream(FileDescriptor.out);
-    private static final int VERSION = 2;
-    static final ScheduledExecutorService LATER = Executors.newSingleThreadScheduledExecutor(Locklab::background); // not the common pool, which locks may fill
+    interface Task { void run() throws Exception; }
 
-    static Map<String, Object> answer(String outcome, String error) {
-        Map<String, Object> fields = new LinkedHashMap<>(Map.of("outcome", outcome));
-        if (error != null) fields.put("error", error);
+    private static final PrintStream OUT = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool(Locklab::daemon);
+
+    final Maker maker;
+    final Set<Handle> handles = ConcurrentHashMap.newKeySet(); // those that are being closed, too
+    private final Set<String> verbs = new HashSet<>(Set.of("init", "open", "acquire", "release", "work", "cancel", "close", "exit"));
+    private final Map<String, Object> hello;
+    private Map<String, Object> init = Map.of();
+
+    private Locklab(Class<? extends Lock> lock, Maker maker, Map<String, ?> traits) {
+        this.maker = maker;
+        List<String> own = new ArrayList<>();
+        Map.of("renew", "renew", "check", "check", "idle", "idle", "ping", "reconnect", "abandon", "reset").forEach((method, verb) -> {
+            if (Arrays.stream(lock.getMethods()).anyMatch(m -> m.getName().equals(method) && m.getDeclaringClass() != Lock.class)) own.add(verb);
+        });
+        verbs.addAll(own);
+        hello = new HashMap<>(Map.of("version", 2, "separate", true, "verbs", own));
+        hello.putAll(traits);
+    }
+
+    /** An answer with more fields: the name and the value of each. */
+    static Map<String, Object> answer(String outcome, Object... more) {
+        Map<String, Object> fields = new HashMap<>(Map.of("outcome", outcome));
+        for (int i = 0; i < more.length; i += 2) fields.put((String) more[i], more[i + 1]);
         return fields;
     }
 
-    static Map<String, Object> unsupported(String why) {
-        Map<String, Object> fields = answer("no", why);
-        fields.put("unsupported", true);
-        return fields;
+    static Map<String, Object> said(boolean ok) { return answer(ok ? "ok" : "no"); }
+
+    static Duration time(Map<String, Object> request, String field) {
+        return Duration.ofNanos((long) (((Number) request.getOrDefault(field, 0)).doubleValue() * 1e6));
     }
 
-    static Map<String, Object> said(boolean ok) { return answer(ok ? "ok" : "no", null); }
-
-    static synchronized void write(Map<String, ?> message) {
-        try {
-            OUT.write((Json.write(message) + "\n").getBytes(StandardCharsets.UTF_8));
-        } catch (IOException gone) {
-            Runtime.getRuntime().halt(0);
-        }
-    }
+    static void write(Map<String, ?> message) { OUT.print(Json.write(message) + "\n"); }
 
     static Socket connect(String address) throws IOException {
         int colon = address.lastIndexOf(':');
@@ -83,147 +105,107 @@ public final class Locklab {
         return socket;
     }
 
-    static void hangUp(Closeable... all) {
-        for (Closeable one : all) {
-            try {
-                if (one != null) one.close();
-            } catch (IOException broken) { /* it broke by itself */ }
-        }
-    }
-
-    static Thread background(Runnable run) {
+    static Thread daemon(Runnable run) {
         Thread thread = new Thread(run);
         thread.setDaemon(true);
         return thread;
     }
 
-    private final Map<String, Object> hello;
-    private final String scheme; // with which the addresses of its servers begin
-    private final Maker maker;
-    private final Map<String, Handle> handles = new ConcurrentHashMap<>();
-    private final Map<Object, Operation> operations = new ConcurrentHashMap<>(); // under way, by id
-    private final Set<Handle> opened = ConcurrentHashMap.newKeySet(); // those that are being closed, too
-    private Map<String, Object> init = Map.of();
-
-    private Locklab(Maker maker, Map<String, Object> hello) {
-        this.maker = maker;
-        this.hello = hello;
-        scheme = (String) hello.getOrDefault("scheme", "");
-        hello.remove("scheme");
+    /** Carries out what may fail when its connection, or what it waits for, ends. */
+    static void background(Task task) {
+        THREADS.submit(() -> { task.run(); return null; });
     }
 
-    /** The answer; null: another thread gives it. */
-    private Map<String, Object> serve(Map<String, Object> request) throws Exception {
-        String verb = (String) request.get("do");
-        Handle handle = handles.get(request.getOrDefault("handle", ""));
-        Map<String, Object> answer;
-        switch (verb) {
-            case "init":
-                for (Object server : (List<?>) request.get("servers")) { // first: the lab asks a client that says no in version 1, too
-                    if (!server.toString().startsWith(scheme)) return answer("no", "this lock needs servers at " + scheme + ", not at " + server);
-                }
-                if (Json.number(request, "version") != VERSION) return answer("no", "this client speaks version 2 of the protocol");
-                init = request;
-                (answer = said(true)).put("hello", hello);
-                return answer;
-            case "open":
-                Handle made = new Handle(maker, init, request);
-                handles.put(made.name, made);
-                opened.add(made);
-                (answer = said(true)).put("keys", made.lock.keys());
-                answer.put("need", hello.getOrDefault("need", "all"));
-                return answer;
-            case "idle": case "reset": case "reconnect":
-                if (!knows(verb)) break;
-                background(() -> finish(request, handle)).start();
-                return null;
-            case "cancel":
-                Operation operation = operations.get(request.get("op"));
-                return operation != null && operation.cancel() ? said(true) : answer("no", "not under way");
-            case "acquire": case "release": case "work": case "close": case "renew": case "check":
-                if (List.of("renew", "check").contains(verb) && !knows(verb) || request.containsKey("wait")) break;
-                if (handle == null) return answer("no", "this handle is not open");
-                if (verb.equals("close")) handles.remove(handle.name);
-                Operation begun = new Operation(handle, request, operations);
-                operations.put(request.get("id"), begun);
-                handle.turns.execute(() -> {
-                    handle.run(begun);
-                    if (handle.turns.isShutdown()) opened.remove(handle);
-                });
-                return null;
-            case "exit":
-                return said(true);
-        }
-        return unsupported("unknown verb, or way to wait: " + verb);
-    }
-
-    private boolean knows(String verb) { return ((List<?>) hello.get("verbs")).contains(verb); }
-
-    /** Carries out what takes its time, and is no operation of a handle. */
-    private void finish(Map<String, Object> request, Handle handle) {
-        Map<String, Object> answer = said(true);
+    /** The answer to what throws nothing; otherwise that with the outcome failed. */
+    static Map<String, Object> attempt(String failed, Callable<Map<String, Object>> what) {
         try {
-            switch ((String) request.get("do")) {
-                case "idle":
-                    while (!handle.lock.idle()) Thread.sleep(1);
-                    break;
-                case "reset":
-                    for (Handle one : opened) one.abandon();
-                    opened.clear();
-                    handles.clear();
-                    break;
-                default:
-                    for (Handle one : handles.values()) one.reconnect();
-            }
-        } catch (Throwable failed) {
-            answer = answer("no", failed.toString());
+            return what.call();
+        } catch (Throwable thrown) { // an Error, too: a library may lack a class
+            return answer(failed, "error", thrown.toString());
         }
-        answer.put("id", request.get("id"));
+    }
+
+    /** Answers a request. Null: another thread does. */
+    static void reply(Object id, Map<String, Object> answer) {
+        if (answer == null) return;
+        answer.put("id", id);
         write(answer);
     }
 
+    /** The answer; null: another thread gives it. */
+    private Map<String, Object> serve(Map<String, Object> request, String verb) throws Exception {
+        Handle handle = handles.stream().filter(one -> one.open && one.name.equals(request.get("handle"))).findAny().orElse(null);
+        return switch (verbs.contains(verb) && !request.containsKey("wait") ? verb : "") {
+            case "init" -> init(request);
+            case "open" -> {
+                for (String field : List.of("servers", "resource")) request.putIfAbsent(field, init.get(field));
+                Handle made = new Handle(this, request);
+                handles.add(made);
+                yield answer("ok", "keys", made.lock.keys(), "need", hello.getOrDefault("need", "all"));
+            }
+            case "cancel" -> said(handles.stream().anyMatch(one -> one.cancel(request.get("op"))));
+            case "exit" -> said(true);
+            case "idle", "reset", "reconnect" -> {
+                background(() -> reply(request.get("id"), attempt("no", () -> finish(verb, handle))));
+                yield null;
+            }
+            case "" -> answer("no", "error", "unknown verb, or way to wait: " + verb, "unsupported", true);
+            default -> {
+                if (handle == null) yield answer("no", "error", "this handle is not open");
+                handle.start(request);
+                yield null;
+            }
+        };
+    }
+
+    private Map<String, Object> init(Map<String, Object> request) {
+        String scheme = (String) hello.getOrDefault("scheme", ""); // with which the addresses of its servers begin
+        for (Object server : (List<?>) request.get("servers")) { // first: the lab asks a client that says no in version 1, too
+            if (!server.toString().startsWith(scheme)) return answer("no", "error", "this lock needs servers at " + scheme + ", not at " + server);
+        }
+        if (!request.get("version").equals(2L)) return answer("no", "error", "this client speaks version 2 of the protocol");
+        init = request;
+        return answer("ok", "hello", hello);
+    }
+
+    /** Carries out what takes its time, and is no operation of a handle. */
+    private Map<String, Object> finish(String verb, Handle handle) throws Exception {
+        switch (verb) {
+            case "idle" -> { while (!handle.lock.idle()) Thread.sleep(1); }
+            case "reset" -> {
+                for (Handle one : handles) one.abandon();
+                handles.clear();
+            }
+            default -> {
+                List<Future<?>> connected = new ArrayList<>();
+                for (Handle one : handles) connected.add(one.reconnect());
+                for (Future<?> one : connected) one.get();
+            }
+        }
+        return said(true);
+    }
+
     /** Tells the lab when its host did not run this process: what is late then is not the lock's fault. */
-    private static void watch() {
+    private static void watch() throws InterruptedException {
         var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         while (true) {
             long began = System.nanoTime(), used = system.getProcessCpuTime();
-            try {
-                Thread.sleep(10);
-            } catch (InterruptedException ended) {
-                return;
-            }
+            Thread.sleep(10);
             double late = (System.nanoTime() - began - (system.getProcessCpuTime() - used)) / 1e6 - 10;
             if (late > 25) write(Map.of("late_ms", late));
         }
-    }
-
-    static boolean overrides(Class<?> lock, String method) {
-        return Arrays.stream(lock.getMethods()).anyMatch(m -> m.getName().equals(method) && m.getDeclaringClass() != Lock.class);
     }
 
     /** Serves until the lab ends it. traits are fields of hello: name, about, promises, renews, servers, fair …; need, which is answered to open; and
      * scheme, with which the addresses of its servers begin if they are no Redis: zookeeper:// */
     public static void serve(Class<? extends Lock> lock, Maker maker, Map<String, ?> traits) throws IOException {
         System.setOut(System.err); // standard output is the lab's
-        Map<String, Object> hello = new LinkedHashMap<>(Map.of("version", VERSION, "separate", true));
-        List<String> verbs = new ArrayList<>();
-        Map.of("renew", "renew", "check", "check", "idle", "idle", "ping", "reconnect", "abandon", "reset")
-                .forEach((method, verb) -> { if (overrides(lock, method)) verbs.add(verb); });
-        hello.put("verbs", verbs);
-        hello.putAll(traits);
-        Locklab client = new Locklab(maker, hello);
-        background(Locklab::watch).start();
+        Locklab client = new Locklab(lock, maker, traits);
+        background(Locklab::watch);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            Map<String, Object> request = Json.read(line), answer;
-            try {
-                answer = client.serve(request);
-            } catch (Throwable failed) { // also what a library lacks, such as a class
-                answer = answer("no", failed.toString());
-            }
-            if (answer == null) continue;
-            answer.put("id", request.get("id"));
-            write(answer);
+            Map<String, Object> request = Json.read(line);
+            reply(request.get("id"), attempt("no", () -> client.serve(request, (String) request.get("do"))));
             if ("exit".equals(request.get("do"))) break;
         }
         Runtime.getRuntime().halt(0); // whatever still waits for a reply is not waited for

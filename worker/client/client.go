@@ -33,9 +33,50 @@ type Verbs[L any] map[string]func(lock L, op *Operation) (bool, error)
 type Operation struct {
 	context.Context
 	Within time.Duration
-	Answer map[string]any      // gets what else is to be answered, such as valid_ms or fence
-	Lost   func(why string)    // says that the hold which began with this operation is over, as soon as that is known
-	Valid  func(time.Duration) // says, after a renewal in the background, that the hold is valid for so long from now
+	Answer map[string]any // gets what else is to be answered, such as valid_ms or fence
+	req    request
+	cancel context.CancelFunc
+	write  func(message any)
+	guard  sync.Mutex              // of the next one: no operation is answered while it is cancelled
+	kept   []func() map[string]any // notices, which come behind its answer: a hold must not end before it began; nil: it is answered
+}
+
+// Lost says that the hold which began with this operation is over, as soon as that is known.
+func (op *Operation) Lost(why string) {
+	op.notice(func() map[string]any { return map[string]any{"lost": op.req.Handle, "hold": op.req.ID, "why": why} })
+}
+
+// Valid says, after a renewal in the background, that the hold is valid for so long from now.
+func (op *Operation) Valid(left time.Duration) {
+	until := time.Now().Add(left)
+	op.notice(func() map[string]any {
+		return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}
+	})
+}
+
+func (op *Operation) notice(fields func() map[string]any) {
+	op.guard.Lock()
+	defer op.guard.Unlock()
+	if op.kept != nil {
+		op.kept = append(op.kept, fields)
+	} else { // at once: one of an earlier hold must not come within the next
+		op.write(fields())
+	}
+}
+
+// end answers whether it was done; if there is an error, with the outcome failed.
+func (op *Operation) end(done bool, err error, failed string) {
+	op.guard.Lock()
+	defer op.guard.Unlock()
+	op.Answer["outcome"] = map[bool]string{true: "ok", false: "no"}[done]
+	if err != nil {
+		op.Answer["outcome"], op.Answer["error"] = failed, err.Error()
+	}
+	op.write(op.Answer)
+	for _, fields := range op.kept {
+		op.write(fields())
+	}
+	op.kept = nil
 }
 
 // Options are what a lock is made of.
@@ -63,17 +104,6 @@ type request struct {
 	WithinMS                                  float64 `json:"within_ms"`
 }
 
-type client[L any] struct {
-	hello      map[string]any
-	open       func(Options) (L, error)
-	verbs      Verbs[L]
-	write      func(message any)
-	init       request
-	handles    map[string]*handle[L]
-	operations sync.Map           // what cancels each one under way, by its id
-	yield      context.CancelFunc // ends the wait for new connections
-}
-
 func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
@@ -82,138 +112,129 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 			log.Print(err)
 		}
 	}
-	c := &client[L]{hello: hello, open: open, verbs: verbs, write: write, handles: map[string]*handle[L]{}, yield: func() {}}
-	go c.watch()
+	go watch(write)
+	// operations has what cancels each one under way, by its id; yield ends the wait for new connections.
+	var operations sync.Map
+	init, handles, yield := request{}, map[string]*handle{}, func() {}
 	for requests := json.NewDecoder(in); requests.More(); {
-		req := request{Servers: slices.Clone(c.init.Servers), Resource: c.init.Resource} // what open does not name
-		if err := requests.Decode(&req); err != nil {
+		op := &Operation{req: request{Servers: slices.Clone(init.Servers), Resource: init.Resource}, write: write} // what open does not name
+		if err := requests.Decode(&op.req); err != nil {
 			return err
 		}
-		answer := map[string]any{"id": req.ID}
-		switch h, found := c.handles[req.Handle]; {
-		case req.Do == "init":
-			c.init, answer["hello"] = req, hello
-			c.answer(answer, req.Version == 2, nil, "")
-		case req.Do == "open":
-			c.answer(answer, true, c.add(req, answer), "no")
-		case req.Do == "cancel":
-			cancel, found := c.operations.Load(req.Op)
+		op.Context, op.cancel = context.WithCancel(context.Background())
+		op.Within, op.Answer, op.kept = time.Duration(op.req.WithinMS*1e6), map[string]any{"id": op.req.ID}, []func() map[string]any{}
+		switch h := handles[op.req.Handle]; {
+		case op.req.Do == "init":
+			init, op.Answer["hello"] = op.req, hello
+			op.end(op.req.Version == 2, nil, "")
+		case op.req.Do == "exit":
+			op.end(true, nil, "")
+			return nil
+		case init.ID == 0:
+			op.end(false, fmt.Errorf("init comes before %s", op.req.Do), "no")
+		case op.req.Do == "open":
+			op.end(true, add(handles, op, open, verbs), "no")
+		case op.req.Do == "cancel":
+			cancel, found := operations.Load(op.req.Op)
 			if found {
 				cancel.(func())()
 			}
-			c.answer(answer, found, nil, "")
-		case req.Do == "reconnect" && verbs["reconnect"] != nil:
-			c.reconnect(answer)
-		case req.Do == "exit":
-			c.answer(answer, true, nil, "")
-			return nil
-		case found && req.Wait == "":
-			c.start(h, req, answer)
+			op.end(found, nil, "")
+		case op.req.Do == "reconnect" && verbs["reconnect"] != nil:
+			yield = op.cancel
+			reconnect(op, handles)
+		case h != nil && h.verbs[op.req.Do] != nil && op.req.Wait == "" && (op.req.Workload == "" || op.req.Workload == "counter"):
+			yield()
+			h.start(op, &operations, hello["by_context"] == true)
+			if op.req.Do == "close" {
+				delete(handles, op.req.Handle)
+				go func() { <-h.last; h.close() }()
+			}
 		default:
-			answer["unsupported"] = req.Handle == "" || found // operations have one
-			c.answer(answer, false, errors.New("no such verb, handle or way to wait"), "no")
+			op.Answer["unsupported"] = op.req.Handle == "" || h != nil // operations have one
+			op.end(false, errors.New("no such verb, handle or way to wait"), "no")
 		}
 	}
 	return nil
 }
 
-// answer answers whether something was done; if there is an error, with the outcome failed.
-func (c *client[L]) answer(answer map[string]any, done bool, err error, failed string) {
-	answer["outcome"] = map[bool]string{true: "ok", false: "no"}[done]
-	if err != nil {
-		answer["outcome"], answer["error"] = failed, err.Error()
-	}
-	c.write(answer)
-}
-
 // watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
-func (c *client[L]) watch() {
+func watch(write func(message any)) {
 	for {
 		began, used := time.Now(), processorTime()
 		time.Sleep(10 * time.Millisecond)
-		if late := time.Since(began) - 10*time.Millisecond - (processorTime() - used); late > 25*time.Millisecond {
-			c.write(map[string]any{"late_ms": late.Seconds() * 1000})
+		if late := time.Since(began) - 10*time.Millisecond - time.Duration(processorTime()-used); late > 25*time.Millisecond {
+			write(map[string]any{"late_ms": late.Seconds() * 1000})
 		}
 	}
 }
 
 // reconnect ends all connections, and answers when the libraries have new ones. An operation, under way or new, finds them ended itself.
-func (c *client[L]) reconnect(answer map[string]any) {
-	for _, h := range c.handles {
+func reconnect(op *Operation, handles map[string]*handle) {
+	for _, h := range handles {
 		h.endConnections()
 	}
-	idle := slices.DeleteFunc(slices.Collect(maps.Values(c.handles)), func(h *handle[L]) bool { return h.waiting.Load() > 0 })
-	ctx, yield := context.WithCancel(context.Background())
-	c.yield = yield
+	idle := slices.DeleteFunc(slices.Collect(maps.Values(handles)), func(h *handle) bool { return h.waiting.Load() > 0 })
 	go func() {
 		var err error
-		_, _ = again(ctx, 200*time.Millisecond, func() (bool, error) { // a library may have several dead connections
-			err = nil
-			for _, h := range idle {
-				if _, failed := c.verbs["reconnect"](h.lock, &Operation{Context: ctx, Answer: answer}); ctx.Err() == nil {
-					err = errors.Join(err, failed)
-				}
+		for _, h := range idle {
+			if _, failed := again(op, 200*time.Millisecond, h.verbs["reconnect"]); op.Err() == nil {
+				err = errors.Join(err, failed)
 			}
-			return err == nil, nil
-		})
-		c.answer(answer, true, err, "no")
+		}
+		op.end(true, err, "no")
 	}()
 }
 
 // handle is an open lock. Its operations run one after another.
-type handle[L any] struct {
-	lock     L
+type handle struct {
+	verbs    map[string]func(*Operation) (bool, error)
 	resource string
 	fence    any                // of its hold, if there are fences
 	last     chan struct{}      // closed when the last operation has ended
-	guard    sync.Mutex         // of the next two: connections that end for a cancelled operation are not the next one's
-	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
-	kept     []func()           // notices during an acquire, which come behind its answer: a hold must not end before it began; nil: write them at once
 	waiting  atomic.Int64       // how many operations have not ended yet
+	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
 	conns    sync.Map           // the library's, all of which pass a proxy
-	closed   context.CancelFunc // ends the proxies
+	close    context.CancelFunc // ends the proxies; what they have connected, the lock ends itself
 }
 
-func (c *client[L]) add(req request, answer map[string]any) (err error) {
-	if c.init.ID == 0 {
-		return errors.New("init comes before open")
-	}
-	closed, end := context.WithCancel(context.Background())
-	h := &handle[L]{resource: req.Resource, last: make(chan struct{}), closed: end}
+// add opens a handle. The context of that operation ends when the handle is closed.
+func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs Verbs[L]) error {
+	h := &handle{resource: op.req.Resource, last: make(chan struct{}), close: op.cancel}
 	close(h.last)
-	options := Options{Key: req.Key, Lease: time.Duration(req.LeaseMS * 1e6), Answer: answer}
-	for _, server := range req.Servers {
+	options := Options{Key: op.req.Key, Lease: time.Duration(op.req.LeaseMS * 1e6), Answer: op.Answer}
+	for _, server := range op.req.Servers {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
-		context.AfterFunc(closed, func() { listener.Close() })
+		context.AfterFunc(op, func() { listener.Close() })
 		options.Servers = append(options.Servers, listener.Addr().String())
 	}
-	if h.lock, err = c.open(options); err != nil {
-		end()
+	lock, err := open(options)
+	if err != nil {
+		h.close()
 		return err
 	}
-	c.handles[req.Handle] = h
+	h.verbs = map[string]func(*Operation) (bool, error){"work": h.work, "close": func(*Operation) (bool, error) { return true, nil }}
+	for name, verb := range verbs {
+		h.verbs[name] = func(op *Operation) (bool, error) { return verb(lock, op) }
+	}
+	handles[op.req.Handle] = h
 	return nil
 }
 
-// start has an operation run when those before it on its handle have ended, unless it is cancelled earlier. It is answered once.
-func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
-	ctx, cancel := context.WithCancel(context.Background())
-	c.operations.Store(req.ID, func() {
-		h.guard.Lock()
-		defer h.guard.Unlock()
-		if cancel(); c.hello["by_context"] != true && h.under.CompareAndSwap(req.ID, -req.ID) {
+// start has an operation run when those before it have ended, unless it is cancelled earlier. It is answered once.
+func (h *handle) start(op *Operation, operations *sync.Map, byContext bool) {
+	operations.Store(op.req.ID, func() {
+		op.guard.Lock()
+		defer op.guard.Unlock()
+		if op.cancel(); op.kept != nil && !byContext && h.under.CompareAndSwap(op.req.ID, -op.req.ID) {
 			h.endConnections()
 		}
 	})
-	c.yield()
 	h.waiting.Add(1)
-	if req.Do == "close" {
-		delete(c.handles, req.Handle)
-	}
 	before, ended := h.last, make(chan struct{})
 	h.last = ended
 	go func() {
@@ -221,73 +242,33 @@ func (c *client[L]) start(h *handle[L], req request, answer map[string]any) {
 		done, err := false, context.Canceled
 		select {
 		case <-before:
-			h.turn(req.ID, map[string][]func(){"acquire": {}}[req.Do])
-			done, err = c.perform(ctx, h, req, answer)
-			h.fence = cmp.Or(answer["fence"], h.fence)
-		case <-ctx.Done():
+			h.under.Store(op.req.ID)
+			if wait := h.verbs["wait"]; wait != nil && op.Within > 0 {
+				done, err = again(op, 0, wait)
+			} else {
+				done, err = again(op, op.Within, h.verbs[op.req.Do])
+			}
+			h.fence = cmp.Or(op.Answer["fence"], h.fence)
+		case <-op.Done():
 		}
-		if req.Do == "close" {
-			h.closed() // what they have connected, the lock ends itself
-		}
-		c.operations.Delete(req.ID)
+		operations.Delete(op.req.ID)
 		h.waiting.Add(-1)
-		c.answer(answer, done, err, "unknown")
+		op.end(done, err, "unknown")
 		<-before
-		h.turn(0, nil)
+		h.under.Store(0)
 	}()
 }
 
-func (c *client[L]) perform(ctx context.Context, h *handle[L], req request, answer map[string]any) (bool, error) {
-	lost := func(why string) {
-		h.notice(req.ID, func() { c.write(map[string]any{"lost": req.Handle, "hold": req.ID, "why": why}) })
-	}
-	valid := func(left time.Duration) {
-		until := time.Now().Add(left)
-		h.notice(req.ID, func() { c.write(map[string]any{"valid": req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}) })
-	}
-	op := &Operation{ctx, time.Duration(req.WithinMS * 1e6), answer, lost, valid}
-	switch verb, wait := c.verbs[req.Do], c.verbs["wait"]; {
-	case wait != nil && op.Within > 0:
-		return again(op, 0, func() (bool, error) { return wait(h.lock, op) })
-	case verb != nil:
-		return again(op, op.Within, func() (bool, error) { return verb(h.lock, op) })
-	case req.Do == "work" && (req.Workload == "" || req.Workload == "counter"):
-		return h.work(op, req.Key)
-	}
-	answer["unsupported"] = req.Do != "close"
-	return req.Do == "close", nil
-}
-
-// notice writes a notice of an operation, or keeps it while that is an acquire under way. One of an earlier hold must not come within the next.
-func (h *handle[L]) notice(id int64, write func()) {
-	h.guard.Lock()
-	defer h.guard.Unlock()
-	if under := h.under.Load(); h.kept != nil && (under == id || under == -id) {
-		h.kept = append(h.kept, write)
-	} else {
-		write()
-	}
-}
-
-// turn begins an operation, during which notices wait unless kept is nil, or, with 0, writes those that waited.
-func (h *handle[L]) turn(id int64, kept []func()) {
-	h.guard.Lock()
-	defer h.guard.Unlock()
-	for _, write := range h.kept {
-		write()
-	}
-	h.kept = kept
-	h.under.Store(id)
-}
-
-// again tries every 20 ms, until it is done or fails, the time is over, or ctx has ended.
-func again(ctx context.Context, within time.Duration, try func() (bool, error)) (done bool, err error) {
-	for until := time.Now().Add(within); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		if done, err = try(); done || err != nil || !time.Now().Before(until) {
+// again tries every 20 ms, until it is done or fails, the time is over, or the operation is cancelled. A reconnect may fail: a library may have several
+// dead connections.
+func again(op *Operation, within time.Duration, try func(*Operation) (bool, error)) (done bool, err error) {
+	for until := time.Now().Add(within); op.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		done, err = try(op)
+		if final := done && err == nil || err != nil && op.req.Do != "reconnect"; final || !time.Now().Before(until) {
 			return done, err
 		}
 	}
-	return false, ctx.Err()
+	return false, op.Err()
 }
 
 // fenced has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write.
@@ -295,7 +276,7 @@ const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1])
 redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
 
 // work counts on the resource, over a connection of its own. A fence is shown first.
-func (h *handle[L]) work(op *Operation, key string) (bool, error) {
+func (h *handle) work(op *Operation) (bool, error) {
 	tcp, err := new(net.Dialer).DialContext(op, "tcp", h.resource)
 	if err != nil {
 		return false, err
@@ -318,12 +299,12 @@ func (h *handle[L]) work(op *Operation, key string) (bool, error) {
 		}
 		return reply
 	}
-	write := []any{"SET", key}
+	write := []any{"SET", op.req.Key}
 	if h.fence != nil {
-		ask("EVAL", fenced, 1, key+":fence", h.fence)
-		write = []any{"EVAL", fenced, 2, key + ":fence", key, h.fence}
+		ask("EVAL", fenced, 1, op.req.Key+":fence", h.fence)
+		write = []any{"EVAL", fenced, 2, op.req.Key + ":fence", op.req.Key, h.fence}
 	}
-	if read, _ := strconv.ParseInt(ask("GET", key), 10, 64); err == nil { // absent counts as zero
+	if read, _ := strconv.ParseInt(ask("GET", op.req.Key), 10, 64); err == nil { // absent counts as zero
 		op.Answer["read"], op.Answer["wrote"] = read, read+1
 		ask(append(write, read+1)...)
 	}
@@ -334,27 +315,22 @@ func (h *handle[L]) work(op *Operation, key string) (bool, error) {
 }
 
 // proxy passes the library's connections on to a server. That is how a cancelled operation stops waiting, whatever the library does.
-func (h *handle[L]) proxy(listener net.Listener, server string) {
+func (h *handle) proxy(listener net.Listener, server string) {
 	for near, err := listener.Accept(); err == nil; near, err = listener.Accept() {
 		go func() {
-			defer near.Close()
 			h.conns.Store(near, near)
-			defer h.conns.Delete(near)
+			defer func() { near.Close(); h.conns.Delete(near) }()
 			if far, err := net.Dial("tcp", server); err == nil {
-				go func() {
-					if h.under.Load() >= 0 {
-						_, _ = io.Copy(far, near) // how it ends is the client's affair
-					}
-					far.Close()
-				}()
-				_, _ = io.Copy(near, far)
+				if h.under.Load() >= 0 {
+					go func() { _, _ = io.Copy(far, near); far.Close() }() // how it ends is the client's affair
+					_, _ = io.Copy(near, far)
+				}
+				far.Close()
 			}
 		}()
 	}
 }
 
-func (h *handle[L]) endConnections() {
-	for conn := range h.conns.Range {
-		conn.(net.Conn).Close()
-	}
+func (h *handle) endConnections() {
+	h.conns.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
 }

@@ -199,8 +199,9 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, []any{"ok", 1500.0, 7.0}, []any{acquired["outcome"], acquired["valid_ms"], acquired["fence"]})
 	require.Equal(t, map[string]any{"outcome": "no"}, c.asks(4, "release", h1))
 	require.Equal(t, map[string]any{"outcome": "ok", "valid_ms": 2000.0}, c.asks(5, "renew", h1))
-	require.Equal(t, map[string]any{"outcome": "no", "unsupported": true}, c.asks(6, "check", h1))
-	require.Equal(t, map[string]any{"outcome": "no", "unsupported": true}, c.asks(7, "dance", h1))
+	unsupported := map[string]any{"outcome": "no", "unsupported": true, "error": "no such verb, handle or way to wait"}
+	require.Equal(t, unsupported, c.asks(6, "check", h1))
+	require.Equal(t, unsupported, c.asks(7, "dance", h1))
 	require.Equal(t, "no", c.asks(8, "release", map[string]any{"handle": "h2"})["outcome"])
 
 	called.reply <- grant{} // another client has it; again, it is free

@@ -5,14 +5,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/locklab/locklab/adapters/go/internal/calls"
-	"github.com/locklab/locklab/adapters/go/internal/words"
 	"github.com/locklab/locklab/worker/client"
 )
 
@@ -22,14 +18,13 @@ type lock struct {
 	unlock func()
 }
 
-func (l *lock) acquire(op *client.Operation) (done bool, err error) {
+func (l *lock) acquire(op *client.Operation) (bool, error) {
 	own, stop := context.WithCancel(context.WithoutCancel(op)) // it ends the hold, so it must outlive the request
-	var held context.Context
-	var cancel context.CancelFunc
-	err = calls.Leave(op, func() (err error) { held, cancel, err = l.TryWithContext(own, l.Key); return err }, nil)
-	if done, err = calls.Outcome(err, rueidislock.ErrNotLocked); !done {
+	held, cancel := own, func() {}
+	err := calls.Leave(op, func() (err error) { held, cancel, err = l.TryWithContext(own, l.Key); return err }, nil)
+	if err != nil {
 		stop() // what it may get yet, the library gives back
-		return false, err
+		return calls.Outcome(err, rueidislock.ErrNotLocked)
 	}
 	untold := context.AfterFunc(held, func() { op.Lost("its context has ended") })
 	l.unlock = func() { untold(); cancel(); stop() }
@@ -52,27 +47,12 @@ func (l *lock) reconnect(op *client.Operation) (bool, error) {
 
 func (l *lock) close(*client.Operation) (bool, error) { l.Close(); return true, nil }
 
-// long is what no request takes: none must end by accident.
-const long = time.Hour
-
 func main() {
 	hello := map[string]any{"name": "rueidislock", "about": "rueidislock 1.0.79", "renews": true}
 	hello["promises"] = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "tells-loss", "tells-in-time"}
-	said := words.Read(hello, "majority", "plain", "once") // KeyMajority, DisableCache, DisableRetry
-	once, plain, majority := said.Has("once"), said.Has("plain"), max(said["majority"], 1)
-	hello["about"] = fmt.Sprint(hello["about"], ", KeyMajority ", majority)
-	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "reconnect": (*lock).reconnect, "close": (*lock).close}
+	options := read(hello)
 	client.Serve(hello, func(o client.Options) (*lock, error) {
-		options := rueidis.ClientOption{InitAddress: o.Servers, DisableRetry: once, DisableCache: plain, AlwaysRESP2: plain, ForceSingleClient: true}
-		if once {
-			options.ConnWriteTimeout = long
-		}
-		var keys []string // of LockerOption.KeyMajority: a majority of an odd number of them is the lock
-		for i := range 2*majority - 1 {
-			keys = append(keys, fmt.Sprintf("rueidislock:%d:%s", i, o.Key))
-		}
-		o.Answer["keys"], o.Answer["need"] = keys, "majority"
-		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: int32(majority), KeyValidity: o.Lease, TryNextAfter: long, ClientOption: options})
+		locker, err := rueidislock.NewLocker(options(o))
 		return &lock{Options: o, Locker: locker}, err
-	}, verbs)
+	}, client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "reconnect": (*lock).reconnect, "close": (*lock).close})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/locklab/locklab/adapters/go/internal/calls"
@@ -38,5 +39,30 @@ func TestLeave(t *testing.T) {
 	goOn <- failed
 	if err := <-late; err != failed {
 		t.Error(err)
+	}
+}
+
+// TestTurns: an Enter that is given up counts until it has ended, is undone if it was granted, and a fresh lock takes the place of its lock.
+func TestTurns(t *testing.T) {
+	made := 0
+	turns := calls.NewTurns(func() int { made++; return made })
+	ctx, cancel := context.WithCancel(t.Context())
+	goOn, undone := make(chan error), make(chan int)
+	entered := func(int) error { cancel(); return <-goOn }
+	if err := turns.Enter(ctx, entered, func(lock int) error { undone <- lock; return nil }); err != context.Canceled {
+		t.Error(err)
+	}
+	if turns.Left() != 1 {
+		t.Error(turns.Left())
+	}
+	if err := turns.Call(t.Context(), func(lock int) error { return fmt.Errorf("lock %d", lock) }); err.Error() != "lock 2" {
+		t.Error(err)
+	}
+	goOn <- nil
+	if lock := <-undone; lock != 1 {
+		t.Error(lock)
+	}
+	for turns.Left() > 0 {
+		runtime.Gosched()
 	}
 }
