@@ -212,7 +212,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 	}
 	from, before := x.automaton.calledAt(c.node, in), c.node
 	c.moveTo(t, &x.automaton.nodes[t.to], x.slow)
-	for _, n := range x.automaton.outputs[t.output] {
+	for _, n := range x.automaton.reported[t.output] {
 		x.receive(s, i, n, from)
 	}
 	if was := &x.automaton.nodes[before]; x.sessions && was.idle && was.tasks > 0 && c.phase == waiting && !x.isTired(s, i) {

@@ -124,21 +124,20 @@ func (t *transition) particulars(when circumstances) (packed uint64) {
 
 // automaton is what is known of the clients of a lock.
 type automaton struct {
-	spec          impls.Spec
-	opts          impls.Options
-	clients       int
-	servers       int
-	texts         *texts
-	nodes         []node             // the first are the beginnings of the clients
-	byMemory      map[string]uint32  // nodes by client and by what the lock remembers
-	memories      map[string]uint32  // see node.memory
-	transitions   memo[transition]   // by node and input, and by the particulars
-	outputs       [][]process.Notice // what a lock reports in a step
-	outputNumbers map[string]uint32
-	pool          pool
-	coroutines    process.Coroutines
-	executions    int // of transitions that were not known
-	steps         int // that the lock's own code has made
+	spec        impls.Spec
+	opts        impls.Options
+	clients     int
+	servers     int
+	texts       *texts
+	nodes       []node            // the first are the beginnings of the clients
+	byMemory    map[string]uint32 // nodes by client and by what the lock remembers
+	memories    map[string]uint32 // see node.memory
+	transitions memo[transition]  // by node and input, and by the particulars
+	outputs
+	pool       pool
+	coroutines process.Coroutines
+	executions int // of transitions that were not known
+	steps      int // that the lock's own code has made
 	timing
 	manner
 	evidence
@@ -182,10 +181,9 @@ type manner struct {
 func newAutomaton(spec impls.Spec, key string, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
 	a := &automaton{
 		spec: spec, opts: impls.Options{Key: key, Lease: lease}, timing: timing{skew: skew}, clients: clients, servers: servers, texts: texts,
-		byMemory: map[string]uint32{}, memories: map[string]uint32{}, evidence: evidence{witnesses: map[uint32][]witness{}}, outputNumbers: map[string]uint32{}, pool: newPool(),
+		byMemory: map[string]uint32{}, memories: map[string]uint32{}, evidence: evidence{witnesses: map[uint32][]witness{}}, outputs: newOutputs(), pool: newPool(),
 		born: time.Now(),
 	}
-	a.outputNumber(nil)
 	for client := range clients {
 		s := a.newInstance(client)
 		n := node{client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders))}
@@ -387,20 +385,6 @@ func (a *automaton) describe(s *instance) (n node, err error) {
 
 func (a *automaton) impure(err error) error {
 	return fmt.Errorf("%s cannot be explored: %w", a.spec.Name, err)
-}
-
-// outputNumber numbers what a lock reports in a step; 0 is nothing.
-func (a *automaton) outputNumber(notices []process.Notice) uint32 {
-	text := ""
-	for _, n := range notices {
-		text += fmt.Sprintf("%+v;", n)
-	}
-	if n, known := a.outputNumbers[text]; known {
-		return n
-	}
-	a.outputs = append(a.outputs, notices)
-	a.outputNumbers[text] = uint32(len(a.outputs) - 1)
-	return uint32(len(a.outputs) - 1)
 }
 
 // errAsymmetric: a lock makes a difference between clients, beyond their tokens being different.

@@ -52,7 +52,7 @@ func (o *observer) of(n *node, output uint32, reads bool) behavior {
 			numbers = append(numbers, float64(sl.due))
 		}
 	}
-	for _, notice := range o.a.outputs[output] {
+	for _, notice := range o.a.reported[output] {
 		valid, limited := notice.Answer.Valid, notice.Answer.Limited
 		if notice.Kind == process.Renewed {
 			valid, limited = notice.Valid, true

@@ -309,7 +309,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.servers.scripts, x.automaton.queues = about.hashes, config.Queues()
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: usualReplies(x.texts)}
+	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
 		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),

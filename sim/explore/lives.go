@@ -17,8 +17,16 @@ import (
 // lifeWords match a command, or a script, that asks how long a key lives. A script that is named by its hash may.
 var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
 
-func asksLife(commands [][]string) bool {
-	return slices.ContainsFunc(commands, func(words []string) bool { return lifeWords.MatchString(strings.Join(words[:min(len(words), 2)], " ")) })
+func (t *texts) asksLife(commands [][]string) bool {
+	return slices.ContainsFunc(commands, func(words []string) bool {
+		begin := strings.Join(words[:min(len(words), 2)], " ") // mostly a script that was met before
+		asks, known := t.life[begin]
+		if !known {
+			asks = lifeWords.MatchString(begin)
+			t.life[begin] = asks
+		}
+		return asks
+	})
 }
 
 // namesScripts says whether it names a script by its hash, or loads one.

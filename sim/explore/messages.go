@@ -68,10 +68,11 @@ type texts struct {
 	requests []request
 	replies  []reply
 	numbers  map[string]uint32
+	life     map[string]bool // see asksLife
 }
 
 func newTexts(orders []order) *texts {
-	return &texts{orders: orders, requests: make([]request, 1), replies: make([]reply, 1), numbers: map[string]uint32{}}
+	return &texts{orders: orders, requests: make([]request, 1), replies: make([]reply, 1), numbers: map[string]uint32{}, life: map[string]bool{}}
 }
 
 func (t *texts) request(w process.Wait) uint32 {
@@ -87,7 +88,7 @@ func (t *texts) addRequest(r request) uint32 {
 	if n, known := t.numbers["q"+text]; known {
 		return n
 	}
-	r.tokens, r.top, r.renamed, r.life = mentioned(text), topNumber(text), make([]uint32, len(t.orders)), asksLife(r.commands)
+	r.tokens, r.top, r.renamed, r.life = mentioned(text), topNumber(text), make([]uint32, len(t.orders)), t.asksLife(r.commands)
 	t.requests = append(t.requests, r)
 	n := uint32(len(t.requests) - 1)
 	t.numbers["q"+text] = n

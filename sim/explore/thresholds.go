@@ -7,7 +7,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/sim/process"
-	"github.com/locklab/locklab/sim/service"
 )
 
 // A lock that reads a clock compares what it reads with something: with the end of a lease, or with what it has made up itself. Time passes
@@ -25,11 +24,11 @@ type passing struct {
 	found   *Instants
 	steps   map[question]*thresholds // of those
 	lived   map[lives][]ms
-	usual   []uint32 // see usualReplies
-	lengths []ms     // of time, of the state that is expanded
-	inputs  []input  // of one of its clients
-	long    []ms     // see packMove
-	looked  int      // steps; see lookAhead
+	usual   usualReplies
+	lengths []ms    // of time, of the state that is expanded
+	inputs  []input // of one of its clients
+	long    []ms    // see packMove
+	looked  int     // steps; see lookAhead
 }
 
 // question is what a client is asked to do, at which node, after what else at the same time, and how its wall clock has stepped.
@@ -103,16 +102,6 @@ func (x *explorer) onlyByClock(s *state, d ms) bool {
 	return slices.Contains(x.instants(nil, s, next), d) && (next == never || !slices.Contains(x.ends(nil, s, timer, expiry), d))
 }
 
-// usualReplies stand for what a server may answer by the time that a request reaches it.
-func usualReplies(t *texts) (list []uint32) {
-	for _, r := range []service.Reply{
-		{Kind: service.Nil}, {Kind: service.Status, Text: "OK"}, {Kind: service.Integer, Int: 0}, {Kind: service.Integer, Int: 1},
-	} {
-		list = append(list, t.reply([]service.Reply{r}))
-	}
-	return list
-}
-
 // nextInputs appends the inputs that a client may be given next.
 func (x *explorer) nextInputs(list []input, s *state, i int) []input {
 	c := &s.clients[i]
@@ -142,10 +131,7 @@ func (x *explorer) nextInputs(list []input, s *state, i int) []input {
 			answer := x.answerNow(s, i, sl.request)
 			in.arg = answer
 			list = append(list, in)
-			if len(x.texts.requests[sl.request].commands) > 1 {
-				continue
-			}
-			for _, in.arg = range x.usual {
+			for _, in.arg = range x.usual.to(x.texts.requests[sl.request].commands) {
 				if in.arg != answer {
 					list = append(list, in)
 				}

@@ -1,15 +1,16 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,7 +23,7 @@ func (p *Process) Memory() ([]byte, bool) {
 			return nil, false
 		}
 	}
-	m := memory{seen: map[reference]int{}, whole: true}
+	m := memory{bytes: make([]byte, 0, usualMemory), whole: true}
 	for _, e := range p.order {
 		m.text(e.handle)
 		m.value(reflect.ValueOf(e.lock))
@@ -39,7 +40,7 @@ func (p *Process) Outline() (outline []byte, numbers []float64, whole bool) {
 	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
 		return nil, nil, false
 	}
-	m := memory{seen: map[reference]int{}, whole: true, apart: true}
+	m := memory{bytes: make([]byte, 0, usualMemory), whole: true, apart: true}
 	for _, e := range p.order {
 		m.value(reflect.ValueOf(e.lock))
 	}
@@ -52,7 +53,7 @@ func (p *Process) Opaque() string {
 	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
 		return ""
 	}
-	m := memory{seen: map[reference]int{}, whole: true, follows: true}
+	m := memory{whole: true, follows: true}
 	for _, e := range p.order {
 		m.path = []string{strings.TrimPrefix(reflect.TypeOf(e.lock).String(), "*")}
 		m.value(reflect.ValueOf(e.lock))
@@ -65,10 +66,13 @@ func (p *Process) Opaque() string {
 	return m.opaque
 }
 
+// usualMemory is how many bytes most locks' memories take at most.
+const usualMemory = 256
+
 // memory walks through values.
 type memory struct {
 	bytes   []byte
-	seen    map[reference]int // by order
+	seen    references
 	parts   []part
 	whole   bool
 	apart   bool // see Outline
@@ -111,6 +115,38 @@ type reference struct {
 	kind    reflect.Type
 }
 
+// references are those that have been met, in that order. Most locks keep few.
+type references struct {
+	few  []reference
+	many map[reference]int // nil while there are few
+}
+
+const fewReferences = 16
+
+// number is the how manieth a reference is. If it is new, it is noted as the last.
+func (s *references) number(r reference) (n int, known bool) {
+	if s.many == nil {
+		for i := range s.few {
+			if s.few[i] == r {
+				return i + 1, true
+			}
+		}
+		if len(s.few) < fewReferences {
+			s.few = append(s.few, r)
+			return len(s.few), false
+		}
+		s.many = map[reference]int{}
+		for i, met := range s.few {
+			s.many[met] = i + 1
+		}
+	}
+	if n, known = s.many[r]; !known {
+		n = len(s.many) + 1
+		s.many[r] = n
+	}
+	return n, known
+}
+
 // part is a stretch of memory that something refers to.
 type part struct{ from, to uintptr }
 
@@ -119,7 +155,17 @@ var (
 	sessionType = reflect.TypeFor[session]()
 	envType     = reflect.TypeFor[env]()
 	timeType    = reflect.TypeFor[time.Time]()
+	syncMapType = reflect.TypeFor[sync.Map]()
+
+	serverHandle, serverIndex = field(serverType, "handle"), field(serverType, "index")
+	envHandle, sessionHandle  = field(envType, "handle"), field(sessionType, "handle")
 )
+
+// field is the number of a struct's field: to find it by name each time takes long.
+func field(t reflect.Type, name string) int {
+	f, _ := t.FieldByName(name)
+	return f.Index[0]
+}
 
 // overlaps says whether two references mean different parts of the same: a change through one is seen through the other.
 func (m *memory) overlaps() bool {
@@ -135,11 +181,10 @@ func (m *memory) overlaps() bool {
 // met says whether a reference has been met before, and encodes which it was. Otherwise it notes the size of what it refers to.
 func (m *memory) met(v reflect.Value, size uintptr) bool {
 	r := reference{v.Pointer(), v.Type()}
-	if n, met := m.seen[r]; met {
+	if n, met := m.seen.number(r); met {
 		m.number(int64(n))
 		return true
 	}
-	m.seen[r] = len(m.seen) + 1
 	m.number(-1)
 	if size > 0 {
 		m.parts = append(m.parts, part{r.address, r.address + size})
@@ -245,9 +290,6 @@ func (m *memory) slice(v reflect.Value) {
 // structure encodes a struct; of a time, all but the time zone; of what belongs to the model, which one it is.
 func (m *memory) structure(v reflect.Value) {
 	fields := v.NumField()
-	if strings.HasPrefix(v.Type().Name(), "HashTrieMap[") {
-		m.hide(v, "a sync.Map hashes by chance; keep a map with a mutex")
-	}
 	switch v.Type() {
 	case timeType:
 		fields, m.real = 2, m.real || v.Field(0).Uint()>>63 != 0
@@ -257,11 +299,17 @@ func (m *memory) structure(v reflect.Value) {
 			return
 		}
 	case serverType:
-		m.text(v.FieldByName("handle").String())
-		m.number(v.FieldByName("index").Int())
+		m.text(v.Field(serverHandle).String())
+		m.number(v.Field(serverIndex).Int())
 		return
-	case envType, sessionType:
-		m.text(v.FieldByName("handle").String())
+	case envType:
+		m.text(v.Field(envHandle).String())
+		return
+	case sessionType:
+		m.text(v.Field(sessionHandle).String())
+		return
+	case syncMapType:
+		m.hide(v, "it hashes by chance; keep a map with a mutex")
 		return
 	}
 	for i := range fields {
@@ -269,8 +317,22 @@ func (m *memory) structure(v reflect.Value) {
 	}
 }
 
-// captures matches the names that the compiler gives to functions that may have captured variables: literals and method values.
-var captures = regexp.MustCompile(`\.func\d|-fm$|wrap\d`)
+// captures says whether the compiler gives such a name to functions that may have captured variables: literals and method values.
+func captures(name string) bool {
+	digit := func(at int) bool { return at < len(name) && name[at] >= '0' && name[at] <= '9' }
+	if strings.HasSuffix(name, "-fm") || digit(len(name)-1) && strings.HasSuffix(name[:len(name)-1], "wrap") {
+		return true
+	}
+	for at := 0; ; {
+		next := strings.Index(name[at:], ".func")
+		if next < 0 {
+			return false
+		}
+		if at += next + len(".func"); digit(at) {
+			return true
+		}
+	}
+}
 
 // function accepts only what has captured nothing.
 func (m *memory) function(v reflect.Value) {
@@ -278,7 +340,7 @@ func (m *memory) function(v reflect.Value) {
 	if f := runtime.FuncForPC(v.Pointer()); f != nil {
 		name = f.Name()
 	}
-	if name == "" || captures.MatchString(name) {
+	if name == "" || captures(name) {
 		m.hide(v, insteadOfFunction)
 	}
 	m.text(name)
@@ -307,16 +369,17 @@ func (m *memory) dictionary(v reflect.Value) {
 		written []byte
 		value   reflect.Value
 	}
-	var entries []entry
-	for _, key := range v.MapKeys() {
-		written := memory{seen: map[reference]int{}, whole: true}
-		written.value(key)
-		if !written.whole || len(written.seen) > 0 {
-			m.hide(v, "its keys refer to something; keep keys that are numbers or strings")
-		}
-		entries = append(entries, entry{written.bytes, v.MapIndex(key)})
+	entries := make([]entry, 0, v.Len())
+	keys := memory{whole: true}
+	for each := v.MapRange(); each.Next(); {
+		from := len(keys.bytes)
+		keys.value(each.Key())
+		entries = append(entries, entry{keys.bytes[from:len(keys.bytes):len(keys.bytes)], each.Value()})
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return slices.Compare(a.written, b.written) })
+	if !keys.whole || len(keys.seen.few) > 0 {
+		m.hide(v, "its keys refer to something; keep keys that are numbers or strings")
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(a.written, b.written) })
 	m.number(int64(len(entries)))
 	for _, e := range entries {
 		m.bytes = append(m.bytes, e.written...)

@@ -8,6 +8,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -45,7 +46,7 @@ type Process struct {
 	timers  map[int]*scope // that a Timekeeper, or a user of Fork, will end
 	hooks   []*hook
 	scopes  []*scope
-	steps   int
+	steps   atomic.Int64 // read by goroutines of package context, too
 	waits   int
 	watches int // of sessions, so far
 	notices []Notice

@@ -21,7 +21,7 @@ type scope struct {
 	number  int
 	err     error
 	limit   time.Duration // 0: no time-out
-	step    int           // in which step of the process it began
+	step    int64         // in which step of the process it began
 	done    chan struct{}
 }
 
@@ -31,7 +31,7 @@ type scopeKey struct{}
 func (p *Process) firstScope() *scope { return p.newScope(context.Background()) }
 
 func (p *Process) newScope(parent context.Context) *scope {
-	s := &scope{parent: parent, process: p, number: len(p.scopes) + 1, step: p.steps, done: make(chan struct{})}
+	s := &scope{parent: parent, process: p, number: len(p.scopes) + 1, step: p.steps.Load(), done: make(chan struct{})}
 	p.scopes = append(p.scopes, s)
 	return s
 }
@@ -51,10 +51,10 @@ func (s *scope) Done() <-chan struct{} {
 // ended in this step.
 func (s *scope) asked() {
 	p := s.process
-	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || root() != roots.ofTasks { // package context asks in goroutines of its own
+	if _, minded := p.host.(Timekeeper); minded || s.limit == 0 || s.step == p.steps.Load() {
 		return
 	}
-	if s.err != nil || s.step == p.steps {
+	if root() != roots.ofTasks || s.err != nil { // package context asks in goroutines of its own
 		return
 	}
 	if t := p.running; t != nil && t.timer != s.number {

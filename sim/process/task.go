@@ -143,7 +143,7 @@ func (p *Process) spawn(least int, run func()) *task {
 // settle runs tasks until all wait.
 func (p *Process) settle() {
 	p.noteDerived()
-	p.steps++
+	p.steps.Add(1)
 	for len(p.ready) > 0 {
 		t := p.ready[0]
 		p.ready = p.ready[1:]
@@ -165,7 +165,7 @@ func (p *Process) settle() {
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.noteCallers()
 	t := p.running
-	if t == nil && p.steps == 0 {
+	if t == nil && p.steps.Load() == 0 {
 		p.fail("New asks a server, sleeps or waits, which only operations and background tasks can")
 		return Input{}, errImpure
 	}
@@ -203,7 +203,7 @@ func (p *Process) limit(t *task, ctx Context, w *Wait) {
 	}
 	w.Timer, w.Limit = timed.number, timed.limit
 	w.Begun = t.timer != timed.number
-	if w.Begun && timed.step != p.steps {
+	if w.Begun && timed.step != p.steps.Load() {
 		p.fail("a time-out was begun before the wait that it is for: the model does not know how much of it is left")
 	}
 	t.timer = timed.number
