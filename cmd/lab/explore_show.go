@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/sim/explore"
@@ -180,6 +181,9 @@ func assumedOfLeases() []string {
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
 		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
+		fmt.Sprintf("every lease is %v: what a lock does with another one, such as by rounding it, is not found", explore.Lease),
+		fmt.Sprintf("what comes in the last %v of a lease, or the last %v of a declared validity, is not held against a lock: that is how exactly the judges measure",
+			explore.Margin(), history.ExpiryMargin),
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
 		"a long hold of a lock that runs no background tasks is a pause, and counts as one",

@@ -135,6 +135,9 @@ func (r *Result) Vacuous() bool {
 // Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
 const Lease = 1200 * time.Millisecond
 
+// Margin is how much of a lease must be left before it counts as running.
+func Margin() time.Duration { return ownership.LeaseMargin(Lease) }
+
 // UsualSkew is by how much a wrong clock is wrong by default.
 const UsualSkew = Lease * 3 / 2
 
@@ -308,7 +311,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
-		clients: x.clients, lease: x.lease, margin: ms(ownership.LeaseMargin(Lease) / time.Millisecond),
+		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
 		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}

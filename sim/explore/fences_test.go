@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 )
 
 // exchanges are so many requests that are served, each of whose replies is taken, after a call.
@@ -80,4 +82,65 @@ func moveOf(t *testing.T, x *explorer, s *state, want move) move {
 	}
 	require.Fail(t, "there is no such move", "%v among %v", want, moves)
 	return move{}
+}
+
+// drawsFirst draws its fence before it has the lock. Another may be granted the lock, with a greater fence, meanwhile.
+type drawsFirst struct{ fencing }
+
+func (l *drawsFirst) TryAcquire(ctx context.Context) (bool, error) {
+	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `if redis.call("EXISTS", KEYS[1]) == 1 then return 0 end return redis.call("INCR", "fences")`}, []string{lockKey})
+	if err != nil || n == int64(0) {
+		return false, err
+	}
+	held, err := l.try(ctx, l.env.Token())
+	if held {
+		l.issued = n.(int64)
+	}
+	return held, err
+}
+
+// keepsFence can be acquired again by its holder, who keeps its fence.
+type keepsFence struct {
+	fencing
+	held int
+}
+
+func (l *keepsFence) TryAcquire(ctx context.Context) (held bool, err error) {
+	if held = l.held > 0; !held {
+		held, err = l.fencing.TryAcquire(ctx)
+	}
+	if held {
+		l.held++
+	}
+	return held, err
+}
+
+func (l *keepsFence) Release(ctx context.Context) (bool, error) {
+	if l.held--; l.held > 0 {
+		return true, nil
+	}
+	return l.fencing.Release(ctx)
+}
+
+// When an acquire took the lock decides which fence comes later, whatever else is looked for.
+func TestAFenceIsAsLateAsItsLock(t *testing.T) {
+	t.Parallel()
+	for _, only := range [][]checker.Name{nil, {checker.FenceRegression}} {
+		lock := stranger(func(p plain) impls.Lock { return &drawsFirst{fencing{plain: p, step: 1}} })
+		result := explored(t, Config{Lock: lock, Clients: 2, Rounds: 1, Only: only})
+		assert.Empty(t, result.Disputed)
+		assert.NotNil(t, result.Found)
+	}
+}
+
+func TestAHolderThatAcquiresAgainKeepsItsFence(t *testing.T) {
+	t.Parallel()
+	lock := stranger(func(p plain) impls.Lock { return &keepsFence{fencing: fencing{plain: p, step: 1}} })
+	lock.Promises = append(lock.Promises, impls.Reentrance)
+	for _, only := range [][]checker.Name{nil, {checker.FenceRegression}} {
+		result := explored(t, Config{Lock: lock, Clients: 2, Rounds: 2, Reenter: 1, Only: only})
+		assert.Empty(t, result.Disputed)
+		assert.Nil(t, result.Found)
+		assert.True(t, result.Complete(), "%s %s", result.Limit, result.Doubt)
+	}
 }

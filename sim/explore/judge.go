@@ -120,6 +120,9 @@ func (j *judge) calledAcquire(n int) {
 	}
 	j.callsInQueue(n)
 	c.phase, c.after, c.from, c.fence = acquiring, 0, 0, j.s.fence
+	if j.active(n) {
+		c.fence = sameGrant
+	}
 	c.clear(metGhost | late | took | unsure)
 	j.s.owner.early &^= 1 << n
 	j.calledAnother(n)
@@ -209,12 +212,18 @@ func (j *judge) granted(n int, a history.Answer) {
 	}
 	j.grantTurn(n)
 	if a.Fence != 0 {
-		if c.fence != 0 && a.Fence <= j.fences[c.fence-1] || j.s.fence != 0 && a.Fence == j.fences[j.s.fence-1] {
-			j.found |= fenceRegression
-		}
-		if j.s.fence == 0 || a.Fence > j.fences[j.s.fence-1] {
-			j.s.fence = j.fence(a.Fence)
-		}
+		j.fenced(c, a.Fence)
+	}
+}
+
+// fenced takes in a grant's fence.
+func (j *judge) fenced(c *client, fence int64) {
+	notAbove := func(place uint32) bool { return place != 0 && fence <= j.fences[place-1] }
+	if c.fence != sameGrant && (notAbove(c.fence) || notAbove(j.s.fence) && fence == j.fences[j.s.fence-1]) {
+		j.found |= fenceRegression
+	}
+	if !notAbove(j.s.fence) {
+		j.s.fence = j.fence(fence)
 	}
 }
 

@@ -34,6 +34,7 @@ func (j *judge) commanded(cmd command) {
 	}
 	if !j.owners {
 		j.followLease(cmd)
+		j.noteTaken(cmd)
 		return
 	}
 	j.observe(cmd)
@@ -247,10 +248,10 @@ func (j *judge) setOwner(o owner) {
 	}
 }
 
-// noteTaken remembers in which order pending acquires took the lock.
+// noteTaken remembers in which order pending acquires took the lock, and after which fence.
 func (j *judge) noteTaken(cmd command) {
 	c := &j.s.clients[cmd.client]
-	if !j.owners || cmd.ended || cmd.op != history.OpAcquire || c.phase != acquiring {
+	if cmd.ended || cmd.op != history.OpAcquire || c.phase != acquiring {
 		return
 	}
 	switch cmd.effect {
@@ -258,10 +259,15 @@ func (j *judge) noteTaken(cmd command) {
 	default:
 		return
 	}
+	if c.fence != sameGrant {
+		c.fence = j.s.fence
+	}
+	if !j.owners { // then turns do not matter
+		return
+	}
 	c.set(took)
 	c.clear(late)
 	c.after = 0
-	c.fence = max(c.fence, j.s.fence)
 	for i := range j.s.clients {
 		if i != cmd.client && j.s.clients[i].has(took) && j.s.clients[i].phase == acquiring {
 			j.s.clients[i].after |= 1 << cmd.client

@@ -28,6 +28,7 @@ type renewed struct {
 	ignores  bool // that the lock is gone
 	recovers bool // from panics, in each turn
 	byReply  bool // its interval is twice what was left of the lease
+	late     bool // its interval is the lease
 	valid    time.Duration
 	lost     chan struct{}
 	stop     func()
@@ -40,6 +41,9 @@ func (l *renewed) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	l.lost = make(chan struct{})
 	mine, lost, wait := l.value, l.lost, l.lease/3
+	if l.late {
+		wait = l.lease
+	}
 	l.stop = l.env.Go(func(task context.Context) {
 		if l.acquires {
 			task = ctx
@@ -235,6 +239,7 @@ var fromLibraries = []strange{
 	{name: "a watchdog that renews three times", only: holders, faults: longHolds, made: func(p plain) impls.Lock { return &renewed{plain: p, most: 3} }},
 	{name: "a watchdog that ignores a no", only: holders, faults: pauses(1), made: func(p plain) impls.Lock { return &limited{renewed{plain: p, ignores: true, most: 2}} }},
 	{name: "a watchdog whose interval is a reply", only: holders, faults: longHolds, made: func(p plain) impls.Lock { return &renewed{plain: p, byReply: true, most: 3} }},
+	{name: "a watchdog whose interval is the lease", only: holders, faults: longHolds, made: func(p plain) impls.Lock { return &renewed{plain: p, late: true} }},
 	{name: "a watchdog that recovers", holds: true, only: strays[:1], faults: pauses(1), made: func(p plain) impls.Lock { return &renewed{plain: p, recovers: true} }},
 	{name: "deletes what its watchdog has lost", only: strays, faults: pauses(1), made: func(p plain) impls.Lock { return &careless{renewed{plain: p, most: 2}} }},
 	{name: "caches how long the lock lives", only: overwrites, rounds: 2, made: func(p plain) impls.Lock { return &cacher{plain: p} }},

@@ -159,10 +159,14 @@ func (s *state) delays(m move) (spends [faultKinds]uint8) {
 }
 
 // ends appends the lengths of time that lead to the next deadline: until a wait ends; or until an expiry, to the last moment at which
-// the checker still counts on the lease, to just before the expiry, to it, and to just after it.
+// the checker still counts on the lease, to just before the expiry, to it, and to just after it. A sleep that ends with a key may end just after it: it began
+// when its client heard that the key was there, and what it then asks takes time, too.
 func (x *explorer) ends(list []ms, s *state, timer, expiry ms) []ms {
-	if timer <= expiry {
+	if timer < expiry || timer == expiry && !x.endsWithKey(s, timer) {
 		return append(list, timer)
+	}
+	if timer == expiry {
+		return append(list, timer, timer+1)
 	}
 	for _, t := range [...]ms{expiry - max(s.owner.margin, x.judge.margin) - 1, expiry - 1, expiry, expiry + 1} {
 		if t > 0 && t <= timer && !slices.Contains(list, t) {
@@ -170,6 +174,24 @@ func (x *explorer) ends(list []ms, s *state, timer, expiry ms) []ms {
 		}
 	}
 	return list
+}
+
+// endsWithKey says whether a sleep and a key end at the same time.
+func (x *explorer) endsWithKey(s *state, timer ms) bool {
+	sleeps := false
+	for i := range x.clients {
+		c := &s.clients[i]
+		n := &x.automaton.nodes[c.node]
+		for k, sl := range n.slots[:n.tasks] {
+			sleeps = sleeps || sl.kind == process.Sleep && c.due[k] == timer && c.phase != crashed
+		}
+	}
+	for i := range x.serverCount {
+		if sleeps && slices.Contains(x.servers.states[s.servers[i]].expiries, timer) {
+			return true
+		}
+	}
+	return false
 }
 
 // deadlines are the next moments at which a client's wait ends, and at which a lease or a hold does. Clients wake when they meant

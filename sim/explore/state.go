@@ -46,6 +46,9 @@ const (
 	unsure                       // its latest release came to unknown, so it may release once more, or is doing so
 )
 
+// sameGrant takes the place of a fence where a holder acquires again: that is the same grant, and issues no fence of its own.
+const sameGrant = ^uint32(0)
+
 // client is the state of one client, as far as it is not in its node. Times count from now.
 type client struct {
 	node    uint32
@@ -66,7 +69,7 @@ type client struct {
 	count   uint8  // how often it was told in its hold that it has the lock, less its releases
 	tries   uint8  // that were refused since something has changed
 	entered uint8  // how often it has acquired the lock again in its round
-	fence   uint32 // the highest fence when its acquire was called: its place in the judge's list, plus 1
+	fence   uint32 // the highest fence when its acquire was called or, where it is known, took the lock: its place in the judge's list, plus 1; or sameGrant
 	queued  queued
 }
 

@@ -68,7 +68,7 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 	e.process.beside = true
 	s := e.process.newScope(e.scope)
-	t := e.process.spawn(func() { fn(s) })
+	t := e.process.spawn(ofBackground, func() { fn(s) })
 	return func() {
 		s.end(errCanceled)
 		e.process.join(t)

@@ -104,9 +104,21 @@ func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, serve
 		e.servers = append(e.servers, server{process: p, handle: handle, index: i, resends: spec.Resends})
 	}
 	e.session = p.sessionOf(handle, spec)
-	e.lock = spec.New(e, opts)
+	e.lock = p.made(spec, e, opts)
 	p.handles[handle] = e
 	p.order = append(p.order, e)
+}
+
+// made is the lock that New makes; nil, and an error of the process, if it makes none.
+func (p *Process) made(spec impls.Spec, e *env, opts impls.Options) (lock impls.Lock) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.fail("%w: %v", ErrPanic, r)
+		} else if lock == nil {
+			p.fail("New has made no lock")
+		}
+	}()
+	return spec.New(e, opts)
 }
 
 // Lock is the lock that goes by the name.
@@ -122,7 +134,7 @@ type Operation func(ctx Context, lock impls.Lock) history.Answer
 func (p *Process) Call(handle string, op history.Op, run Operation) int {
 	e := p.handles[handle]
 	scope := p.newScope(e.scope)
-	t := p.spawn(func() {
+	t := p.spawn(ofOperations, func() {
 		answer := run(Context{scope}, e.lock)
 		p.say(Notice{Kind: Returned, Handle: handle, Op: op, Answer: answer})
 		e.acquiring = false

@@ -108,9 +108,15 @@ func (p *Process) ended(ctx context.Context) error {
 // stopped unwinds a task that is closed.
 type stopped struct{}
 
-// spawn makes a task that will run when the process settles. It takes the lowest number that is free.
-func (p *Process) spawn(run func()) *task {
-	t := &task{process: p}
+// The least numbers of tasks. 0 is always an operation's.
+const (
+	ofOperations = 0
+	ofBackground = 1
+)
+
+// spawn makes a task that will run when the process settles. It takes the lowest number that is free, from one on.
+func (p *Process) spawn(least int, run func()) *task {
+	t := &task{process: p, number: least}
 	t.coroutine = p.coroutines.take(func() {
 		defer func() {
 			if r := recover(); r != nil {
@@ -126,7 +132,7 @@ func (p *Process) spawn(run func()) *task {
 	for t.number < len(p.tasks) && p.tasks[t.number] != nil {
 		t.number++
 	}
-	if t.number == len(p.tasks) {
+	for t.number >= len(p.tasks) {
 		p.tasks = append(p.tasks, nil)
 	}
 	p.tasks[t.number] = t
@@ -159,6 +165,10 @@ func (p *Process) settle() {
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.noteCallers()
 	t := p.running
+	if t == nil && p.steps.Load() == 0 {
+		p.fail("New asks a server, sleeps or waits, which only operations and background tasks can")
+		return Input{}, errImpure
+	}
 	if t == nil || (!p.rehearses || p.closed) && root() != roots.ofTasks {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure

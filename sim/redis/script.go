@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/parse"
 
 	"github.com/locklab/locklab/sim/service"
 )
@@ -27,7 +26,7 @@ func (c compiled) of(source string) (*lua.FunctionProto, error) {
 	if proto := c[source]; proto != nil {
 		return proto, nil
 	}
-	chunk, err := parse.Parse(strings.NewReader(source), "user_script")
+	chunk, err := parsed(source)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +45,9 @@ func shaOf(source string) string {
 func script(s *Server, _ *conn, args []string) service.Reply {
 	switch how := strings.ToUpper(args[1]); {
 	case how == "LOAD" && len(args) == 3:
+		if strings.HasPrefix(args[2], "#!") {
+			s.meet("#! in a script")
+		}
 		if _, err := s.library.compiled.of(args[2]); err != nil {
 			return cannotCompile(err)
 		}
@@ -77,6 +79,9 @@ func firstLine(text string) string {
 func eval(s *Server, c *conn, args []string) service.Reply {
 	if wrong := badKeyCount(args); wrong.Kind == service.Error {
 		return wrong
+	}
+	if strings.HasPrefix(args[1], "#!") {
+		s.meet("#! in a script")
 	}
 	proto, err := s.library.compiled.of(args[1])
 	if err != nil {
@@ -140,6 +145,17 @@ func (l *library) lua() *lua.LState {
 	for _, impure := range []string{"random", "randomseed"} { // a real server gives every script the same numbers
 		math.RawSetString(impure, lua.LNil)
 	}
+	adaptLibrary(l.state)
+	l.text = l.state.NewFunction(func(run *lua.LState) int {
+		run.Push(text(run.Get(1)))
+		return 1
+	})
+	l.refuseChange = l.state.NewFunction(refuseChange)
+	for _, shared := range []string{"string", "table"} {
+		fixed := l.state.NewTable()
+		fixed.RawSetString("__newindex", l.refuseChange)
+		l.state.GetGlobal(shared).(*lua.LTable).Metatable = fixed
+	}
 	return l.state
 }
 
@@ -182,13 +198,15 @@ func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	math.Metatable = r.lookup("math.", r.state.GetGlobal("math").(*lua.LTable))
 	globals.RawSetString("math", math)
 	globals.RawSetString("_G", globals)
+	globals.RawSetString(textFunction, r.server.library.text)
 	globals.Metatable = r.lookup("", r.state.G.Global)
 	return globals
 }
 
-// lookup finds what a table lacks in another one, and notes what is in neither.
+// lookup finds what a table lacks in another one, and notes what is in neither. Nothing can be added to the table.
 func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
 	table := r.state.NewTable()
+	table.RawSetString("__newindex", r.server.library.refuseChange)
 	table.RawSetString("__index", r.state.NewFunction(func(state *lua.LState) int {
 		name := state.Get(2)
 		value := lua.LValue(lua.LNil)

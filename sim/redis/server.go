@@ -160,6 +160,8 @@ type library struct {
 	commands map[string]command
 	compiled compiled
 	state    *lua.LState // made when the first script is run
+	// What all scripts have, made with it; see textFunction.
+	text, refuseChange *lua.LFunction
 }
 
 func newLibrary() *library {

@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// dialect are scripts that gopher-lua reads otherwise than Lua 5.1, or would if nothing was done about it, and what a Redis answers.
+var dialect = map[string]string{
+	`return 1e15 .. ""`:                                      `"1e+15"`,
+	`return 12345678901234 .. "!"`:                           `"12345678901234!"`,
+	`return "at " .. 1577836800000123`:                       `"at 1.5778368000001e+15"`,
+	`return tostring(10 / 3)`:                                `"3.3333333333333"`,
+	`return string.format("%d %s %%s", 7.5, 1e15)`:           `"7 1e+15 %s"`,
+	`return 1 / 0 .. "," .. -1 / 0`:                          `"inf,-inf"`,
+	`local function two() return 1, 2 end return two() .. 3`: `"13"`,
+	`local function none() end return none() .. "x"`:         `(error) ERR`,
+	`return nil .. "x"`:                                      `(error) ERR`,
+	`return tonumber("1e3")`:                                 `1000`,
+	`return tonumber("1e")`:                                  `nil`,
+	`return tonumber("1e2", 16)`:                             `482`,
+	`x = 1 return 1`:                                         `(error) ERR`,
+	`function f() end return 1`:                              `(error) ERR`,
+	`_G.x = 1 return 1`:                                      `(error) ERR`,
+	`redis.x = 1 return 1`:                                   `(error) ERR`,
+	`string.x = 1 return 1`:                                  `(error) ERR`,
+	`local x x = 1 return x`:                                 `1`,
+	`ARGV[1] = "y" return ARGV[1]`:                           `"y"`,
+	`goto on ::on:: return 1`:                                `(error) ERR`,
+}
+
+func TestScriptsAreReadAsByARedis(t *testing.T) {
+	t.Parallel()
+	mine := &model{}
+	mine.reset()
+	for source, want := range dialect {
+		assert.Equal(t, want, mine.do(1, []string{"EVAL", source, "0", "x"}), source)
+		assert.Empty(t, mine.server.Unknown(), source)
+	}
+	theirs := realRedis(t)
+	for source, want := range dialect {
+		require.Equal(t, want, theirs.do(1, []string{"EVAL", source, "0", "x"}), source)
+	}
+}
+
+// What a Redis has, and the model has not, is named.
+func TestWhatScriptsMayNotAskFor(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{"#!lua\nreturn 1": "#!", "return cjson.encode({1})": "cjson", "return math.random()": "math.random"} {
+		for _, args := range [][]string{{"EVAL", source, "0"}, {"SCRIPT", "LOAD", source}} {
+			mine := &model{}
+			mine.reset()
+			mine.do(1, args)
+			if args[0] == "EVAL" || want == "#!" {
+				assert.Contains(t, mine.server.Unknown(), want, fmt.Sprint(args))
+			}
+		}
+	}
+}
