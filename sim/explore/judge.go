@@ -123,7 +123,7 @@ func (j *judge) calledAcquire(n int) {
 	if j.active(n) {
 		c.fence = sameGrant
 	}
-	c.clear(metGhost | late | took | unsure)
+	c.clear(unsure)
 	j.s.owner.early &^= 1 << n
 	j.calledAnother(n)
 	for i := range j.clients {

@@ -54,3 +54,48 @@ func TestWhenALeaseOfTheClientsBegins(t *testing.T) {
 	j.commanded(command{sending: sending{client: 0, op: history.OpAcquire}, effect: history.EffectCreated, after: history.State{Type: "string", Value: "v"}})
 	assert.Equal(t, j.lease-100, j.s.owner.ends)
 }
+
+// A release that came to unknown may be asked for once more, until its client acquires again.
+func TestAReleaseIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	j := &judge{s: &state{}, clients: 1, lease: 1000, owners: true, only: ofOwners, again: true}
+	c := &j.s.clients[0]
+	release := func(outcome history.Outcome) {
+		j.called(0, history.OpRelease)
+		j.returned(0, history.OpRelease, history.Answer{Outcome: outcome})
+	}
+	acquire := func() {
+		j.called(0, history.OpAcquire)
+		j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
+	}
+	acquire()
+	release(history.Unknown)
+	assert.EqualValues(t, 1, c.round)
+	assert.True(t, c.has(unsure))
+	release(history.Unknown)
+	assert.EqualValues(t, 1, c.round, "it is the same release")
+	acquire()
+	release(history.Unknown)
+	assert.EqualValues(t, 2, c.round)
+	acquire()
+	assert.False(t, c.has(unsure))
+	release(history.OK)
+	assert.EqualValues(t, 3, c.round)
+}
+
+// What is left of a lock that its user was told is lost is nobody's.
+func TestAHoldThatIsLostIsOver(t *testing.T) {
+	t.Parallel()
+	removedAfter := func(then func(j *judge)) anomalies {
+		j := &judge{s: &state{}, clients: 2, lease: 1000, owners: true, only: ofOwners}
+		there := history.State{Type: "string", Value: "v", TTL: 1e9}
+		j.called(0, history.OpAcquire)
+		j.commanded(command{sending: sending{client: 0, op: history.OpAcquire}, effect: history.EffectCreated, after: there})
+		j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
+		then(j)
+		j.commanded(command{sending: sending{client: 1, op: history.OpRelease}, effect: history.EffectRemoved, before: true})
+		return j.found & wrongfulDelete
+	}
+	assert.Equal(t, wrongfulDelete, removedAfter(func(*judge) {}))
+	assert.Zero(t, removedAfter(func(j *judge) { j.lost(0) }))
+}
