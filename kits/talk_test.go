@@ -280,3 +280,52 @@ func TestWhatLocksInJavaThrow(t *testing.T) {
 	c.asks("ok", `"do":"acquire","handle":"h4"`)
 	require.True(t, server.Exists("é\"\\😀"))
 }
+
+// TestALockInJavaThatIsCancelled: a lock may tell of its hold by what its cancel waits for.
+func TestALockInJavaThatIsCancelled(t *testing.T) {
+	t.Parallel()
+	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        new Thread(this::tell).start();
+        Thread.sleep(60_000);
+        String drawn`, `    @Override public void ping()`, `    private synchronized void tell() {
+        try { Thread.sleep(300); } catch (InterruptedException ended) { return; }
+        valid(java.time.Duration.ofHours(1));
+    }
+    @Override public synchronized boolean cancel() { return false; }
+    @Override public void ping()`), "127.0.0.1:1", "127.0.0.1:1")
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	acquire := c.says(`"do":"acquire","handle":"h1"`)
+	time.Sleep(100 * time.Millisecond) // so that tell is likely to come first
+	require.Equal(t, "unknown", c.cancels(acquire))
+}
+
+// TestReconnectLeavesWorkAlone: the resource is no server of the lock.
+func TestReconnectLeavesWorkAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"go", "java", "node", "python"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kit, _ := kits.Find(name)
+			subject := written(t, kit)
+			resource, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			t.Cleanup(func() { resource.Close() })
+			server := miniredis.RunT(t)
+			c := begins(t, subject, server.Addr(), resource.Addr().String())
+			c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+			work := c.says(`"do":"work","handle":"h1","key":"R"`)
+			conn, err := resource.Accept()
+			require.NoError(t, err)
+			defer conn.Close()
+			asked := make([]byte, 1000)
+			_, err = conn.Read(asked)
+			require.NoError(t, err)
+			c.asks("ok", `"do":"reconnect"`)
+			for _, reply := range []string{"$-1\r\n", "+OK\r\n"} {
+				_, err = io.WriteString(conn, reply)
+				require.NoError(t, err)
+				_, _ = conn.Read(asked)
+			}
+			require.Equal(t, "ok", c.answer(work)["outcome"])
+		})
+	}
+}

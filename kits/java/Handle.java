@@ -23,40 +23,40 @@ final class Handle {
     private final String resource;
     private final ExecutorService turns = Executors.newSingleThreadExecutor(Locklab::daemon);
     private final List<ServerSocket> proxies = new ArrayList<>();
-    private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
+    private final Map<Socket, Boolean> connections = new ConcurrentHashMap<>(); // true: to the resource
     private volatile boolean stale; // the connections were cut
     private volatile boolean shut; // new ones end at once
     private Object fence; // of its hold
     private Object under; // the id of the operation under way, guarded by this, as the next two are
     private String verb;
     private Thread thread;
-    private List<Supplier<Map<String, ?>>> kept; // notices during an acquire, which come behind its answer, guarded by this; null: none is under way
+    private List<Supplier<Map<String, ?>>> kept; // notices during an acquire, which come behind its answer, guarded by operations; null: none is under way
 
     Handle(Locklab client, Map<String, Object> request) throws Exception {
         this.client = client;
         name = (String) request.get("handle");
         List<String> servers = new ArrayList<>();
-        for (Object server : (List<?>) request.get("servers")) servers.add(through((String) server));
-        resource = through((String) request.get("resource"));
+        for (Object server : (List<?>) request.get("servers")) servers.add(through((String) server, false));
+        resource = through((String) request.get("resource"), true);
         lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
         lock.handle = this;
     }
 
     /** The address of a proxy to a server. */
-    private String through(String server) throws IOException {
+    private String through(String server, boolean works) throws IOException {
         ServerSocket proxy = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         proxies.add(proxy);
         Locklab.background(() -> {
             while (true) { // until it is closed
                 Socket near = proxy.accept();
-                Locklab.background(() -> pass(near, server));
+                Locklab.background(() -> pass(near, server, works));
             }
         });
         return server.substring(0, server.lastIndexOf('/') + 1) + "127.0.0.1:" + proxy.getLocalPort();
     }
 
-    private void pass(Socket near, String server) throws IOException {
-        connections.add(near);
+    private void pass(Socket near, String server, boolean works) throws IOException {
+        connections.put(near, works);
         try (near; Socket far = Locklab.connect(server)) {
             near.setTcpNoDelay(true);
             if (shut) return;
@@ -73,16 +73,26 @@ final class Handle {
         }
     }
 
-    /** Ends all connections. Until it is called with false, new ones end at once. */
-    private void cut(boolean shut) throws IOException {
+    /** Ends the connections to the servers, and that to the resource if work is to end. Until it is called with shut false, new ones end at once. */
+    private void cut(boolean shut, boolean work) throws IOException {
         this.shut = shut;
         stale = true;
-        for (Socket near : connections) near.close();
+        for (var near : connections.entrySet()) if (work || !near.getValue()) near.getKey().close();
     }
 
-    synchronized void notice(Supplier<Map<String, ?>> notice) {
-        if (kept == null) Locklab.write(notice.get());
-        else kept.add(notice);
+    void notice(Supplier<Map<String, ?>> notice) {
+        synchronized (operations) { // not this: a cancel that waits for what the caller has would wait for ever
+            if (kept == null) Locklab.write(notice.get());
+            else kept.add(notice);
+        }
+    }
+
+    /** Writes the notices that were kept, and has later ones kept in a list, unless that is null. */
+    private void keep(List<Supplier<Map<String, ?>>> later) {
+        synchronized (operations) {
+            if (kept != null) kept.forEach(notice -> Locklab.write(notice.get()));
+            kept = later;
+        }
     }
 
     void start(Map<String, Object> request) {
@@ -97,17 +107,16 @@ final class Handle {
             under = id;
             this.verb = verb;
             thread = Thread.currentThread();
-            kept = verb.equals("acquire") ? new ArrayList<>() : null;
         }
+        keep(verb.equals("acquire") ? new ArrayList<>() : null);
         Map<String, Object> answer = Locklab.attempt("unknown", () -> perform(request, verb)); // it may have been carried out, or not
         synchronized (this) {
             end(id, answer);
-            if (kept != null) kept.forEach(notice -> Locklab.write(notice.get()));
-            kept = null;
             under = null;
             cancelled = false;
-            if (shut) cut(false);
+            if (shut) cut(false, true);
         }
+        keep(null);
         return null;
     }
 
@@ -185,7 +194,7 @@ final class Handle {
         if (own) Thread.sleep(GRACE);
         synchronized (this) {
             if (!id.equals(under)) return;
-            cut(!own);
+            cut(!own, true);
             thread.interrupt();
         }
     }
@@ -203,9 +212,9 @@ final class Handle {
         }
     }
 
-    /** Ends all connections. New ones are made in its thread, unless an operation has that: it finds them ended itself, and the next one makes them. */
+    /** Ends the connections to the servers. New ones are made in its thread, unless an operation has that: it finds them ended itself, and the next one makes them. */
     synchronized Future<?> reconnect() throws IOException {
-        cut(shut);
+        cut(shut, false);
         if (!operations.isEmpty()) return CompletableFuture.completedFuture(null);
         return turns.submit(() -> { refresh(); return null; });
     }
@@ -214,6 +223,6 @@ final class Handle {
         turns.shutdownNow();
         lock.abandon();
         for (ServerSocket proxy : proxies) proxy.close();
-        cut(true);
+        cut(true, true);
     }
 }

@@ -106,6 +106,14 @@ func adaptLibrary(l *lua.LState) {
 			run.Replace(1, text(run.Get(1)))
 		}
 	}
+	for _, name := range []string{"byte", "find", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper"} {
+		replace(l.GetGlobal("string").(*lua.LTable), name, first)
+	}
+	replace(l.GetGlobal("table").(*lua.LTable), "concat", func(run *lua.LState) {
+		texts := run.NewTable()
+		run.CheckTable(1).ForEach(func(key, value lua.LValue) { texts.RawSet(key, text(value)) })
+		run.Replace(1, texts)
+	})
 	replace(l.G.Global, "tostring", first)
 	replace(l.G.Global, "tonumber", func(run *lua.LState) {
 		if word, is := run.Get(1).(lua.LString); is && run.GetTop() == 1 && decimal.MatchString(string(word)) {
@@ -117,6 +125,7 @@ func adaptLibrary(l *lua.LState) {
 	replace(library, "format", func(run *lua.LState) {
 		for i, verb := range verbs(run.CheckString(1)) {
 			if verb == 's' && i+2 <= run.GetTop() {
+				run.CheckString(i + 2)
 				run.Replace(i+2, text(run.Get(i+2)))
 			}
 		}

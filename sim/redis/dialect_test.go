@@ -22,6 +22,19 @@ var dialect = map[string]string{
 	`return tonumber("1e3")`:                                 `1000`,
 	`return tonumber("1e")`:                                  `nil`,
 	`return tonumber("1e2", 16)`:                             `482`,
+	`return table.concat({1e15, "a", 0.1}, ",")`:             `"1e+15,a,0.1"`,
+	`return string.sub(1577836800000123, 1, 4)`:              `"1.57"`,
+	`return string.len(1e15)`:                                `5`,
+	`return string.format("%s", nil)`:                        `(error) ERR`,
+	`KEYS = {} return 1`:                                     `(error) ERR`,
+	`redis = nil return 1`:                                   `(error) ERR`,
+	`redis.call = nil return 1`:                              `(error) ERR`,
+	`string.rep = nil return 1`:                              `(error) ERR`,
+	`math.floor = nil return 1`:                              `(error) ERR`,
+	`setmetatable(_G, nil) x = 1 return 1`:                   `(error) ERR`,
+	`local s = "" for w in string.gmatch("a,b", "[^,]") do s = s .. w end return s`: `"ab"`,
+	`return string.rep("ab", 2)`:                             `"abab"`,
+	`local l = {} table.insert(l, _G.KEYS == KEYS) return l`: `[1]`,
 	`x = 1 return 1`:                                         `(error) ERR`,
 	`function f() end return 1`:                              `(error) ERR`,
 	`_G.x = 1 return 1`:                                      `(error) ERR`,
@@ -49,7 +62,7 @@ func TestScriptsAreReadAsByARedis(t *testing.T) {
 // What a Redis has, and the model has not, is named.
 func TestWhatScriptsMayNotAskFor(t *testing.T) {
 	t.Parallel()
-	for source, want := range map[string]string{"#!lua\nreturn 1": "#!", "return cjson.encode({1})": "cjson", "return math.random()": "math.random"} {
+	for source, want := range map[string]string{"#!lua\nreturn 1": "#!", "return cjson.encode({1})": "cjson", "return math.random()": "math.random", "return loadstring('x = 1')()": "loadstring"} {
 		for _, args := range [][]string{{"EVAL", source, "0"}, {"SCRIPT", "LOAD", source}} {
 			mine := &model{}
 			mine.reset()

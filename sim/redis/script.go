@@ -138,8 +138,8 @@ func (l *library) lua() *lua.LState {
 		l.state.Push(l.state.NewFunction(open))
 		l.state.Call(0, 0)
 	}
-	for _, impure := range []string{"print", "dofile", "loadfile", "collectgarbage"} {
-		l.state.SetGlobal(impure, lua.LNil)
+	for _, unknown := range []string{"print", "dofile", "loadfile", "collectgarbage", "load", "loadstring", "setfenv", "getfenv", "module", "require", "newproxy", "_printregs"} {
+		l.state.SetGlobal(unknown, lua.LNil)
 	}
 	math := l.state.GetGlobal("math").(*lua.LTable)
 	for _, impure := range []string{"random", "randomseed"} { // a real server gives every script the same numbers
@@ -152,11 +152,19 @@ func (l *library) lua() *lua.LState {
 	})
 	l.refuseChange = l.state.NewFunction(refuseChange)
 	for _, shared := range []string{"string", "table"} {
-		fixed := l.state.NewTable()
-		fixed.RawSetString("__newindex", l.refuseChange)
-		l.state.GetGlobal(shared).(*lua.LTable).Metatable = fixed
+		l.state.SetGlobal(shared, l.fixed(l.state.GetGlobal(shared).(*lua.LTable)))
 	}
 	return l.state
+}
+
+// fixed is a table that shows what another has, and that a script cannot change.
+func (l *library) fixed(shown *lua.LTable) *lua.LTable {
+	table, rules := l.state.NewTable(), l.state.NewTable()
+	rules.RawSetString("__index", shown)
+	rules.RawSetString("__newindex", l.refuseChange)
+	rules.RawSetString("__metatable", lua.LFalse)
+	table.Metatable = rules
+	return table
 }
 
 // smallState is a Lua state that is cheap to make: locks' scripts are short, and there are many runs of them.
@@ -190,23 +198,23 @@ func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	api.RawSetString("error_reply", r.state.NewFunction(r.wrapped("err")))
 	api.Metatable = r.lookup("redis.", nil)
 
-	globals := r.state.NewTable()
-	globals.RawSetString("KEYS", r.list(keys))
-	globals.RawSetString("ARGV", r.list(args))
-	globals.RawSetString("redis", api)
+	own := r.state.NewTable()
+	globals := r.server.library.fixed(own)
+	own.RawSetString("KEYS", r.list(keys))
+	own.RawSetString("ARGV", r.list(args))
+	own.RawSetString("redis", r.server.library.fixed(api))
 	math := r.state.NewTable()
 	math.Metatable = r.lookup("math.", r.state.GetGlobal("math").(*lua.LTable))
-	globals.RawSetString("math", math)
-	globals.RawSetString("_G", globals)
-	globals.RawSetString(textFunction, r.server.library.text)
-	globals.Metatable = r.lookup("", r.state.G.Global)
+	own.RawSetString("math", r.server.library.fixed(math))
+	own.RawSetString("_G", globals)
+	own.RawSetString(textFunction, r.server.library.text)
+	own.Metatable = r.lookup("", r.state.G.Global)
 	return globals
 }
 
-// lookup finds what a table lacks in another one, and notes what is in neither. Nothing can be added to the table.
+// lookup finds what a table lacks in another one, and notes what is in neither.
 func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
 	table := r.state.NewTable()
-	table.RawSetString("__newindex", r.server.library.refuseChange)
 	table.RawSetString("__index", r.state.NewFunction(func(state *lua.LState) int {
 		name := state.Get(2)
 		value := lua.LValue(lua.LNil)

@@ -202,11 +202,12 @@ type handle struct {
 func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs Verbs[L]) error {
 	h := &handle{resource: op.req.Resource, last: make(chan struct{}), close: op.cancel}
 	close(h.last)
+	fail := func(err error) error { h.close(); return err }
 	options := Options{Key: op.req.Key, Lease: time.Duration(op.req.LeaseMS * 1e6), Answer: op.Answer}
 	for _, server := range op.req.Servers {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return err
+			return fail(err)
 		}
 		go h.proxy(listener, server[strings.LastIndex(server, "/")+1:])
 		context.AfterFunc(op, func() { listener.Close() })
@@ -214,8 +215,7 @@ func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L
 	}
 	lock, err := open(options)
 	if err != nil {
-		h.close()
-		return err
+		return fail(err)
 	}
 	h.verbs = map[string]func(*Operation) (bool, error){"work": h.work, "close": func(*Operation) (bool, error) { return true, nil }}
 	for name, verb := range verbs {
