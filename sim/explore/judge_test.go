@@ -2,6 +2,7 @@ package explore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -98,4 +99,44 @@ func TestAHoldThatIsLostIsOver(t *testing.T) {
 	}
 	assert.Equal(t, wrongfulDelete, removedAfter(func(*judge) {}))
 	assert.Zero(t, removedAfter(func(j *judge) { j.lost(0) }))
+}
+
+// A client may acquire again what it has, and be told otherwise than before.
+func TestAHoldersNextAcquire(t *testing.T) {
+	t.Parallel()
+	granted := history.Answer{Outcome: history.OK, Limited: true, Valid: time.Second}
+	tests := map[string]struct {
+		before  func(j *judge)
+		answer  history.Answer
+		holds   bool
+		phase   phase
+		entered uint8
+		count   uint8
+	}{
+		"granted":                {func(*judge) {}, granted, true, holding, 1, 2},
+		"granted after the end":  {func(j *judge) { j.pass(1000) }, granted, true, holding, 1, 1},
+		"granted, and over":      {func(*judge) {}, history.Answer{Outcome: history.OK, Limited: true}, false, holding, 1, 0},
+		"refused":                {func(*judge) {}, history.Answer{Outcome: history.No}, true, holding, 1, 1},
+		"refused after its loss": {func(j *judge) { j.lost(0) }, history.Answer{Outcome: history.No}, false, waiting, 0, 0},
+		"not known":              {func(*judge) {}, history.Answer{Outcome: history.Unknown}, true, holding, 1, 1},
+		"not known after a loss": {func(j *judge) { j.lost(0) }, history.Answer{Outcome: history.Unknown}, false, waiting, 0, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			j := &judge{s: &state{}, clients: 2, lease: 1200, owners: true, only: ofOwners | doubleHolder}
+			j.called(0, history.OpAcquire)
+			j.returned(0, history.OpAcquire, granted)
+			test.before(j)
+			j.called(0, history.OpAcquire)
+			j.returned(0, history.OpAcquire, test.answer)
+			c := &j.s.clients[0]
+			assert.Equal(t, test.holds, j.active(0))
+			assert.Equal(t, test.phase, c.phase)
+			assert.Equal(t, test.entered, c.entered)
+			assert.Equal(t, test.count, c.count)
+			j.called(1, history.OpAcquire)
+			j.returned(1, history.OpAcquire, granted)
+			assert.Equal(t, test.holds, j.found&doubleHolder != 0)
+		})
+	}
 }
