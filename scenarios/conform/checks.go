@@ -230,7 +230,14 @@ func saysLate(t *talk) {
 	}
 	began := t.Now()
 	t.lab(t.Pause("C1", pauseFor))
-	if !t.over() && !t.Until(2*time.Second, func() bool { return t.Late(began) }) {
+	if t.over() {
+		return
+	}
+	said := t.Until(2*time.Second, func() bool { return t.Late(began) || t.Departed() != "" })
+	switch departed := t.Departed(); {
+	case departed != "":
+		t.gone(departed)
+	case !said:
 		t.skipped = "it was stopped for 300ms and sent no late_ms; on a busy host the lab then cannot tell a slow host from a slow lock"
 	}
 }
