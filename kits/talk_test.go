@@ -284,17 +284,26 @@ func TestWhatLocksInJavaThrow(t *testing.T) {
 // TestALockInJavaThatIsCancelled: a lock may tell of its hold by what its cancel waits for.
 func TestALockInJavaThatIsCancelled(t *testing.T) {
 	t.Parallel()
+	server := miniredis.RunT(t)
 	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        new Thread(this::tell).start();
+        redis.command("SET", "begun", "1");
         Thread.sleep(60_000);
-        String drawn`, `    @Override public void ping()`, `    private synchronized void tell() {
-        try { Thread.sleep(300); } catch (InterruptedException ended) { return; }
+        String drawn`, `    @Override public void ping()`, `    private final java.util.concurrent.CountDownLatch locked = new java.util.concurrent.CountDownLatch(1);
+    private final java.util.concurrent.CountDownLatch asked = new java.util.concurrent.CountDownLatch(1);
+    private synchronized void tell() {
+        locked.countDown();
+        try { asked.await(); } catch (InterruptedException ended) { return; }
         valid(java.time.Duration.ofHours(1));
     }
-    @Override public synchronized boolean cancel() { return false; }
-    @Override public void ping()`), "127.0.0.1:1", "127.0.0.1:1")
+    @Override public boolean cancel() {
+        asked.countDown();
+        try { locked.await(); } catch (InterruptedException ended) { return false; }
+        synchronized (this) { return false; }
+    }
+    @Override public void ping()`), server.Addr(), server.Addr())
 	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
 	acquire := c.says(`"do":"acquire","handle":"h1"`)
-	time.Sleep(100 * time.Millisecond) // so that tell is likely to come first
+	require.Eventually(t, func() bool { return server.Exists("begun") }, time.Minute, time.Millisecond)
 	require.Equal(t, "unknown", c.cancels(acquire))
 }
 

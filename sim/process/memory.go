@@ -123,7 +123,7 @@ type references struct {
 
 const fewReferences = 16
 
-// number is the how manieth a reference is. If it is new, it is noted as the last.
+// number counts references in the order in which they were met. One that is new is noted as the last.
 func (s *references) number(r reference) (n int, known bool) {
 	if s.many == nil {
 		for i := range s.few {
@@ -319,19 +319,15 @@ func (m *memory) structure(v reflect.Value) {
 
 // captures says whether the compiler gives such a name to functions that may have captured variables: literals and method values.
 func captures(name string) bool {
-	digit := func(at int) bool { return at < len(name) && name[at] >= '0' && name[at] <= '9' }
-	if strings.HasSuffix(name, "-fm") || digit(len(name)-1) && strings.HasSuffix(name[:len(name)-1], "wrap") {
+	if base := strings.TrimRight(name, "0123456789"); strings.HasSuffix(name, "-fm") || base != name && strings.HasSuffix(base, "wrap") {
 		return true
 	}
-	for at := 0; ; {
-		next := strings.Index(name[at:], ".func")
-		if next < 0 {
-			return false
-		}
-		if at += next + len(".func"); digit(at) {
+	for _, rest, found := strings.Cut(name, ".func"); found; _, rest, found = strings.Cut(rest, ".func") {
+		if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
 			return true
 		}
 	}
+	return false
 }
 
 // function accepts only what has captured nothing.

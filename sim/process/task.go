@@ -114,7 +114,7 @@ const (
 	ofBackground = 1
 )
 
-// spawn makes a task that will run when the process settles. It takes the lowest number that is free, from one on.
+// spawn makes a task that will run when the process settles. It takes the lowest number that is free, and not below the least.
 func (p *Process) spawn(least int, run func()) *task {
 	t := &task{process: p, number: least}
 	t.coroutine = p.coroutines.take(func() {
