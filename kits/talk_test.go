@@ -285,12 +285,12 @@ func TestWhatLocksInJavaThrow(t *testing.T) {
 func TestALockInJavaThatIsCancelled(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)
-	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        new Thread(this::tell).start();
+	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        new Thread(this::renews).start();
         redis.command("SET", "begun", "1");
         Thread.sleep(60_000);
         String drawn`, `    @Override public void ping()`, `    private final java.util.concurrent.CountDownLatch locked = new java.util.concurrent.CountDownLatch(1);
     private final java.util.concurrent.CountDownLatch asked = new java.util.concurrent.CountDownLatch(1);
-    private synchronized void tell() {
+    private synchronized void renews() {
         locked.countDown();
         try { asked.await(); } catch (InterruptedException ended) { return; }
         valid(java.time.Duration.ofHours(1));

@@ -34,7 +34,7 @@ class CuratorLock extends CuratorSession {
         return true;
     }
 
-    @Override boolean tells(ConnectionState now) {
+    @Override boolean endsHold(ConnectionState now) {
         if (now == ConnectionState.LOST) lost("Curator says LOST", 0);
         return now == ConnectionState.LOST;
     }

@@ -37,12 +37,12 @@ abstract class CuratorSession extends Locklab.Lock {
         }
     }
 
-    /** Tells what a state of the connection means for the hold, if it ends that. */
-    abstract boolean tells(ConnectionState now);
+    /** Says whether a state of the connection ends the hold, and if so, notices the loss. */
+    abstract boolean endsHold(ConnectionState now);
 
     private synchronized void changed(ConnectionState now) {
         state = now;
-        held = held && (gaveUp || !tells(now));
+        held = held && (gaveUp || !endsHold(now));
     }
 
     /** Begins a hold. A loss is told behind the answer. */

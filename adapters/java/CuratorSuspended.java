@@ -5,8 +5,8 @@ import org.apache.curator.framework.state.ConnectionState;
 final class CuratorSuspended extends CuratorLock {
     CuratorSuspended(Locklab.Place place) throws Exception { super(place); }
 
-    @Override boolean tells(ConnectionState now) {
-        if (now != ConnectionState.SUSPENDED) return super.tells(now);
+    @Override boolean endsHold(ConnectionState now) {
+        if (now != ConnectionState.SUSPENDED) return super.endsHold(now);
         valid(Duration.ZERO);
         return true;
     }
