@@ -12,6 +12,7 @@ type challenger struct {
 	// stray: it has also done so by what is no acquire, or by one that had ended: nobody is told that the lock is its own.
 	stray         bool
 	strayReplaced uint8 // the clients that have challenged since
+	Gap           gap
 }
 
 // challenges notes that a client has put something in the place of a live owner's value; acquires: it may be told that the lock is its own.

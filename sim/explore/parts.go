@@ -11,34 +11,33 @@ import (
 // form is a state by the numbers of its parts: of the clients, the servers, their replicas, and what is common.
 type form [mostClients + 2*mostServers + 1]uint32
 
-// parts are all parts of states so far, and what is known of them.
+// parts are all parts of states so far, and what is known of clients' parts, by number: each in a list of its own, as most of them are asked for one only.
 type parts struct {
-	clients store[client]
-	commons store[common]
-	known   []known // about clients, by number
-}
-
-// known is what is known of a client's part.
-type known struct {
-	shape   uint64     // see explorer.shape; 0: not known yet
-	private [4]private // where time may pass before it, and where it cannot; from 2 on, where connections can still break
+	clients  store[client]
+	commons  store[common]
+	shapes   []uint64     // see explorer.shape; 0: not known yet
+	privates [4][]private // where time may pass before it, and where it cannot; from 2 on, where connections can still break
 }
 
 func newParts(orders int) parts {
 	return parts{clients: newStore[client](orders), commons: newStore[common](orders)}
 }
 
-// of is what is known of a client's part.
-func (p *parts) of(n uint32) *known {
-	for int(n) >= len(p.known) {
-		p.known = append(p.known, known{})
+// entry is where a list has what is known of a part, or will have it.
+func entry[T any](list *[]T, n uint32) *T {
+	if missing := int(n) + 1 - len(*list); missing > 0 {
+		*list = append(*list, make([]T, missing)...)
 	}
-	return &p.known[n]
+	return &(*list)[n]
 }
 
 // bytes is how much memory the parts take.
 func (p *parts) bytes() int {
-	return p.clients.bytes() + p.commons.bytes() + cap(p.known)*int(unsafe.Sizeof(known{}))
+	n := p.clients.bytes() + p.commons.bytes() + 8*cap(p.shapes)
+	for _, list := range p.privates {
+		n += cap(list) * int(unsafe.Sizeof(private{}))
+	}
+	return n
 }
 
 // store numbers values: equal ones alike.

@@ -38,14 +38,15 @@ func (x *explorer) privately(s *state, f *form) (m move, after form, found bool,
 	if tears {
 		which += 2
 	}
+	list := &x.parts.privates[which]
 	for i := range x.clients {
-		p := &x.parts.of(f[i]).private[which]
+		p := entry(list, f[i])
 		if !p.asked || p.reads && p.shown != x.reading(s, i) {
 			found, err := x.findPrivate(s, i, awake, tears)
 			if err != nil {
 				return move{}, form{}, false, err
 			}
-			p = &x.parts.of(f[i]).private[which]
+			p = entry(list, f[i])
 			*p = found
 		}
 		if p.there {

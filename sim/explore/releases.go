@@ -13,6 +13,7 @@ type lastRelease struct {
 	// Of a lock on several servers only: those from which it has removed what was the client's own, and how many acquires ago, plus 1, that one was by
 	// which the client certainly had the lock when the release was called. 0: it had not.
 	freed, heldBy uint8
+	Gap           [2]gap
 }
 
 func (j *judge) calledRelease(n int) {

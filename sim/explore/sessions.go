@@ -20,6 +20,7 @@ type session struct {
 	cut     bool  // nothing passes between it and the server; see cutoff.go
 	unheard uint8 // the tasks, by slot, whose event has come to the server meanwhile
 	lost    uint8 // the tasks, by slot, that get no reply: their connection has certainly broken
+	Gap     gap
 }
 
 // pingEvery is how often a library makes contact at least.

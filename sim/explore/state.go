@@ -49,6 +49,9 @@ const (
 // sameGrant takes the place of a fence where a holder acquires again: that is the same grant, and issues no fence of its own.
 const sameGrant = ^uint32(0)
 
+// gap is where a part would have padding: without any it is hashed, and compared, in one go. It stays 0.
+type gap [1]uint8
+
 // client is the state of one client, as far as it is not in its node. Times count from now.
 type client struct {
 	node    uint32
@@ -94,10 +97,11 @@ type wrongClocks struct {
 // flights are the requests of a client that nobody waits for any more.
 type flights struct {
 	travel [mostTravel]uint32 // see surely
-	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
+	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	passed bool               // another client has had a turn since its work was called, which is under way
 	connections
+	Gap [3]gap
 	session
 }
 
@@ -128,19 +132,21 @@ type owner struct {
 	over     bool  // it has called release, or was told that the lock was lost
 	leaving  bool  // that release has not definitely returned; only of a lock without a lease
 	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
-	ends     ms    // when the lease ends
 	ago      uint8 // how many acquires ago its client called the one by which it has it; only of a lock on several servers
-	margin   ms    // how much of it must be left before it counts
-	sure     ms    // when it ends as far as the owner has been told
 	silent   bool  // its release has sent nothing, and nothing has named the lock since
+	Gap      gap
+	ends     ms // when the lease ends
+	margin   ms // how much of it must be left before it counts
+	sure     ms // when it ends as far as the owner has been told
 	sighting
 }
 
 // sighting is what was under the lock's key when it was last seen.
 type sighting struct {
 	there   bool
-	stale   bool   // it may have changed since, unseen
-	foreign bool   // it is not the owner's, but an older lock that a fail-over has brought back
+	stale   bool // it may have changed since, unseen
+	foreign bool // it is not the owner's, but an older lock that a fail-over has brought back
+	Gap     gap
 	value   uint32 // see command.left
 }
 
@@ -170,17 +176,18 @@ type state struct {
 type common struct {
 	resource    uint32
 	now         ms // counted only if a lock reads clocks
-	spent       [faultKinds]uint8
 	owner       owner
 	shares      uint32 // what each of several servers has of the lock; see sharing
+	acked       uint32 // values that an acknowledged update has read
+	fence       uint32 // the largest so far: its place in the judge's list, plus 1
+	highest     uint8  // of the values in acked, plus 1
 	turn        uint8  // the client with the latest grant, plus 1
 	over        bool   // that client has released
 	swapped     uint8  // the clients whose acquires are under way though another, for which they kept the lock from it, was told ok
 	provisional [mostProvisional]provisional
 	tally       tally
-	acked       uint32 // values that an acknowledged update has read
-	highest     uint8  // of them, plus 1
-	fence       uint32 // the largest so far, likewise
+	spent       [faultKinds]uint8
+	Gap         [2]gap
 }
 
 // faults is how many faults have been spent.

@@ -14,7 +14,7 @@ func (x *explorer) normal(f *form) (form, int, error) {
 	}
 	var shapes [mostClients]uint64
 	for i := range x.clients {
-		shapes[i] = x.parts.of(f[i]).shape
+		shapes[i] = *entry(&x.parts.shapes, f[i])
 		if shapes[i] != 0 {
 			continue
 		}
@@ -114,7 +114,7 @@ func (x *explorer) shape(n uint32) (uint64, error) {
 		h = h*31 + uint64(uint32(c.due[k]))
 	}
 	h = max(h*31+uint64(uint32(c.ends)), 1)
-	x.parts.of(n).shape = h
+	*entry(&x.parts.shapes, n) = h
 	return h, nil
 }
 

@@ -68,6 +68,7 @@ type queued struct {
 	ahead  uint8 // the clients that had asked before its call
 	before uint8 // the clients that have got the lock before it, though it had asked before their call
 	told   uint8 // of those, the clients that were told so
+	Gap    [2]gap
 }
 
 func (q *queued) waits() bool { return q.asking && q.asked && !q.served }
