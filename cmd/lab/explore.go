@@ -171,8 +171,12 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan)))
 	}
 	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
+	collectLess()
 	var last explore.Progress
 	plan.Progress = func(p explore.Progress) {
+		if last.Memory < largeTables && p.Memory >= largeTables {
+			collectAsUsual()
+		}
 		last = p
 		meter.Show(p.Took, progressLine(p))
 	}
