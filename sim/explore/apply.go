@@ -23,6 +23,8 @@ type watcher interface {
 	contacted(client int, over bool)
 	// healed: a client is cut off no more.
 	healed(client int)
+	// departs: a client has given up a request of one of its tasks that is still on its way.
+	departs(s *state, client, task int)
 	// byServer is what a ZooKeeper did by itself to the node of a client.
 	byServer(entry string, client int, node string, before, after history.State)
 }
@@ -205,6 +207,9 @@ func (x *explorer) give(s *state, i int, in input) error {
 		case c.room() < 0:
 			x.cut = errTravel
 		default:
+			if x.watcher != nil {
+				x.watcher.departs(s, i, k)
+			}
 			x.depart(c, uint8(k), current|surely)
 		}
 		c.replies[k] = 0
