@@ -25,10 +25,10 @@ type rehearsal struct {
 
 // besides begins something that is not part of the search, and returns what ends it.
 func (x *explorer) besides() (end func()) {
-	watcher, judge, cut, tired, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside
+	watcher, judge, cut, tired, counting, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.result.Counting, x.automaton.aside
 	x.watcher, x.automaton.aside = nil, true
 	return func() {
-		x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside = watcher, judge, cut, tired, aside
+		x.watcher, x.judge, x.cut, x.result.Tired, x.result.Counting, x.automaton.aside = watcher, judge, cut, tired, counting, aside
 	}
 }
 
