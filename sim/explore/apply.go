@@ -23,6 +23,8 @@ type watcher interface {
 	contacted(client int, over bool)
 	// healed: a client is cut off no more.
 	healed(client int)
+	// departs: a client has given up a request of one of its tasks that is still on its way.
+	departs(s *state, client, task int)
 	// byServer is what a ZooKeeper did by itself to the node of a client.
 	byServer(entry string, client int, node string, before, after history.State)
 }
@@ -152,29 +154,6 @@ func (x *explorer) operationOf(c *client, slot int) history.Op {
 	return history.OpNone
 }
 
-// usedTokens are those that a client, a server or a message still has.
-func (x *explorer) usedTokens(s *state) (used tokens) {
-	for i := range x.clients {
-		c := &s.clients[i]
-		if c.phase != crashed {
-			used |= x.automaton.nodes[c.node].tokens
-		}
-		for _, r := range c.replies {
-			used |= x.texts.replies[r].tokens
-		}
-		for _, r := range c.travel {
-			used |= x.texts.requests[r&travelAll].tokens
-		}
-	}
-	for i := range x.serverCount {
-		used |= x.servers.states[s.servers[i]].tokens
-		if r := s.replicas[i]; r != 0 {
-			used |= x.replicas.tokens(r)
-		}
-	}
-	return used
-}
-
 func (x *explorer) call(s *state, m move) error {
 	i := int(m.client)
 	op, _ := x.next(&s.clients[i])
@@ -205,6 +184,9 @@ func (x *explorer) give(s *state, i int, in input) error {
 		case c.room() < 0:
 			x.cut = errTravel
 		default:
+			if x.watcher != nil {
+				x.watcher.departs(s, i, k)
+			}
 			x.depart(c, uint8(k), current|surely)
 		}
 		c.replies[k] = 0

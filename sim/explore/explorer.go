@@ -96,6 +96,8 @@ type Result struct {
 	Sessions bool
 	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
 	Tired bool
+	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time.
+	Counting bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
 	// Unmerged says why the lock's local states are not merged, and how to write the lock so that they are; empty: they are.
@@ -175,6 +177,8 @@ type unseen struct {
 	blocked bool // a fresh client was refused for good, and nothing was under the lock's key
 	// renewing: the nodes at which tasks go on beyond the horizon.
 	renewing map[uint32]bool
+	// counting: the nodes at which a refused try was not repeated; see Result.Counting.
+	counting map[uint32]bool
 }
 
 // bounds are those of a search, as the search counts them.
@@ -299,7 +303,7 @@ func (c Config) endless() bool {
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
 		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, beside: about.beside || config.Lock.Renews && !config.sessions(), timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}},
+		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
 	}
 	orders := permutations(1)
 	if about.symmetric {

@@ -26,7 +26,7 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 		return list // whenever it passes
 	}
 	x.lengths = x.instants(x.lengths[:0], s, next)
-	pausing, either, may := x.delayed(s, len(x.lengths) > 0 || x.sleeps(s))
+	pausing, either, may := x.delayed(s, len(x.lengths) > 0 || x.sleeps(s, next))
 	switch {
 	case !may:
 		return list
@@ -104,13 +104,13 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 	return pausing, either, true
 }
 
-// sleeps says whether some client sleeps in the middle of an operation, or sleeps on beside it when it has no lock: others may come before it wakes, or
-// after.
-func (x *explorer) sleeps(s *state) bool {
+// sleeps says whether some client sleeps in the middle of an operation, or waits there for a reply of a Redis within a time-out that is what ends next, or sleeps on
+// beside it when it has no lock: others may come before that ends, or after.
+func (x *explorer) sleeps(s *state, next ms) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
 		n := &x.automaton.nodes[c.node]
-		if c.phase != crashed && !n.idle && n.slots[0].kind == process.Sleep {
+		if c.phase != crashed && !n.idle && (n.slots[0].kind == process.Sleep || n.slots[0].kind == process.Request && !x.sessions && c.due[0] == next && next != never) {
 			return true
 		}
 		if c.phase != waiting && c.phase != finished {

@@ -50,6 +50,10 @@ func (r *recorder) addFlight(s *state, m move, again bool) {
 	r.inFlight = append(r.inFlight, f)
 }
 
+func (r *recorder) departs(s *state, client, task int) {
+	r.addFlight(s, move{client: uint8(client), slot: uint8(task)}, false)
+}
+
 // takeFlight: a request has arrived.
 func (r *recorder) takeFlight(s sending) flight {
 	i := slices.IndexFunc(r.inFlight, func(f flight) bool {

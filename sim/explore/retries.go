@@ -2,7 +2,6 @@ package explore
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -11,7 +10,7 @@ import (
 // it does to the servers has changed nothing.
 
 const (
-	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared.
+	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared. See checkCounting.
 	mostTries = 8
 	// mostTriesBeside is the same while a background task runs: what that remembers cannot be compared either.
 	mostTriesBeside = 2
@@ -20,9 +19,6 @@ const (
 // mostTriesInQueue is how often a try is repeated while the first node below a ZooKeeper's lock stays the same. Each try makes a node and removes it, so
 // something has always changed.
 const mostTriesInQueue = 2
-
-// errTries: where this happens the search goes no further, and is not complete.
-var errTries = fmt.Errorf("an acquire was refused %d times, and the lock's memory was not the same again", mostTries)
 
 // errReconnects: where this happens the search goes no further, and is not complete.
 var errReconnects = errors.New("a release was tried again while a request of a watched transaction was late: the model has one connection for both")
@@ -68,7 +64,8 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		x.result.Tired = true
 		x.tiredAt[c.node] = true
 	case c.tries >= mostTries:
-		x.cut = errTries
+		x.result.Counting = true
+		x.counting[c.node] = true
 	default:
 		c.clear(futile)
 		return

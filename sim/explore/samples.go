@@ -146,7 +146,8 @@ func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (stri
 		of     []uint32
 	}{
 		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkBoots, booted},
-		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
+		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkCounting, slices.Sorted(maps.Keys(x.counting))},
+		{p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
 	} {
 		if doubt, err := check.sample(ctx, check.of); doubt != "" || err != nil {
 			return doubt, err

@@ -92,3 +92,26 @@ func permutations(n int) []order {
 	place(0)
 	return all
 }
+
+// usedTokens are those that a client, a server or a message still has.
+func (x *explorer) usedTokens(s *state) (used tokens) {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.phase != crashed {
+			used |= x.automaton.nodes[c.node].tokens
+		}
+		for _, r := range c.replies {
+			used |= x.texts.replies[r].tokens
+		}
+		for _, r := range c.travel {
+			used |= x.texts.requests[r&travelAll].tokens
+		}
+	}
+	for i := range x.serverCount {
+		used |= x.servers.states[s.servers[i]].tokens
+		if r := s.replicas[i]; r != 0 {
+			used |= x.replicas.tokens(r)
+		}
+	}
+	return used
+}

@@ -25,14 +25,14 @@ type rehearsal struct {
 
 // besides begins something that is not part of the search, and returns what ends it.
 func (x *explorer) besides() (end func()) {
-	watcher, judge, cut, tired, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside
+	watcher, judge, cut, tired, counting, aside := x.watcher, x.judge, x.cut, x.result.Tired, x.result.Counting, x.automaton.aside
 	x.watcher, x.automaton.aside = nil, true
 	return func() {
-		x.watcher, x.judge, x.cut, x.result.Tired, x.automaton.aside = watcher, judge, cut, tired, aside
+		x.watcher, x.judge, x.cut, x.result.Tired, x.result.Counting, x.automaton.aside = watcher, judge, cut, tired, counting, aside
 	}
 }
 
-// rehearse makes the steps of a client's next try, or the next ones of the operation that it is in, which waits for a reply. It shows the states in which the client waits for a reply, and what it has been given before.
+// rehearse makes the steps of a client's next operation, such as a try, or the next ones of the operation that it is in, which waits for a reply. It shows the states in which the client waits for a reply, and what it has been given before.
 func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehearsal) {
 	defer x.besides()()
 	r = rehearsal{after: *s}
@@ -40,7 +40,11 @@ func (x *explorer) rehearse(s *state, i int, each func(*state, []input)) (r rehe
 	m := move{kind: moveCall, client: uint8(i)}
 	switch {
 	case x.automaton.nodes[c.node].idle:
-		r.given = append(r.given, input{inputCall, 0, uint32(history.OpAcquire)})
+		op, _ := x.next(c)
+		if c.phase == waiting {
+			op = history.OpAcquire // also of a client that would be refused again
+		}
+		r.given = append(r.given, input{inputCall, 0, uint32(op)})
 	case c.replies[0] == 0:
 		m.kind = moveServe
 	default:
@@ -95,6 +99,27 @@ func (x *explorer) instantsOfRest(list []ms, s *state, i int, limit ms) []ms {
 	r := x.rehearse(s, i, func(*state, []input) {})
 	for k := 1; k < len(r.given); k++ {
 		list = x.instantsOf(list, s, i, r.given[:k], r.given[k], limit)
+	}
+	if s.clients[i].phase == acquiring && s.clients[i].replies[0] == 0 {
+		list = x.instantsOfHold(list, s, i, r, limit)
+	}
+	return list
+}
+
+// instantsOfHold appends those at which the release of the hold that an acquire would begin does something else, by what the acquire has read before the
+// server gave it the lock. Only its first step counts: a later one is given replies with times that would be others then.
+func (x *explorer) instantsOfHold(list []ms, s *state, i int, r rehearsal, limit ms) []ms {
+	given := r.given
+	for r.ended {
+		if phase := r.after.clients[i].phase; phase != holding && phase != worked {
+			break
+		}
+		op, _ := x.next(&r.after.clients[i])
+		if op == history.OpRelease {
+			return x.instantsOf(list, s, i, given, input{inputCall, 0, uint32(op)}, limit)
+		}
+		r = x.rehearse(&r.after, i, func(*state, []input) {})
+		given = append(given, r.given...)
 	}
 	return list
 }
