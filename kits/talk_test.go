@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -276,6 +278,24 @@ serve(Lock, {name: 'waits'});
 	c.asks("no", `"do":"acquire","handle":"h1","within_ms":3600000`)
 }
 
+// TestCancelledWorkInJava: work is the kit's own, so a lock's cancel cannot end it, and is not waited for.
+func TestCancelledWorkInJava(t *testing.T) {
+	t.Parallel()
+	client := changed(t, "java", "Client.java", `    @Override public void ping()`, `    @Override public boolean cancel() { lost("asked", 0); return true; }
+    @Override public void ping()`)
+	resource, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer resource.Close()
+	c := begins(t, client, miniredis.RunT(t).Addr(), resource.Addr().String())
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	work := c.says(`"do":"work","handle":"h1","key":"counter"`)
+	silent, err := resource.Accept() // the work is under way
+	require.NoError(t, err)
+	defer silent.Close()
+	require.Equal(t, "unknown", c.cancels(work))
+	require.Empty(t, c.notices)
+}
+
 // TestWhatLocksInJavaThrow: a request is answered whatever a lock throws, an Error, too. What a later version of the protocol adds is passed over.
 func TestWhatLocksInJavaThrow(t *testing.T) {
 	t.Parallel()
@@ -286,10 +306,14 @@ func TestWhatLocksInJavaThrow(t *testing.T) {
         if (place.key().equals("cancel")) Thread.sleep(60_000);
         String drawn`, `    @Override public void ping()`, `    @Override public boolean cancel() { throw new IllegalStateException("no such operation"); }
     @Override public void ping()`, `        this.place = place;`, `        this.place = place;
-        if (place.key().equals("broken")) throw new ExceptionInInitializerError("no provider");`, `"name", "mylock",`, `"name", "mylock", "need", "majority",`)
+        if (place.key().equals("broken")) throw new ExceptionInInitializerError("no provider at " + place.servers().get(0) + ".");`, `"name", "mylock",`, `"name", "mylock", "need", "majority",`)
 	server := miniredis.RunT(t)
 	c := begins(t, client, server.Addr(), server.Addr())
-	require.Contains(t, c.asks("no", `"do":"open","handle":"h0","key":"broken","lease_ms":1000`)["error"], "no provider")
+	why, _ := c.asks("no", `"do":"open","handle":"h0","key":"broken","lease_ms":1000`)["error"].(string)
+	_, address, named := strings.Cut(why, "no provider at ")
+	require.True(t, named, why)
+	_, err := net.Dial("tcp", strings.TrimSuffix(address, "."))
+	require.ErrorIs(t, err, syscall.ECONNREFUSED, "the proxies of a lock that was not made are closed")
 	for handle, key := range map[string]string{"h1": "deep", "h2": "lacks"} {
 		c.asks("ok", `"do":"open","handle":"`+handle+`","key":"`+key+`","lease_ms":1000`)
 		require.Contains(t, c.asks("unknown", `"do":"acquire","handle":"`+handle+`"`)["error"], "Error")

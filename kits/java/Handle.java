@@ -38,7 +38,13 @@ final class Handle {
         List<String> servers = new ArrayList<>();
         for (Object server : (List<?>) request.get("servers")) servers.add(through((String) server, false));
         resource = through((String) request.get("resource"), true);
-        lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
+        try {
+            lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
+        } catch (Throwable unmade) {
+            for (ServerSocket proxy : proxies) proxy.close();
+            cut(true, true);
+            throw unmade;
+        }
         lock.handle = this;
     }
 
@@ -180,7 +186,7 @@ final class Handle {
         if (!operations.contains(id)) return false;
         if (id.equals(under)) {
             cancelled = true;
-            boolean own = Locklab.attempt("no", () -> Locklab.said(lock.cancel())).get("outcome").equals("ok");
+            boolean own = !verb.equals("work") && Locklab.attempt("no", () -> Locklab.said(lock.cancel())).get("outcome").equals("ok");
             Locklab.background(() -> breakOff(id, own));
         } else {
             end(id, Locklab.answer("unknown", "error", "cancelled before its turn"));
