@@ -38,13 +38,7 @@ final class Handle {
         List<String> servers = new ArrayList<>();
         for (Object server : (List<?>) request.get("servers")) servers.add(through((String) server, false));
         resource = through((String) request.get("resource"), true);
-        try {
-            lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
-        } catch (Throwable unmade) {
-            for (ServerSocket proxy : proxies) proxy.close();
-            cut(true, true);
-            throw unmade;
-        }
+        lock = client.maker.make(new Locklab.Place(servers, (String) request.get("key"), Locklab.time(request, "lease_ms")));
         lock.handle = this;
     }
 
