@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/history"
 )
 
 const (
@@ -84,4 +86,16 @@ func TestPremises(t *testing.T) {
 			assert.Equal(t, c.want, cmp.Or(p.verdict(), p.uninformed()))
 		})
 	}
+}
+
+// TestUninformedQuotesTheClient: why nobody learned anything is mostly in the words of the client.
+func TestUninformedQuotesTheClient(t *testing.T) {
+	story := firstHold + "3ms fault restart redis inject\n4ms fault restart redis effective\n5ms C2 opens\n5ms C2 calls acquire #2\n6ms C2 returns #2 unknown\n"
+	path := filepath.Join(t.TempDir(), "story.txt")
+	require.NoError(t, os.WriteFile(path, []byte(story), 0o600))
+	events, err := readStory(path)
+	require.NoError(t, err)
+	events[len(events)-1].Detail = &history.Detail{Error: "TimeoutTooLarge(6)"}
+	require.Equal(t, "nobody who asked for the lock after the fault learned whether it was free: C2's acquire was answered unknown, TimeoutTooLarge(6)",
+		premisesOf(events).uninformed())
 }

@@ -254,6 +254,46 @@ serve(Lock, {name: 'throws'});
 	c.asks("ok", `"do":"acquire","handle":"h2"`)
 }
 
+// TestWaitsInItsOwnWay: a lock in JavaScript that can wait is asked to, where the lab allows it time, and once.
+func TestWaitsInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	c := begins(t, beside(t, "node", "node", "waits.js", `
+import {serve} from './locklab.js';
+
+class Lock {
+  waits = 0;
+  acquire() { return true; }
+  wait(ms) { return ++this.waits === 1 ? ms : false; }
+  release() { return true; }
+}
+
+serve(Lock, {name: 'waits'});
+`), "127.0.0.1:1", "127.0.0.1:1")
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	require.NotContains(t, c.asks("ok", `"do":"acquire","handle":"h1"`), "valid_ms", "one try is no wait")
+	waited := c.asks("ok", `"do":"acquire","handle":"h1","within_ms":3600000`)
+	require.InDelta(t, 3.6e6, waited["valid_ms"], 1.8e6)
+	c.asks("no", `"do":"acquire","handle":"h1","within_ms":3600000`)
+}
+
+// TestCancelledWorkInJava: work is the kit's own, so a lock's cancel cannot end it, and is not waited for.
+func TestCancelledWorkInJava(t *testing.T) {
+	t.Parallel()
+	client := changed(t, "java", "Client.java", `    @Override public void ping()`, `    @Override public boolean cancel() { lost("asked", 0); return true; }
+    @Override public void ping()`)
+	resource, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer resource.Close()
+	c := begins(t, client, miniredis.RunT(t).Addr(), resource.Addr().String())
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	work := c.says(`"do":"work","handle":"h1","key":"counter"`)
+	silent, err := resource.Accept() // the work is under way
+	require.NoError(t, err)
+	defer silent.Close()
+	require.Equal(t, "unknown", c.cancels(work))
+	require.Empty(t, c.notices)
+}
+
 // TestWhatLocksInJavaThrow: a request is answered whatever a lock throws, an Error, too. What a later version of the protocol adds is passed over.
 func TestWhatLocksInJavaThrow(t *testing.T) {
 	t.Parallel()

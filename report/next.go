@@ -37,6 +37,9 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 	if run.Dir != "" && len(run.Cells) > 0 {
 		c := worthExplaining(m)
 		out = append(out, command{"picture", shellWord(filepath.Join(run.Dir, PageFile))}, command{"explain", explainCommand(prefix, run, c)})
+		if n := len(c.Client); n > 0 && statusOf(c) == statusUnknown { // mostly the fault of the adapter
+			out = append(out, command{"adapter", prefix + " " + ShellLine([]string{"doctor", "--client", c.Client[n-1]})})
+		}
 		caught := func(c checker.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
 		if i := slices.IndexFunc(run.Cells, caught); i >= 0 {
 			if !caught(c) {

@@ -66,10 +66,11 @@ const (
 // leastWidth is the width in columns below which reports are not squeezed further.
 const leastWidth = 60
 
-// maxWhys bounds what is written about one cell, maxListed the lines of a list.
+// maxWhys bounds what is written about one cell, maxListed the lines of a list, and maxAlike those of unknown cells for one reason.
 const (
 	maxWhys   = 12
 	maxListed = 40
+	maxAlike  = 3
 )
 
 // usualNames is the width of the names of cells if the run does not say at its start which it has.
@@ -262,16 +263,25 @@ func (t *Terminal) list(b *strings.Builder, title string, run *checker.Run, grou
 		return
 	}
 	fmt.Fprintf(b, "%s\n", t.paint.bold(title))
-	for i, g := range groups {
-		if i == maxListed {
-			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
-			break
-		}
+	shown, alike := 0, make(map[string]int) // by reason
+	for _, g := range groups {
 		c := g.worst()
+		alike[outcomeBeside(c)]++
+		if shown == maxListed || statusOf(c) == statusUnknown && alike[outcomeBeside(c)] > maxAlike {
+			continue
+		}
+		shown++
 		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), t.names), outcomeBeside(c))
 		if run.Dir != "" && statusOf(c) != statusFailed {
 			fmt.Fprintf(b, "     %s\n", t.paint.dim(explainCommand(t.opts.Prefix, run, c)))
 		}
+	}
+	switch more := len(groups) - shown; {
+	case more == 0:
+	case shown < maxListed:
+		fmt.Fprintf(b, "     and %d more for the same reasons\n", more)
+	default:
+		fmt.Fprintf(b, "     and %d more\n", more)
 	}
 	b.WriteString("\n")
 }

@@ -180,7 +180,7 @@ final class Handle {
         if (!operations.contains(id)) return false;
         if (id.equals(under)) {
             cancelled = true;
-            boolean own = Locklab.attempt("no", () -> Locklab.said(lock.cancel())).get("outcome").equals("ok");
+            boolean own = !verb.equals("work") && Locklab.attempt("no", () -> Locklab.said(lock.cancel())).get("outcome").equals("ok");
             Locklab.background(() -> breakOff(id, own));
         } else {
             end(id, Locklab.answer("unknown", "error", "cancelled before its turn"));

@@ -8,6 +8,8 @@
 //   release()  true: released; false: it was not, or no longer, ours
 //   ping()     returns when the connections work (optional, but without it many scenarios do not apply)
 //   renew()    check()    close()    optional; the first two answer like release
+//   wait(ms)   optional: acquires within so many milliseconds in the library's own way, such as a queue; without it acquire() is tried
+//              again and again
 //
 // A lock that names its key on its server otherwise, or has several there, lists them in this.keys; this.need is 'majority' if that is enough.
 // A notice that may come late names the hold that it is about: lost(why, hold), where hold is what this.hold was during its acquire().
@@ -128,9 +130,9 @@ class Handle {
     if (verb !== 'acquire') return said(await this.lock[verb]());
     this.lock.hold = operation.request.id;
     for (const until = performance.now() + within_ms; ;) {
-      const got = await this.lock.acquire();
+      const got = await (within_ms && this.lock.wait ? this.lock.wait(until - performance.now()) : this.lock.acquire());
       if (operation.answered && said(got).outcome === 'ok') await this.lock.release(); // a library that resends was granted it too late
-      if (got !== false || operation.cancelled || performance.now() >= until) return said(got);
+      if (got !== false || operation.cancelled || this.lock.wait || performance.now() >= until) return said(got);
       await sleep(PAUSE);
       if (operation.cancelled) return {outcome: 'unknown', error: 'cancelled'};
     }

@@ -4,17 +4,19 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 )
 
-// Limits on a client's standard error, in bytes: on disk for each cell, and in a verdict.
+// Limits on a client's standard error, in bytes: on disk for each cell, in a verdict, and of the beginning where a verdict looks for an error.
 const (
 	maxStderr = 1 << 20
 	maxQuoted = 300
+	maxBegin  = 4 << 10
 )
 
-// stderr keeps the beginning of a client's standard error in a file of the client's cell, and its end in memory. It drops what exceeds the
+// stderr keeps the beginning of a client's standard error in a file of the client's cell, and its two ends in memory. It drops what exceeds the
 // limit, so that output neither fills the disk nor blocks the client. Without output there is no file.
 type stderr struct {
 	path func() string // the present cell's file; "": none
@@ -24,8 +26,9 @@ type stderr struct {
 	mu   sync.Mutex
 	file *os.File
 	room int
-	end  []byte // valid once done is closed
 	err  error
+
+	begin, end []byte // valid once done is closed
 }
 
 // keepStderr returns the client's end of a pipe; the caller closes it once the client has started.
@@ -45,6 +48,7 @@ func (s *stderr) listen() {
 	buffer := make([]byte, 4<<10)
 	for {
 		n, err := s.from.Read(buffer)
+		s.begin = append(s.begin, buffer[:min(n, maxBegin-len(s.begin))]...)
 		s.end = append(s.end, buffer[:n]...)
 		s.end = s.end[max(0, len(s.end)-maxQuoted):]
 		if n > 0 {
@@ -99,19 +103,41 @@ func (s *stderr) next() error {
 	return err
 }
 
-// String is the end of the client's standard error, as a clause. It is empty while standard error is open.
+// String quotes the client's standard error, as a clause: its end, behind the first line that names an error if that is not in it. It is empty
+// while standard error is open.
 func (s *stderr) String() string {
 	select {
 	case <-s.done:
 	default:
 		return ""
 	}
-	text := strings.Join(strings.Fields(string(s.end)), " ")
+	text := oneLine(string(s.end))
 	if text == "" {
 		return ""
 	}
+	if first := firstError(string(s.begin)); !strings.Contains(text, first) { // what follows it is a trace of calls, or more errors
+		if room := maxQuoted - len(first); len(text) > room {
+			text = strings.ToValidUTF8(text[len(text)-room:], "")
+		}
+		text = first + " … " + text
+	}
 	return "; stderr: " + text
 }
+
+var namesError = regexp.MustCompile(`(?i)(error|exception|panic|fatal)\b`)
+
+// firstError is the first line that names an error, at most two thirds of what may be quoted of it; "" if none does.
+func firstError(text string) string {
+	for line := range strings.Lines(text) {
+		if namesError.MatchString(line) {
+			line = oneLine(line)
+			return strings.ToValidUTF8(line[:min(len(line), maxQuoted*2/3)], "")
+		}
+	}
+	return ""
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // close waits until the client's standard error has ended; the client is gone by then.
 func (s *stderr) close() error {

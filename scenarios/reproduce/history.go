@@ -266,8 +266,19 @@ func (r *historyReader) request(i int) [][]string {
 			args[k] = lockName
 		}
 	}
+	if k := firstKey(args); k < len(args) && namesLock(e) && !slices.Contains(args, lockName) {
+		args[k] = lockName // its client calls the key of the lock otherwise
+	}
 	if e.Command().Server == history.Resource && len(args) > 1 {
 		args[1] = dataName
 	}
 	return [][]string{args}
+}
+
+// firstKey is where a command has its first key: behind its name or, in a script's call, behind the number of its keys.
+func firstKey(args []string) int {
+	if timeline.RunsScript(args[0]) {
+		return 3
+	}
+	return 1
 }

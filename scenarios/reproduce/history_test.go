@@ -133,6 +133,29 @@ C2  continue
 `, "\n"), forced(t, s, "setpx-getdel", a))
 }
 
+// TestKeyOfAnotherName: a client may call the key of the lock otherwise on its server, and repeat within one acquire the SET that was refused.
+func TestKeyOfAnotherName(t *testing.T) {
+	s := newTale("C1", "C2")
+	s.takes("C1")
+	s.call("C2", history.OpAcquire)
+	s.sends("C2", "GET", "C1")
+	s.events[s.sends("C2", "SET", "C1")].Command().Reply = "nil"
+	s.expires()
+	deed := s.sends("C2", "SET", "C2")
+	s.returns("C2", history.OK, nil)
+	for i := range s.events {
+		if c := s.events[i].Command(); c != nil {
+			c.Args[1] = "mutex:lock"
+		}
+	}
+	a := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C1", "C2"}, Events: []int{deed, deed + 1}}
+	require.Equal(t, strings.TrimPrefix(`
+C1  acquire
+    wait until expired
+C2  acquire
+`, "\n"), forced(t, s, "setpx-lua", a))
+}
+
 // TestLateRequests: who gave up is followed by what he had sent.
 func TestLateRequests(t *testing.T) {
 	s := newTale("C1", "C2")

@@ -298,10 +298,18 @@ func (r *historyReader) oneTry(o *timeline.OperationSpan) []int {
 	return chosen
 }
 
-// repeats says whether a command begins another try: it is what the first try began with, and nobody has sent it again for want of a reply.
+// repeats says whether a command begins another try: it is what the first try began with, or the SET that this try was refused by; and nobody has
+// sent it again for want of a reply.
 func (r *historyReader) repeats(tries [][]int, i int) bool {
-	first, before := tries[0][0], tries[len(tries)-1]
-	return r.name(i) == r.name(first) && r.Events[i].Command().Server == r.Events[first].Command().Server && !r.resends(before[len(before)-1], i)
+	first, now := tries[0][0], tries[len(tries)-1]
+	again := func(before int) bool {
+		return r.name(i) == r.name(before) && r.Events[i].Command().Server == r.Events[before].Command().Server
+	}
+	refused := func(before int) bool {
+		reply := r.Events[before].Command().Reply
+		return r.name(before) == "SET" && reply == "nil" || r.name(before) == "SETNX" && reply == "0"
+	}
+	return (again(first) || slices.ContainsFunc(now, func(j int) bool { return again(j) && refused(j) })) && !r.resends(now[len(now)-1], i)
 }
 
 // resends says whether a client sent a command again, on another connection because the first had broken.
@@ -313,7 +321,13 @@ func (r *historyReader) resends(before, i int) bool {
 // ofLock says whether breakpoints count a command: it names the key of the lock, or works on the data.
 func (r *historyReader) ofLock(i int) bool {
 	e := &r.Events[i]
-	return e.Command().Server == history.Resource || slices.Contains(e.Command().Args, e.Lock) || r.name(i) == "EXEC"
+	return e.Command().Server == history.Resource || namesLock(e) || r.name(i) == "EXEC"
+}
+
+// namesLock says whether a command names the key of the lock. A client may call that otherwise on its server: the state probes then tell.
+func namesLock(e *history.Event) bool {
+	return slices.Contains(e.Command().Args, e.Lock) ||
+		slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.Key == e.Lock })
 }
 
 func (r *historyReader) renews(i int) bool {

@@ -255,14 +255,15 @@ func (r *record) arrived(client string, from, to time.Duration) bool {
 }
 
 // grantedElsewhere names a client of an anomaly that was granted its lock without a command to the server under test: while its
-// connections were refused, another program on this host had taken its port.
+// connections were refused, another program on this host had taken its port. A client that was never refused has asked nobody.
 func (r *record) grantedElsewhere(a checker.Anomaly) string {
 	if r.local || r.opaque { // no command is on record anyway
 		return ""
 	}
 	for _, client := range a.Clients {
 		for _, t := range r.acquires[client] {
-			if !t.seen && t.outcome == history.OK && t.ended <= a.At {
+			refused := func(s faultInterval) bool { return s.what == string(faults.Refuse) && s.from < t.ended }
+			if !t.seen && t.outcome == history.OK && t.ended <= a.At && slices.ContainsFunc(r.intervals[history.ProcessOf(client)], refused) {
 				return client
 			}
 		}

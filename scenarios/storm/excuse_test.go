@@ -206,11 +206,12 @@ func TestServerFaults(t *testing.T) {
 	})
 }
 
-// TestGrantedElsewhere: only a grant without any command to the server is another server's.
+// TestGrantedElsewhere: only a grant without any command to the server is another server's, and only to a client that was refused before.
 func TestGrantedElsewhere(t *testing.T) {
 	const other = "C1 was given the lock by another server than the one under test"
 	unseen := func(returned int, outcome history.Outcome, server string) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly {
+			m.interval(1, 5, "C1", "refuse")
 			i := m.call(10, "C1", history.OpAcquire, 1)
 			if server != "" {
 				m.send(15, 15, "C1", 1, history.Command{Server: server})
@@ -224,6 +225,11 @@ func TestGrantedElsewhere(t *testing.T) {
 		{"granted later", plain, unseen(101, history.OK, ""), nil, ""},
 		{"not granted", plain, unseen(20, history.No, ""), nil, ""},
 		{"a command", plain, unseen(20, history.OK, "redis"), nil, ""},
+		{"never refused", plain, func(m *made) checker.Anomaly {
+			i := m.call(10, "C1", history.OpAcquire, 1)
+			m.back(20, "C1", history.OpAcquire, 1, history.OK)
+			return anomaly(checker.DoubleHolder, 100, []int{i}, "C1")
+		}, nil, ""},
 		{"work is no command to the lock's server", plain, unseen(20, history.OK, "resource"), nil, other},
 		{"a local lock sends none", plain, func(m *made) checker.Anomaly {
 			m.local = true
