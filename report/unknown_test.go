@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// TestUnknownCellsOfOneReason: a bad adapter makes every cell unknown for one reason. It is told a few times, with the command that checks an adapter.
+// TestUnknownCellsOfOneReason: a bad adapter makes every cell unknown for one reason. A few of them are listed, with the command that checks an adapter.
 func TestUnknownCellsOfOneReason(t *testing.T) {
 	t.Parallel()
 	var cells []checker.Cell
