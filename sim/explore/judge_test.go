@@ -140,3 +140,44 @@ func TestAHoldersNextAcquire(t *testing.T) {
 		})
 	}
 }
+
+// A hold lasts for as long as the lock has declared last. What declares nothing leaves its end as it was.
+func TestHowLongAHoldLasts(t *testing.T) {
+	t.Parallel()
+	j := &judge{s: &state{}, clients: 2, only: doubleHolder}
+	c := &j.s.clients[0]
+	j.beginHold(0, time.Second, true)
+	ends := c.ends
+	assert.Positive(t, ends)
+	j.beginHold(0, 0, false)
+	assert.Equal(t, ends, c.ends)
+	j.beginHold(1, 0, false)
+	assert.Equal(t, never, j.s.clients[1].ends)
+	assert.Equal(t, doubleHolder, j.found)
+
+	j.found = 0
+	j.beginHold(0, 2*time.Second, true)
+	assert.Greater(t, c.ends, ends)
+	assert.Zero(t, j.found, "both had it before")
+
+	c.from = 3000 // the command is longer ago than the lease lasts
+	j.beginHold(0, time.Second, true)
+	assert.Zero(t, c.ends)
+	assert.False(t, j.active(0))
+}
+
+// The turn of a client that has acquired more than once lasts until its last release.
+func TestAnInnerReleaseEndsNoTurn(t *testing.T) {
+	t.Parallel()
+	j := &judge{s: &state{}, clients: 1, lease: 1200, owners: true, counts: true, only: ofOwners}
+	j.s.clients[0].ends = never
+	for range 2 {
+		j.called(0, history.OpAcquire)
+		j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
+	}
+	for _, over := range []bool{false, true} {
+		j.called(0, history.OpRelease)
+		j.returned(0, history.OpRelease, history.Answer{Outcome: history.OK})
+		assert.Equal(t, over, j.s.over)
+	}
+}
