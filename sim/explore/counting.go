@@ -24,7 +24,7 @@ var repetitions = [...]int{1, 2, 5, 13, 32, 95, 300, 1000}
 // checkCounting repeats the tries that were refused last before each node, and says what the lock does otherwise then or later.
 func (p *sampler) checkCounting(ctx context.Context, nodes []uint32) (string, error) {
 	p.chance.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
-	checked := 0
+	checked, seen := 0, map[continuation]bool{}
 	for _, n := range nodes {
 		if checked == mostCounting {
 			break
@@ -34,7 +34,7 @@ func (p *sampler) checkCounting(ctx context.Context, nodes []uint32) (string, er
 			continue
 		}
 		checked++
-		for _, longer := range p.after(n, path) {
+		for _, longer := range p.after(n, path, seen) {
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
@@ -67,8 +67,12 @@ func (p *sampler) refusedTry(node uint32) (path []uint32, called int) {
 	return path, called
 }
 
-// after are some paths that go on from a node, to which a path leads: with a release, if there are such. If there are none, it is that one.
-func (p *sampler) after(node uint32, path []uint32) (longer [][]uint32) {
+// continuation is how a path ends that goes on after a refused try: what the lock was given last, and what it then did.
+type continuation struct{ in, shape uint64 }
+
+// after are some paths that go on from a node, to which a path leads: with a release, if there are such, and with ends that were not seen yet. If there are
+// none, it is that one.
+func (p *sampler) after(node uint32, path []uint32, seen map[continuation]bool) (longer [][]uint32) {
 	below, released := make([]bool, len(p.a.nodes)), make([]bool, len(p.a.nodes))
 	below[node] = true
 	var ends, others []uint32
@@ -89,6 +93,20 @@ func (p *sampler) after(node uint32, path []uint32) (longer [][]uint32) {
 	}
 	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
 	p.chance.Shuffle(len(others), func(i, k int) { others[i], others[k] = others[k], others[i] })
+	fresh := func(k uint32) bool {
+		c := continuation{uint64(p.a.taken[k].in.packed()), p.behaved[k].shape}
+		defer func() { seen[c] = true }()
+		return !seen[c]
+	}
+	rare, usual := []uint32{}, []uint32{}
+	for _, k := range ends {
+		if len(rare) < mostAfter && fresh(k) {
+			rare = append(rare, k)
+		} else {
+			usual = append(usual, k)
+		}
+	}
+	ends = append(rare, usual...)
 	for _, end := range slices.Concat(ends[:min(len(ends), mostAfter)], others[:min(len(others), 1)]) {
 		longer = append(longer, p.path(end))
 	}

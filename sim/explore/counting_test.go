@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -169,6 +170,30 @@ func TestNothingIsShownOfALockThatKeepsADone(t *testing.T) {
 	assert.Nil(t, result.Found)
 	assert.False(t, result.Complete())
 	assert.Contains(t, result.Unmerged, "overtime.done")
+}
+
+// What it does after many refusals shows only where its release comes too late, which few paths do.
+func TestRareContinuationsAreSampled(t *testing.T) {
+	t.Parallel()
+	s := strange{rounds: 2, only: []checker.Name{checker.WrongfulDelete}, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		ok, err := l.plain.TryAcquire(ctx)
+		if !ok && err == nil {
+			l.n++
+		}
+		return ok, err
+	}, func(l *scripted, ctx context.Context) (bool, error) {
+		v, err := l.do(ctx, "GET", lockKey)
+		if err == nil && v == nil && l.n > 20 {
+			return l.del(ctx)
+		}
+		if err != nil {
+			return false, err
+		}
+		return l.plain.Release(ctx)
+	})}
+	result := s.explore(t)
+	assert.Nil(t, result.Found)
+	assert.Contains(t, result.Doubt, "times more than in the search")
 }
 
 // A try after which the search has gone nowhere is repeated, too.
