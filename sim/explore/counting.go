@@ -24,18 +24,17 @@ var repetitions = [...]int{1, 2, 5, 13, 32, 95, 300, 1000}
 // checkCounting repeats the tries that were refused last before each node, and says what the lock does otherwise then or later.
 func (p *sampler) checkCounting(ctx context.Context, nodes []uint32) (string, error) {
 	p.chance.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
-	checked := 0
+	checked, seen := 0, map[continuation]bool{}
 	for _, n := range nodes {
-		if p.by[n] == 0 || checked == mostCounting {
-			continue
+		if checked == mostCounting {
+			break
 		}
-		path := p.path(p.by[n] - 1)
-		called := lastCall(path, func(n uint32) input { return p.a.taken[n].in })
-		if called < 0 || slices.ContainsFunc(path[called:], func(n uint32) bool { return p.a.taken[n].in.slot != 0 }) {
+		path, called := p.refusedTry(n)
+		if called < 0 {
 			continue
 		}
 		checked++
-		for _, longer := range p.after(n, path) {
+		for _, longer := range p.after(n, path, seen) {
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
@@ -44,12 +43,38 @@ func (p *sampler) checkCounting(ctx context.Context, nodes []uint32) (string, er
 			}
 		}
 	}
+	if checked == 0 && len(nodes) > 0 {
+		return "it remembers each refusal, and no refused try can be repeated as it was", nil
+	}
 	return "", nil
 }
 
-// after are some paths that go on from a node, to which a path leads: with a release, if there are such. If there are none, it is that one.
-func (p *sampler) after(node uint32, path []uint32) (longer [][]uint32) {
-	below, released := map[uint32]bool{node: true}, map[uint32]bool{}
+// refusedTry is a path to a node, and where the try was called that was refused there. It is negative where a background task, which goes on during the
+// try, has begun before it or lives on after it: such a try cannot be repeated as it was.
+func (p *sampler) refusedTry(node uint32) (path []uint32, called int) {
+	if p.by[node] == 0 {
+		return nil, -1
+	}
+	path = p.path(p.by[node] - 1)
+	called = lastCall(path, func(n uint32) input { return p.a.taken[n].in })
+	if called < 0 {
+		return nil, -1
+	}
+	beside := slices.ContainsFunc(path[called:], func(n uint32) bool { return p.a.taken[n].in.slot != 0 })
+	if beside && p.a.nodes[p.a.taken[path[called]].at].tasks+p.a.nodes[node].tasks > 0 {
+		return nil, -1
+	}
+	return path, called
+}
+
+// continuation is how a path ends that goes on after a refused try: what the lock was given last, and what it then did.
+type continuation struct{ in, shape uint64 }
+
+// after are some paths that go on from a node, to which a path leads: with a release, if there are such, and with ends that were not seen yet. If there are
+// none, it is that one.
+func (p *sampler) after(node uint32, path []uint32, seen map[continuation]bool) (longer [][]uint32) {
+	below, released := make([]bool, len(p.a.nodes)), make([]bool, len(p.a.nodes))
+	below[node] = true
 	var ends, others []uint32
 	for k := range p.a.taken {
 		t := &p.a.taken[k]
@@ -68,6 +93,20 @@ func (p *sampler) after(node uint32, path []uint32) (longer [][]uint32) {
 	}
 	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
 	p.chance.Shuffle(len(others), func(i, k int) { others[i], others[k] = others[k], others[i] })
+	fresh := func(k uint32) bool {
+		c := continuation{uint64(p.a.taken[k].in.packed()), p.behaved[k].shape}
+		defer func() { seen[c] = true }()
+		return !seen[c]
+	}
+	rare, usual := []uint32{}, []uint32{}
+	for _, k := range ends {
+		if len(rare) < mostAfter && fresh(k) {
+			rare = append(rare, k)
+		} else {
+			usual = append(usual, k)
+		}
+	}
+	ends = append(rare, usual...)
 	for _, end := range slices.Concat(ends[:min(len(ends), mostAfter)], others[:min(len(others), 1)]) {
 		longer = append(longer, p.path(end))
 	}
@@ -98,12 +137,12 @@ func (p *sampler) checkCount(path []uint32, from, to int) (string, error) {
 // where it ends: then it is not asked for what the next step answers.
 func (p *sampler) recount(path []uint32, from, to, times int, usual []askedFor) (asked []askedFor, otherwise string, err error) {
 	a := p.a
-	a.executing.Store(int64(time.Since(a.born)))
 	defer a.executing.Store(0)
 	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
 	s.process.Rehearse()
 	defer s.process.Close()
 	did := func(k int) (now askedFor, same bool, err error) {
+		a.executing.Store(int64(time.Since(a.born))) // each step by itself: all of them may take longer than patience
 		t := &a.taken[path[k]]
 		notices, err := a.execute(s, t.in, t.when)
 		if err != nil {
@@ -112,7 +151,7 @@ func (p *sampler) recount(path []uint32, from, to, times int, usual []askedFor) 
 		now = askedNow(s, notices)
 		return now, usual == nil || reflect.DeepEqual(now, usual[k]), nil
 	}
-	for k := range path {
+	for k := 0; ; k++ {
 		for again := 1; k == to && again <= times; again++ {
 			for i := from; i < to; i++ {
 				if _, same, err := did(i); err != nil || !same {
@@ -120,11 +159,13 @@ func (p *sampler) recount(path []uint32, from, to, times int, usual []askedFor) 
 				}
 			}
 		}
+		if k == len(path) {
+			return asked, "", nil
+		}
 		now, same, err := did(k)
 		if err != nil || !same {
 			return nil, fmt.Sprintf("the lock does something else after an acquire was refused %d times more than in the search", times), err
 		}
 		asked = append(asked, now)
 	}
-	return asked, "", nil
 }

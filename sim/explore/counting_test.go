@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -60,6 +63,42 @@ func (l *forceful) TryAcquire(ctx context.Context) (bool, error) {
 	return l.metered.TryAcquire(ctx)
 }
 
+// assisted is forceful, and has a background task ask the server in each try, which ends with it.
+type assisted struct{ forceful }
+
+func (l *assisted) TryAcquire(ctx context.Context) (bool, error) {
+	done := false
+	l.env.Go(func(ctx context.Context) {
+		_, _ = l.env.Server().Do(ctx, "PING")
+		done = true
+	})
+	ok, err := l.forceful.TryAcquire(ctx)
+	for !done && err == nil {
+		err = l.env.Sleep(ctx, time.Millisecond)
+	}
+	return ok, err
+}
+
+// overtime takes the lock by force when a time-out is over that it has begun at its first refusal.
+type overtime struct {
+	plain
+	done <-chan struct{}
+}
+
+func (l *overtime) TryAcquire(ctx context.Context) (bool, error) {
+	select {
+	case <-l.done:
+		return l.take(ctx, l.env.Token())
+	default:
+	}
+	ok, err := l.plain.TryAcquire(ctx)
+	if !ok && l.done == nil {
+		within, _ := l.env.WithTimeout(context.Background(), l.lease/2) //nolint:govet // it ends by itself
+		l.done = within.Done()
+	}
+	return ok, err
+}
+
 // admitting has a place for one in its own process, and tells whoever listens what has come of it.
 type admitting struct {
 	plain
@@ -100,12 +139,13 @@ func TestLocksThatCount(t *testing.T) {
 		made  func(p plain) impls.Lock
 		doubt string
 	}{
-		"counts":                      {func(p plain) impls.Lock { return &metered{plain: p} }, ""},
-		"keeps a log":                 {func(p plain) impls.Lock { return &logger{plain: p} }, ""},
-		"has channels":                {func(p plain) impls.Lock { return &admitting{p, make(chan struct{}, 1), make(chan string, 3)} }, ""},
-		"by force after 20 refusals":  {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 20}} }, "times more than in the search"},
-		"by force after 900 refusals": {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 900}} }, "times more than in the search"},
-		"deletes after 30 refusals":   {func(p plain) impls.Lock { return &weary{metered{plain: p}, 30} }, "times more than in the search"},
+		"counts":                           {func(p plain) impls.Lock { return &metered{plain: p} }, ""},
+		"keeps a log":                      {func(p plain) impls.Lock { return &logger{plain: p} }, ""},
+		"has channels":                     {func(p plain) impls.Lock { return &admitting{p, make(chan struct{}, 1), make(chan string, 3)} }, ""},
+		"by force after 20 refusals":       {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 20}} }, "times more than in the search"},
+		"by force after 900 refusals":      {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 900}} }, "times more than in the search"},
+		"by force, and a task in each try": {func(p plain) impls.Lock { return &assisted{forceful{weary{metered{plain: p}, 20}}} }, "times more than in the search"},
+		"deletes after 30 refusals":        {func(p plain) impls.Lock { return &weary{metered{plain: p}, 30} }, "times more than in the search"},
 		"sends how often it was refused": {script(func(l *scripted, ctx context.Context) (bool, error) {
 			l.n++
 			return l.try(ctx, fmt.Sprint(l.env.Token(), l.n))
@@ -120,4 +160,59 @@ func TestLocksThatCount(t *testing.T) {
 			assert.Equal(t, test.doubt == "", result.Complete(), "%s %s", result.Limit, result.Doubt)
 		})
 	}
+}
+
+// A context's Done closes when its time-out is over, and nothing in the lock's memory shows when that is.
+func TestNothingIsShownOfALockThatKeepsADone(t *testing.T) {
+	t.Parallel()
+	s := strange{only: overwrites, faults: pauses(1), made: func(p plain) impls.Lock { return &overtime{plain: p} }}
+	result := s.explore(t)
+	assert.Nil(t, result.Found)
+	assert.False(t, result.Complete())
+	assert.Contains(t, result.Unmerged, "overtime.done")
+}
+
+// What it does after many refusals shows only where its release comes too late, which few paths do.
+func TestRareContinuationsAreSampled(t *testing.T) {
+	t.Parallel()
+	s := strange{rounds: 2, only: []checker.Name{checker.WrongfulDelete}, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
+		ok, err := l.plain.TryAcquire(ctx)
+		if !ok && err == nil {
+			l.n++
+		}
+		return ok, err
+	}, func(l *scripted, ctx context.Context) (bool, error) {
+		v, err := l.do(ctx, "GET", lockKey)
+		if err == nil && v == nil && l.n > 20 {
+			return l.del(ctx)
+		}
+		if err != nil {
+			return false, err
+		}
+		return l.plain.Release(ctx)
+	})}
+	result := s.explore(t)
+	assert.Nil(t, result.Found)
+	assert.Contains(t, result.Doubt, "times more than in the search")
+}
+
+// A try after which the search has gone nowhere is repeated, too.
+func TestTheLastTriesAreRepeated(t *testing.T) {
+	t.Parallel()
+	config := Config{Lock: stranger(func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 20}} }), Clients: 2, Rounds: 1, Budget: spend()}
+	x := newExplorer(config.Usual(), traits{symmetric: true})
+	defer x.automaton.close()
+	require.NoError(t, x.search(context.Background()))
+	require.NotEmpty(t, x.counting)
+	p := newSampler(x.automaton)
+	for n := range x.counting {
+		path, called := p.refusedTry(n)
+		require.GreaterOrEqual(t, called, 0)
+		doubt, err := p.checkCount(path, called, len(path))
+		assert.NoError(t, err)
+		assert.Contains(t, doubt, "does something else")
+	}
+	doubt, err := p.checkCounting(context.Background(), []uint32{0})
+	assert.NoError(t, err)
+	assert.Contains(t, doubt, "no refused try can be repeated")
 }

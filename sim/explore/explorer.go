@@ -96,7 +96,7 @@ type Result struct {
 	Sessions bool
 	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
 	Tired bool
-	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time.
+	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time, or what it remembers cannot be compared.
 	Counting bool
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name

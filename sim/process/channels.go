@@ -8,8 +8,9 @@ import (
 // What is in a channel is looked at by taking it out and putting it back in the same order. Nothing else runs meanwhile, and nobody waits at a channel: a
 // lock whose task or goroutine waits is not compared.
 
-// channel encodes what is in a channel, how much fits into it, and whether it is closed. A closed one that is not empty cannot be looked into.
-func (m *memory) channel(c reflect.Value) {
+// channel encodes what is in a channel, how much fits into it, and whether it is closed. A closed one that is not empty cannot be looked into. Nor is it
+// known when one that can only be received from, such as a context's Done, will be closed: foreign.
+func (m *memory) channel(c reflect.Value, foreign bool) {
 	length := c.Len()
 	m.number(int64(c.Cap()))
 	if length == 0 {
@@ -19,6 +20,9 @@ func (m *memory) channel(c reflect.Value) {
 			closed = 1
 		}
 		m.number(closed)
+		if closed == 0 && foreign {
+			m.hide(c, "something else closes it, when that cannot be seen; keep a bool")
+		}
 		return
 	}
 	added, open := tryZero(c)

@@ -48,3 +48,16 @@ func TestAClosedChannelThatIsNotEmptyIsNotCompared(t *testing.T) {
 	assert.False(t, m.whole)
 	assert.Equal(t, 7, <-c)
 }
+
+// Such as a context's Done.
+func TestAChannelThatSomethingElseClosesIsNotCompared(t *testing.T) {
+	c := make(chan struct{})
+	whole := func() bool {
+		m := memory{whole: true}
+		m.value(reflect.ValueOf((<-chan struct{})(c)))
+		return m.whole
+	}
+	assert.False(t, whole())
+	close(c)
+	assert.True(t, whole())
+}

@@ -262,7 +262,7 @@ func (m *memory) reference(v reflect.Value) {
 		m.function(v)
 	case v.Kind() == reflect.Chan:
 		if c := usable(v); !m.met(c, 0) {
-			m.channel(c)
+			m.channel(c, v.Type().ChanDir() == reflect.RecvDir && v.Cap() == 0)
 		}
 	default:
 		m.hide(v, insteadOfPlain)
