@@ -144,7 +144,7 @@ func assumed(r *explore.Result) []string {
 		"goes on, changes; paths that a client has taken are executed again at other times in between, as a sample, and did nothing else there",
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
 		"what a lock does only after more acquires than these, such as with a number of two digits, is not found",
-		"the lock waits, reads clocks and draws chance through Env only: its code was searched for direct calls of real clocks and chance (amd64, arm64), and for those by what it keeps",
+		"the lock waits, reads clocks, draws chance and starts tasks through Env only: its code was searched for direct calls of real clocks and chance, and for go statements (amd64, arm64), and for those by what it keeps",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one; its context ends when it returns",
 		"what a lock does between two requests, waits or sleeps it does at once, and so a background task begins: the lock's own goroutines do not interleave there",

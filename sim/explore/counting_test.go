@@ -99,40 +99,7 @@ func (l *overtime) TryAcquire(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// admitting has a place for one in its own process, and tells whoever listens what has come of it.
-type admitting struct {
-	plain
-	place  chan struct{}
-	events chan string
-}
-
-func (l *admitting) TryAcquire(ctx context.Context) (bool, error) {
-	select {
-	case l.place <- struct{}{}:
-	default:
-		return false, nil
-	}
-	ok, err := l.plain.TryAcquire(ctx)
-	if !ok {
-		<-l.place
-	}
-	select {
-	case l.events <- fmt.Sprint(ok, err):
-	default:
-	}
-	return ok, err
-}
-
-func (l *admitting) Release(ctx context.Context) (bool, error) {
-	select {
-	case <-l.place:
-		return l.plain.Release(ctx)
-	default:
-		return false, nil
-	}
-}
-
-// What counts its refusals, or keeps a log or a channel, is searched to the end, unless it does something else after many.
+// Locks that count their refusals, or keep a log, are searched to the end, unless they do something else after many.
 func TestLocksThatCount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -141,7 +108,6 @@ func TestLocksThatCount(t *testing.T) {
 	}{
 		"counts":                           {func(p plain) impls.Lock { return &metered{plain: p} }, ""},
 		"keeps a log":                      {func(p plain) impls.Lock { return &logger{plain: p} }, ""},
-		"has channels":                     {func(p plain) impls.Lock { return &admitting{p, make(chan struct{}, 1), make(chan string, 3)} }, ""},
 		"by force after 20 refusals":       {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 20}} }, "times more than in the search"},
 		"by force after 900 refusals":      {func(p plain) impls.Lock { return &forceful{weary{metered{plain: p}, 900}} }, "times more than in the search"},
 		"by force, and a task in each try": {func(p plain) impls.Lock { return &assisted{forceful{weary{metered{plain: p}, 20}}} }, "times more than in the search"},

@@ -181,3 +181,31 @@ func TestAnInnerReleaseEndsNoTurn(t *testing.T) {
 		assert.Equal(t, over, j.s.over)
 	}
 }
+
+// A lock is falsely said to be lost only while its client certainly has it, and believes so.
+func TestAFalseAlarm(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		before func(s *state)
+		found  anomalies
+	}{
+		"it has it":                            {func(*state) {}, falseAlarm},
+		"its hold has ended":                   {func(s *state) { s.clients[0].ends = 0 }, 0},
+		"it does not know of the latest lease": {func(s *state) { s.owner.sure = 0 }, 0},
+		"the lease has ended":                  {func(s *state) { s.owner.ends = 0 }, 0},
+		"another has it":                       {func(s *state) { s.owner.client = 2 }, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			j := &judge{s: &state{}, clients: 2, lease: 1200, owners: true, only: ofOwners}
+			j.called(0, history.OpAcquire)
+			there := history.State{Type: "string", Value: "v", TTL: time.Second}
+			j.commanded(command{sending: sending{client: 0, op: history.OpAcquire}, effect: history.EffectCreated, after: there})
+			j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK, Limited: true, Valid: time.Second})
+			test.before(j.s)
+			j.lost(0)
+			assert.Equal(t, test.found, j.found&falseAlarm)
+			assert.False(t, j.active(0))
+		})
+	}
+}

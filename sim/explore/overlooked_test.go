@@ -102,6 +102,26 @@ func (l *gambler) TryAcquire(ctx context.Context) (bool, error) {
 var outsideClocks = []strange{
 	{name: "a function that it keeps", made: func(p plain) impls.Lock { return &functionKeeper{p, time.Now} }},
 	{name: "a clock that it keeps", made: func(p plain) impls.Lock { return &clockKeeper{p, realClock{}} }},
+	{name: "a goroutine of its own", made: func(p plain) impls.Lock { return &starting{plain: p} }},
+}
+
+// starting counts its refusals in goroutines of its own.
+type starting struct {
+	plain
+	refused int
+}
+
+func (l *starting) TryAcquire(ctx context.Context) (bool, error) {
+	ok, err := l.plain.TryAcquire(ctx)
+	if !ok && err == nil {
+		done := make(chan struct{})
+		go func() {
+			l.refused++
+			close(done)
+		}()
+		<-done
+	}
+	return ok, err
 }
 
 // variableClocks do so by a variable, which only the machine code of amd64 shows.
@@ -213,7 +233,7 @@ func TestOverlookedLocks(t *testing.T) {
 	}
 }
 
-// Nothing is shown of a lock that reads a real clock, or draws chance, by what it keeps or by a variable.
+// Nothing is shown of a lock that reads a real clock or draws chance, by what it keeps or by a variable, or that starts goroutines by itself.
 func TestOutsideClocksAreNoticed(t *testing.T) {
 	t.Parallel()
 	all := outsideClocks

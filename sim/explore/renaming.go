@@ -226,7 +226,7 @@ func (a *automaton) executeRenamed(s *instance, t *execution, r *renaming) ([]pr
 	return notices, nil
 }
 
-// checkCode says by what function real time or chance gets into the lock, as far as its code was seen to be executed.
+// checkCode says by what function real time, chance or a goroutine gets into the lock, as far as its code was seen to be executed.
 func (p *sampler) checkCode() string {
 	s := p.a.newInstance(0)
 	defer s.process.Close()
@@ -234,5 +234,5 @@ func (p *sampler) checkCode() string {
 	if called == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s calls %s, which is not its Env's: the search does not follow real time, nor chance", by, called)
+	return fmt.Sprintf("%s calls %s, which is not its Env's: the search follows no real time, no chance and no goroutines of a lock's own", by, called)
 }

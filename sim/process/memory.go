@@ -15,7 +15,7 @@ import (
 )
 
 // Memory encodes all that the locks of the process remember: two processes with the same memory behave alike from here on. It is false where
-// that cannot be said: while a task lives, or where a lock keeps something opaque. Opaque are functions that may have captured
+// that cannot be said: while a task lives, or where a lock keeps something opaque. Opaque are channels, functions that may have captured
 // variables, and pointers into the middle of something else: which part of it they mean is not encoded.
 func (p *Process) Memory() ([]byte, bool) {
 	for _, t := range p.tasks {
@@ -260,10 +260,6 @@ func (m *memory) reference(v reflect.Value) {
 		m.dynamic(v.Elem())
 	case v.Kind() == reflect.Func:
 		m.function(v)
-	case v.Kind() == reflect.Chan:
-		if c := usable(v); !m.met(c, 0) {
-			m.channel(c, v.Type().ChanDir() == reflect.RecvDir && v.Cap() == 0)
-		}
 	default:
 		m.hide(v, insteadOfPlain)
 	}

@@ -11,14 +11,15 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// A lock that asks a real clock, or draws chance, may do the same for as long as a search takes, and something else in a real run. So the machine code
-// that it consists of is searched for calls of what is not its Env's.
+// A lock that asks a real clock, or draws chance, may do the same for as long as a search takes, and something else in a real run. So may one whose own
+// goroutines run when the search does not see them. So the machine code that it consists of is searched for calls of what is not its Env's.
 
-// outsiders are functions by which real time or chance gets into a lock. A name that ends with a point stands for all of a package.
+// outsiders are functions by which real time or chance gets into a lock, or a goroutine of its own: a go statement calls runtime.newproc. A name that ends with a point stands for all of a package.
 var outsiders = []string{
 	"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.now",
 	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand", "runtime.rand64", "runtime.rand32",
 	"context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause",
+	"runtime.newproc", "sync.(*WaitGroup).Go", "context.AfterFunc",
 	"math/rand.", "math/rand/v2.", "crypto/rand.", "crypto/internal/rand.", "crypto/internal/sysrand.", "hash/maphash.MakeSeed", "os.",
 	"syscall.Gettimeofday", "syscall.gettimeofday", "syscall.Time", "syscall.Getpid", "syscall.Syscall", "syscall.RawSyscall", "golang.org/x/sys/unix.",
 }
@@ -32,7 +33,7 @@ var methods = []string{"TryAcquire", "Release", "Valid", "Fence", "RetryAfter", 
 // Callers are functions, by where they begin.
 type Callers map[uintptr]bool
 
-// Outside names a function by which real time or chance gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls,
+// Outside names a function by which real time, chance or a goroutine gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls,
 // and those of what package variables have (amd64): from New, from the lock's methods, from functions that have asked its Env, and from what the
 // lock keeps.
 func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by string) {
