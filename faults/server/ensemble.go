@@ -115,7 +115,7 @@ func (e *Ensemble) start(ctx context.Context) error {
 			}
 		}
 	}
-	if err := e.allAtOnce(func(p *keeperPeer) error { return p.open(ctx) }); err != nil {
+	if err := e.openAll(ctx); err != nil {
 		return err
 	}
 	if err := e.settle(ctx); err != nil {
@@ -130,6 +130,38 @@ func (e *Ensemble) start(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// openAll starts the servers, each once the one before listens for votes. Two that came before a third would elect a leader and call nobody any more, and
+// the third must not call them yet.
+func (e *Ensemble) openAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return e.allAtOnce(func(p *keeperPeer) (err error) {
+		if p.id > 1 {
+			err = e.peers[p.id-2].listens(ctx)
+		}
+		if err == nil {
+			err = p.open(ctx)
+		}
+		if err != nil {
+			cancel() // the others need not wait
+		}
+		return err
+	})
+}
+
+// listens waits until a server listens for votes.
+func (p *keeperPeer) listens(ctx context.Context) error {
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", p.voting)
+		if err == nil {
+			return conn.Close()
+		}
+		if pause(ctx) != nil {
+			return fmt.Errorf("%s does not listen for votes: %w", p.what, err)
+		}
+	}
 }
 
 // link makes the links from one server to another.
