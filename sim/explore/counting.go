@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/locklab/locklab/history"
 )
@@ -136,20 +135,11 @@ func (p *sampler) checkCount(path []uint32, from, to int) (string, error) {
 // recount executes a path, with its steps between two repeated so often. It returns what the lock did in each step, or what it did otherwise than usual,
 // where it ends: then it is not asked for what the next step answers.
 func (p *sampler) recount(path []uint32, from, to, times int, usual []askedFor) (asked []askedFor, otherwise string, err error) {
-	a := p.a
-	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
-	s.process.Rehearse()
-	defer s.process.Close()
+	take, end := p.begin(path)
+	defer end()
 	did := func(k int) (now askedFor, same bool, err error) {
-		a.executing.Store(int64(time.Since(a.born))) // each step by itself: all of them may take longer than patience
-		t := &a.taken[path[k]]
-		notices, err := a.execute(s, t.in, t.when)
-		if err != nil {
-			return now, false, a.impure(err)
-		}
-		now = askedNow(s, notices)
-		return now, usual == nil || reflect.DeepEqual(now, usual[k]), nil
+		now, err = take(k)
+		return now, usual == nil || reflect.DeepEqual(now, usual[k]), err
 	}
 	for k := 0; ; k++ {
 		for again := 1; k == to && again <= times; again++ {

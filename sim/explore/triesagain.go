@@ -55,23 +55,11 @@ func (p *sampler) tryAgain(path []uint32) (again int, err error) {
 // repeat executes a path, and then its steps from one on again and again. It returns how many repetitions it took until the lock did something else;
 // 0: it did not.
 func (p *sampler) repeat(path []uint32, from, times int) (again int, err error) {
-	a := p.a
-	a.executing.Store(int64(time.Since(a.born)))
-	defer a.executing.Store(0)
-	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
-	s.process.Rehearse()
-	defer s.process.Close()
-	did := func(n uint32) (askedFor, error) {
-		t := &a.taken[n]
-		notices, err := a.execute(s, t.in, t.when)
-		if err != nil {
-			return askedFor{}, a.impure(err)
-		}
-		return askedNow(s, notices), nil
-	}
+	did, end := p.begin(path)
+	defer end()
 	var first []askedFor
-	for k, n := range path {
-		asked, err := did(n)
+	for k := range path {
+		asked, err := did(k)
 		if err != nil {
 			return 0, err
 		}
@@ -80,14 +68,35 @@ func (p *sampler) repeat(path []uint32, from, times int) (again int, err error) 
 		}
 	}
 	for again := range times {
-		for k, n := range path[from:] {
-			asked, err := did(n)
-			if err != nil || !reflect.DeepEqual(asked, first[k]) {
+		for k := from; k < len(path); k++ {
+			asked, err := did(k)
+			if err != nil || !reflect.DeepEqual(asked, first[k-from]) {
 				return again + 1, err
 			}
 		}
 	}
 	return 0, nil
+}
+
+// begin has a new instance take the steps of a path, in any order: did takes one, by its place in the path, and says what the lock then waits for and has
+// reported.
+func (p *sampler) begin(path []uint32) (did func(k int) (askedFor, error), end func()) {
+	a := p.a
+	s := a.newInstance(int(a.nodes[a.taken[path[0]].at].client))
+	s.process.Rehearse()
+	did = func(k int) (askedFor, error) {
+		a.executing.Store(int64(time.Since(a.born))) // each step by itself: all of them may take longer than patience
+		t := &a.taken[path[k]]
+		notices, err := a.execute(s, t.in, t.when)
+		if err != nil {
+			return askedFor{}, a.impure(err)
+		}
+		return askedNow(s, notices), nil
+	}
+	return did, func() {
+		s.process.Close()
+		a.executing.Store(0)
+	}
 }
 
 // lastCall is the step of a path in which an acquire is called last; -1: none is, or another operation is called after it.
