@@ -243,6 +243,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.lives = true
 		case errors.Is(err, errBeside):
 			about.beside = true
+		case errors.Is(err, errNominal):
+			about.nominal = true
 		case errors.Is(err, errOpaque):
 			about.opaque, about.symmetric = true, false
 		case errors.Is(err, process.ErrPanic) && !about.long:
@@ -287,6 +289,7 @@ type traits struct {
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
 	beside    bool // it runs background tasks, and there are long holds
+	nominal   bool // its locks may have no expiry on their servers
 	dated     bool // it asks servers for their wall clocks
 	hashes    bool // see errHashes
 	opaque    bool // see errOpaque
@@ -316,7 +319,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
-		leaseless: config.Lock.Leaseless || x.sessions, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless || x.sessions, nominal: about.nominal, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {

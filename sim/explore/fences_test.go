@@ -45,7 +45,7 @@ func TestALateFenceIsNoWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{Lock: lock(t, "fenced"), Clients: 2, Rounds: 1, Budget: spend(test.fault), MostFaults: 1}
-			x := newExplorer(config, traits{reads: true, lives: true})
+			x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
 			defer x.automaton.close()
 			x.horizon = 10 * x.lease
 			r := newRecorder(x)

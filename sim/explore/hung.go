@@ -4,7 +4,7 @@ package explore
 // hung-operation. Faults of a client's messages, of its clock and of a server excuse whatever comes after them. That a client was paused
 // excuses a release only if it was in the middle of it.
 
-// disturbed says that a release was not left alone.
+// disturbed says that a release was not left alone, or that nobody looks for what hangs.
 const disturbed ms = -1
 
 // patience is how long a user waits for its release.
@@ -13,7 +13,7 @@ func (j *judge) patience() ms { return j.lease * 5 / 4 }
 // releaseBegins: a client has called its release.
 func (j *judge) releaseBegins(c *client) {
 	c.waits = 0
-	if c.has(struck) || j.s.spent[clockJump]+j.s.spent[clockBack]+j.s.spent[restart]+j.s.spent[failOver] > 0 {
+	if j.only&hungOperation == 0 || c.has(struck) || j.s.spent[clockJump]+j.s.spent[clockBack]+j.s.spent[restart]+j.s.spent[failOver] > 0 {
 		c.waits = disturbed
 	}
 }

@@ -66,6 +66,8 @@ type judge struct {
 	lease     ms
 	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
 	leaseless bool
+	nominal   bool // a lock may have no expiry on its server: then its lease counts from the latest command of its operation
+	unlimited bool // one has turned out to have none, see errNominal
 	counts    bool // its holder can acquire it again
 	queues    bool // clients wait in a queue
 	again     bool // see Config.ReleaseAgain
@@ -364,7 +366,7 @@ func (j *judge) pass(d ms) {
 			c.ends = max(c.ends-d, 0)
 		}
 		c.claims = max(later(c.claims, d), 0)
-		if c.phase == acquiring || c.phase == working || c.phase == releasing {
+		if j.nominal && (c.phase == acquiring || c.phase == working || c.phase == releasing) {
 			c.since = min(c.since+d, j.lease)
 		}
 		if c.phase == acquiring || c.repliedBeside() {

@@ -47,7 +47,7 @@ func TestUpdatesThatAreLost(t *testing.T) {
 // The lease of a lock without one on its server counts from the command before, and from the call if that is the first.
 func TestWhenALeaseOfTheClientsBegins(t *testing.T) {
 	t.Parallel()
-	j := &judge{s: &state{}, clients: 1, lease: 1000, owners: true, only: ofOwners}
+	j := &judge{s: &state{}, clients: 1, lease: 1000, nominal: true, owners: true, only: ofOwners}
 	c := &j.s.clients[0]
 	c.since = 700 // than the last command of its latest operation
 	j.called(0, history.OpAcquire)

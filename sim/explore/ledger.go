@@ -109,6 +109,7 @@ func (j *judge) noteSilence(cmd command, found bool) {
 func (j *judge) mine(cmd command, acquires bool) owner {
 	c := &j.s.clients[cmd.client]
 	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
+	j.unlimited = j.unlimited || cmd.after.Exists() && cmd.after.TTL <= 0 && !j.leaseless
 	switch {
 	case cmd.after.TTL > 0:
 		mine.ends, mine.margin = fullMS(cmd.after.TTL), fullMS(ownership.LeaseMargin(cmd.after.TTL))

@@ -47,6 +47,9 @@ var errHashes = errors.New("the lock names scripts by their hashes")
 // errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
 var errUndated = errors.New("the lock asks a server what time it is")
 
+// errNominal: the search has to begin again, because a lock has turned out to have no expiry on its server. The leases of others count from no command.
+var errNominal = errors.New("the lock has no expiry")
+
 // errBeside: the search has to begin again, because a lock has turned out to run background tasks, and there are long holds. See mayHoldLong.
 var errBeside = errors.New("the lock runs background tasks")
 
@@ -207,6 +210,8 @@ func (x *explorer) asked() error {
 		return errHashes
 	case x.servers.lives && !x.lives:
 		return errLives
+	case x.judge.unlimited && !x.judge.nominal:
+		return errNominal
 	case x.automaton.beside && !x.beside && !x.sessions && x.allowed[longHold] > 0:
 		return errBeside
 	case x.servers.opaque && !x.automaton.opaque:

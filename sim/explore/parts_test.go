@@ -21,7 +21,7 @@ func TestForms(t *testing.T) {
 				Lock: lock(t, name), Clients: 3, Rounds: 1, Budget: spend(faults.Crash, faults.LateRequest, faults.FailOver), MostFaults: 2, States: 5000,
 				Only: []checker.Name{checker.Unfair}, // nothing is to end the search
 			}
-			x := newExplorer(config, traits{symmetric: true, reads: true, lives: true})
+			x := newExplorer(config, traits{symmetric: true, reads: true, lives: true, nominal: true})
 			looked := 0
 			x.visited = func(f form) {
 				if looked++; looked%10 != 0 {

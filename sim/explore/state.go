@@ -60,7 +60,7 @@ type client struct {
 	flights
 	ends ms // when its hold ends by what the lock has declared
 	challenger
-	since ms // how long ago its operation's latest command or, before that, its call was
+	since ms // how long ago its operation's latest command or, before that, its call was; only if leases count from it
 	from  ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
 	flags uint16
 	phase phase

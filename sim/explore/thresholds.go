@@ -29,6 +29,7 @@ type passing struct {
 	inputs  []input // of one of its clients
 	long    []ms    // see packMove
 	looked  int     // steps; see lookAhead
+	chain   *chain  // the latest
 }
 
 // question is what a client is asked to do, at which node, after what else at the same time, and how its wall clock has stepped.
@@ -163,39 +164,31 @@ func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, u
 		x.steps[key] = known
 	}
 	if !known.none && !(known.searched && known.from <= now && until <= known.to) {
-		p := x.automaton.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i))
-		p.steps = key.steps
+		p := x.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i), key.steps, now)
 		p.extend(known, now, until, x.lease)
 	}
 	x.automaton.told, x.automaton.deadline = x.automaton.told || known.told, x.automaton.deadline || known.deadline
 	return known.at
 }
 
-// prober has instances take one step at many times, or some steps that come at the same time.
+// prober has instances take the steps of a chain, up to one of them, at many times.
 type prober struct {
-	a      *automaton
-	at     uint32
-	inputs []input
-	path   []uint32 // the nodes on the way there
-	used   uint16
-	steps  int8 // see wrongClocks
-	seen   map[ms]string
-	asked  []string // what it does up to each of the steps, when they are taken first
-	sent   []string // what it sends for a server to compare then
+	*chain
+	last int
+	seen map[ms]string
 }
 
-func (a *automaton) prober(at uint32, inputs []input, used uint16) *prober {
-	p := &prober{a: a, at: at, inputs: inputs, used: used, seen: map[ms]string{}}
-	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
-		p.path = append(p.path, n)
+// prober asks about steps that a client takes after a node. They may be the first of those of the latest chain.
+func (x *explorer) prober(at uint32, inputs []input, used uint16, steps int8, now ms) *prober {
+	if !x.chain.begins(at, inputs, used, steps, now) {
+		x.chain = x.automaton.chain(at, inputs, used, steps, now)
 	}
-	slices.Reverse(p.path)
-	return p
+	return &prober{chain: x.chain, last: len(inputs) - 1, seen: map[ms]string{}}
 }
 
 // reads says whether a step reads the clock at all.
 func (p *prober) reads(now ms) bool {
-	if len(p.inputs) == 1 {
+	if p.last == 0 {
 		if known := p.a.transitions.of([2]uint64{uint64(p.at+1)<<32 | uint64(p.inputs[0].packed())}); known != nil {
 			return known.reads
 		}
@@ -288,35 +281,11 @@ func (p *prober) course(t ms, what string, valid []time.Duration) string {
 	return string(b)
 }
 
-// execute takes the steps at a time. Where one of them asks for something else than what the next is the answer to, it is the last.
+// execute takes the steps at a time.
 func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) {
-	s, err := p.rehearse()
-	if err != nil {
-		return err.Error(), nil, false
-	}
-	defer s.process.Close()
-	for k, in := range p.inputs {
-		notices, err := p.a.execute(s, in, circumstances{reading{clock: t, steps: p.steps}, p.used})
-		if err != nil {
-			return what + err.Error(), nil, reads
-		}
-		reads = reads || s.host.read
-		what += string(withoutNumbers(appendStep(nil, s, notices)))
-		for _, notice := range notices {
-			if v, limited := validity(notice); limited {
-				valid = append(valid, v)
-			}
-		}
-		switch {
-		case k == len(p.asked):
-			p.asked, p.sent = append(p.asked, what), append(p.sent, s.toCompare())
-		case p.asked[k] != what:
-			return what, valid, reads
-		case !p.a.told && !p.a.queues:
-			p.a.told = p.sent[k] != s.toCompare()
-		}
-	}
-	return what, valid, reads
+	to := p.upTo(p.last, t)
+	p.a.told, p.a.deadline = p.a.told || to.told, p.a.deadline || to.deadline
+	return to.what, to.valid, to.reads
 }
 
 // validity is for how long the lock is still valid by a notice. That it has ended is no validity.
@@ -343,19 +312,6 @@ func appendStep(b []byte, s *instance, notices []process.Notice) []byte {
 		b = append(b, '0'+byte(notice.Kind))
 	}
 	return b
-}
-
-// rehearse takes a new instance to the node. Another one has gone there before.
-func (p *prober) rehearse() (*instance, error) {
-	s := p.a.newInstance(int(p.a.nodes[p.at].client))
-	s.process.Rehearse()
-	for _, n := range p.path {
-		if _, err := p.a.execute(s, p.a.nodes[n].by, p.a.nodes[n].when); err != nil {
-			s.process.Close()
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // withoutNumbers leaves out what may be a time, but for its length: numbers of two digits or more. A token has but one.

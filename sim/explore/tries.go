@@ -97,11 +97,11 @@ func (x *explorer) instantsOfRest(list []ms, s *state, i int, limit ms) []ms {
 		return list
 	}
 	r := x.rehearse(s, i, func(*state, []input) {})
-	for k := 1; k < len(r.given); k++ {
-		list = x.instantsOf(list, s, i, r.given[:k], r.given[k], limit)
-	}
 	if s.clients[i].phase == acquiring && s.clients[i].replies[0] == 0 {
 		list = x.instantsOfHold(list, s, i, r, limit)
+	}
+	for k := len(r.given) - 1; k > 0; k-- { // the longest first: see chain
+		list = x.instantsOf(list, s, i, r.given[:k], r.given[k], limit)
 	}
 	return list
 }
