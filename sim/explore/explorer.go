@@ -219,16 +219,11 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		x := newExplorer(config, about)
 		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
 			defer x.automaton.close()
-			if err := x.search(ctx); err != nil {
-				return err
+			err := x.explore(ctx)
+			if err != nil {
+				err = cmp.Or(x.automaton.repeats(), err)
 			}
-			if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
-				return err
-			}
-			if x.result.Found == nil && x.missesClock() {
-				return x.clockError()
-			}
-			return x.doubt(ctx)
+			return err
 		})
 		switch {
 		case errors.Is(err, errAsymmetric):
@@ -255,6 +250,20 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			return &x.result, nil
 		}
 	}
+}
+
+// explore searches once. The error may be that the search has to begin again.
+func (x *explorer) explore(ctx context.Context) error {
+	if err := x.search(ctx); err != nil {
+		return err
+	}
+	if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+		return err
+	}
+	if x.result.Found == nil && x.missesClock() {
+		return x.clockError()
+	}
+	return x.doubt(ctx)
 }
 
 // errClockBesideSession is of a lock on a ZooKeeper that reads a clock.
