@@ -167,6 +167,10 @@ type timing struct {
 	// deadline: some step has asked for the deadline of its context. late: some step has asked whether a
 	// time-out is over for which nothing waits.
 	deadline, late bool
+	// rounds are times at which a rounded time becomes another one, of which the first are followed; see errRounds.
+	rounds  []ms
+	follows int
+	decides bool // some step does something else at another time
 }
 
 // manner is how histories of a client become nodes.

@@ -230,6 +230,8 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			about.symmetric = false
 		case errors.Is(err, errReads):
 			about.reads, about.walls, about.told = true, x.automaton.walls, x.automaton.told
+		case errors.Is(err, errRounds):
+			about.rounds = x.automaton.rounds
 		case errors.Is(err, errUndated):
 			about.dated = true
 		case errors.Is(err, errHashes):
@@ -263,6 +265,9 @@ func (x *explorer) explore(ctx context.Context) error {
 	if x.result.Found == nil && x.missesClock() {
 		return x.clockError()
 	}
+	if x.result.Found == nil && x.result.Limit == "" && x.missesRounding() {
+		return errRounds
+	}
 	return x.doubt(ctx)
 }
 
@@ -295,6 +300,7 @@ type traits struct {
 	walls     bool // it reads its client's wall clock
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
+	rounds    []ms // see errRounds
 	beside    bool // it runs background tasks, and there are long holds
 	dated     bool // it asks servers for their wall clocks
 	hashes    bool // see errHashes
@@ -320,6 +326,7 @@ func newExplorer(config Config, about traits) *explorer {
 	}
 	x.model = newModel(config, x.bounds, orders, about.dated)
 	x.servers.scripts, x.automaton.queues = about.hashes, config.Queues()
+	x.automaton.rounds, x.automaton.follows = about.rounds, len(about.rounds)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}

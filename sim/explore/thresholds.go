@@ -40,7 +40,7 @@ type question struct {
 
 // instants appends the lengths of time, up to a limit, after which some client would take another step than before.
 func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
-	list = x.instantsOfLives(list, s, limit)
+	list = x.instantsOfRounding(x.instantsOfLives(list, s, limit), s, limit)
 	if !x.reads {
 		return list
 	}
@@ -168,6 +168,8 @@ func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, u
 		p.extend(known, now, until, x.lease)
 	}
 	x.automaton.told, x.automaton.deadline = x.automaton.told || known.told, x.automaton.deadline || known.deadline
+	x.automaton.decides = x.automaton.decides || len(known.at) > 0
+	x.automaton.noteRounding(known.rounds)
 	return known.at
 }
 
@@ -182,10 +184,11 @@ type prober struct {
 	seen   map[ms]string
 	asked  []string // what it does up to each of the steps, when they are taken first
 	sent   []string // what it sends for a server to compare then
+	stamps stamps
 }
 
 func (a *automaton) prober(at uint32, inputs []input, used uint16) *prober {
-	p := &prober{a: a, at: at, inputs: inputs, used: used, seen: map[ms]string{}}
+	p := &prober{a: a, at: at, inputs: inputs, used: used, seen: map[ms]string{}, stamps: newStamps()}
 	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
 		p.path = append(p.path, n)
 	}
@@ -212,7 +215,7 @@ func (p *prober) extend(known *thresholds, now, until, lease ms) {
 		known.none = true
 	} else {
 		if !known.searched || now < known.from || known.to < now {
-			known.searched, known.from, known.to, known.at = true, now, now, nil
+			known.searched, known.from, known.to, known.at, known.rounds = true, now, now, nil, nil
 		}
 		p.does(now) // what the steps are the answers to
 		p.search(known, until, lease)
@@ -228,7 +231,10 @@ func (p *prober) search(known *thresholds, until, lease ms) {
 		if passed := known.to - known.from; passed >= horizon*lease {
 			t = known.to + passed
 		}
-		known.at = p.bisect(known.at, known.to, t)
+		found := len(known.at)
+		if known.at = p.bisect(known.at, known.to, t); found == len(known.at) {
+			known.rounds = p.bisectRounding(known.rounds, known.to, t)
+		}
 		known.to = t
 	}
 }
@@ -295,13 +301,17 @@ func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) 
 		return err.Error(), nil, false
 	}
 	defer s.process.Close()
+	var numbers []string
+	defer func() { p.stamps.at[t] = s.appendKept(numbers) }()
 	for k, in := range p.inputs {
 		notices, err := p.a.execute(s, in, circumstances{reading{clock: t, steps: p.steps}, p.used})
 		if err != nil {
 			return what + err.Error(), nil, reads
 		}
 		reads = reads || s.host.read
-		what += string(withoutNumbers(appendStep(nil, s, notices)))
+		step := appendStep(nil, s, notices)
+		numbers = appendNumbers(numbers, step)
+		what += string(withoutNumbers(step))
 		for _, notice := range notices {
 			if v, limited := validity(notice); limited {
 				valid = append(valid, v)
