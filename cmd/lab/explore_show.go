@@ -145,6 +145,7 @@ func assumed(r *explore.Result) []string {
 		"clients acquire, work and release: nobody calls Renew or Held; no two tokens have the same part; each client has one lock, in a process of its own",
 		"what a lock does only after more acquires than these, such as with a number of two digits, is not found",
 		"the lock waits, reads clocks, draws chance and starts tasks through Env only: its code was searched for direct calls of real clocks and chance, and for go statements (amd64, arm64), and for those by what it keeps",
+		"chance by the order of a map, or by a select of several channels, is noticed only where a step that was taken again came out otherwise; package variables are as the first use in this process has left them",
 		"a sample of paths did the same with 32 other tokens each, and with losses that other errors report: a lock may yet tell one token in hundreds, or another error",
 		"an acquire has no deadline, and the lock did not ask for one; its context ends when it returns",
 		"what a lock does between two requests, waits or sleeps it does at once, and so a background task begins: the lock's own goroutines do not interleave there",
@@ -182,7 +183,7 @@ func assumedOfLeases() []string {
 	return []string{
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found; unless the card names the monotonic clock, a sample was run by one that began 20 days earlier",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
-		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found",
+		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found; of a time that it rounds, to a third of a lease or more, and compares, the ends are followed",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		fmt.Sprintf("every lease is %v: what a lock does with another one, such as by rounding it, is not found", explore.Lease),
 		fmt.Sprintf("what comes in the last %v of a lease, or the last %v of a declared validity, is not held against a lock: that is how exactly the judges measure",

@@ -81,6 +81,7 @@ type node struct {
 	listens bool
 	top     uint32 // see topNumber
 	called  uint32 // the node at which the latest operation was called
+	direct  bool   // an instance has come here by way of the nodes before, and not by one that is merged with these
 	// outline is a hash of what its lock remembers, but for numbers; see sampler.
 	outline uint64
 	tokens  tokens
@@ -166,6 +167,10 @@ type timing struct {
 	// deadline: some step has asked for the deadline of its context. late: some step has asked whether a
 	// time-out is over for which nothing waits.
 	deadline, late bool
+	// rounds are times at which a rounded time becomes another one, of which the first are followed; see errRounds.
+	rounds  []ms
+	follows int
+	decides bool // some step does something else at another time
 }
 
 // manner is how histories of a client become nodes.
@@ -264,7 +269,9 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 	places := len(a.nodes)
 	listensOn := a.listensOn(at, in, &n, notices)
 	if s.at = at; !listensOn {
+		n.direct = !s.merged
 		s.at = a.place(n, s)
+		s.merged = s.merged || len(a.nodes) == places
 	}
 	if s.process.Err() != nil {
 		return a.impure(s.process.Err())

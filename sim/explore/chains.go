@@ -20,6 +20,7 @@ type chain struct {
 	taken  map[ms][]doing
 	asked  []string // what it does up to each of the steps, when they are taken first
 	sent   []string // what it sends for a server to compare then
+	stamps stamps
 }
 
 // doing is what the steps up to one have come to.
@@ -31,7 +32,7 @@ type doing struct {
 }
 
 func (a *automaton) chain(at uint32, inputs []input, used uint16, steps int8, now ms) *chain {
-	c := &chain{a: a, at: at, inputs: inputs, used: used, steps: steps, now: now, taken: map[ms][]doing{}}
+	c := &chain{a: a, at: at, inputs: inputs, used: used, steps: steps, now: now, taken: map[ms][]doing{}, stamps: newStamps()}
 	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
 		c.path = append(c.path, n)
 	}
@@ -64,6 +65,10 @@ func (c *chain) take(t ms) (list []doing) {
 	c.a.told, c.a.deadline = false, false
 	defer func() { c.a.told, c.a.deadline = told, deadline }()
 	var to doing
+	var numbers []uint64
+	if c.a.looksForRounding(t - ms(Margin()/time.Millisecond)) {
+		defer func() { c.stamps.at[t] = s.appendKept(numbers) }()
+	}
 	for k, in := range c.inputs {
 		notices, err := c.a.execute(s, in, circumstances{reading{clock: t, steps: c.steps}, c.used})
 		to.deadline = c.a.deadline
@@ -72,7 +77,9 @@ func (c *chain) take(t ms) (list []doing) {
 			return append(list, to)
 		}
 		to.reads = to.reads || s.host.read
-		to.what += string(withoutNumbers(appendStep(nil, s, notices)))
+		step := appendStep(nil, s, notices)
+		numbers = appendNumbers(numbers, step)
+		to.what += string(withoutNumbers(step))
 		for _, notice := range notices {
 			if v, limited := validity(notice); limited {
 				to.valid = append(slices.Clip(to.valid), v)

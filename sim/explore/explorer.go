@@ -219,22 +219,19 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		x := newExplorer(config, about)
 		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
 			defer x.automaton.close()
-			if err := x.search(ctx); err != nil {
-				return err
+			err := x.explore(ctx)
+			if err != nil {
+				err = cmp.Or(x.automaton.repeats(), err)
 			}
-			if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
-				return err
-			}
-			if x.result.Found == nil && x.missesClock() {
-				return x.clockError()
-			}
-			return x.doubt(ctx)
+			return err
 		})
 		switch {
 		case errors.Is(err, errAsymmetric):
 			about.symmetric = false
 		case errors.Is(err, errReads):
 			about.reads, about.walls, about.told = true, x.automaton.walls, x.automaton.told
+		case errors.Is(err, errRounds):
+			about.rounds = x.automaton.rounds
 		case errors.Is(err, errUndated):
 			about.dated = true
 		case errors.Is(err, errHashes):
@@ -257,6 +254,23 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			return &x.result, nil
 		}
 	}
+}
+
+// explore searches once. The error may be that the search has to begin again.
+func (x *explorer) explore(ctx context.Context) error {
+	if err := x.search(ctx); err != nil {
+		return err
+	}
+	if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+		return err
+	}
+	if x.result.Found == nil && x.missesClock() {
+		return x.clockError()
+	}
+	if x.result.Found == nil && x.result.Limit == "" && x.missesRounding() {
+		return errRounds
+	}
+	return x.doubt(ctx)
 }
 
 // errClockBesideSession is of a lock on a ZooKeeper that reads a clock.
@@ -288,6 +302,7 @@ type traits struct {
 	walls     bool // it reads its client's wall clock
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
+	rounds    []ms // see errRounds
 	beside    bool // it runs background tasks, and there are long holds
 	nominal   bool // its locks may have no expiry on their servers
 	dated     bool // it asks servers for their wall clocks
@@ -314,6 +329,7 @@ func newExplorer(config Config, about traits) *explorer {
 	}
 	x.model = newModel(config, x.bounds, orders, about.dated)
 	x.servers.scripts, x.automaton.queues = about.hashes, config.Queues()
+	x.automaton.rounds, x.automaton.follows = about.rounds, len(about.rounds)
 	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
 	x.frontier = newFrontier(x.bounds)
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}

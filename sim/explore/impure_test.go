@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,6 +71,39 @@ func TestImpureLocksAreReported(t *testing.T) {
 			assert.ErrorContains(t, err, test.want)
 			assert.ErrorContains(t, err, "impure cannot be explored")
 		})
+	}
+}
+
+// These are variables that all locks of a process share, and that the first use changes for good.
+var (
+	sharedUses  atomic.Int64
+	sharedFirst atomic.Pointer[scripted]
+)
+
+// A lock that does something else by the first use in its process does so in each process, and in a search only once. That must show although the search
+// begins again, because the clients differ or because the lock reads a clock.
+func TestFirstUsesAreReported(t *testing.T) {
+	t.Parallel()
+	byForce := func(isFirst func(*scripted) bool) func(plain) impls.Lock {
+		return script(func(l *scripted, ctx context.Context) (bool, error) {
+			if isFirst(l) {
+				return l.take(ctx, l.env.Token())
+			}
+			return l.plain.TryAcquire(ctx)
+		}, nil)
+	}
+	for name, made := range map[string]func(plain) impls.Lock{
+		"the first use":                 byForce(func(*scripted) bool { return sharedUses.Add(1) == 1 }),
+		"the first use, beside a clock": byForce(func(l *scripted) bool { return !l.env.Now().IsZero() && sharedUses.Add(1) == 1 }),
+		"the first lock": byForce(func(l *scripted) bool {
+			sharedFirst.CompareAndSwap(nil, l)
+			return sharedFirst.Load() == l
+		}),
+	} {
+		sharedUses.Store(0)
+		sharedFirst.Store(nil)
+		_, err := Explore(context.Background(), Config{Lock: stranger(made), Clients: 2, Only: overwrites, Budget: Budget{}}.Usual())
+		assert.ErrorContains(t, err, "a variable of its package", name)
 	}
 }
 

@@ -18,6 +18,7 @@ type instance struct {
 	process *process.Process
 	host    *host
 	at      uint32
+	merged  bool            // it has come here by another way than the node's own
 	slots   [mostSlots]slot // what it waited for when it was last described
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
@@ -151,6 +152,9 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 		}
 		if met.slots != want.slots || met.idle != want.idle {
 			s.process.Close()
+			if whole && want.direct {
+				return nil, a.impure(errOnce)
+			}
 			return nil, a.impure(errTwice)
 		}
 		if memory, ok := s.process.Memory(); whole && ok && want.memory != 0 && a.memoryNumber(want, string(memory)) != want.memory {
@@ -165,6 +169,24 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 // errTwice is of a lock that goes by something that it is not given, or that it was not seen to remember. The search begins again without merging; then
 // it can only be the former.
 var errTwice = errors.New("given the same twice, it did not do the same twice")
+
+// repeats has instances do once more what was done first: before a search begins again what is different then must show.
+func (a *automaton) repeats() error {
+	for at := range uint32(min(len(a.nodes), replayedFirst)) {
+		s, err := a.goTo(at, true)
+		if errors.Is(err, errOnce) {
+			return err
+		}
+		if err == nil {
+			s.process.Close()
+		}
+	}
+	return nil
+}
+
+// errOnce is of a lock that has done something, and does something else after just the same: others in the process have changed what it goes by. In a search
+// that began again it would do the same each time.
+var errOnce = errors.New("given the same twice, it did not do the same twice: it goes by chance, or by what is not its own, such as a variable of its package")
 
 // errElsewhere is of a lock that remembers what it was not given, such as what a real clock shows.
 var errElsewhere = errors.New("given the same twice, it did not remember the same twice")

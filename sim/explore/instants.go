@@ -21,6 +21,7 @@ type thresholds struct {
 	none     bool // the step does not read the clock
 	from, to ms
 	at       []ms
+	rounds   []ms // where a rounded time becomes another one; see errRounds
 	// What probing has shown of the lock; see timing.
 	told, deadline bool
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"io"
 	"math"
+	randv2 "math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -102,7 +103,18 @@ func (l *gambler) TryAcquire(ctx context.Context) (bool, error) {
 var outsideClocks = []strange{
 	{name: "a function that it keeps", made: func(p plain) impls.Lock { return &functionKeeper{p, time.Now} }},
 	{name: "a clock that it keeps", made: func(p plain) impls.Lock { return &clockKeeper{p, realClock{}} }},
+	{name: "a draw that is inlined", made: func(p plain) impls.Lock { return &drawing{p} }},
 	{name: "a goroutine of its own", made: func(p plain) impls.Lock { return &starting{plain: p} }},
+}
+
+// drawing takes the lock by force, once in as many times as there are numbers.
+type drawing struct{ plain }
+
+func (l *drawing) TryAcquire(ctx context.Context) (bool, error) {
+	if randv2.Uint64() == 7 {
+		return l.take(ctx, l.env.Token())
+	}
+	return l.plain.TryAcquire(ctx)
 }
 
 // starting counts its refusals in goroutines of its own.
@@ -217,6 +229,12 @@ var overlooked = []strange{
 	{name: "a script that it has loaded releases", holds: true, rounds: 2, faults: []faults.Kind{faults.Crash}, made: script(nil, func(l *scripted, ctx context.Context) (bool, error) {
 		n, err := l.byHash(ctx, compareAndDelete, l.value)
 		return n == int64(1), err
+	})},
+	{name: "makes a map", holds: true, only: strays, made: refusedThen(func(l *scripted, ctx context.Context) (bool, error) {
+		seen := map[any]int{}
+		v, err := l.do(ctx, "GET", lockKey)
+		seen[v]++
+		return seen[l.value] > 0, err
 	})},
 	{name: "has a token from the start", holds: true, only: strays, rounds: 2, made: func(p plain) impls.Lock { return &tokened{p, p.env.Token()} }},
 	{name: "keeps its token as bytes", holds: true, only: strays, rounds: 2, made: func(p plain) impls.Lock { return &bytewise{plain: p} }},

@@ -96,6 +96,8 @@ func (x *explorer) noticed() string {
 		return "it asks whether a time-out of its own is over for which nothing waits, and in a search a time-out ends only what waits for it"
 	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
+	case x.comparesRounded() && x.roundsFinely():
+		return "it rounds the time to less than a third of a lease, and goes by the time: the search follows only longer ones"
 	case x.far:
 		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows"
 	}

@@ -15,9 +15,11 @@ import (
 // goroutines run when the search does not see them. So the machine code that it consists of is searched for calls of what is not its Env's.
 
 // outsiders are functions by which real time or chance gets into a lock, or a goroutine of its own: a go statement calls runtime.newproc. A name that ends with a point stands for all of a package.
+// runtime.rand is none: whoever makes a map calls it, for a seed that only the order of the map's keys shows, and source code calls functions that are named here.
 var outsiders = []string{
 	"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.now",
-	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand", "runtime.rand64", "runtime.rand32",
+	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand64", "runtime.rand32",
+	"runtime.legacy_fastrand", "runtime.legacy_fastrandn", "runtime.legacy_fastrand64",
 	"context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause",
 	"runtime.newproc", "sync.(*WaitGroup).Go", "context.AfterFunc",
 	"math/rand.", "math/rand/v2.", "crypto/rand.", "crypto/internal/rand.", "crypto/internal/sysrand.", "hash/maphash.MakeSeed", "os.",
@@ -34,7 +36,7 @@ var methods = []string{"TryAcquire", "Release", "Valid", "Fence", "RetryAfter", 
 type Callers map[uintptr]bool
 
 // Outside names a function by which real time, chance or a goroutine gets into a lock, and the function that calls it; empty: none is seen. It follows direct calls,
-// and those of what package variables have (amd64): from New, from the lock's methods, from functions that have asked its Env, and from what the
+// also those that have been inlined, and those of what package variables have (amd64): from New, from the lock's methods, from functions that have asked its Env, and from what the
 // lock keeps.
 func Outside(spec impls.Spec, made impls.Lock, callers Callers) (called, by string) {
 	return callOf(spec, made, callers, outsider)
@@ -76,6 +78,9 @@ func callOf(spec impls.Spec, made impls.Lock, callers Callers, wanted func(name 
 			continue
 		}
 		seen[entry] = true
+		if name := inlined(entry, wanted); name != "" {
+			return name, runtime.FuncForPC(entry).Name()
+		}
 		for _, callee := range calls(entry) {
 			switch name := runtime.FuncForPC(callee).Name(); {
 			case wanted(name):
@@ -122,6 +127,22 @@ const (
 	mostCode  = 1 << 16 // bytes of a function
 	alignment = 16      // of functions
 )
+
+// inlined names a function of some kind that has been inlined into another, which begins there; empty: none has been.
+func inlined(entry uintptr, wanted func(name string) bool) string {
+	const step = 4 // bytes; to read a package variable takes more
+	own := runtime.FuncForPC(entry).Name()
+	for size := uintptr(step); size < mostCode; size += step {
+		f := runtime.FuncForPC(entry + size)
+		if f == nil || f.Entry() != entry {
+			break
+		}
+		if name := f.Name(); name != own && wanted(name) {
+			return name
+		}
+	}
+	return ""
+}
 
 // calls are the functions that a function calls directly, by where they begin. It knows the instructions of amd64 and arm64.
 func calls(entry uintptr) (callees []uintptr) {
