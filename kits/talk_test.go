@@ -139,8 +139,12 @@ func TestClosedHandlesAreForgotten(t *testing.T) {
 	for name, counts := range map[string][]string{ // a cancel of operation 0 says how many operations the client has
 		"go": {"locklab/client.go", `cancel, found := operations.Load(op.req.Op)`,
 			`cancel, found := operations.Load(op.req.Op); all := 0; for range operations.Range { all++ }; op.Answer["error"] = all`},
-		"java": {"Locklab.java", `case "cancel" -> said(`,
-			`case "cancel" -> request.get("op").equals(0L) ? answer("no", "error", handles.stream().mapToInt(one -> one.operations.size()).sum()) : said(`},
+		"java": {"Locklab.java", `                return false;
+            }
+            case "idle"`, `                answer.put("error", locks.stream().mapToInt(one -> one.waiting.size() + (one.turn == null ? 0 : 1)).sum());
+                return false;
+            }
+            case "idle"`},
 		"node":   {"locklab.js", `if (!operation) return {outcome: 'no', error: 'not under way'}`, `if (!operation) return {outcome: 'no', error: this.operations.size}`},
 		"python": {"locklab.py", `error="not under way"`, `error=len(self.operations)`},
 	} {

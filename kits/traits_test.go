@@ -259,6 +259,64 @@ C2  release => ok
 	assert.Equal(t, "ghost-lock", cell.Verdict.String())
 }
 
+// TestConnectionsThatTheLabEnds: it does so for a client that cannot, when an operation is cancelled and before a reconnect. What was sent still arrives.
+func TestConnectionsThatTheLabEnds(t *testing.T) {
+	const helpless = `
+locklab.Proxy.cut = lambda proxy, shut: None
+locklab.serve(Lock, name="helpless", promises=PROMISES, lab_cuts=True)
+`
+	for name, script := range map[string]string{
+		"silent": `
+C1  acquire hold before first write => held-up
+C1  give up => unknown
+C2  acquire => ok
+C2  release => ok
+C1  acquire => ok
+C1  release => ok
+`,
+		"cut off": `
+C1  acquire => ok
+C1  cut off
+C1  release in background
+    wait 500ms
+C1  give up => unknown
+C2  acquire => no
+C1  heal
+C2  acquire within 10s => ok
+C2  release => ok
+C1  acquire => ok
+C1  release => ok
+`,
+		"refused": `
+C1  acquire => ok
+C1  refuse
+C1  heal
+C2  acquire => no
+C1  release => ok
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cell := plays(t, adapter(t, helpless), "\nlease    30s\nclients  C1 C2\n"+script)
+			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
+		})
+	}
+	t.Run("storm", func(t *testing.T) {
+		t.Parallel()
+		run, err := storms(t.Context(), t, adapter(t, helpless), 7)
+		require.NoError(t, err)
+		assert.False(t, run.Cells[0].Surprise(), "%v", run.Cells[0].Verdict)
+		assert.NotEqual(t, checker.Undecided, run.Cells[0].Verdict.Kind, "%v", run.Cells[0].Verdict)
+	})
+	t.Run("past the lab", func(t *testing.T) {
+		t.Parallel()
+		_, err := lab.Meet(t.Context(), lab.Setting{}, adapter(t, `
+locklab.serve(Lock, name="past", promises=PROMISES, lab_cuts=True, separate=False)
+`))
+		require.ErrorContains(t, err, "lab_cuts in hello needs separate")
+	})
+}
+
 // TestALibraryThatGivesUp: an operation that its library ends has the connections that it needs to clean up. One that does not end loses them.
 func TestALibraryThatGivesUp(t *testing.T) {
 	const adapts = `

@@ -6,7 +6,7 @@ import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.KeeperException;
 
 /** Curator's mutex as it comes. Its user learns of a loss when Curator says LOST. */
-class CuratorLock extends CuratorSession {
+class CuratorLock extends CuratorHold {
     private final InterProcessMutex mutex;
 
     CuratorLock(Locklab.Place place) throws Exception {
@@ -16,13 +16,18 @@ class CuratorLock extends CuratorSession {
 
     InterProcessMutex mutex(String path) { return new InterProcessMutex(curator, path); }
 
+    @Override public Map<String, ?> acquire() throws Exception { return acquireWithin(Duration.ZERO); }
+
     @Override public Map<String, ?> acquireWithin(Duration time) throws Exception {
+        acquires = Thread.currentThread();
         try {
             if (!mutex.acquire((time.toNanos() + 999_999) / 1_000_000, TimeUnit.MILLISECONDS)) return null;
         } catch (KeeperException.NoNodeException refused) {
             return null;
+        } finally {
+            acquires = null;
         }
-        acquired();
+        settled(true, true);
         return Map.of();
     }
 
@@ -30,7 +35,7 @@ class CuratorLock extends CuratorSession {
         if (!mutex.isOwnedByCurrentThread() && !gaveUp) return false;
         gaveUp = true; // after a release that failed Curator goes on deleting the node in the background, forgets whose it was, and throws
         mutex.release();
-        released(mutex.isOwnedByCurrentThread());
+        settled(false, mutex.isOwnedByCurrentThread());
         return true;
     }
 

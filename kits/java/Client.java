@@ -28,8 +28,8 @@ public final class Client extends Locklab.Lock {
 
     @Override public void close() throws Exception { redis.close(); }
 
-    public static void main(String[] args) throws Exception {
-        Locklab.serve(Client.class, Client::new, Map.of("name", "mylock", "about", "SET NX PX with a token",
+    public static void main(String[] args) {
+        Locklab.serve(Client::new, Map.of("name", "mylock", "about", "SET NX PX with a token", "verbs", List.of("check", "reconnect"),
                 "promises", List.of("exclusion", "release-by-owner", "crash-safe", "ignores-clocks")));
     }
 }

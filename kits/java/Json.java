@@ -1,12 +1,14 @@
+import static java.util.stream.Collectors.joining;
+
 import java.util.*;
 import java.util.regex.*;
-import java.util.stream.Collectors;
 
-/** As much of JSON as the protocol needs. Numbers are Longs where they are whole, otherwise Doubles; a field that is null is left out. */
+/** As much of JSON as the protocol needs. What is true or false reads as null: no request has such a field. */
 final class Json {
     /** A bracket, a string, or a word. Colons and commas say nothing more. */
     private static final Pattern TOKEN = Pattern.compile("[{}\\[\\]]|\"(?:[^\"\\\\]|\\\\.)*+\"|[^\\s:,{}\\[\\]\"]+");
-    private static final Pattern ESCAPED = Pattern.compile("\\\\(?:u(....)|(.))");
+    private static final Pattern ESCAPED = Pattern.compile("\\\\(?:u(....)|.)");
+    private static final Pattern SPECIAL = Pattern.compile("[\\x00-\\x1f\"\\\\]"); // what must be escaped
     private static final Object END = new Object(); // of an object, or of a list
 
     /** The fields of an object. */
@@ -16,37 +18,32 @@ final class Json {
     private static Object value(Matcher tokens) {
         if (!tokens.find()) throw new IllegalArgumentException("not a JSON object");
         String token = tokens.group();
-        switch (token.charAt(0)) {
-            case '{':
-                Map<String, Object> fields = new HashMap<>();
-                for (Object name = value(tokens); name != END; name = value(tokens)) fields.put((String) name, value(tokens));
-                fields.values().removeIf(Objects::isNull);
-                return fields;
-            case '[':
+        return switch (token.charAt(0)) {
+            case '{' -> {
+                Map<Object, Object> fields = new HashMap<>();
+                for (Object name = value(tokens); name != END; name = value(tokens)) fields.put(name, value(tokens));
+                yield fields;
+            }
+            case '[' -> {
                 List<Object> list = new ArrayList<>();
                 for (Object value = value(tokens); value != END; value = value(tokens)) list.add(value);
-                return list;
-            case '"': return ESCAPED.matcher(token.substring(1, token.length() - 1)).replaceAll(Json::unescaped);
-            case '}': case ']': return END;
-            case 't': case 'f': return Boolean.valueOf(token);
-            case 'n': return null;
-        }
-        return token.matches("-?\\d{1,18}") ? (Object) Long.valueOf(token) : Double.valueOf(token);
+                yield list;
+            }
+            case '}', ']' -> END;
+            case '"' -> ESCAPED.matcher(token.substring(1, token.length() - 1)).replaceAll(Json::unescaped);
+            default -> Character.isLetter(token.charAt(0)) ? null : new java.math.BigDecimal(token);
+        };
     }
 
     private static String unescaped(MatchResult escape) {
-        if (escape.group(1) != null) return Matcher.quoteReplacement("" + (char) Integer.parseInt(escape.group(1), 16));
-        return Matcher.quoteReplacement("/".equals(escape.group(2)) ? "/" : escape.group().translateEscapes());
+        String code = escape.group(1), text = escape.group().replace("\\/", "/");
+        return Matcher.quoteReplacement(code == null ? text.translateEscapes() : Character.toString(Integer.parseInt(code, 16)));
     }
 
     static String write(Object value) {
-        if (value instanceof Map<?, ?> map) {
-            return map.entrySet().stream().map(e -> write(e.getKey()) + ":" + write(e.getValue())).collect(Collectors.joining(",", "{", "}"));
-        }
-        if (value instanceof Collection<?> list) return list.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
-        if (value == null || value instanceof Number || value instanceof Boolean) return String.valueOf(value);
-        StringBuilder text = new StringBuilder("\"");
-        for (char c : String.valueOf(value).toCharArray()) text.append(c < ' ' || c == '"' || c == '\\' ? String.format("\\u%04x", (int) c) : c);
-        return text + "\"";
+        if (value instanceof Map<?, ?> map) return map.keySet().stream().map(name -> write(name) + ":" + write(map.get(name))).collect(joining(",", "{", "}"));
+        if (value instanceof Collection<?> list) return list.stream().map(Json::write).collect(joining(",", "[", "]"));
+        if (value instanceof Number || value instanceof Boolean) return value.toString();
+        return '"' + SPECIAL.matcher(value.toString()).replaceAll(c -> String.format("\\\\u%04x", (int) c.group().charAt(0))) + '"';
     }
 }

@@ -1,6 +1,5 @@
 import java.io.*;
 import java.lang.management.ManagementFactory;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
@@ -8,27 +7,23 @@ import java.util.concurrent.*;
 
 /**
  * The protocol of Lock Lab for clients in Java (docs/protocol.md): it needs a JDK of version 17 or newer, and nothing else. Extend {@link Lock}, and call
- * {@link #serve}. All connections to the lock's servers pass a proxy within this process: so a cancelled operation stops waiting, whatever the library does.
+ * {@link #serve}. A cancelled operation is interrupted, and the lab ends its connections: so it stops waiting, whatever the library does.
  */
 public final class Locklab {
     /** Where a lock is to be: its servers as host:port, its key there, and for how long it is leased. */
     public record Place(List<String> servers, String key, Duration lease) {}
 
-    /** A lock. Whatever its methods throw means that the outcome is unknown. Those with a body are optional; without ping many scenarios do not apply. */
-    public abstract static class Lock {
-        volatile Handle handle; // before an operation
+    public interface Maker { Lock make(Place place) throws Exception; }
 
+    /** A lock. Whatever its methods throw means that the outcome is unknown. Those with a body are optional. */
+    public abstract static class Lock {
         /** Null: another client holds it; else the fields of the answer, which may have valid_ms and fence: Map.of(). */
         public abstract Map<String, ?> acquire() throws Exception;
         /** In the library's own way, such as a queue; or again and again. */
         public Map<String, ?> acquireWithin(Duration time) throws Exception {
             long began = System.nanoTime();
             Map<String, ?> got = acquire();
-            while (got == null && System.nanoTime() - began < time.toNanos()) {
-                Thread.sleep(20);
-                if (handle.cancelled) throw new InterruptedException("cancelled");
-                got = acquire();
-            }
+            for (; got == null && System.nanoTime() - began < time.toNanos(); got = acquire()) Thread.sleep(20);
             return got;
         }
         /** False: it was not, or no longer, ours. So with renew and check. */
@@ -37,9 +32,8 @@ public final class Locklab {
         public boolean check() throws Exception { return false; }
         /** Returns when the connections work. */
         public void ping() throws Exception {}
+        /** Ends all that runs, and the connections, as the end of the process would. Nothing is released. */
         public void close() throws Exception {}
-        /** Ends all that runs, as the end of the process would; nothing is released. It follows close. With it one process serves many cells. */
-        public void abandon() throws Exception {}
         /** Says whether nothing beside the lock waits for a server, nor its operation for anything but a message. */
         public boolean idle() throws Exception { return true; }
         /** From another thread: has the operation under way give up. True: it does, and cleans up, over the connections that it has. */
@@ -47,146 +41,222 @@ public final class Locklab {
         /** What its keys on its server are called, if not as the one that it is given. */
         public List<String> keys() { return List.of(); }
 
-        /** From any thread: it is no longer held. A loss that may be told late names its hold: what hold() was during its acquire; else 0. */
-        protected final void lost(String why, long hold) { handle.notice(() -> Map.of("lost", handle.name, "why", String.valueOf(why), "hold", hold)); }
+        protected volatile long hold; // the latest
+        /** From any thread: it is no longer held. A loss that may be told late names its hold: what hold was during its acquire; else 0. */
+        protected final void lost(String why, long hold) { notice(() -> write(Map.of("lost", opened.get("handle"), "why", "" + why, "hold", hold))); }
         /** From any thread: it is valid for so long from now. */
         protected final void valid(Duration time) {
-            long began = System.nanoTime();
-            handle.notice(() -> Map.of("valid", handle.name, "valid_ms", (time.toNanos() - (System.nanoTime() - began)) / 1e6));
+            long until = System.nanoTime() + time.toNanos();
+            notice(() -> write(Map.of("valid", opened.get("handle"), "valid_ms", (until - System.nanoTime()) / 1e6)));
         }
-        protected final long hold() { return handle.hold; }
-        /** From any thread: the one in which an operation of that verb is under way; null: none is. */
-        protected final Thread working(String verb) { return handle.working(verb); }
+
+        // The rest is the kit's. Operations run in a thread of the lock's own, one after another.
+        private volatile Map<String, Object> opened; // the request that has opened it
+        private volatile boolean closing;
+        private final ExecutorService turns = Executors.newSingleThreadExecutor(); // not this, which the lock may use itself, guards the turn
+        private final Set<Object> waiting = ConcurrentHashMap.newKeySet(); // the ids of operations that wait for their turn
+        private volatile Turn turn; // null: no operation is under way
+        private volatile boolean stale; // the connections were ended, or may have been
+        private Object fence; // of its hold
+        private List<Runnable> kept; // notices during an acquire, which come behind its answer, guarded by waiting; null: none is under way
+
+        private void notice(Runnable notice) {
+            synchronized (waiting) { // not turns: a cancel that waits for what the caller has would wait for ever
+                if (kept == null) notice.run();
+                else kept.add(notice);
+            }
+        }
+
+        /** Writes the notices that were kept, and has later ones kept in a list, unless that is null. */
+        private void keep(List<Runnable> later) {
+            synchronized (waiting) {
+                if (kept != null) kept.forEach(Runnable::run);
+                kept = later;
+            }
+        }
+
+        private void start(Map<String, Object> request, Map<String, Object> answer, String verb) {
+            closing = verb.equals("close");
+            waiting.add(answer.get("id"));
+            turns.execute(() -> run(request, answer, verb));
+        }
+
+        private void run(Map<String, Object> request, Map<String, Object> answer, String verb) {
+            synchronized (turns) {
+                if (!waiting.remove(answer.get("id"))) return; // it was cancelled before its turn
+                turn = new Turn(answer.get("id"), verb, Thread.currentThread());
+            }
+            keep(verb.equals("acquire") ? new ArrayList<>() : null);
+            outcome(answer, "unknown", () -> perform(request, answer, verb)); // it may have been carried out, or not
+            synchronized (turns) {
+                turn = null;
+                write(answer);
+                turns.notifyAll();
+            }
+            keep(null);
+        }
+
+        private boolean perform(Map<String, Object> request, Map<String, Object> answer, String verb) throws Exception {
+            if (!verb.equals("work") && !verb.equals("close")) refresh();
+            return switch (verb) {
+                case "acquire" -> {
+                    hold = ((Number) request.get("id")).longValue();
+                    Map<String, ?> got = acquireWithin(time(request, "within_ms"));
+                    if (got != null) answer.putAll(got);
+                    fence = answer.getOrDefault("fence", fence);
+                    yield got != null;
+                }
+                case "release" -> release();
+                case "renew" -> renew();
+                case "check" -> check();
+                case "work" -> work((String) request.get("key"), answer);
+                default -> {
+                    turns.shutdown();
+                    close();
+                    yield true;
+                }
+            };
+        }
+
+        private boolean work(String key, Map<String, Object> answer) throws IOException {
+            try (Redis redis = new Redis((String) opened.get("resource"))) {
+                if (fence != null) redis.command("EVAL", FENCED, 1, key + ":fence", fence);
+                String found = redis.command("GET", key);
+                long read = found == null ? 0 : Long.parseLong(found);
+                answer.putAll(Map.of("read", read, "wrote", read + 1));
+                if (fence != null) redis.command("EVAL", FENCED, 2, key + ":fence", key, fence, read + 1);
+                else redis.command("SET", key, read + 1);
+                return true;
+            } catch (IllegalStateException refused) {
+                if (refused.getMessage().startsWith("STALEFENCE")) return false;
+                throw refused;
+            }
+        }
+
+        /** Says whether the operation had not ended. One that has its turn is answered by its thread. The lab ends its connections when it is told so. */
+        private boolean cancel(Object id) throws InterruptedException {
+            if (waiting.remove(id)) {
+                write(Map.of("id", id, "outcome", "unknown", "error", "cancelled before its turn"));
+                return true;
+            }
+            synchronized (turns) {
+                if (turn == null || !turn.id.equals(id)) return false;
+                stale = true;
+                if (!turn.verb.equals("work") && "ok".equals(outcome(new HashMap<>(), "no", this::cancel).get("outcome"))) turns.wait(GRACE);
+                if (turn != null && turn.id.equals(id)) turn.thread.interrupt();
+                return true;
+            }
+        }
+
+        /** Returns when the connections work. A library may have kept several dead ones. */
+        private Void refresh() throws Exception {
+            for (long began = System.nanoTime(); stale; ) {
+                try {
+                    ping();
+                    stale = false;
+                } catch (Exception broken) {
+                    if (System.nanoTime() - began > PATIENCE) throw broken;
+                    Thread.sleep(5);
+                }
+            }
+            return null;
+        }
+
+        /** Has new connections made in its thread, unless an operation has that: it finds them ended itself. */
+        private void reconnect() throws Exception {
+            stale = true;
+            if (!closing && turn == null && waiting.isEmpty()) turns.submit(this::refresh).get();
+        }
     }
 
-    public interface Maker { Lock make(Place place) throws Exception; }
+    /** An operation under way. */
+    private record Turn(Object id, String verb, Thread thread) {}
 
-    interface Task { void run() throws Exception; }
-
+    /** Has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write. */
+    private static final String FENCED = "if tonumber(redis.call('GET', KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply('STALEFENCE') end "
+            + "redis.call('SET', KEYS[1], ARGV[1]) return ARGV[2] and redis.call('SET', KEYS[2], ARGV[2])";
+    private static final long PATIENCE = 3_000_000_000L; // ns in which a library must have connected again
+    private static final long GRACE = 1000; // ms in which an operation that its library gives up must end; then its connections are ended
+    private static final Set<String> VERBS = Set.of("init", "open", "acquire", "release", "work", "cancel", "close", "exit"); // of every client
     private static final PrintStream OUT = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
-    private static final ExecutorService THREADS = Executors.newCachedThreadPool(Locklab::daemon);
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool();
 
-    final Maker maker;
-    final Set<Handle> handles = ConcurrentHashMap.newKeySet(); // those that are being closed, too
-    private final Set<String> verbs = new HashSet<>(Set.of("init", "open", "acquire", "release", "work", "cancel", "close", "exit"));
-    private final Map<String, Object> hello;
+    private final Maker maker;
+    private final Map<String, Object> hello = new HashMap<>(Map.of("version", 2, "separate", true, "lab_cuts", true, "verbs", List.of()));
+    private final Set<Lock> locks = ConcurrentHashMap.newKeySet(); // open ones, and those that are being closed
     private Map<String, Object> init = Map.of();
 
-    private Locklab(Class<? extends Lock> lock, Maker maker, Map<String, ?> traits) {
+    private Locklab(Maker maker, Map<String, ?> traits) {
         this.maker = maker;
-        List<String> own = new ArrayList<>();
-        Map.of("renew", "renew", "check", "check", "idle", "idle", "ping", "reconnect", "abandon", "reset").forEach((method, verb) -> {
-            if (Arrays.stream(lock.getMethods()).anyMatch(m -> m.getName().equals(method) && m.getDeclaringClass() != Lock.class)) own.add(verb);
-        });
-        verbs.addAll(own);
-        hello = new HashMap<>(Map.of("version", 2, "separate", true, "verbs", own));
         hello.putAll(traits);
     }
 
-    /** An answer with more fields: the name and the value of each. */
-    static Map<String, Object> answer(String outcome, Object... more) {
-        Map<String, Object> fields = new HashMap<>(Map.of("outcome", outcome));
-        for (int i = 0; i < more.length; i += 2) fields.put((String) more[i], more[i + 1]);
-        return fields;
-    }
-
-    static Map<String, Object> said(boolean ok) { return answer(ok ? "ok" : "no"); }
-
-    static Duration time(Map<String, Object> request, String field) {
+    private static Duration time(Map<String, Object> request, String field) {
         return Duration.ofNanos((long) (((Number) request.getOrDefault(field, 0)).doubleValue() * 1e6));
     }
 
-    static void write(Map<String, ?> message) { OUT.print(Json.write(message) + "\n"); }
+    private static void write(Map<String, ?> message) { OUT.print(Json.write(message) + "\n"); }
 
-    static Socket connect(String address) throws IOException {
-        int colon = address.lastIndexOf(':');
-        Socket socket = new Socket(address.substring(address.lastIndexOf('/') + 1, colon), Integer.parseInt(address.substring(colon + 1)));
-        socket.setTcpNoDelay(true);
-        return socket;
-    }
-
-    static Thread daemon(Runnable run) {
-        Thread thread = new Thread(run);
-        thread.setDaemon(true);
-        return thread;
-    }
-
-    /** Carries out what may fail when its connection, or what it waits for, ends. */
-    static void background(Task task) {
-        THREADS.submit(() -> { task.run(); return null; });
-    }
-
-    /** The answer to what throws nothing; otherwise that with the outcome failed. */
-    static Map<String, Object> attempt(String failed, Callable<Map<String, Object>> what) {
+    /** The answer with what became of it: whether it was done; if something was thrown, failed. */
+    private static Map<String, Object> outcome(Map<String, Object> answer, String failed, Callable<Boolean> what) {
         try {
-            return what.call();
+            answer.put("outcome", what.call() ? "ok" : "no");
         } catch (Throwable thrown) { // an Error, too: a library may lack a class
-            return answer(failed, "error", thrown.toString());
+            answer.putAll(Map.of("outcome", failed, "error", thrown.toString()));
         }
+        return answer;
     }
 
-    /** Answers a request. Null: another thread does. */
-    static void reply(Object id, Map<String, Object> answer) {
-        if (answer == null) return;
-        answer.put("id", id);
-        write(answer);
+    /** Serves a request, and says whether there is another one to come. */
+    private boolean serve(Map<String, Object> request) {
+        String verb = (String) request.get("do");
+        Map<String, Object> answer = new HashMap<>(Map.of("id", request.get("id")));
+        Lock lock = locks.stream().filter(one -> !one.closing && one.opened.get("handle").equals(request.get("handle"))).findAny().orElse(null);
+        boolean known = (VERBS.contains(verb) || ((List<?>) hello.get("verbs")).contains(verb)) && request.get("wait") == null
+                && request.getOrDefault("workload", "counter").equals("counter");
+        if (!known) answer.put("unsupported", true);
+        Executor thread = Set.of("cancel", "idle", "reset", "reconnect").contains(verb) ? THREADS : Runnable::run;
+        if (known && lock != null && !verb.equals("idle") && !verb.equals("open")) lock.start(request, answer, verb);
+        else thread.execute(() -> write(outcome(answer, "no", () -> known && perform(request, answer, verb, lock))));
+        return !"exit".equals(verb);
     }
 
-    /** The answer; null: another thread gives it. */
-    private Map<String, Object> serve(Map<String, Object> request, String verb) throws Exception {
-        Handle handle = handles.stream().filter(one -> one.open && one.name.equals(request.get("handle"))).findAny().orElse(null);
-        return switch (verbs.contains(verb) && !request.containsKey("wait") ? verb : "") {
-            case "init" -> init(request);
-            case "open" -> {
-                for (String field : List.of("servers", "resource")) request.putIfAbsent(field, init.get(field));
-                Handle made = new Handle(this, request);
-                handles.add(made);
-                yield answer("ok", "keys", made.lock.keys(), "need", hello.getOrDefault("need", "all"));
-            }
-            case "cancel" -> said(handles.stream().anyMatch(one -> one.cancel(request.get("op"))));
-            case "exit" -> said(true);
-            case "idle", "reset", "reconnect" -> {
-                background(() -> reply(request.get("id"), attempt("no", () -> finish(verb, handle))));
-                yield null;
-            }
-            case "" -> answer("no", "error", "unknown verb, or way to wait: " + verb, "unsupported", true);
-            default -> {
-                if (handle == null) yield answer("no", "error", "this handle is not open");
-                handle.start(request);
-                yield null;
-            }
-        };
-    }
-
-    private Map<String, Object> init(Map<String, Object> request) {
-        String scheme = (String) hello.getOrDefault("scheme", ""); // with which the addresses of its servers begin
-        for (Object server : (List<?>) request.get("servers")) { // first: the lab asks a client that says no in version 1, too
-            if (!server.toString().startsWith(scheme)) return answer("no", "error", "this lock needs servers at " + scheme + ", not at " + server);
-        }
-        if (!request.get("version").equals(2L)) return answer("no", "error", "this client speaks version 2 of the protocol");
-        init = request;
-        return answer("ok", "hello", hello);
-    }
-
-    /** Carries out what takes its time, and is no operation of a handle. */
-    private Map<String, Object> finish(String verb, Handle handle) throws Exception {
+    /** Carries out what is no operation. */
+    private boolean perform(Map<String, Object> request, Map<String, Object> answer, String verb, Lock lock) throws Exception {
         switch (verb) {
-            case "idle" -> { while (!handle.lock.idle()) Thread.sleep(1); }
+            case "init" -> {
+                init = request;
+                answer.put("hello", hello);
+                return ((Number) request.get("version")).intValue() == 2;
+            }
+            case "open" -> {
+                locks.removeIf(one -> one.turns.isTerminated());
+                for (String field : List.of("servers", "resource")) request.putIfAbsent(field, init.get(field));
+                List<String> servers = ((List<?>) request.get("servers")).stream().map(String.class::cast).toList();
+                Lock made = maker.make(new Place(servers, (String) request.get("key"), time(request, "lease_ms")));
+                made.opened = request;
+                locks.add(made);
+                answer.putAll(Map.of("keys", made.keys(), "need", hello.getOrDefault("need", "all")));
+            }
+            case "cancel" -> {
+                for (Lock one : locks) if (one.cancel(request.get("op"))) return true;
+                return false;
+            }
+            case "idle" -> { while (!lock.idle()) Thread.sleep(1); }
+            case "reconnect" -> { for (Lock one : locks) one.reconnect(); }
             case "reset" -> {
-                for (Handle one : handles) one.abandon();
-                handles.clear();
+                for (Lock one : locks) one.turns.shutdownNow();
+                for (Lock one : locks) one.close();
+                locks.clear();
             }
-            default -> {
-                List<Future<?>> connected = new ArrayList<>();
-                for (Handle one : handles) connected.add(one.reconnect());
-                for (Future<?> one : connected) one.get();
-            }
+            case "exit" -> {}
+            default -> throw new IllegalStateException("this handle is not open");
         }
-        return said(true);
+        return true;
     }
 
     /** Tells the lab when its host did not run this process: what is late then is not the lock's fault. */
-    private static void watch() throws InterruptedException {
+    private static Void watch() throws InterruptedException {
         var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         while (true) {
             long began = System.nanoTime(), used = system.getProcessCpuTime();
@@ -196,18 +266,16 @@ public final class Locklab {
         }
     }
 
-    /** Serves until the lab ends it. traits are fields of hello: name, about, promises, renews, servers, fair …; need, which is answered to open; and
-     * scheme, with which the addresses of its servers begin if they are no Redis: zookeeper:// */
-    public static void serve(Class<? extends Lock> lock, Maker maker, Map<String, ?> traits) throws IOException {
+    /**
+     * Serves until the lab ends it. traits are fields of hello: name, about, promises, renews, servers, fair …; need, which is answered to open; and verbs,
+     * those of renew, check, idle, reconnect and reset that the lock knows. Without reconnect many scenarios do not apply; with reset one process serves
+     * many cells.
+     */
+    public static void serve(Maker maker, Map<String, ?> traits) {
         System.setOut(System.err); // standard output is the lab's
-        Locklab client = new Locklab(lock, maker, traits);
-        background(Locklab::watch);
+        THREADS.submit(Locklab::watch);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            Map<String, Object> request = Json.read(line);
-            reply(request.get("id"), attempt("no", () -> client.serve(request, (String) request.get("do"))));
-            if ("exit".equals(request.get("do"))) break;
-        }
+        in.lines().map(Json::read).allMatch(new Locklab(maker, traits)::serve);
         Runtime.getRuntime().halt(0); // whatever still waits for a reply is not waited for
     }
 }

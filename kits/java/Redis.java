@@ -1,22 +1,24 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.*;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
+import java.net.*;
+import java.nio.channels.*;
 
-/** A connection to a Redis: just enough for simple commands. One thread uses it. After an error the next command makes a new connection. */
+/** A connection to a Redis: just enough for simple commands. One thread uses it. After an error, such as an interrupt, the next command makes a new one. */
 public final class Redis implements Closeable {
-    private final String address;
-    private Socket socket = new Socket(); // not connected
+    private final URI address;
+    private SocketChannel channel; // null: there has been none
 
-    public Redis(String address) { this.address = address; }
+    public Redis(String address) { this.address = URI.create("redis://" + address); }
 
     /** The reply as a text; null: nil. An error reply is an IllegalStateException. */
     public String command(Object... words) throws IOException {
-        if (!socket.isConnected() || socket.isClosed()) socket = Locklab.connect(address);
         StringBuilder request = new StringBuilder("*" + words.length + "\r\n");
-        for (Object word : words) request.append("$" + word.toString().getBytes(StandardCharsets.UTF_8).length + "\r\n" + word + "\r\n");
+        for (Object word : words) request.append("$" + word.toString().getBytes(UTF_8).length + "\r\n" + word + "\r\n");
         try {
-            socket.getOutputStream().write(request.toString().getBytes(StandardCharsets.UTF_8));
-            return reply(new DataInputStream(socket.getInputStream()));
+            if (channel == null || !channel.isOpen()) channel = SocketChannel.open(new InetSocketAddress(address.getHost(), address.getPort()));
+            Channels.newOutputStream(channel).write(request.toString().getBytes(UTF_8));
+            return reply(new DataInputStream(Channels.newInputStream(channel)));
         } catch (IOException broken) {
             close();
             throw broken;
@@ -32,8 +34,10 @@ public final class Redis implements Closeable {
         if (rest.equals("-1")) return null;
         byte[] text = new byte[Integer.parseInt(rest) + 2];
         in.readFully(text);
-        return new String(text, 0, text.length - 2, StandardCharsets.UTF_8);
+        return new String(text, 0, text.length - 2, UTF_8);
     }
 
-    @Override public void close() throws IOException { socket.close(); }
+    @Override public void close() throws IOException {
+        if (channel != null) channel.close();
+    }
 }

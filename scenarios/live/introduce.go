@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/protocol"
@@ -23,6 +24,12 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
 	}
 	p.hello = *answer.Hello
+	if at := p.links[p.client.Handles[0]].servers[0].at; !strings.HasPrefix(at, p.hello.ServerKind) {
+		return play.Undecided("this lock needs servers at %s://, not at %s", p.hello.ServerKind, at)
+	}
+	if err := p.startRelays(); err != nil {
+		return err
+	}
 	if err := p.reachClock(); err != nil {
 		return err
 	}
@@ -57,15 +64,20 @@ func (p *peer) openAll(ctx context.Context) error {
 	return nil
 }
 
-// open opens one lock of the process. Each further one has links of its own, by which the tap attributes its commands.
-func (p *peer) open(ctx context.Context, h *play.Handle) error {
+// openRequest is the request that opens a lock of the process. Each further lock has links of its own, by which the tap attributes its commands.
+func (p *peer) openRequest(h *play.Handle) protocol.Request {
 	req := protocol.Request{
 		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
 	}
-	if h != p.client.Handles[0] {
+	if h != p.client.Handles[0] || p.hello.LabCuts {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
 	}
-	opened, err := p.ask(ctx, req)
+	return req
+}
+
+// open opens one lock of the process.
+func (p *peer) open(ctx context.Context, h *play.Handle) error {
+	opened, err := p.ask(ctx, p.openRequest(h))
 	if err != nil {
 		return err
 	}

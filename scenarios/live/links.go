@@ -24,6 +24,7 @@ type lockLink struct {
 	server   *lockServer
 	member   *member           // of a group, to which it leads; nil: the server is one process
 	at       string            // the address by which the client knows the server
+	relay    *network.Relay    // before the link, of a client that leaves it to the lab to end connections; nil: there is none
 	injected *network.Injected // the fault in effect; nil: none
 	fault    faults.LinkFault
 	apart    *network.Injected // what parts the client from a member of a group; nil: nothing does
@@ -33,7 +34,6 @@ type lockLink struct {
 func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	l := &links{}
 	for _, s := range c.servers {
-		from := len(l.servers)
 		for _, e := range s.ends(len(c.servers) > 1) {
 			addr, err := e.listen(handle)
 			link, err := c.linkTo(ctx, e.tap, addr, err, handle, e.what)
@@ -42,17 +42,22 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 			}
 			l.servers = append(l.servers, &lockLink{link: link, server: s, member: e.member})
 		}
-		for _, one := range l.servers[from:] {
-			if s.ensemble != nil {
-				one.at = s.scheme() + one.Addr()
-				continue
-			}
-			one.at = s.address(l.servers[from:])
-		}
 	}
+	l.address()
 	var err error
 	l.resource, err = c.link(ctx, c.resourceTap, handle, "resource")
 	return l, err
+}
+
+// address notes the addresses by which the client knows its servers.
+func (l *links) address() {
+	for _, one := range l.servers {
+		if one.server.ensemble != nil {
+			one.at = one.server.scheme() + one.Addr()
+			continue
+		}
+		one.at = one.server.address(slices.DeleteFunc(slices.Clone(l.servers), func(other *lockLink) bool { return other.server != one.server }))
+	}
 }
 
 // addrs are the addresses that the client uses for the lock servers.

@@ -39,6 +39,7 @@ type peer struct {
 	mu      sync.Mutex
 	asked   map[int64]*play.Operation // operations sent, by number
 	resumed time.Time                 // when the lab last continued the process
+	cuts    cuts
 
 	commands atomic.Int64           // recorded, on all links
 	took     atomic.Int64           // when a server last gave it the lock, in nanoseconds of the cell; of a storm
@@ -147,7 +148,7 @@ func (p *peer) handle(h *play.Handle) string {
 // ask sends a request that is no operation of the history and waits for its answer.
 func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message, error) {
 	req.ID = p.cell.NextID()
-	reply, err := p.conn.Send(req)
+	reply, err := p.send(req)
 	if err != nil {
 		return protocol.Message{}, p.gone()
 	}
@@ -206,6 +207,7 @@ func (p *peer) heard(msg protocol.Message) {
 	case msg.LateMS > 0:
 		p.wasLate(time.Now(), protocol.Duration(msg.LateMS))
 	case msg.ID != 0:
+		p.cut(msg)
 		p.mu.Lock()
 		op := p.asked[msg.ID]
 		delete(p.asked, msg.ID)
@@ -321,7 +323,7 @@ func (p *peer) Call(op *play.Operation) error {
 	p.mu.Lock()
 	p.asked[op.ID] = op
 	p.mu.Unlock()
-	if _, err := p.conn.Send(req); err != nil {
+	if _, err := p.send(req); err != nil {
 		return p.gone()
 	}
 	return nil

@@ -187,7 +187,7 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 				continue
 			}
 			op.GiveUp()
-			if _, err := u.peer.conn.Send(protocol.Request{ID: u.storm.cell.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
+			if _, err := u.peer.send(protocol.Request{ID: u.storm.cell.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
 				return 0, u.fate(err)
 			}
 		case <-ctx.Done():

@@ -78,7 +78,7 @@ func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Messa
 // Send sends a request, whose number it sets, and returns where its answer comes.
 func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-chan protocol.Message, err error) {
 	req.ID = t.cell.NextID()
-	answer, err = t.cell.peers[client].conn.Send(req)
+	answer, err = t.cell.peers[client].send(req)
 	return req.ID, answer, err
 }
 
@@ -110,14 +110,7 @@ func (t *Talk) Exited(client string, within time.Duration) (state string, exited
 // Open is the request that opens a handle, over the client's own addresses or those of the handle.
 func (t *Talk) Open(handle string) protocol.Request {
 	h := t.cell.Handle(handle)
-	p := t.cell.peers[h.Client.Name]
-	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: t.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(t.cell.Script.Lease),
-	}
-	if h != h.Client.Handles[0] {
-		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
-	}
-	return req
+	return t.cell.peers[h.Client.Name].openRequest(h)
 }
 
 // Init is the request that begins a conversation.

@@ -2,6 +2,7 @@ package play
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -89,6 +90,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}
 	if hello.MinLeaseMS < 0 || hello.MinLeaseMS > protocol.MS(MaxLease) {
 		return s, fmt.Errorf("min_lease_ms in hello is %v, and must be from 0 to %v", hello.MinLeaseMS, protocol.MS(MaxLease))
+	}
+	if hello.LabCuts && !hello.Separate {
+		return s, errors.New("lab_cuts in hello needs separate: the lab names other addresses in open")
 	}
 	switch {
 	case hello.Promises != nil:

@@ -159,6 +159,10 @@ type Hello struct {
 	Servers string `json:"servers,omitempty"`
 	// CannotCancel: nothing ends an operation of the library that waits, but the end of its connections.
 	CannotCancel bool `json:"cannot_cancel,omitempty"`
+	// LabCuts: the lab ends the connections of a cancelled operation, and those that reconnect replaces, since the client does not.
+	LabCuts bool `json:"lab_cuts,omitempty"`
+	// ServerKind is the kind of its lock servers, with which their addresses begin: zookeeper, etcd, postgres; empty: nothing is said.
+	ServerKind string `json:"server_kind,omitempty"`
 	// ServerCount is how many servers a lock on several is tested with where the scenario does not say; zero: three.
 	ServerCount int `json:"server_count,omitempty"`
 	// Separate: a lock uses the servers and the resource that its open names, and no others.

@@ -15,7 +15,7 @@ import (
 type lock struct {
 	client.Options
 	rueidislock.Locker
-	unlock func()
+	calls.Hold
 }
 
 func (l *lock) acquire(op *client.Operation) (bool, error) {
@@ -26,20 +26,13 @@ func (l *lock) acquire(op *client.Operation) (bool, error) {
 		stop() // what it may get yet, the library gives back
 		return calls.Outcome(err, rueidislock.ErrNotLocked)
 	}
-	untold := context.AfterFunc(held, func() { op.Lost("its context has ended") })
-	l.unlock = func() { untold(); cancel(); stop() }
+	l.Begin(held, func() { op.Lost("its context has ended") }, cancel, stop)
 	return true, nil
 }
 
 // release is answered ok whatever the server says: the library's function reports nothing. Like an acquire, it waits until the server has answered or the
 // lease is over, whatever its context.
-func (l *lock) release(op *client.Operation) (bool, error) {
-	unlock := l.unlock
-	if l.unlock = nil; unlock == nil {
-		return false, nil
-	}
-	return calls.Outcome(calls.Leave(op, func() error { unlock(); return nil }, nil))
-}
+func (l *lock) release(op *client.Operation) (bool, error) { return l.End(op) }
 
 func (l *lock) reconnect(op *client.Operation) (bool, error) {
 	return true, l.Client().Do(op, l.Client().B().Ping().Build()).Error()
