@@ -1,6 +1,9 @@
 package explore
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Symmetry reduction: clients that run the same lock can change places. What is true of a state is true of every state that differs only in
 // the order of the clients. Of those states only one is kept: its clients are sorted by their shapes and, where shapes are equal, its
@@ -44,20 +47,20 @@ func (x *explorer) normal(f *form) (form, int, error) {
 	return best, found, nil
 }
 
-// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more.
+// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more. It has no branches: what comes
+// first cannot be foretold.
 func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) {
-	places := 0
+	var places, pairs, differ uint64
 	for i := range x.clients {
-		place := 0
-		for k := range x.clients {
-			if shapes[k] < shapes[i] {
-				place++
-			}
-			alike = alike || k < i && shapes[k] == shapes[i]
+		for k := range i {
+			_, before := bits.Sub64(shapes[k], shapes[i], 0)
+			_, behind := bits.Sub64(shapes[i], shapes[k], 0)
+			places += before<<(placeBits*i) + behind<<(placeBits*k)
+			differ += before + behind
+			pairs++
 		}
-		places |= place << (placeBits * i)
 	}
-	if !alike {
+	if differ == pairs {
 		return int(x.sortings[places]), false
 	}
 	for !sorted(&x.texts.orders[first], shapes, x.clients) {
