@@ -301,6 +301,26 @@ C1  release => ok
 			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
 		})
 	}
+	t.Run("interrupted", func(t *testing.T) { // its wait ends, and its connection lives on
+		t.Parallel()
+		_, cell := plays(t, changed(t, "java", "Client.java", `redis.command("SET"`, `later("SET"`, `    @Override public boolean release()`, `
+    private final java.util.concurrent.ExecutorService one = java.util.concurrent.Executors.newSingleThreadExecutor();
+
+    private String later(Object... words) throws Exception { return one.submit(() -> redis.command(words)).get(); }
+
+    @Override public boolean release()`, `redis.command("PING")`, `later("PING")`), `
+lease    30s
+clients  C1 C2
+
+C1  acquire hold before first write => held-up
+C1  give up => unknown
+C1  acquire => ok
+C1  release => ok
+C2  acquire => ok
+C2  release => ok
+`)
+		assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
+	})
 	t.Run("storm", func(t *testing.T) {
 		t.Parallel()
 		run, err := storms(t.Context(), t, adapter(t, helpless), 7)

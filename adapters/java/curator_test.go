@@ -65,7 +65,7 @@ func TestConforms(t *testing.T) {
 func TestNeedsAZooKeeper(t *testing.T) {
 	build(t)
 	_, err := lab.Meet(t.Context(), lab.Setting{}, play.Subject{Argv: []string{client}})
-	require.ErrorContains(t, err, "this lock needs servers at zookeeper://")
+	require.ErrorContains(t, err, "this lock needs servers of the kind zookeeper")
 }
 
 func TestWrongArguments(t *testing.T) {

@@ -183,7 +183,7 @@ func assumedOfLeases() []string {
 	return []string{
 		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates and times of day is not found; unless the card names the monotonic clock, a sample was run by one that began 20 days earlier",
 		"clocks go at the same speed, but for those that --clock-rate lets run slow or fast: time also passes to where one is off by another lease; they are wrong from the start or never; a wall clock may also step, by 1.5 leases or --skew",
-		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found; of a time that it rounds, to a third of a lease or more, and compares, the ends are followed",
+		"what a lock does by its clock is tried 16 times in a lease, and after 4 leases ever less often: what it then does for a short while is not found; of a time that it rounds, to a third of a lease or more, and compares, the ends are followed as clients' clocks show them",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		fmt.Sprintf("every lease is %v: what a lock does with another one, such as by rounding it, is not found", explore.Lease),
 		fmt.Sprintf("what comes in the last %v of a lease, or the last %v of a declared validity, is not held against a lock: that is how exactly the judges measure",

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Relay passes the connections of a client on to a link, and can end them as the client would: what was sent still goes to the server, also from
+// Relay passes the connections of a client on to a link, and can end them as the client would: what it has read still goes to the server, also from
 // within a partition. It is safe for concurrent use.
 type Relay struct {
 	listener net.Listener
@@ -30,7 +30,12 @@ func StartRelay(upstream string) (*Relay, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Relay{listener: listener, upstream: upstream, stop: stop, conns: make(map[net.Conn]struct{})}
 	r.running.Go(func() {
-		for near, err := listener.Accept(); err == nil; near, err = listener.Accept() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				listener.Close() // whatever it is, nobody is to wait for a connection that is never passed on
+				return
+			}
 			r.running.Go(func() { r.pass(ctx, near) })
 		}
 	})

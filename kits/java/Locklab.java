@@ -1,5 +1,4 @@
 import java.io.*;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
@@ -53,15 +52,15 @@ public final class Locklab {
         // The rest is the kit's. Operations run in a thread of the lock's own, one after another.
         private volatile Map<String, Object> opened; // the request that has opened it
         private volatile boolean closing;
-        private final ExecutorService turns = Executors.newSingleThreadExecutor(); // not this, which the lock may use itself, guards the turn
+        private final ExecutorService turns = Executors.newSingleThreadExecutor();
         private final Set<Object> waiting = ConcurrentHashMap.newKeySet(); // the ids of operations that wait for their turn
-        private volatile Turn turn; // null: no operation is under way
+        private volatile Turn turn; // guarded by THREADS; null: no operation is under way
         private volatile boolean stale; // the connections were ended, or may have been
         private Object fence; // of its hold
         private List<Runnable> kept; // notices during an acquire, which come behind its answer, guarded by waiting; null: none is under way
 
         private void notice(Runnable notice) {
-            synchronized (waiting) { // not turns: a cancel that waits for what the caller has would wait for ever
+            synchronized (waiting) { // not THREADS: a cancel that waits for what the caller has would wait for ever
                 if (kept == null) notice.run();
                 else kept.add(notice);
             }
@@ -82,16 +81,16 @@ public final class Locklab {
         }
 
         private void run(Map<String, Object> request, Map<String, Object> answer, String verb) {
-            synchronized (turns) {
+            synchronized (THREADS) {
                 if (!waiting.remove(answer.get("id"))) return; // it was cancelled before its turn
                 turn = new Turn(answer.get("id"), verb, Thread.currentThread());
             }
             keep(verb.equals("acquire") ? new ArrayList<>() : null);
             outcome(answer, "unknown", () -> perform(request, answer, verb)); // it may have been carried out, or not
-            synchronized (turns) {
+            synchronized (THREADS) {
                 turn = null;
                 write(answer);
-                turns.notifyAll();
+                THREADS.notifyAll();
             }
             keep(null);
         }
@@ -139,10 +138,10 @@ public final class Locklab {
                 write(Map.of("id", id, "outcome", "unknown", "error", "cancelled before its turn"));
                 return true;
             }
-            synchronized (turns) {
+            synchronized (THREADS) {
                 if (turn == null || !turn.id.equals(id)) return false;
                 stale = true;
-                if (!turn.verb.equals("work") && "ok".equals(outcome(new HashMap<>(), "no", this::cancel).get("outcome"))) turns.wait(GRACE);
+                if (!turn.verb.equals("work") && "ok".equals(outcome(new HashMap<>(), "no", this::cancel).get("outcome"))) THREADS.wait(GRACE);
                 if (turn != null && turn.id.equals(id)) turn.thread.interrupt();
                 return true;
             }
@@ -155,7 +154,7 @@ public final class Locklab {
                     ping();
                     stale = false;
                 } catch (Exception broken) {
-                    if (System.nanoTime() - began > PATIENCE) throw broken;
+                    if (broken instanceof InterruptedException || System.nanoTime() - began > PATIENCE) throw broken;
                     Thread.sleep(5);
                 }
             }
@@ -179,12 +178,12 @@ public final class Locklab {
     private static final long GRACE = 1000; // ms in which an operation that its library gives up must end; then its connections are ended
     private static final Set<String> VERBS = Set.of("init", "open", "acquire", "release", "work", "cancel", "close", "exit"); // of every client
     private static final PrintStream OUT = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
-    private static final ExecutorService THREADS = Executors.newCachedThreadPool();
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool(); // guards the turns: a cancel is answered before its operation is
 
     private final Maker maker;
+    private final Map<String, Object> init = new HashMap<>(); // the request
     private final Map<String, Object> hello = new HashMap<>(Map.of("version", 2, "separate", true, "lab_cuts", true, "verbs", List.of()));
     private final Set<Lock> locks = ConcurrentHashMap.newKeySet(); // open ones, and those that are being closed
-    private Map<String, Object> init = Map.of();
 
     private Locklab(Maker maker, Map<String, ?> traits) {
         this.maker = maker;
@@ -210,12 +209,12 @@ public final class Locklab {
     /** Serves a request, and says whether there is another one to come. */
     private boolean serve(Map<String, Object> request) {
         String verb = (String) request.get("do");
-        Map<String, Object> answer = new HashMap<>(Map.of("id", request.get("id")));
         Lock lock = locks.stream().filter(one -> !one.closing && one.opened.get("handle").equals(request.get("handle"))).findAny().orElse(null);
         boolean known = (VERBS.contains(verb) || ((List<?>) hello.get("verbs")).contains(verb)) && request.get("wait") == null
                 && request.getOrDefault("workload", "counter").equals("counter");
-        if (!known) answer.put("unsupported", true);
-        Executor thread = Set.of("cancel", "idle", "reset", "reconnect").contains(verb) ? THREADS : Runnable::run;
+        Map<String, Object> answer = new HashMap<>(known ? Map.of("id", request.get("id")) : Map.of("id", request.get("id"), "unsupported", true));
+        Executor thread = Set.of("idle", "reset", "reconnect").contains(verb) ? THREADS : Runnable::run;
+        if (verb.equals("cancel")) thread = task -> THREADS.execute(() -> { synchronized (THREADS) { task.run(); } });
         if (known && lock != null && !verb.equals("idle") && !verb.equals("open")) lock.start(request, answer, verb);
         else thread.execute(() -> write(outcome(answer, "no", () -> known && perform(request, answer, verb, lock))));
         return !"exit".equals(verb);
@@ -225,13 +224,13 @@ public final class Locklab {
     private boolean perform(Map<String, Object> request, Map<String, Object> answer, String verb, Lock lock) throws Exception {
         switch (verb) {
             case "init" -> {
-                init = request;
+                init.putAll(request);
                 answer.put("hello", hello);
                 return ((Number) request.get("version")).intValue() == 2;
             }
             case "open" -> {
                 locks.removeIf(one -> one.turns.isTerminated());
-                for (String field : List.of("servers", "resource")) request.putIfAbsent(field, init.get(field));
+                init.forEach(request::putIfAbsent);
                 List<String> servers = ((List<?>) request.get("servers")).stream().map(String.class::cast).toList();
                 Lock made = maker.make(new Place(servers, (String) request.get("key"), time(request, "lease_ms")));
                 made.opened = request;
@@ -257,7 +256,7 @@ public final class Locklab {
 
     /** Tells the lab when its host did not run this process: what is late then is not the lock's fault. */
     private static Void watch() throws InterruptedException {
-        var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        var system = (com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory.getOperatingSystemMXBean();
         while (true) {
             long began = System.nanoTime(), used = system.getProcessCpuTime();
             Thread.sleep(10);
@@ -275,7 +274,8 @@ public final class Locklab {
         System.setOut(System.err); // standard output is the lab's
         THREADS.submit(Locklab::watch);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        in.lines().map(Json::read).allMatch(new Locklab(maker, traits)::serve);
+        Object error = outcome(new HashMap<>(), "unknown", () -> in.lines().map(Json::read).allMatch(new Locklab(maker, traits)::serve)).get("error");
+        if (error != null) System.err.println(error);
         Runtime.getRuntime().halt(0); // whatever still waits for a reply is not waited for
     }
 }

@@ -82,8 +82,10 @@ func (p *peer) cut(answer protocol.Message) {
 	defer p.cuts.mu.Unlock()
 	if op := p.cuts.under[answer.ID]; op != nil {
 		delete(p.cuts.under, answer.ID)
-		for _, l := range p.relayed(op) {
-			l.relay.Open()
+		if !p.cuts.others(op) {
+			for _, l := range p.relayed(op) {
+				l.relay.Open()
+			}
 		}
 	}
 	id, found := p.cuts.cancels[answer.ID]
@@ -94,6 +96,16 @@ func (p *peer) cut(answer protocol.Message) {
 			l.relay.Cut(true)
 		}
 	}
+}
+
+// others says whether connections of an operation's handle are cut for another one, too.
+func (c *cuts) others(op *underway) bool {
+	for _, other := range c.under {
+		if other.cut && other.handle == op.handle {
+			return true
+		}
+	}
+	return false
 }
 
 // relayed are the links of an operation whose connections are cut.

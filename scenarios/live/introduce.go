@@ -24,8 +24,8 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
 	}
 	p.hello = *answer.Hello
-	if at := p.links[p.client.Handles[0]].servers[0].at; !strings.HasPrefix(at, p.hello.ServerKind) {
-		return play.Undecided("this lock needs servers at %s://, not at %s", p.hello.ServerKind, at)
+	if at := p.links[p.client.Handles[0]].servers[0].at; p.hello.ServerKind != "" && p.hello.ServerKind != kindOf(at) {
+		return play.Undecided("this lock needs servers of the kind %s, not at %s", p.hello.ServerKind, at)
 	}
 	if err := p.startRelays(); err != nil {
 		return err
@@ -96,4 +96,12 @@ func unsupported(client, verb string) error {
 		return play.NotApplicable("the client does not know %q", verb)
 	}
 	return play.Undecided("%s does not know %q, which every client must", client, verb)
+}
+
+// kindOf is the kind of the lock server at an address.
+func kindOf(address string) string {
+	if kind, _, named := strings.Cut(address, "://"); named {
+		return kind
+	}
+	return "redis"
 }

@@ -220,7 +220,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
 			defer x.automaton.close()
 			err := x.explore(ctx)
-			if err != nil {
+			if err != nil && ctx.Err() == nil {
 				err = cmp.Or(x.automaton.repeats(), err)
 			}
 			return err

@@ -97,7 +97,7 @@ func (x *explorer) noticed() string {
 	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
 	case x.comparesRounded() && x.roundsFinely():
-		return "it rounds the time to less than a third of a lease, and goes by the time: the search follows only longer ones"
+		return "it rounds the time, and goes by the time: there are more ends of rounded times than the search follows, as with less than a third of a lease, or with clocks that step"
 	case x.far:
 		return "a key, a wait or a sleep of more than two leases, or what is compared with a longer time, ends after the time that the search follows"
 	}

@@ -104,10 +104,16 @@ func (x *explorer) instantsOfRounding(list []ms, s *state, limit ms) []ms {
 // stamps are the numbers in what a step asks, tells and remembers, which may be times.
 type stamps struct {
 	at    map[ms][]uint64
-	exact map[int]bool // by their places: they are not rounded
+	exact map[spot]bool // they are not rounded
 }
 
-func newStamps() stamps { return stamps{at: map[ms][]uint64{}, exact: map[int]bool{}} }
+// spot is where a number is, in a step that does something.
+type spot struct {
+	what   string
+	number int
+}
+
+func newStamps() stamps { return stamps{at: map[ms][]uint64{}, exact: map[spot]bool{}} }
 
 // appendNumbers appends the numbers that withoutNumbers leaves out, as hashes.
 func appendNumbers(numbers []uint64, text []byte) []uint64 {
@@ -168,7 +174,8 @@ func (p *prober) roundsAlike(low, high ms) bool {
 
 // isExact says whether a number is another one just before a time, and just after it: it is not rounded, or by no more than the judges measure.
 func (p *prober) isExact(i int, t ms) bool {
-	if p.stamps.exact[i] {
+	at := spot{p.does(t), i}
+	if p.stamps.exact[at] {
 		return true
 	}
 	now, compared, apart := p.stamps.at[t], false, ms(Margin()/time.Millisecond)
@@ -181,6 +188,6 @@ func (p *prober) isExact(i int, t ms) bool {
 		}
 		compared = true
 	}
-	p.stamps.exact[i] = compared
+	p.stamps.exact[at] = compared
 	return compared
 }

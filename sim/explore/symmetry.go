@@ -47,8 +47,8 @@ func (x *explorer) normal(f *form) (form, int, error) {
 	return best, found, nil
 }
 
-// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more. It has no branches: what comes
-// first cannot be foretold.
+// sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more. It has no branches: the
+// processor would mispredict them.
 func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) {
 	var places, pairs, differ uint64
 	for i := range x.clients {

@@ -57,8 +57,8 @@ func (q *Queued[L]) Wait(ctx context.Context, within time.Duration) (bool, error
 	limited, stop := context.WithTimeout(ctx, within)
 	defer stop()
 	done, err := q.enter(limited, q.library.Lock)
-	if limited.Err() != nil && ctx.Err() == nil {
-		_, err = q.library.Queue()
+	if err != nil && err == limited.Err() && ctx.Err() == nil {
+		err = Leave(ctx, func() error { _, err := q.library.Queue(); return err }, nil)
 	}
 	return done, err
 }
