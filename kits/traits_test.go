@@ -259,7 +259,7 @@ C2  release => ok
 	assert.Equal(t, "ghost-lock", cell.Verdict.String())
 }
 
-// TestConnectionsThatTheLabEnds: it does so for a client that cannot, when an operation is cancelled and before a reconnect. What was sent still arrives.
+// TestConnectionsThatTheLabEnds: it does so for a client that cannot, when an operation is cancelled and before a reconnect.
 func TestConnectionsThatTheLabEnds(t *testing.T) {
 	const helpless = `
 locklab.Proxy.cut = lambda proxy, shut: None
@@ -278,14 +278,12 @@ C1  release => ok
 C1  acquire => ok
 C1  cut off
 C1  release in background
-    wait 500ms
 C1  give up => unknown
 C2  acquire => no
 C1  heal
-C2  acquire within 10s => ok
+C1  release => ok | no
+C2  acquire => ok
 C2  release => ok
-C1  acquire => ok
-C1  release => ok
 `,
 		"refused": `
 C1  acquire => ok

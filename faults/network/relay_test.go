@@ -46,9 +46,15 @@ func TestRelay(t *testing.T) {
 	}
 
 	near, far := connect()
+	_, err = io.WriteString(near, "QUIT")
+	require.NoError(t, err)
+	_, err = io.ReadFull(far, make([]byte, 1))
+	require.NoError(t, err, "the relay has read the command")
 	relay.Cut(false)
 	ended(near)
-	ended(far)
+	rest, err := io.ReadAll(far)
+	require.NoError(t, err)
+	require.Equal(t, "UIT", string(rest), "what the relay has read arrives")
 	connect()
 
 	relay.Cut(true)

@@ -55,6 +55,7 @@ func (c *chain) upTo(last int, t ms) doing {
 	return list[min(last, len(list)-1)]
 }
 
+// take takes the steps at a time, and returns what those up to each have come to.
 func (c *chain) take(t ms) (list []doing) {
 	s, err := c.rehearse()
 	if err != nil {

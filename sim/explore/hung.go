@@ -4,7 +4,7 @@ package explore
 // hung-operation. Faults of a client's messages, of its clock and of a server excuse whatever comes after them. That a client was paused
 // excuses a release only if it was in the middle of it.
 
-// disturbed says that a release was not left alone, or that nobody looks for what hangs.
+// disturbed says that a release was not left alone, or that the search does not look for hung operations.
 const disturbed ms = -1
 
 // patience is how long a user waits for its release.

@@ -37,7 +37,8 @@ func (x *explorer) comparesRounded() bool {
 	return len(a.rounds) > 0 && (a.decides || a.told || x.servers.dated)
 }
 
-// roundsFinely says whether the lock rounds the time to less than a third of a lease. A search that followed that would take too long.
+// roundsFinely says whether more ends of rounded times come than the search follows, because there are several in a third of a lease, or clocks step. A
+// search of all would take too long.
 func (x *explorer) roundsFinely() bool {
 	ends := 0
 	for _, at := range x.automaton.rounds {

@@ -15,7 +15,7 @@ import (
 // goroutines run when the search does not see them. So the machine code that it consists of is searched for calls of what is not its Env's.
 
 // outsiders are functions by which real time or chance gets into a lock, or a goroutine of its own: a go statement calls runtime.newproc. A name that ends with a point stands for all of a package.
-// runtime.rand is none: whoever makes a map calls it, for a seed that only the order of the map's keys shows, and source code calls functions that are named here.
+// runtime.rand is none: making a map calls it, for a seed that only the order of the keys shows. Source code draws chance by functions that are named here.
 var outsiders = []string{
 	"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.now",
 	"time.runtimeNano", "time.runtimeNow", "runtime.nanotime", "runtime.rand64", "runtime.rand32",

@@ -161,7 +161,7 @@ type Hello struct {
 	CannotCancel bool `json:"cannot_cancel,omitempty"`
 	// LabCuts: the lab ends the connections of a cancelled operation, and those that reconnect replaces, since the client does not.
 	LabCuts bool `json:"lab_cuts,omitempty"`
-	// ServerKind is the kind of its lock servers, with which their addresses begin: zookeeper, etcd, postgres; empty: nothing is said.
+	// ServerKind is the kind of lock servers that it needs: redis, or that with which their addresses begin: zookeeper, etcd, postgres; empty: any.
 	ServerKind string `json:"server_kind,omitempty"`
 	// ServerCount is how many servers a lock on several is tested with where the scenario does not say; zero: three.
 	ServerCount int `json:"server_count,omitempty"`
