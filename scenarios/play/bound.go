@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/locklab/locklab/faults"
@@ -46,6 +47,8 @@ func (e *effects) note(kind faults.Kind, target string, phase history.Phase) {
 	switch this := (effect{kind.Of().Kind, target}); {
 	case phase == history.PhaseRecover:
 		delete(e.all, this)
+	case this.kind == faults.Crash: // what had befallen the process delays nobody any more
+		maps.DeleteFunc(e.all, func(on effect, _ bool) bool { return history.ProcessOf(on.target) == target })
 	case !kind.Of().OneShot:
 		if e.all == nil {
 			e.all = make(map[effect]bool)
