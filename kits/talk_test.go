@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type talk struct {
 	asked   int
 	process int
 	answers map[int]map[string]any
+	heard   []int            // the ids of answers, in their order
 	notices []map[string]any // but for those of a busy host
 }
 
@@ -75,6 +77,7 @@ func (c *talk) answer(id int) map[string]any {
 		require.NoError(c.t, json.Unmarshal(c.out.Bytes(), &line))
 		if of, _ := line["id"].(float64); of > 0 {
 			c.answers[int(of)] = line
+			c.heard = append(c.heard, int(of))
 		} else if line["late_ms"] == nil {
 			c.notices = append(c.notices, line)
 		}
@@ -139,12 +142,8 @@ func TestClosedHandlesAreForgotten(t *testing.T) {
 	for name, counts := range map[string][]string{ // a cancel of operation 0 says how many operations the client has
 		"go": {"locklab/client.go", `cancel, found := operations.Load(op.req.Op)`,
 			`cancel, found := operations.Load(op.req.Op); all := 0; for range operations.Range { all++ }; op.Answer["error"] = all`},
-		"java": {"Locklab.java", `                return false;
-            }
-            case "idle"`, `                answer.put("error", locks.stream().mapToInt(one -> one.waiting.size() + (one.turn == null ? 0 : 1)).sum());
-                return false;
-            }
-            case "idle"`},
+		"java": {"Locklab.java", `            case "cancel" -> {`, `            case "cancel" -> {
+                answer.put("error", locks.stream().mapToInt(one -> one.waiting.size()).sum());`},
 		"node":   {"locklab.js", `if (!operation) return {outcome: 'no', error: 'not under way'}`, `if (!operation) return {outcome: 'no', error: this.operations.size}`},
 		"python": {"locklab.py", `error="not under way"`, `error=len(self.operations)`},
 	} {
@@ -349,6 +348,73 @@ func TestALockInJavaThatIsCancelled(t *testing.T) {
 	acquire := c.says(`"do":"acquire","handle":"h1"`)
 	require.Eventually(t, func() bool { return server.Exists("begun") }, time.Minute, time.Millisecond)
 	require.Equal(t, "unknown", c.cancels(acquire))
+}
+
+// TestACancelInJavaHoldsUpNoOtherLock: other locks of the process are answered while a lock's own cancel runs.
+func TestACancelInJavaHoldsUpNoOtherLock(t *testing.T) {
+	t.Parallel()
+	server := miniredis.RunT(t)
+	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        if (place.key().equals("other")) {
+            asked.await();
+            return Map.of();
+        }
+        redis.command("SET", "begun", "1");
+        Thread.sleep(60_000);
+        String drawn`, `    @Override public boolean release() throws Exception {`, `    private static final java.util.concurrent.CountDownLatch asked = new java.util.concurrent.CountDownLatch(1);
+    private static final java.util.concurrent.CountDownLatch released = new java.util.concurrent.CountDownLatch(1);
+    @Override public boolean cancel() {
+        asked.countDown();
+        try { released.await(); } catch (InterruptedException ended) { return true; }
+        return false;
+    }
+    @Override public boolean release() throws Exception {
+        released.countDown();`), server.Addr(), server.Addr())
+	c.asks("ok", `"do":"open","handle":"h1","key":"K","lease_ms":1000`)
+	c.asks("ok", `"do":"open","handle":"h2","key":"other","lease_ms":1000`)
+	acquire := c.says(`"do":"acquire","handle":"h1"`)
+	require.Eventually(t, func() bool { return server.Exists("begun") }, time.Minute, time.Millisecond)
+	op, err := json.Marshal(acquire)
+	require.NoError(t, err)
+	cancel := c.says(`"do":"cancel","op":` + string(op))
+	c.asks("ok", `"do":"acquire","handle":"h2"`) // it waits until the cancel of the other is under way
+	require.Nil(t, c.answers[cancel])
+	c.asks("no", `"do":"release","handle":"h2"`)
+	require.Equal(t, "ok", c.answer(cancel)["outcome"])
+	require.Equal(t, "unknown", c.answer(acquire)["outcome"])
+	require.Less(t, slices.Index(c.heard, cancel), slices.Index(c.heard, acquire), "the cancel is answered first")
+}
+
+// TestWhatEndsWithAHandleInJava: nothing is told of a handle that is closed, or of one before a reset, and no idle waits for it.
+func TestWhatEndsWithAHandleInJava(t *testing.T) {
+	t.Parallel()
+	server := miniredis.RunT(t)
+	c := begins(t, changed(t, "java", "Client.java", `        String drawn`, `        if (former != null) former.lost("late", 0);
+        former = this;
+        String drawn`, `    @Override public void ping()`, `    private static Client former; // the latest that has acquired
+    @Override public boolean idle() throws Exception {
+        redis.command("INCR", "idle");
+        return false;
+    }
+    @Override public void ping()`, `List.of("check",`, `List.of("idle", "reset", "check",`), server.Addr(), server.Addr())
+	const open = `"do":"open","handle":"h1","key":"K","lease_ms":1000`
+	for _, end := range []string{`"do":"close","handle":"h1"`, `"do":"reset"`} {
+		c.asks("ok", open)
+		c.asks("ok", `"do":"acquire","handle":"h1"`)
+		c.asks("ok", `"do":"release","handle":"h1"`)
+		server.Del("idle")
+		idle := c.says(`"do":"idle","handle":"h1"`)
+		require.Eventually(t, func() bool { return server.Exists("idle") }, time.Minute, time.Millisecond)
+		require.Nil(t, c.answers[idle])
+		c.asks("ok", end)
+		require.Equal(t, "no", c.answer(idle)["outcome"])
+	}
+	c.asks("ok", `"do":"init","version":2,"client":"C1","servers":["`+server.Addr()+`"],"resource":"`+server.Addr()+`"`)
+	c.asks("ok", open)
+	c.asks("ok", `"do":"acquire","handle":"h1"`)
+	require.Empty(t, c.notices)
+	c.asks("no", `"do":"acquire","handle":"h1"`)
+	c.asks("ok", `"do":"close","handle":"h1"`)
+	require.Len(t, c.notices, 1, "of the handle that was open")
 }
 
 // TestReconnectLeavesWorkAlone: the resource is no server of the lock.

@@ -52,24 +52,24 @@ public final class Locklab {
         // The rest is the kit's. Operations run in a thread of the lock's own, one after another.
         private volatile Map<String, Object> opened; // the request that has opened it
         private volatile boolean closing;
-        private final ExecutorService turns = Executors.newSingleThreadExecutor();
-        private final Set<Object> waiting = ConcurrentHashMap.newKeySet(); // the ids of operations that wait for their turn
-        private volatile Turn turn; // guarded by THREADS; null: no operation is under way
+        private final ExecutorService turns = Executors.newSingleThreadExecutor(); // guards the turn. After its end nothing is told of the lock
+        private final Set<Object> waiting = ConcurrentHashMap.newKeySet(); // the ids of operations that have no answer
+        private Turn turn; // null: no operation is under way
         private volatile boolean stale; // the connections were ended, or may have been
         private Object fence; // of its hold
         private List<Runnable> kept; // notices during an acquire, which come behind its answer, guarded by waiting; null: none is under way
 
         private void notice(Runnable notice) {
-            synchronized (waiting) { // not THREADS: a cancel that waits for what the caller has would wait for ever
-                if (kept == null) notice.run();
-                else kept.add(notice);
+            synchronized (waiting) { // not turns: a cancel that waits for what the caller has would wait for ever
+                if (kept != null) kept.add(notice);
+                else if (!turns.isShutdown()) notice.run();
             }
         }
 
         /** Writes the notices that were kept, and has later ones kept in a list, unless that is null. */
         private void keep(List<Runnable> later) {
             synchronized (waiting) {
-                if (kept != null) kept.forEach(Runnable::run);
+                if (kept != null && !turns.isShutdown()) kept.forEach(Runnable::run);
                 kept = later;
             }
         }
@@ -81,16 +81,17 @@ public final class Locklab {
         }
 
         private void run(Map<String, Object> request, Map<String, Object> answer, String verb) {
-            synchronized (THREADS) {
-                if (!waiting.remove(answer.get("id"))) return; // it was cancelled before its turn
+            synchronized (turns) {
+                if (!waiting.contains(answer.get("id"))) return; // it was cancelled before its turn
                 turn = new Turn(answer.get("id"), verb, Thread.currentThread());
             }
             keep(verb.equals("acquire") ? new ArrayList<>() : null);
             outcome(answer, "unknown", () -> perform(request, answer, verb)); // it may have been carried out, or not
-            synchronized (THREADS) {
+            synchronized (turns) {
                 turn = null;
+                waiting.remove(answer.get("id"));
                 write(answer);
-                THREADS.notifyAll();
+                turns.notifyAll();
             }
             keep(null);
         }
@@ -110,7 +111,7 @@ public final class Locklab {
                 case "check" -> check();
                 case "work" -> work((String) request.get("key"), answer);
                 default -> {
-                    turns.shutdown();
+                    synchronized (waiting) { turns.shutdown(); }
                     close();
                     yield true;
                 }
@@ -132,19 +133,20 @@ public final class Locklab {
             }
         }
 
-        /** Says whether the operation had not ended. One that has its turn is answered by its thread. The lab ends its connections when it is told so. */
+        /**
+         * Says whether the operation had not ended. Its caller has turns until that is answered, so it is answered before its operation is. One that has its
+         * turn is answered by its thread. The lab ends its connections when it is told so.
+         */
         private boolean cancel(Object id) throws InterruptedException {
-            if (waiting.remove(id)) {
+            if (turn == null || !turn.id.equals(id)) {
+                if (!waiting.remove(id)) return false;
                 write(Map.of("id", id, "outcome", "unknown", "error", "cancelled before its turn"));
                 return true;
             }
-            synchronized (THREADS) {
-                if (turn == null || !turn.id.equals(id)) return false;
-                stale = true;
-                if (!turn.verb.equals("work") && "ok".equals(outcome(new HashMap<>(), "no", this::cancel).get("outcome"))) THREADS.wait(GRACE);
-                if (turn != null && turn.id.equals(id)) turn.thread.interrupt();
-                return true;
-            }
+            stale = true;
+            if (!turn.verb.equals("work") && "ok".equals(outcome(new HashMap<>(), "no", this::cancel).get("outcome"))) turns.wait(GRACE);
+            if (turn != null && turn.id.equals(id)) turn.thread.interrupt();
+            return true;
         }
 
         /** Returns when the connections work. A library may have kept several dead ones. */
@@ -164,7 +166,7 @@ public final class Locklab {
         /** Has new connections made in its thread, unless an operation has that: it finds them ended itself. */
         private void reconnect() throws Exception {
             stale = true;
-            if (!closing && turn == null && waiting.isEmpty()) turns.submit(this::refresh).get();
+            if (!closing && waiting.isEmpty()) turns.submit(this::refresh).get();
         }
     }
 
@@ -178,7 +180,7 @@ public final class Locklab {
     private static final long GRACE = 1000; // ms in which an operation that its library gives up must end; then its connections are ended
     private static final Set<String> VERBS = Set.of("init", "open", "acquire", "release", "work", "cancel", "close", "exit"); // of every client
     private static final PrintStream OUT = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
-    private static final ExecutorService THREADS = Executors.newCachedThreadPool(); // guards the turns: a cancel is answered before its operation is
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool();
 
     private final Maker maker;
     private final Map<String, Object> init = new HashMap<>(); // the request
@@ -209,13 +211,15 @@ public final class Locklab {
     /** Serves a request, and says whether there is another one to come. */
     private boolean serve(Map<String, Object> request) {
         String verb = (String) request.get("do");
-        Lock lock = locks.stream().filter(one -> !one.closing && one.opened.get("handle").equals(request.get("handle"))).findAny().orElse(null);
+        boolean cancels = verb.equals("cancel");
+        Lock lock = locks.stream().filter(one -> cancels ? one.waiting.contains(request.getOrDefault("op", ""))
+                : !one.closing && one.opened.get("handle").equals(request.get("handle"))).findAny().orElse(null);
         boolean known = (VERBS.contains(verb) || ((List<?>) hello.get("verbs")).contains(verb)) && request.get("wait") == null
                 && request.getOrDefault("workload", "counter").equals("counter");
         Map<String, Object> answer = new HashMap<>(known ? Map.of("id", request.get("id")) : Map.of("id", request.get("id"), "unsupported", true));
         Executor thread = Set.of("idle", "reset", "reconnect").contains(verb) ? THREADS : Runnable::run;
-        if (verb.equals("cancel")) thread = task -> THREADS.execute(() -> { synchronized (THREADS) { task.run(); } });
-        if (known && lock != null && !verb.equals("idle") && !verb.equals("open")) lock.start(request, answer, verb);
+        if (cancels && lock != null) thread = task -> THREADS.execute(() -> { synchronized (lock.turns) { task.run(); } });
+        if (known && lock != null && !Set.of("cancel", "idle", "open").contains(verb)) lock.start(request, answer, verb);
         else thread.execute(() -> write(outcome(answer, "no", () -> known && perform(request, answer, verb, lock))));
         return !"exit".equals(verb);
     }
@@ -237,14 +241,11 @@ public final class Locklab {
                 locks.add(made);
                 answer.putAll(Map.of("keys", made.keys(), "need", hello.getOrDefault("need", "all")));
             }
-            case "cancel" -> {
-                for (Lock one : locks) if (one.cancel(request.get("op"))) return true;
-                return false;
-            }
-            case "idle" -> { while (!lock.idle()) Thread.sleep(1); }
+            case "cancel" -> { return lock != null && lock.cancel(request.get("op")); }
+            case "idle" -> { for (; !lock.idle(); Thread.sleep(1)) if (lock.turns.isShutdown()) return false; }
             case "reconnect" -> { for (Lock one : locks) one.reconnect(); }
             case "reset" -> {
-                for (Lock one : locks) one.turns.shutdownNow();
+                for (Lock one : locks) synchronized (one.waiting) { one.turns.shutdownNow(); }
                 for (Lock one : locks) one.close();
                 locks.clear();
             }
