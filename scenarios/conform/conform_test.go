@@ -147,17 +147,47 @@ func TestACancelThatHitsAnotherOperation(t *testing.T) {
 	require.Contains(t, breach.Rule, "A `cancel` of an operation that has been answered")
 }
 
-// breachOfKit is what a check says of the client of the kit for Python once a part of it has been replaced.
-func breachOfKit(t *testing.T, check string, change [2]string) *conform.Breach {
+// TestAnswersInTheWrongOrder: clients whose connections the lab ends, which answer a cancel too early, or too late.
+func TestAnswersInTheWrongOrder(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	labCuts := [2]string{`    promises=["exclusion"`, `    lab_cuts=True, promises=["exclusion"`}
+	early := [2]string{
+		`return said(True) if operation and operation.cancel() else said(False, error="not under way")`,
+		`return (write(id=request["id"], **said(True)), operation.cancel()) and None`,
+	}
+	breach := breachOfKit(t, "cancel-order", labCuts, early)
+	require.Equal(t, "the cancel of C1's release, which waited for its turn, was answered before it", breach.What)
+	require.Contains(t, breach.Rule, "A client answers an operation that waits for its turn before")
+
+	late := [2]string{`            elif before == "runs":  # its thread answers`, `            elif before == "runs":
+                self.end(said(InterruptedError("cancelled")))`}
+	once := [2]string{`        self.all.pop(self.request["id"], None)`, `        if not self.all.pop(self.request["id"], None):
+            return`}
+	stays := [2]string{`self.handle.cut(shut)`, `pass`}
+	breach = breachOfKit(t, "cancel-order", labCuts, late, once, stays)
+	require.Equal(t, "C1's acquire was answered before its cancel, so its connections stayed, and the next one cannot run", breach.What)
+	require.Contains(t, breach.Rule, "answers the `cancel` first: otherwise the connections stay")
+}
+
+// breachOfKit is what a check says of the client of the kit for Python once parts of it have been replaced.
+func breachOfKit(t *testing.T, check string, changes ...[2]string) *conform.Breach {
 	t.Helper()
-	dir, found := t.TempDir(), false
+	dir, found := t.TempDir(), make([]bool, len(changes))
 	for _, name := range []string{"client.py", "locklab.py"} {
 		source, err := os.ReadFile(filepath.Join("..", "..", "kits", "python", name))
 		require.NoError(t, err)
-		found = found || strings.Contains(string(source), change[0])
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(string(source), change[0], change[1])), 0o600))
+		text := string(source)
+		for i, change := range changes {
+			found[i] = found[i] || strings.Contains(text, change[0])
+			text = strings.ReplaceAll(text, change[0], change[1])
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	require.True(t, found, "the kit no longer says %s", change[0])
+	for i, change := range changes {
+		require.True(t, found[i], "the kit no longer says %s", change[0])
+	}
 	checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, check)
 	require.NoError(t, err)
 	require.Len(t, checked.Results, 1)

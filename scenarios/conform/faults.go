@@ -14,6 +14,7 @@ func faultChecks() []Check {
 		{Name: "cancel-nothing", About: "cancel of what is not under way is answered no", clients: 1, hold: cancelsNothing},
 		{Name: "cancel-waiting", cancels: true, wire: true, About: "an acquire that waits for the lock can be cancelled", hold: cancelsWaiting},
 		{Name: "cancel-queued", cancels: true, wire: true, About: "a cancelled operation that waits for its turn never begins", hold: cancelsQueued},
+		{Name: "cancel-order", cancels: true, wire: true, About: "by the order of answers the lab knows whose connections to end", clients: 1, hold: answersInOrder},
 		{Name: "cancel-acquire", cancels: true, wire: true, About: "an acquire that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Acquire, false)},
 		{Name: "cancel-release", cancels: true, wire: true, About: "a release that waits for the server can be cancelled", clients: 1, hold: cancelsHeld(protocol.Release, true)},
 		{Name: "cancel-check", cancels: true, wire: true, About: "a check that waits for the server can be cancelled", clients: 1, needs: protocol.Check, hold: cancelsHeld(protocol.Check, true)},
@@ -80,6 +81,42 @@ func cancelsQueued(t *talk) {
 	held.Release()
 	t.must(answered{first, t.await(first, patience, ruleOneAnswer)}, protocol.OK, ruleQueued)
 	t.must(t.do("C2", protocol.Acquire), protocol.No, ruleQueued)
+}
+
+// answersInOrder is about clients whose connections the lab ends: those of an operation that has no answer when its cancel is answered.
+func answersInOrder(t *talk) {
+	switch {
+	case t.over():
+		return
+	case !t.Hello("C1").LabCuts:
+		t.skipped = `hello does not say "lab_cuts"`
+		return
+	case t.subject.Traits.Servers > 1:
+		t.skipped = "a lock on several servers is granted although one request is held"
+		return
+	}
+	held := t.Hold("C1", false)
+	defer held.Disarm()
+	under := t.send("C1", op(protocol.Acquire))
+	t.reached(held, under)
+	queued := t.send("C1", op(protocol.Release))
+	if first := t.cancelledFirst(queued, ruleQueued); !first && !t.over() {
+		t.broken(ruleQueuedFirst, "the cancel of %v, which waited for its turn, was answered before it", queued)
+	}
+	if first := t.cancelledFirst(under, ruleCancelNow); !first || t.over() || t.subject.Traits.ZooKeeper { // one session has all requests, in order
+		return
+	}
+	next := t.send("C1", within(shortWait))
+	if answered := t.Until(patience, func() bool { return !next.open() }); !t.over() && (!answered || t.await(next, patience, ruleCancelFirst).Outcome == protocol.Unknown) {
+		t.broken(ruleCancelFirst, "%v was answered before its cancel, so its connections stayed, and the next one cannot run", under)
+	}
+}
+
+// cancelledFirst orders an operation to be cancelled, and says whether it was answered before the cancel was.
+func (t *talk) cancelledFirst(p pending, rule string) bool {
+	cancel := t.ask(p.client, protocol.Request{Do: protocol.Cancel, Op: p.id})
+	t.must(cancel, protocol.OK, rule)
+	return t.await(p, patience, rule).Line < cancel.Line
 }
 
 // cancelsHeld cancels an operation whose request is held on the wire, of a client that holds the lock or not.

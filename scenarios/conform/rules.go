@@ -22,6 +22,8 @@ const (
 	ruleCancelNow   = "The operation stops waiting for the server **now**"
 	ruleCancelled   = "unless its true outcome is known after all"
 	ruleQueued      = "An operation that still waits for its turn is answered with `unknown` at once, and never begins."
+	ruleQueuedFirst = "A client answers an operation that waits for its turn before the `cancel`."
+	ruleCancelFirst = "One that breaks off the operation under way itself answers the `cancel` first: otherwise the connections stay."
 	ruleNextRuns    = "The next operation on the handle must then be able to run: over a new connection, if the old one still waits."
 	ruleReconnect   = "make new ones, and answer when they work"
 	ruleConnectsNew = "After a broken connection the next command makes a new one."

@@ -189,7 +189,7 @@ func (c *Conn) readLines() error {
 		case err != nil:
 			return fmt.Errorf("reading the client's output: %w", err)
 		}
-		if what := c.serve(bytes.TrimSuffix(line, []byte("\n"))); what != "" {
+		if what := c.serve(bytes.TrimSuffix(line, []byte("\n")), number); what != "" {
 			return &Misconduct{number, fmt.Sprintf("%s (line %d)", what, number)}
 		}
 	}
@@ -199,11 +199,12 @@ func (c *Conn) readLines() error {
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) }
 
 // serve takes one line and says what is wrong with it.
-func (c *Conn) serve(line []byte) (wrong string) {
+func (c *Conn) serve(line []byte, number int) (wrong string) {
 	message, err := DecodeMessage(line)
 	if err != nil {
 		return fmt.Sprintf("client wrote a line that is no protocol message: %q: %v", clip(string(line)), err)
 	}
+	message.Line = number
 	if message.ID == 0 {
 		return c.notice(message, len(line))
 	}

@@ -85,8 +85,8 @@ func TestAnswersMayOvertake(t *testing.T) {
 	p.write(`{"id":2,"outcome":"ok"}` + "\n" + `{"lost":"h"}` + "\n" + `{"id":1,"outcome":"unknown"}` + "\n")
 	first, _ := p.wait(one)
 	second, _ := p.wait(two)
-	assert.Equal(t, protocol.Message{ID: 1, Outcome: protocol.Unknown}, first)
-	assert.Equal(t, protocol.Message{ID: 2, Outcome: protocol.OK}, second)
+	assert.Equal(t, protocol.Message{Line: 3, ID: 1, Outcome: protocol.Unknown}, first)
+	assert.Equal(t, protocol.Message{Line: 1, ID: 2, Outcome: protocol.OK}, second)
 
 	// What was waited for had been heard before, in the order in which it was written.
 	require.Len(t, p.heard, 3)

@@ -101,6 +101,7 @@ type Request struct {
 
 // Message is what a client writes: a reply if it has an ID, a notice otherwise.
 type Message struct {
+	Line    int    `json:"-"` // of the client's output, from 1; not part of what it wrote
 	ID      int64  `json:"id,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	// Error says what went wrong, for people. Unsupported: the client does not know the verb.
