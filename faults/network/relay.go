@@ -94,7 +94,7 @@ func (r *Relay) pass(ctx context.Context, near net.Conn) {
 	}
 	far, err := new(net.Dialer).DialContext(ctx, "tcp", r.upstream)
 	if err != nil {
-		return
+		return // the client sees a connection that ends, not one that is refused: the system had accepted it before Accept did
 	}
 	defer far.Close()
 	r.running.Go(func() {
