@@ -35,9 +35,9 @@ func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if !f.Began {
 		return nil
 	}
-	why := "%s acquired the lock at %s, while %s held it (since %s)."
-	if f.Op.Kind == history.OpRenew {
-		why = "%s renewed its hold at %s, which was over, while %s held the lock (since %s)."
+	why := "%s acquired the lock at %s, while %s held it (%s)."
+	if f.Op.Kind == history.OpRenew || f.Event.Kind == history.KindValid {
+		why = "%s renewed its hold at %s, which was over, while %s held the lock (%s)."
 	}
 	var found []Anomaly
 	for client, h := range v.Locks[f.Lock].Holds {
@@ -69,7 +69,11 @@ func (m *doubleHolder) told(f *timeline.Fact, v *timeline.Cursor) (found []Anoma
 		}
 		h := v.Locks[f.Lock].Holds[c.other]
 		if f.Op.Outcome == history.OK && !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) && h.Since == c.since {
-			found = append(found, twoHolders(f, v, c.other, "%s was told at %s that it holds the lock, while %s held it (since %s)."))
+			why := "%s was told at %s that it holds the lock, while %s held it (%s)."
+			if f.Op.Kind == history.OpRenew {
+				why = "%s's renewal was answered ok at %s, while %s held the lock (%s)."
+			}
+			found = append(found, twoHolders(f, v, c.other, why))
 		}
 	}
 }
@@ -77,10 +81,19 @@ func (m *doubleHolder) told(f *timeline.Fact, v *timeline.Cursor) (found []Anoma
 // twoHolders is the anomaly of an event that made its client believe that it holds the lock, while another held it.
 func twoHolders(f *timeline.Fact, v *timeline.Cursor, client int, why string) Anomaly {
 	mine, other, h := v.Clients.Name(f.Client), v.Clients.Name(client), v.Locks[f.Lock].Holds[client]
+	since, events := "since "+seconds(h.SinceAt), []int{h.Since, f.Index}
+	switch {
+	case h.Renewed == 0:
+	case h.Renewed == h.Since:
+		since = "since its renewal at " + seconds(h.SinceAt)
+	default:
+		since += ", last renewed at " + seconds(h.RenewedAt)
+		events = append(events, h.Renewed)
+	}
 	return Anomaly{
 		Name: DoubleHolder, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At,
-		Why:    fmt.Sprintf(why, mine, seconds(f.Event.At), other, seconds(h.SinceAt)),
-		Events: inOrder(h.Since, f.Index),
+		Why:    fmt.Sprintf(why, mine, seconds(f.Event.At), other, since),
+		Events: inOrder(events...),
 	}
 }
 

@@ -14,10 +14,13 @@ type Hold struct {
 	Since   int  // index of the event that began it
 	SinceAt time.Duration
 	Ends    time.Duration // the earliest end of the declared validity; Never if none was declared
-	from    time.Duration // the client's next declaration cannot have been made before; see validUntil
-	Again   bool          // it was acquired again while it lasted
-	by      int64         // the acquire that began it, or the latest; of a lock that counts, the first
-	count   int           // how often it was acquired and not released; counts only where the lock does
+	Renewed int           // index of the event by which its client was told last that it is renewed; 0: none. Of one that a renewal began it is Since
+	// RenewedAt is when that was.
+	RenewedAt time.Duration
+	from      time.Duration // the client's next declaration cannot have been made before; see validUntil
+	Again     bool          // it was acquired again while it lasted
+	by        int64         // the acquire that began it, or the latest; of a lock that counts, the first
+	count     int           // how often it was acquired and not released; counts only where the lock does
 }
 
 // Active says whether the client holds the lock at a time.
@@ -137,6 +140,7 @@ func (v *Cursor) renewed(f *Fact) {
 		owner.Sure = owner.Ends
 	}
 	h := v.hold(f.Client, f.Lock)
+	h.Renewed, h.RenewedAt = f.Index, f.Event.At
 	v.declare(h, f.Event, v.answeredFrom(f.Op))
 	if !f.Hold.Active(f.Event.At) && h.Active(f.Event.At) {
 		// While it was over, it may have been lost, and taken once by an acquire whose answer was lost.
