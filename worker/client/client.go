@@ -176,13 +176,13 @@ func reconnect(op *Operation, handles map[string]*handle) {
 	}
 	idle := slices.DeleteFunc(slices.Collect(maps.Values(handles)), func(h *handle) bool { return h.waiting.Load() > 0 })
 	go func() {
-		var err error
+		all, err := true, error(nil)
 		for _, h := range idle {
-			if _, failed := again(op, 200*time.Millisecond, h.verbs["reconnect"]); op.Err() == nil {
-				err = errors.Join(err, failed)
+			if done, failed := again(op, 200*time.Millisecond, h.verbs["reconnect"]); op.Err() == nil {
+				all, err = all && done, errors.Join(err, failed)
 			}
 		}
-		op.end(true, err, "no")
+		op.end(all, err, "no")
 	}()
 }
 
@@ -260,11 +260,11 @@ func (h *handle) start(op *Operation, operations *sync.Map, byContext bool) {
 }
 
 // again tries every 20 ms, until it is done or fails, the time is over, or the operation is cancelled. A reconnect may fail: a library may have several
-// dead connections.
+// dead connections. If it says no, that is its answer.
 func again(op *Operation, within time.Duration, try func(*Operation) (bool, error)) (done bool, err error) {
 	for until := time.Now().Add(within); op.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		done, err = try(op)
-		if final := done && err == nil || err != nil && op.req.Do != "reconnect"; final || !time.Now().Before(until) {
+		if final := done && err == nil || (err == nil) == (op.req.Do == "reconnect"); final || !time.Now().Before(until) {
 			return done, err
 		}
 	}

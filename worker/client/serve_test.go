@@ -342,6 +342,20 @@ func TestReconnectWaitsForNoOperation(t *testing.T) {
 	require.Equal(t, "ok", c.outcome(4))
 }
 
+// TestReconnectIsAnsweredNo: a lock that says no is not asked again.
+func TestReconnectIsAnsweredNo(t *testing.T) {
+	pings := 0
+	verbs := Verbs[int]{"reconnect": func(int, *Operation) (bool, error) {
+		pings++
+		return false, nil
+	}}
+	c := converse(t, map[string]any{}, func(Options) (int, error) { return 0, nil }, verbs)
+	c.asks(1, "init", map[string]any{"version": 2})
+	c.asks(2, "open", h1)
+	require.Equal(t, map[string]any{"outcome": "no"}, c.asks(3, "reconnect", nil))
+	require.Equal(t, 1, pings)
+}
+
 func TestWork(t *testing.T) {
 	c, _ := opened(t, map[string]any{})
 	for n := range 3 {
