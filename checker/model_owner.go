@@ -97,16 +97,16 @@ type rival struct {
 	next *rival
 }
 
-// without is the list without the rival of an acquire, and that rival.
+// without is the list without the rivals of an acquire, and the latest of them.
 func (r *rival) without(a *asking) (left *rival, found *possession) {
 	if r == nil {
 		return nil, nil
 	}
-	if r.acquire == a {
-		return r.next, &r.possession
-	}
 	next, found := r.next.without(a)
-	if found == nil {
+	switch {
+	case r.acquire == a:
+		return next, &r.possession
+	case found == nil:
 		return r, nil
 	}
 	return &rival{r.possession, next}, found

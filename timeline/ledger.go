@@ -74,12 +74,15 @@ func (l *Ledger) settle(o Operation) {
 	if l.Owner.Op == o.ID && l.Owner.Client == o.Client {
 		l.Owner.Settle(o)
 	}
-	n := slices.IndexFunc(l.Challengers, func(c Claim) bool { return c.Op == o.ID })
+	n := len(l.Challengers) - 1
+	for n >= 0 && l.Challengers[n].Op != o.ID { // the latest counts: what it wrote before has been replaced
+		n--
+	}
 	if n < 0 {
 		return
 	}
 	c := l.Challengers[n]
-	l.Challengers = slices.Delete(l.Challengers, n, n+1)
+	l.Challengers = slices.DeleteFunc(l.Challengers, func(other Claim) bool { return other.Op == o.ID })
 	if o.Outcome == history.OK {
 		c.Settle(o)
 		l.Owner = c

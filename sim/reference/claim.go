@@ -76,7 +76,7 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 	case history.EffectReplaced:
 		switch {
 		case own && (live || mine.standing != pending):
-			o.ends = mine.ends
+			o.ends, m.challenger = mine.ends, claim{client: -1, ends: never} // whose value it had been is gone
 		case live:
 			m.challenger = mine
 		default:

@@ -24,11 +24,14 @@ var (
 // models see the same anomalies, and they see no release that leaves its lock in place where this search has no suspicion.
 func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	t.Parallel()
-	seeds, left := uint64(*randomLocks), 0
-	if racing.Enabled {
-		seeds = min(seeds, 20)
+	left, seeds := 0, []uint64{741, 1928, 3249} // these have shown something
+	for seed := range uint64(*randomLocks) {
+		seeds = append(seeds, seed)
 	}
-	for seed := range seeds {
+	if racing.Enabled {
+		seeds = seeds[:min(len(seeds), 20)]
+	}
+	for _, seed := range seeds {
 		spec, text := programs.Make(seed)
 		dice := rand.New(rand.NewPCG(seed, 5))
 		for path := range *randomPaths {
@@ -48,8 +51,8 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 			}
 		}
 	}
-	require.True(t, left > 0 || seeds < 100, "no release left its lock in place")
-	t.Logf("%d paths of %d locks, %d of them unreleasable", seeds*uint64(*randomPaths), seeds, left)
+	require.True(t, left > 0 || len(seeds) < 100, "no release left its lock in place")
+	t.Logf("%d paths of %d locks, %d of them unreleasable", len(seeds)**randomPaths, len(seeds), left)
 }
 
 // wander makes choices by chance, and says what the checker and the search see in the history.
