@@ -262,7 +262,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	case process.Renewed:
 		x.judge.renewed(i, n.Valid)
 	case process.Hangup:
-		s.clients[i].hungUp(n.Server)
+		x.hangUp(s, i, n)
 	}
 	if x.watcher != nil {
 		x.watcher.notice(i, n)
