@@ -46,8 +46,7 @@ func TestReleaseOnce(t *testing.T) {
 	assert.Nil(t, result.Found)
 }
 
-// A late EXEC is on the connection that its client has given up, so what it watched is not what the client's next release watches. The model
-// does not tell them apart: it accuses nobody, and does not say that it has searched everything.
+// A late EXEC is on the connection that its client has given up, so what it watched is not what the client's next release watches.
 func TestReleaseAgainOnAnotherConnection(t *testing.T) {
 	t.Parallel()
 	result := explored(t, Config{
@@ -55,5 +54,5 @@ func TestReleaseAgainOnAnotherConnection(t *testing.T) {
 		Only: []checker.Name{checker.WrongfulDelete},
 	})
 	assert.Nil(t, result.Found)
-	assert.Equal(t, errReconnects.Error(), result.Limit)
+	assert.True(t, result.Complete(), result.Limit)
 }

@@ -200,14 +200,15 @@ func (x *explorer) give(s *state, i int, in input) error {
 	if was := &x.automaton.nodes[before]; x.sessions && was.idle && was.tasks > 0 && c.phase == waiting && !x.isTired(s, i) {
 		c.clear(futile) // what its tries have left behind is done
 	}
-	if c.phase == finished && !c.has(unsure) && x.automaton.nodes[c.node].tasks == 0 && !x.config.Plain {
-		c.resetFinished(i)
-	}
+	x.resetFinished(c, i)
 	return nil
 }
 
-// resetFinished: a finished client's memory is dead state, so it is reset.
-func (c *client) resetFinished(i int) {
+// resetFinished: a finished client's memory is dead state, so it is reset when its tasks have ended.
+func (x *explorer) resetFinished(c *client, i int) {
+	if c.phase != finished || c.has(unsure) || x.automaton.nodes[c.node].tasks > 0 || x.config.Plain {
+		return
+	}
 	last := *c
 	*c = freshClient(i)
 	c.phase, c.round, c.skew, c.steps = finished, last.round, last.skew, last.steps
@@ -262,7 +263,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	case process.Renewed:
 		x.judge.renewed(i, n.Valid)
 	case process.Hangup:
-		s.clients[i].hungUp(n.Server)
+		x.hangUp(s, i, n)
 	}
 	if x.watcher != nil {
 		x.watcher.notice(i, n)

@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/locklab/locklab/sim/process"
+import (
+	"math/bits"
+
+	"github.com/locklab/locklab/sim/process"
+)
 
 // A restart and a fail-over break the connections to their server. A client that waits for a reply from there learns that it will get none,
 // unless the reply had reached it before, or it sends its request only afterwards: which of these, the next step of the client says. A request
@@ -17,8 +21,7 @@ const dropped = 2
 func (x *explorer) breakConnections(s *state, server uint8, before uint32) {
 	for i := range x.clients {
 		c := &s.clients[i]
-		watches := x.servers.watches(before, i)
-		if watches {
+		if x.servers.watches(before, i) {
 			c.broken |= 1 << server
 		}
 		n := &x.automaton.nodes[c.node]
@@ -30,7 +33,7 @@ func (x *explorer) breakConnections(s *state, server uint8, before uint32) {
 		for k, r := range c.travel {
 			switch q := &x.texts.requests[r&travelAll]; {
 			case r == 0 || q.server != int8(server):
-			case watches && q.conn != 0:
+			case q.conn != 0 && x.servers.watchesBy(before, i, q.conn):
 				c.forget(k)
 			case r&surely != 0:
 				c.torn |= 1 << (tornTravel + k)
@@ -43,11 +46,15 @@ func (x *explorer) breakConnections(s *state, server uint8, before uint32) {
 // watches says whether a client has a connection of its own to a server in a state, by which it watches keys.
 func (s *servers) watches(state uint32, client int) bool {
 	for conn := 1; conn <= mostSlots; conn++ {
-		if s.states[state].server.(redisServer).Watching(s.connection(client, conn)) {
+		if s.watchesBy(state, client, conn) {
 			return true
 		}
 	}
 	return false
+}
+
+func (s *servers) watchesBy(state uint32, client, conn int) bool {
+	return s.states[state].server.(redisServer).Watching(s.connection(client, conn))
 }
 
 // alone is what is on its way without the tasks that have sent it.
@@ -71,11 +78,51 @@ func (c *client) forget(place int) {
 	c.mend(tornTravel + place)
 }
 
-// hungUp: the client has closed its connections of its own to a server.
-func (c *client) hungUp(server int) {
-	if server >= 0 {
-		c.broken &^= 1 << server
+// hangUp closes a client's connection of its own. What it has given up is still on its way by that one, whatever it watches by the next.
+func (x *explorer) hangUp(s *state, i int, n process.Notice) {
+	if n.Server < 0 || x.sessions {
+		return
 	}
+	c := &s.clients[i]
+	c.broken &^= 1 << n.Server
+	other, free := 0, uint8(1<<mostTravel-1)
+	for _, r := range c.travel {
+		if conn := x.texts.requests[r&travelAll].conn; conn >= firstLate {
+			free &^= 1 << (conn - firstLate)
+		}
+	}
+	for k, r := range c.travel {
+		if q := x.texts.requests[r&travelAll]; r != 0 && int(q.server) == n.Server && q.conn == n.Conn {
+			other = firstLate + bits.TrailingZeros8(free)
+			c.travel[k] = r&^travelAll | x.texts.by(other, r&travelAll)
+		}
+	}
+	c.sortTravel()
+	s.servers[n.Server] = x.servers.leave(s.servers[n.Server], i, n.Conn, other)
+}
+
+// firstLate is the first of the numbers of connections that clients have given up, of which each request on its way may have one.
+const firstLate = mostSlots + 1
+
+// by is a request that goes by another connection.
+func (t *texts) by(conn int, n uint32) uint32 {
+	r := t.requests[n]
+	return t.addRequest(request{server: r.server, conn: conn, commands: r.commands})
+}
+
+// leave is the state of a server after a client has left a connection, to what is still on its way by it, as another one; 0: to nothing.
+func (s *servers) leave(state uint32, client, conn, other int) uint32 {
+	r, ok := s.states[state].server.(redisServer)
+	if !ok || !r.Watching(s.connection(client, conn)) {
+		return state
+	}
+	server := r.Server.Clone()
+	if other == 0 {
+		server.Close(s.connection(client, conn))
+	} else {
+		server.Renumber(s.connection(client, conn), s.connection(client, other))
+	}
+	return s.number(redisServer{server}, state, cause{client: uint8(client), left: uint8(conn), other: uint8(other)})
 }
 
 // isBroken says whether a request is to go by a connection that has broken.

@@ -1,14 +1,17 @@
 package explore
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -75,4 +78,44 @@ func TestAGivenUpRequestMayBeLost(t *testing.T) {
 	require.NoError(t, x.apply(s, move{kind: moveArrive, slot: dropped}))
 	require.Zero(t, c.travel)
 	require.Zero(t, c.torn)
+}
+
+// watcherLock takes its lock and gives it back by transactions that watch the key.
+type watcherLock struct{ plain }
+
+func (l *watcherLock) change(ctx context.Context, found any, command ...any) (done bool, err error) {
+	err = l.env.Server().Watch(ctx, []string{lockKey}, func(tx impls.Tx) error {
+		v, err := tx.Do(ctx, "GET", lockKey)
+		if err == nil && v == found {
+			_, done, err = tx.Exec(ctx, command)
+		}
+		return err
+	})
+	return done, err
+}
+
+func (l *watcherLock) TryAcquire(ctx context.Context) (bool, error) {
+	mine := l.env.Token()
+	held, err := l.change(ctx, nil, "SET", lockKey, mine, "PX", l.lease.Milliseconds())
+	if held {
+		l.value = mine
+	}
+	return held, err
+}
+
+func (l *watcherLock) Release(ctx context.Context) (bool, error) {
+	return l.change(ctx, l.value, "DEL", lockKey)
+}
+
+// A transaction that its client has given up is on its way by the old connection. It does nothing if the key has changed, whatever the client has watched
+// meanwhile by another one.
+func TestALateTransactionIsOnItsOwnConnection(t *testing.T) {
+	t.Parallel()
+	s := strange{
+		rounds: 2, faults: []faults.Kind{faults.LateRequest}, only: append([]checker.Name{checker.EarlyGrant, checker.Unreleasable, checker.FalseAlarm}, strays...),
+		made: func(p plain) impls.Lock { return &watcherLock{p} },
+	}
+	result := s.explore(t)
+	assert.Nil(t, result.Found)
+	assert.True(t, result.Complete(), result.Limit)
 }

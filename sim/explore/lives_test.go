@@ -151,3 +151,38 @@ func TestOthersComeWhileSomebodySleeps(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotNil(t, result.Found)
 }
+
+// A client whose last task ends by a step that comes first is as every other that has finished: a path to it is found again.
+func TestFinishedClientsAreReset(t *testing.T) {
+	t.Parallel()
+	lock := stranger(script(func(l *scripted, ctx context.Context) (bool, error) {
+		ok, err := l.plain.TryAcquire(ctx)
+		if ok {
+			mine := l.value
+			l.env.Go(func(ctx context.Context) {
+				for l.env.Sleep(ctx, l.lease/3) == nil {
+					n, err := l.env.Server().Eval(ctx, &impls.Script{Source: compareAndExpire}, []string{lockKey}, mine, l.lease.Milliseconds())
+					if err == nil && n != int64(1) {
+						return
+					}
+				}
+			})
+		}
+		return ok, err
+	}, nil))
+	x := newExplorer(Config{Lock: lock, Clients: 2, Budget: Budget{}}.Usual(), traits{symmetric: true})
+	defer x.automaton.close()
+	finishes := 0
+	x.visited = func(f form) {
+		var s state
+		x.unpack(&s, &f)
+		for i := range x.clients {
+			if c := &s.clients[i]; c.phase == finished && x.automaton.nodes[c.node].tasks == 0 {
+				finishes++
+				assert.Less(t, c.node, uint32(x.clients))
+			}
+		}
+	}
+	require.NoError(t, x.search(t.Context()))
+	assert.NotZero(t, finishes)
+}

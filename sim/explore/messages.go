@@ -95,6 +95,11 @@ func (t *texts) addRequest(r request) uint32 {
 	return n
 }
 
+// sameWords says whether two requests are the same but for their connections.
+func (t *texts) sameWords(a, b uint32) bool {
+	return a == b || t.requests[a].server == t.requests[b].server && slices.EqualFunc(t.requests[a].commands, t.requests[b].commands, slices.Equal)
+}
+
 func (t *texts) reply(replies []service.Reply) uint32 {
 	var b strings.Builder
 	for _, r := range replies {

@@ -92,6 +92,7 @@ func (x *explorer) findPrivate(s *state, i int, awake, tears bool) (p private, e
 		next := *c
 		next.replies[k] = 0
 		next.moveTo(t, after, x.slow)
+		x.resetFinished(&next, i)
 		p.there, p.slot, p.wakes, p.after = true, uint8(k), in.kind == inputWake, x.parts.clients.number(&next)
 		return p, nil
 	}

@@ -57,7 +57,7 @@ func (r *recorder) departs(s *state, client, task int) {
 // takeFlight: a request has arrived.
 func (r *recorder) takeFlight(s sending) flight {
 	i := slices.IndexFunc(r.inFlight, func(f flight) bool {
-		return f.client == s.client && f.request == s.request && f.ended == s.ended && f.ok == s.ok && f.early == s.early
+		return f.client == s.client && r.x.texts.sameWords(f.request, s.request) && f.ended == s.ended && f.ok == s.ok && f.early == s.early
 	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}

@@ -1,9 +1,6 @@
 package explore
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // A refused try is repeated only where it may come to something else. Nothing else does if nothing has changed: neither the servers, nor the
 // time, nor what the lock remembers. Otherwise a lock that counts its refusals could do anything at the next one. A try that takes back what
@@ -20,23 +17,10 @@ const (
 // something has always changed.
 const mostTriesInQueue = 2
 
-// errReconnects: where this happens the search goes no further, and is not complete.
-var errReconnects = errors.New("a release was tried again while a request of a watched transaction was late: the model has one connection for both")
-
-// mayReleaseAgain says whether a client may release once more. It need not, so nothing waits for it. After a loss a client has a new connection,
-// which matters to what its late request has watched on the old one.
+// mayReleaseAgain says whether a client may release once more. It need not, so nothing waits for it.
 func (x *explorer) mayReleaseAgain(s *state, i int) bool {
 	c := &s.clients[i]
-	if !c.has(unsure) || c.phase != waiting && c.phase != finished || !x.automaton.nodes[c.node].idle {
-		return false
-	}
-	for k := range x.serverCount {
-		if !x.sessions && c.travel != [mostTravel]uint32{} && x.servers.states[s.servers[k]].server.Connected() {
-			x.cut = errReconnects
-			return false
-		}
-	}
-	return true
+	return c.has(unsure) && (c.phase == waiting || c.phase == finished) && x.automaton.nodes[c.node].idle
 }
 
 // retries lets a client whose try was refused try again, unless the next try would be the same. The try was called at the node from.

@@ -54,7 +54,7 @@ type serverState struct {
 	renamed []uint32 // by order; the number of the state plus 1
 }
 
-// cause is what leads from one state of a server to the next: a request of a client, or else time, a jump, a restart or a fail-over.
+// cause is what leads from one state of a server to the next: a request of a client, the end of a connection, or else time, a jump, a restart or a fail-over.
 type cause struct {
 	request uint32
 	client  uint8
@@ -62,6 +62,8 @@ type cause struct {
 	spared  uint8 // see lapse
 	restart bool
 	promote bool
+	// left is a connection that the client has left, and other what it is from then on; see servers.leave.
+	left, other uint8
 }
 
 // serving is what a request did.
@@ -127,6 +129,9 @@ func (s *servers) execute(state, request uint32, client int) (done serving, know
 	var replies []service.Reply
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
+	}
+	if r.conn >= firstLate {
+		server.Close(s.connection(client, r.conn))
 	}
 	s.learn(server)
 	done = serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
@@ -258,6 +263,8 @@ func (s *servers) rename(o int, state uint32) uint32 {
 	switch {
 	case by.request != 0:
 		renamed = s.serve(before, s.texts.renameRequest(o, by.request), int(s.texts.orders[o][by.client])).next
+	case by.left != 0:
+		renamed = s.leave(before, int(s.texts.orders[o][by.client]), int(by.left), int(by.other))
 	case by.restart:
 		renamed = s.restart(before)
 	case by.promote:

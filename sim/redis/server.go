@@ -90,6 +90,14 @@ func (s *Server) Promoted() *Server {
 // Close ends a connection, with its subscriptions and an unfinished transaction.
 func (s *Server) Close(connection int) { delete(s.conns, connection) }
 
+// Renumber gives a connection a number that no other has.
+func (s *Server) Renumber(connection, other int) {
+	if c := s.conns[connection]; c != nil {
+		s.conns[other] = c
+		s.Close(connection)
+	}
+}
+
 // Receive takes the oldest message that a connection has received, if any.
 func (s *Server) Receive(connection int) (service.Message, bool) {
 	c := s.conns[connection]

@@ -58,7 +58,7 @@ func (s *search) next(w *world, i int) history.Op {
 func (s *search) choices(list []choice, w *world) []choice {
 	for i := range w.clients {
 		list = s.ofClient(list, w, i)
-		if s.mayReleaseAgain(w, i) {
+		if w.clients[i].mayReleaseAgain() {
 			list = append(list, choice{kind: calls, client: i, again: true})
 		}
 		list = s.faultsOf(list, w, i)
@@ -69,18 +69,9 @@ func (s *search) choices(list []choice, w *world) []choice {
 	return s.ofTime(list, w)
 }
 
-// mayReleaseAgain says whether a client may release once more. After a loss it has a new connection, which this model does not have: where
-// the old one has watched something that is still on its way, the search is not complete.
-func (s *search) mayReleaseAgain(w *world, i int) bool {
-	c := &w.clients[i]
-	if !c.unsure || c.at.busy || c.phase == crashed {
-		return false
-	}
-	if len(c.travel) > 0 && slices.ContainsFunc(w.servers, func(v server) bool { return v.model.Connected() }) {
-		s.result.Limit = "a release tried again beside a watched transaction"
-		return false
-	}
-	return true
+// mayReleaseAgain says whether a client may release once more.
+func (c *client) mayReleaseAgain() bool {
+	return c.unsure && !c.at.busy && c.phase != crashed
 }
 
 func (s *search) ofClient(list []choice, w *world, i int) []choice {

@@ -34,6 +34,9 @@ func (s *search) make(w *world, o choice) error {
 		if o.kind == arrives {
 			s.serve(w, o.client, m, true)
 		}
+		if m.conn >= firstLate {
+			w.change(m.server).model.Close(connection(o.client, m.conn))
+		}
 		return nil
 	}
 	c := &w.clients[o.client]
@@ -197,10 +200,28 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 		w.monitor.holds(w, i, c.heard+ms(c.lasts(n.Valid)-history.ExpiryMargin), true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
-		used := slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == n.Conn && m.server == n.Server })
-		if !used {
-			w.change(n.Server).model.Close(connection(i, n.Conn))
+		w.leave(i, n)
+	}
+}
+
+// firstLate is the first of the numbers of connections that clients have given up.
+const firstLate = 7
+
+// leave closes a client's connection, or numbers it anew for what is still on its way by it.
+func (w *world) leave(i int, n process.Notice) {
+	c, model := &w.clients[i], w.change(n.Server).model
+	other := firstLate
+	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
+		other++
+	}
+	for k := range c.travel {
+		if m := &c.travel[k]; m.conn == n.Conn && m.server == n.Server {
+			m.conn = other
 		}
+	}
+	model.Renumber(connection(i, n.Conn), connection(i, other))
+	if !slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
+		model.Close(connection(i, other))
 	}
 }
 
