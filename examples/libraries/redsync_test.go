@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
@@ -17,6 +18,15 @@ func TestRedsync(t *testing.T) {
 		Name: "orders", Promises: locktest.Lease,
 		New: func(env locktest.Env) locktest.Lock { return newRedsync(env) },
 	})
+}
+
+// TestExploreRedsync: go-redis sends a release again when its reply is lost. The lock is gone by then, and redsync says that it was not its own (S06; seen
+// from redis/go-redis#2985).
+func TestExploreRedsync(t *testing.T) {
+	locktest.Explore(t, locktest.Subject{
+		Name: "orders", Promises: locktest.Lease, Resends: true,
+		New: func(env locktest.Env) locktest.Lock { return newRedsync(env) },
+	}, locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"false-alarm"}})
 }
 
 // newRedsync is one client's lock by redsync.
