@@ -92,37 +92,39 @@ func text(value lua.LValue) lua.LValue {
 // decimal is what C takes for a number and gopher-lua does not: one with an exponent.
 var decimal = regexp.MustCompile(`^\s*[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+\s*$`)
 
+// replace has prepare called before a function of a table.
+func replace(l *lua.LState, in *lua.LTable, name string, prepare func(*lua.LState)) {
+	original := in.RawGetString(name).(*lua.LFunction).GFunction
+	in.RawSetString(name, l.NewFunction(func(run *lua.LState) int {
+		prepare(run)
+		return original(run)
+	}))
+}
+
 // adaptLibrary puts Lua 5.1's in the place of some functions.
 func adaptLibrary(l *lua.LState) {
-	replace := func(in *lua.LTable, name string, prepare func(*lua.LState)) {
-		original := in.RawGetString(name).(*lua.LFunction).GFunction
-		in.RawSetString(name, l.NewFunction(func(run *lua.LState) int {
-			prepare(run)
-			return original(run)
-		}))
-	}
 	first := func(run *lua.LState) {
 		if run.GetTop() > 0 {
 			run.Replace(1, text(run.Get(1)))
 		}
 	}
 	for _, name := range []string{"byte", "find", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper"} {
-		replace(l.GetGlobal("string").(*lua.LTable), name, first)
+		replace(l, l.GetGlobal("string").(*lua.LTable), name, first)
 	}
-	replace(l.GetGlobal("table").(*lua.LTable), "concat", func(run *lua.LState) {
+	replace(l, l.GetGlobal("table").(*lua.LTable), "concat", func(run *lua.LState) {
 		texts := run.NewTable()
 		run.CheckTable(1).ForEach(func(key, value lua.LValue) { texts.RawSet(key, text(value)) })
 		run.Replace(1, texts)
 	})
-	replace(l.G.Global, "tostring", first)
-	replace(l.G.Global, "tonumber", func(run *lua.LState) {
+	replace(l, l.G.Global, "tostring", first)
+	replace(l, l.G.Global, "tonumber", func(run *lua.LState) {
 		if word, is := run.Get(1).(lua.LString); is && run.GetTop() == 1 && decimal.MatchString(string(word)) {
 			number, _ := strconv.ParseFloat(strings.TrimSpace(string(word)), 64)
 			run.Replace(1, lua.LNumber(number))
 		}
 	})
 	library := l.GetGlobal("string").(*lua.LTable)
-	replace(library, "format", func(run *lua.LState) {
+	replace(l, library, "format", func(run *lua.LState) {
 		for i, verb := range verbs(run.CheckString(1)) {
 			if verb == 's' && i+2 <= run.GetTop() {
 				run.CheckString(i + 2)

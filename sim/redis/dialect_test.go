@@ -40,6 +40,13 @@ var dialect = map[string]string{
 	`_G.x = 1 return 1`:                                      `(error) ERR`,
 	`redis.x = 1 return 1`:                                   `(error) ERR`,
 	`string.x = 1 return 1`:                                  `(error) ERR`,
+	`rawset(_G, "x", 1) return 1`:                            `(error) ERR`,
+	`rawset(redis, "x", 1) return 1`:                         `(error) ERR`,
+	`rawset(string, "x", 1) return 1`:                        `(error) ERR`,
+	`local l = {} rawset(l, 1, "y") return l`:                `["y"]`,
+	`getmetatable("").__index.x = 1 return 1`:                `(error) ERR`,
+	`getmetatable("").__index = nil return 1`:                `(error) ERR`,
+	`return ("ab"):upper()`:                                  `"AB"`,
 	`local x x = 1 return x`:                                 `1`,
 	`ARGV[1] = "y" return ARGV[1]`:                           `"y"`,
 	`goto on ::on:: return 1`:                                `(error) ERR`,
@@ -56,6 +63,24 @@ func TestScriptsAreReadAsByARedis(t *testing.T) {
 	theirs := realRedis(t)
 	for source, want := range dialect {
 		require.Equal(t, want, theirs.do(1, []string{"EVAL", source, "0", "x"}), source)
+	}
+}
+
+// What a script sets and where it breaks off is nothing to the next one.
+func TestScriptsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	mine := &model{}
+	mine.reset()
+	for _, source := range []string{
+		`KEYS.mine = "k" ARGV[2] = "v" local up = {} for i = 1, 40 do up[i] = function() return i end end return up[40]()`,
+		`local open = 1 local f = function() open = open + 1 error("broken off") end f()`,
+		`return pcall(function() error("caught") end)`,
+		`return redis.call("GET")`,
+		`local function deep(n) if n > 0 then return 1 + deep(n - 1) end return 0 end return deep(1e6)`,
+	} {
+		mine.do(1, []string{"EVAL", source, "1", "key", "a"})
+		assert.Equal(t, `["key" nil "x" nil]`, mine.do(1, []string{"EVAL", `return {KEYS[1], KEYS.mine or false, ARGV[1], ARGV[2] or false}`, "1", "key", "x"}), source)
+		assert.Equal(t, `[1 2]`, mine.do(1, []string{"EVAL", `local n = 0 local f = function() n = n + 1 return n end return {f(), f()}`, "0"}), source)
 	}
 }
 

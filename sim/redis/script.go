@@ -32,6 +32,7 @@ func (c compiled) of(source string) (*lua.FunctionProto, error) {
 	}
 	proto, err := lua.Compile(chunk, "user_script")
 	if err == nil {
+		proto.IsVarArg &^= lua.VarArgNeedsArg // Lua 5.1 makes a script no table of arguments, and it costs as much as the rest
 		c[source] = proto
 	}
 	return proto, err
@@ -123,16 +124,11 @@ func badKeyCount(args []string) service.Reply {
 // call runs a script with the keys and arguments of EVAL.
 func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) service.Reply {
 	keys, _ := parseInt(args[2])
-	state, _ := s.library.lua().NewThread()
-	run := scriptRun{server: s, conn: c, state: state}
-	return run.run(proto, args[3:3+keys], args[3+keys:])
+	return s.library.interpreter().run(s, c, proto, args[3:3+keys], args[3+keys:])
 }
 
-// lua is the Lua state of which each run of a script is a thread. It has what scripts share and do not change.
-func (l *library) lua() *lua.LState {
-	if l.state != nil {
-		return l.state
-	}
+// open makes the Lua state of which each interpreter is a thread. It has what scripts share and do not change.
+func (l *library) open() {
 	l.state = lua.NewState(smallState())
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
 		l.state.Push(l.state.NewFunction(open))
@@ -154,7 +150,15 @@ func (l *library) lua() *lua.LState {
 	for _, shared := range []string{"string", "table"} {
 		l.state.SetGlobal(shared, l.fixed(l.state.GetGlobal(shared).(*lua.LTable)))
 	}
-	return l.state
+	ofTexts := l.state.NewTable() // the metatable of every text
+	ofTexts.RawSetString("__index", l.state.GetGlobal("string"))
+	ofTexts.RawSetString("__metatable", l.fixed(ofTexts))
+	l.state.SetMetatable(lua.LString(""), ofTexts)
+	replace(l.state, l.state.G.Global, "rawset", func(run *lua.LState) {
+		if table, is := run.Get(1).(*lua.LTable); is && l.isFixed(table) {
+			refuseChange(run)
+		}
+	})
 }
 
 // fixed is a table that shows what another has, and that a script cannot change.
@@ -167,30 +171,59 @@ func (l *library) fixed(shown *lua.LTable) *lua.LTable {
 	return table
 }
 
+func (l *library) isFixed(table *lua.LTable) bool {
+	rules, has := table.Metatable.(*lua.LTable)
+	return has && rules.RawGetString("__newindex") == l.refuseChange
+}
+
 // smallState is a Lua state that is cheap to make: locks' scripts are short, and there are many runs of them.
 func smallState() lua.Options {
 	return lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 64}
 }
 
-// scriptRun is one run of a script.
-type scriptRun struct {
+// interpreter runs scripts, one at a time. What a script can change is a run's own: its keys, its arguments, and what it makes itself.
+type interpreter struct {
+	library *library
+	state   *lua.LState
+	own     *lua.LTable // the globals that scripts do not share with the library
+	globals *lua.LTable // what a script sees of them, and of those of the library
+	// Of the run under way.
 	server *Server
 	conn   *conn
-	state  *lua.LState
 }
 
-func (r scriptRun) run(proto *lua.FunctionProto, keys, args []string) service.Reply {
+// interpreter is the one of the library, or a new one if a script has left the last one with an error.
+func (l *library) interpreter() *interpreter {
+	if l.runs != nil {
+		return l.runs
+	}
+	if l.state == nil {
+		l.open()
+	}
+	thread, _ := l.state.NewThread()
+	l.runs = &interpreter{library: l, state: thread}
+	l.runs.makeGlobals()
+	return l.runs
+}
+
+func (r *interpreter) run(s *Server, c *conn, proto *lua.FunctionProto, keys, args []string) service.Reply {
+	r.server, r.conn = s, c
+	r.own.RawSetString("KEYS", r.list(keys))
+	r.own.RawSetString("ARGV", r.list(args))
 	script := r.state.NewFunctionFromProto(proto)
-	script.Env = r.globals(keys, args)
+	script.Env = r.globals
 	r.state.Push(script)
 	if err := r.state.PCall(0, 1, nil); err != nil {
+		r.library.runs = nil
 		return r.failed(err)
 	}
-	return r.reply(r.state.Get(-1))
+	value := r.state.Get(-1)
+	r.state.Pop(1)
+	return r.reply(value)
 }
 
-// globals are a run's own: what a script sets is gone with the run. What they lack is looked up among those of the library.
-func (r scriptRun) globals(keys, args []string) *lua.LTable {
+// makeGlobals makes the globals that need the run under way. What they lack is looked up among those of the library.
+func (r *interpreter) makeGlobals() {
 	api := r.state.NewTable()
 	api.RawSetString("call", r.state.NewFunction(r.redisCall(true)))
 	api.RawSetString("pcall", r.state.NewFunction(r.redisCall(false)))
@@ -198,22 +231,19 @@ func (r scriptRun) globals(keys, args []string) *lua.LTable {
 	api.RawSetString("error_reply", r.state.NewFunction(r.wrapped("err")))
 	api.Metatable = r.lookup("redis.", nil)
 
-	own := r.state.NewTable()
-	globals := r.server.library.fixed(own)
-	own.RawSetString("KEYS", r.list(keys))
-	own.RawSetString("ARGV", r.list(args))
-	own.RawSetString("redis", r.server.library.fixed(api))
 	math := r.state.NewTable()
 	math.Metatable = r.lookup("math.", r.state.GetGlobal("math").(*lua.LTable))
-	own.RawSetString("math", r.server.library.fixed(math))
-	own.RawSetString("_G", globals)
-	own.RawSetString(textFunction, r.server.library.text)
-	own.Metatable = r.lookup("", r.state.G.Global)
-	return globals
+	r.own = r.state.NewTable()
+	r.globals = r.library.fixed(r.own)
+	r.own.RawSetString("redis", r.library.fixed(api))
+	r.own.RawSetString("math", r.library.fixed(math))
+	r.own.RawSetString("_G", r.globals)
+	r.own.RawSetString(textFunction, r.library.text)
+	r.own.Metatable = r.lookup("", r.state.G.Global)
 }
 
 // lookup finds what a table lacks in another one, and notes what is in neither.
-func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
+func (r *interpreter) lookup(prefix string, in *lua.LTable) *lua.LTable {
 	table := r.state.NewTable()
 	table.RawSetString("__index", r.state.NewFunction(func(state *lua.LState) int {
 		name := state.Get(2)
@@ -231,7 +261,7 @@ func (r scriptRun) lookup(prefix string, in *lua.LTable) *lua.LTable {
 }
 
 // failed is the reply of a script that has ended with an error. What it had done until then stays done.
-func (r scriptRun) failed(err error) service.Reply {
+func (r *interpreter) failed(err error) service.Reply {
 	if broken, ok := err.(*lua.ApiError); ok {
 		if table, isTable := broken.Object.(*lua.LTable); isTable {
 			if reply := r.reply(table); reply.Kind == service.Error {
@@ -243,8 +273,8 @@ func (r scriptRun) failed(err error) service.Reply {
 	return failure("ERR " + firstLine(err.Error()))
 }
 
-func (r scriptRun) list(texts []string) *lua.LTable {
-	list := r.state.NewTable()
+func (r *interpreter) list(texts []string) *lua.LTable {
+	list := r.state.CreateTable(len(texts), 0) // a table of no size has room for many
 	for _, text := range texts {
 		list.Append(lua.LString(text))
 	}
@@ -252,7 +282,7 @@ func (r scriptRun) list(texts []string) *lua.LTable {
 }
 
 // redisCall is redis.call, which ends the script with an error reply, or redis.pcall, which returns it.
-func (r scriptRun) redisCall(raises bool) lua.LGFunction {
+func (r *interpreter) redisCall(raises bool) lua.LGFunction {
 	return func(state *lua.LState) int {
 		reply := r.command(state)
 		value := r.value(reply)
@@ -264,7 +294,7 @@ func (r scriptRun) redisCall(raises bool) lua.LGFunction {
 	}
 }
 
-func (r scriptRun) command(state *lua.LState) service.Reply {
+func (r *interpreter) command(state *lua.LState) service.Reply {
 	var args []string
 	for i := 1; i <= state.GetTop(); i++ {
 		switch arg := state.Get(i).(type) {
@@ -293,9 +323,9 @@ func (r scriptRun) command(state *lua.LState) service.Reply {
 	return command.run(r.server, r.conn, args)
 }
 
-func (r scriptRun) wrapped(field string) lua.LGFunction {
+func (r *interpreter) wrapped(field string) lua.LGFunction {
 	return func(state *lua.LState) int {
-		table := state.NewTable()
+		table := state.CreateTable(0, 1)
 		table.RawSetString(field, lua.LString(state.CheckString(1)))
 		state.Push(table)
 		return 1
@@ -303,20 +333,20 @@ func (r scriptRun) wrapped(field string) lua.LGFunction {
 }
 
 // value is a reply as a script sees it.
-func (r scriptRun) value(reply service.Reply) lua.LValue {
+func (r *interpreter) value(reply service.Reply) lua.LValue {
 	switch reply.Kind {
 	case service.Integer:
 		return lua.LNumber(reply.Int)
 	case service.Bulk:
 		return lua.LString(reply.Text)
 	case service.Array:
-		list := r.state.NewTable()
+		list := r.state.CreateTable(len(reply.List), 0)
 		for i, element := range reply.List {
 			list.RawSetInt(i+1, r.value(element))
 		}
 		return list
 	case service.Status, service.Error:
-		table := r.state.NewTable()
+		table := r.state.CreateTable(0, 1)
 		field := "ok"
 		if reply.Kind == service.Error {
 			field = "err"
@@ -328,7 +358,7 @@ func (r scriptRun) value(reply service.Reply) lua.LValue {
 }
 
 // reply is what a script's result becomes.
-func (r scriptRun) reply(value lua.LValue) service.Reply {
+func (r *interpreter) reply(value lua.LValue) service.Reply {
 	switch v := value.(type) {
 	case lua.LString:
 		return bulk(string(v))

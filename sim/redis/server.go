@@ -167,7 +167,8 @@ type runner func(s *Server, c *conn, args []string) service.Reply
 type library struct {
 	commands map[string]command
 	compiled compiled
-	state    *lua.LState // made when the first script is run
+	state    *lua.LState  // made when the first script is run
+	runs     *interpreter // see interpreter
 	// What all scripts have, made with it; see textFunction.
 	text, refuseChange *lua.LFunction
 }
