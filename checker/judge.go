@@ -21,6 +21,9 @@ type Options struct {
 	Timeout time.Duration
 	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones suffice to understand it.
 	MaxPerName int
+	// ListedFirst has porcupine search only what is not legal in the order in which it is listed, as in a long history. The verdict is the
+	// same: a legal order is what porcupine looks for.
+	ListedFirst bool
 }
 
 // Judge judges a whole history. It does not change events, and may be called concurrently.
@@ -38,7 +41,7 @@ func Judge(events []history.Event, opts Options) Verdict {
 		return undecided(fmt.Sprintf("event %d is earlier than the one before it", i))
 	}
 	second := make(chan opinion, 1)
-	go func() { second <- secondOpinion(events, opts.Timeout) }()
+	go func() { second <- secondOpinion(events, opts) }()
 	anomalies, malformed := observe(events, opts.MaxPerName)
 	verdict := decide(anomalies, <-second)
 	if malformed != "" {

@@ -78,7 +78,7 @@ func TestLocksOnSeveralServersAreJudgedTwice(t *testing.T) {
 	} {
 		events, err := readStory("testdata/" + story + ".txt")
 		require.NoError(t, err)
-		second := secondOpinion(events, time.Minute)
+		second := secondOpinion(events, Options{Timeout: time.Minute})
 		assert.Empty(t, second.unjudged, story)
 		assert.True(t, slices.ContainsFunc(second.illegal, func(f finding) bool { return strings.HasPrefix(story, string(f.name)) }), "%s: %v", story, second.illegal)
 	}

@@ -263,7 +263,7 @@ type told struct {
 
 func tell(name string, events []history.Event) told {
 	first, _ := observe(events, maxPerName)
-	return told{name, events, first, secondOpinion(events, time.Minute)}
+	return told{name, events, first, secondOpinion(events, Options{Timeout: time.Minute})}
 }
 
 func namesOf(anomalies []Anomaly) []Name { return Verdict{Anomalies: anomalies}.Names() }
@@ -280,7 +280,7 @@ func (h told) notices(m mutation) (judge, story bool) {
 	first, second := h.first, h.second
 	switch {
 	case m.second && m.edit != nil:
-		second = secondOpinion(events, time.Minute)
+		second = secondOpinion(events, Options{Timeout: time.Minute})
 	case m.second && m.blind != "":
 		second.illegal = slices.DeleteFunc(slices.Clone(second.illegal), func(f finding) bool { return f.name == m.blind })
 	case m.second:

@@ -22,7 +22,7 @@ func TestStoriesJudgedOnce(t *testing.T) {
 	for _, path := range paths {
 		events, err := readStory(path)
 		require.NoError(t, err)
-		if len(secondOpinion(events, time.Minute).unjudged) > 0 {
+		if len(secondOpinion(events, Options{Timeout: time.Minute}).unjudged) > 0 {
 			once = append(once, strings.TrimSuffix(filepath.Base(path), ".txt"))
 		}
 	}

@@ -18,9 +18,9 @@ type opinion struct {
 }
 
 // secondOpinion judges the history of each lock, and of each protected counter, with porcupine, window by window.
-func secondOpinion(events []history.Event, timeout time.Duration) opinion {
+func secondOpinion(events []history.Event, opts Options) opinion {
 	var o opinion
-	j := windowJudge{timeout: timeout, searches: len(events) <= searchedEvents}
+	j := windowJudge{timeout: opts.Timeout, searches: !opts.ListedFirst && len(events) <= searchedEvents}
 	holds, owners := lockHistories(events, j.searches)
 	for _, lock := range holds {
 		o.add(finding{DoubleHolder, lock.name}, j.windows(mutexWindows(lock.spans)))

@@ -1,13 +1,17 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +30,8 @@ type Search struct {
 	Seed    uint64
 	Clients int
 	Turns   int // of each client
+	// AtOnce is how many schedules are played at the same time, each with locks of its own; zero: one for each processor that Go uses.
+	AtOnce int
 	// Faults is how many connections break, and operations are given up, at most; negative: none.
 	Faults int
 	Lease  time.Duration
@@ -80,6 +86,7 @@ func (s Search) withDefaults() Search {
 	orDefault(&s.Clients, 2)
 	orDefault(&s.Turns, 2)
 	orDefault(&s.Faults, 2)
+	orDefault(&s.AtOnce, runtime.GOMAXPROCS(0))
 	if s.For == 0 {
 		s.For = 10 * time.Second
 	}
@@ -97,42 +104,110 @@ func (s Search) schedule(seed uint64) sim.Search {
 	return sim.Search{Seed: seed, Clients: s.Clients, Turns: s.Turns, Faults: s.Faults, Depth: int(seed % 5), Lease: s.Lease}
 }
 
-func (s *suite) explore(t *testing.T, search Search) (found Explored) {
-	began := time.Now()
-	world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
-	defer func() { found.Took = time.Since(began) }()
-	var why string
-	for seed := search.Seed; ; seed++ {
-		if found.Schedules > 0 && (time.Since(began) > search.For || found.Schedules == search.Schedules) {
-			switch {
-			case found.Unknown == found.Schedules:
-				t.Errorf("locktest: no schedule came to a verdict: %s", why)
-			case len(search.Expect) > 0:
-				t.Errorf("locktest: %v was expected, and not found", search.Expect)
-			}
-			return found
-		}
-		played, commands, err := world.explore(s.lock, search.schedule(seed))
-		if err != nil {
-			t.Fatalf("locktest: seed %d: the lab failed: %v", seed, err)
-		}
-		found.Schedules++
-		found.Commands += commands
-		verdict, against := s.judgeSchedule(played, search.Expect)
-		if verdict.Kind == checker.Undecided {
-			found.Unknown++
-			why = verdict.Reason
-		}
-		if len(against) > 0 {
-			found.Seed, found.Anomalies = seed, against
-			s.tell(t, seed, played, verdict, against, len(search.Expect) > 0)
-			return found
-		}
+// explore plays schedules, several at a time. Of those that show something it reports the one with the smallest seed, whichever ends first.
+func (s *suite) explore(t *testing.T, search Search) Explored {
+	defer collectRarely()()
+	x := &exploration{suite: s, t: t, search: search, began: time.Now(), next: search.Seed}
+	var workers sync.WaitGroup
+	for range min(search.AtOnce, cmp.Or(search.Schedules, search.AtOnce)) {
+		workers.Go(x.work)
 	}
+	workers.Wait()
+	x.found.Took = time.Since(x.began)
+	switch {
+	case x.failed != nil:
+		t.Fatalf("locktest: %v", x.failed)
+	case x.shown != nil:
+		x.found.Seed, x.found.Anomalies = x.shown.seed, x.shown.against
+		s.tell(t, x.shown, len(search.Expect) > 0)
+	case x.found.Unknown == x.found.Schedules:
+		t.Errorf("locktest: no schedule came to a verdict: %s", x.why)
+	case len(search.Expect) > 0:
+		t.Errorf("locktest: %v was expected, and not found", search.Expect)
+	}
+	return x.found
+}
+
+// exploration is a search under way.
+type exploration struct {
+	*suite
+	t      *testing.T
+	search Search
+	began  time.Time
+
+	mu     sync.Mutex
+	next   uint64 // seed
+	found  Explored
+	why    string    // the last schedule was unknown
+	shown  *schedule // that shows something, with the smallest seed; nil: none does
+	failed error
+}
+
+// schedule is one that has been played.
+type schedule struct {
+	seed    uint64
+	played  play.Played
+	verdict checker.Verdict
+	against []checker.Anomaly
+}
+
+// work plays one schedule after the other.
+func (x *exploration) work() {
+	world := bubbleWorld{x.t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
+	for {
+		seed, more := x.take()
+		if !more {
+			return
+		}
+		played, commands, err := world.explore(x.lock, x.search.schedule(seed))
+		if err != nil {
+			x.fail(fmt.Errorf("seed %d: the lab failed: %w", seed, err))
+			return
+		}
+		verdict, against := x.judgeSchedule(played, x.search.Expect)
+		x.add(&schedule{seed, played, verdict, against}, commands)
+	}
+}
+
+// take is the next seed, if there is to be one more schedule.
+func (x *exploration) take() (seed uint64, more bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	seed = x.next
+	taken := int(seed - x.search.Seed)
+	if x.shown != nil || x.failed != nil || taken > 0 && (taken == x.search.Schedules || time.Since(x.began) > x.search.For) {
+		return 0, false
+	}
+	x.next++
+	return seed, true
+}
+
+func (x *exploration) add(s *schedule, commands int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.found.Schedules++
+	x.found.Commands += commands
+	if s.verdict.Kind == checker.Undecided {
+		x.found.Unknown++
+		x.why = s.verdict.Reason
+	}
+	if len(s.against) > 0 && (x.shown == nil || s.seed < x.shown.seed) {
+		x.shown = s
+	}
+}
+
+func (x *exploration) fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.failed = errors.Join(x.failed, err)
 }
 
 // judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive.
 func (s *suite) judgeSchedule(played play.Played, only []AnomalyName) (verdict checker.Verdict, against []checker.Anomaly) {
+	verdict = checker.Conclude(played.Events, checker.Options{ListedFirst: true})
+	if len(verdict.Anomalies) == 0 {
+		return verdict, nil
+	}
 	verdict, _ = storm.Conclude(played.Events, contractOf(s.model), checker.Storm{})
 	for _, a := range verdict.Anomalies {
 		if a.Beyond == "" && (len(only) == 0 || slices.Contains(only, a.Name)) {
@@ -148,14 +223,15 @@ func (w bubbleWorld) explore(subject play.Subject, search sim.Search) (out play.
 }
 
 // tell reports a schedule that counts against the lock, which fails the test unless that was expected.
-func (s *suite) tell(t *testing.T, seed uint64, played play.Played, verdict checker.Verdict, against []checker.Anomaly, expected bool) {
+func (s *suite) tell(t *testing.T, shown *schedule, expected bool) {
 	t.Helper()
-	verdict.Anomalies = against
+	seed, played, verdict := shown.seed, shown.played, shown.verdict
+	verdict.Anomalies = shown.against
 	cell := checker.Cell{
 		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(),
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s\n\n", seed, names(against))
+	fmt.Fprintf(&b, "seed %d: %s\n\n", seed, names(shown.against))
 	if err := report.Explain(&b, cell, played.Events, report.ExplainOptions{Width: storyWidth, Limit: storyEvents}); err != nil {
 		fmt.Fprintf(&b, "the story cannot be told: %v\n", err)
 	}

@@ -2,6 +2,7 @@ package locktest_test
 
 import (
 	"context"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -54,6 +55,21 @@ func TestExploreFindsAWrongfulDelete(t *testing.T) {
 	search.Seed, search.Schedules = found.Seed, 1
 	again := locktest.Explore(t, tokenLock(false), search)
 	assert.Equal(t, found.Anomalies, again.Anomalies, "a seed replays its schedule")
+}
+
+// TestExploreReportsTheSmallestSeed, however many schedules are played at once.
+func TestExploreReportsTheSmallestSeed(t *testing.T) {
+	search := locktest.Search{Seed: 1, AtOnce: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}}
+	alone := locktest.Explore(t, tokenLock(false), search)
+	for _, search.AtOnce = range []int{2, 7} {
+		together := locktest.Explore(t, tokenLock(false), search)
+		assert.Equal(t, alone.Seed, together.Seed)
+		assert.Equal(t, alone.Anomalies, together.Anomalies)
+	}
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	locktest.Explore(t, tokenLock(true), locktest.Search{Schedules: 1})
+	assert.Equal(t, 100, debug.SetGCPercent(100), "a search leaves the garbage collector as it was")
 }
 
 func TestExploreAccusesNoCarefulLock(t *testing.T) {

@@ -63,6 +63,8 @@ type Env struct {
 	Redis *redis.Client
 	// Servers are all of them.
 	Servers []*redis.Client
+	// Scripter runs scripts on the lock server, too, without a connection: Explore comes through more schedules with it. It never sends anything twice.
+	Scripter redis.Scripter
 	// Addrs are their addresses, and Dial connects to them, for a client library of your own: go-redis's Dialer, rueidis's DialCtxFn, redigo's
 	// DialContextFunc. Servers speak RESP2, without client-side caching.
 	Addrs []string

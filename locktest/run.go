@@ -152,8 +152,11 @@ func (s Subject) library() sim.Library {
 		Name: s.Name, Keys: s.Keys, Most: s.Most, Settle: synctest.Wait, Linger: time.Minute,
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
 			clients := connect(access, s.Resends)
+			inProcess := func(ctx context.Context, words ...string) (any, error) {
+				return access.Ask(ctx, access.Addrs[0], words...)
+			}
 			lock := s.New(Env{
-				Redis: clients[0], Servers: clients, Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client,
+				Redis: clients[0], Servers: clients, Scripter: scripter{clients[0], inProcess}, Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client,
 				Lease: access.Lease, Lost: access.Lost, Renewed: access.Renewed,
 			})
 			end := func() {

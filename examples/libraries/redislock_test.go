@@ -43,3 +43,11 @@ func newRedislock(env locktest.Env, client redis.Scripter) locktest.Lock {
 		Refused: []error{redislock.ErrNotObtained, redislock.ErrLockNotHeld},
 	}.Lock()
 }
+
+// TestExploreRedislockInProcess does so without connections, which a lock that needs a redis.Scripter only can do without.
+func TestExploreRedislockInProcess(t *testing.T) {
+	locktest.Explore(t, locktest.Subject{
+		Name: "orders", Promises: locktest.Lease,
+		New: func(env locktest.Env) locktest.Lock { return newRedislock(env, env.Scripter) },
+	}, locktest.Search{Schedules: 3000, For: time.Minute})
+}

@@ -47,7 +47,7 @@ type outside interface {
 
 func newCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
 	c := &cell{
-		timeline: timeline{now: stride}, base: base(), world: w, table: commands.NewTable(),
+		timeline: timeline{now: stride}, base: base(), world: w, table: w.table,
 		Cell: play.NewCell(script, subject.Traits, script.Clients, prefix(subject.Traits), "counter"),
 	}
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c, c, w.cfg.Wait

@@ -8,10 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/impls/waiting"
@@ -28,8 +26,9 @@ type guest struct {
 	bubble  *bubble
 	locks   map[string]*guestLock // by handle
 	missed  []func()              // what was to happen to it while it was paused
-	streams []*stream
-	numbers map[*link]int // of the connections made
+	numbers map[*link]int         // of the connections made
+
+	connections []transport // in the order in which they were made
 
 	mu      sync.Mutex
 	asked   []*call // to the resource, that have not been sent
@@ -49,6 +48,7 @@ type guestLock struct {
 	ctx      context.Context
 	end      context.CancelFunc
 	inFlight context.CancelFunc // cancels the operation in flight
+	tasks    chan func()        // for the goroutine that carries operations out
 
 	mu        sync.Mutex
 	acquiring bool
@@ -69,7 +69,7 @@ func (b *bubble) newGuest(ctx context.Context, client *play.Client) (play.Proces
 
 // open opens a lock on a goroutine of the client: it may send commands, and wait for replies.
 func (g *guest) open(ctx context.Context, h *handle) error {
-	l := &guestLock{handle: h}
+	l := &guestLock{handle: h, tasks: make(chan func())}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	g.locks[h.Name] = l
 	var err error
@@ -78,6 +78,7 @@ func (g *guest) open(ctx context.Context, h *handle) error {
 		l.lock, l.stop, err = g.bubble.library.Open(g.access(l))
 		opened.Store(true)
 		g.bubble.wake()
+		l.work()
 	}()
 	if _, late := g.bubble.Until(ctx, play.Ever, opened.Load); late != nil {
 		return late
@@ -103,6 +104,7 @@ func (g *guest) access(l *guestLock) Access {
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l.handle, network, addr)
 		},
+		Ask:  g.asker(l.handle),
 		Lost: func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {
 			l.tell(g, func() { l.NoticeValidity(valid) })
@@ -116,60 +118,6 @@ func (g *guest) access(l *guestLock) Access {
 
 // addr is the address of a server by its number. It is an IP address: a bubble cannot look names up.
 func addr(n int) string { return fmt.Sprintf("10.0.0.%d:6379", n+1) }
-
-// dial connects a lock to a server. Any goroutine may call it.
-func (g *guest) dial(ctx context.Context, h *handle, network, to string) (net.Conn, error) {
-	d := &dialing{handle: h, to: to, done: make(chan struct{})}
-	g.mu.Lock()
-	if g.closed {
-		g.mu.Unlock()
-		return nil, &net.OpError{Op: "dial", Net: network, Err: net.ErrClosed}
-	}
-	g.dials = append(g.dials, d)
-	g.mu.Unlock()
-	g.act()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-d.done:
-	}
-	if d.err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: d.err}
-	}
-	return d.conn, nil
-}
-
-// dialing is a connection that a goroutine waits for.
-type dialing struct {
-	handle *handle
-	to     string
-	done   chan struct{} // closed when conn or err is there
-	conn   *stream
-	err    error
-}
-
-// connect connects those who wait for it.
-func (g *guest) connect(all []*dialing) {
-	for _, d := range all {
-		d.conn, d.err = g.connected(d)
-		close(d.done)
-	}
-}
-
-func (g *guest) connected(d *dialing) (*stream, error) {
-	n := slices.IndexFunc(d.handle.links, func(l *link) bool { return addr(l.number) == d.to })
-	switch {
-	case n < 0:
-		return nil, fmt.Errorf("no lock server is at %s", d.to)
-	case g.dead.Load(), d.handle.links[n].has(faults.Refuse):
-		return nil, syscall.ECONNREFUSED
-	}
-	l := d.handle.links[n]
-	g.numbers[l]++
-	s := newStream(g, d.handle, l, g.numbers[l])
-	g.streams = append(g.streams, s)
-	return s, nil
-}
 
 // act notes that the client does something. Any goroutine may call it.
 func (g *guest) act() {
@@ -207,8 +155,8 @@ func (g *guest) takeIn() {
 	g.asked, g.dials = nil, nil
 	g.mu.Unlock()
 	g.connect(dials)
-	for _, s := range g.streams {
-		s.takeIn()
+	for _, c := range g.connections {
+		takeIn(c)
 	}
 	for _, call := range asked {
 		call.send()
@@ -232,7 +180,7 @@ func (g *guest) Call(op *play.Operation) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.inFlight = cancel
 	g.hand(func() {
-		go func() {
+		l.do(func() {
 			defer cancel()
 			answer := g.carryOut(ctx, l, op)
 			l.answered(g, func() {
@@ -240,9 +188,31 @@ func (g *guest) Call(op *play.Operation) error {
 					op.Return(answer)
 				}
 			})
-		}()
+		})
 	})
 	return nil
+}
+
+// do has something done on the goroutine of the lock or, if that is busy, on another. A new goroutine for each operation would spend more
+// time on growing its stack than on most commands.
+func (l *guestLock) do(task func()) {
+	select {
+	case l.tasks <- task:
+	default:
+		go task()
+	}
+}
+
+// work does what there is to do until the client ends.
+func (l *guestLock) work() {
+	for {
+		select {
+		case task := <-l.tasks:
+			task()
+		case <-l.ctx.Done():
+			return
+		}
+	}
 }
 
 // answered records the answer to an operation, and then what the lock has said meanwhile.
@@ -324,9 +294,9 @@ func (g *guest) Cancel(_ context.Context, op *play.Operation) error {
 		if op.Answered() {
 			return
 		}
-		for _, s := range g.streams {
-			if s.handle == l.handle {
-				s.timeOut()
+		for _, c := range g.connections {
+			if c.of().handle == l.handle {
+				c.timeOut()
 			}
 		}
 	})
@@ -371,8 +341,8 @@ func (g *guest) abandon(err error) {
 	for _, l := range g.locks {
 		l.end()
 	}
-	for _, s := range g.streams {
-		s.fail(err)
+	for _, c := range g.connections {
+		c.fail(err)
 	}
 }
 

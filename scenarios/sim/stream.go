@@ -19,12 +19,7 @@ import (
 
 // stream is a connection of a library in a bubble, as a net.Conn. Its methods as a user's and a receiver's belong to the script's goroutine.
 type stream struct {
-	guest  *guest
-	handle *handle
-	link   *link
-	number int   // of the connections of a handle to a server, from 1
-	conn   *conn // at the server; nil: the server has not heard of it
-	last   *packet
+	end
 
 	mu       sync.Mutex
 	in       []byte // written, and not sent
@@ -37,9 +32,7 @@ type stream struct {
 	changed  chan struct{} // has room for one: a reader looks again
 }
 
-func newStream(g *guest, h *handle, l *link, number int) *stream {
-	return &stream{guest: g, handle: h, link: l, number: number, changed: make(chan struct{}, 1)}
-}
+func newStream(of end) *stream { return &stream{end: of, changed: make(chan struct{}, 1)} }
 
 // Write sends a request.
 func (s *stream) Write(b []byte) (int, error) {
@@ -136,34 +129,6 @@ func (s *stream) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(s.link.number+1)), Port: 6379}
 }
 
-// takeIn sends the next requests, if the server has answered the ones before, or hangs up.
-func (s *stream) takeIn() {
-	if s.conn != nil && (s.conn.busy > 0 || s.conn.broken) {
-		if schedule := s.guest.cell.schedule; schedule != nil && s.conn.busy > 0 && s.isClosed() {
-			schedule.hungUp(s.conn)
-		}
-		return
-	}
-	commands, hangUp := s.next()
-	c := s.guest.cell
-	if len(commands) > 0 {
-		if s.conn == nil {
-			s.conn = s.link.conn(c, s.number)
-			s.conn.user = s
-		}
-		p := &packet{
-			from: s.handle, server: s.link.server, link: s.link, to: s, conn: s.conn, commands: commands, start: s.link.server.starts,
-			lost: s.last != nil && s.last.lost, // what follows a reply that was lost is lost, too
-		}
-		s.last = p
-		s.conn.op, _ = s.handle.Current(false)
-		s.link.send(c, p)
-	}
-	if hangUp && s.conn != nil {
-		s.link.hangUp(s.number)
-	}
-}
-
 func (s *stream) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,9 +193,6 @@ func (s *stream) answered(replies []service.Reply) {
 	}
 	s.guest.hand(func() { s.deliver(len(replies), b) })
 }
-
-// lost does nothing: the library learns of it when the connection breaks, or when its time-out is over.
-func (s *stream) lost() {}
 
 func (s *stream) receive(m service.Message) {
 	b := resp.AppendCommand(nil, "message", m.Channel, m.Text)

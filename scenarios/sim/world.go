@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
@@ -27,14 +28,15 @@ type Config struct {
 
 // World is the model as the world of one run. Its cells may run at the same time.
 type World struct {
-	cfg Config
+	cfg   Config
+	table commands.Table
 
 	mu    sync.Mutex
 	blank []*redis.Server // servers without data, which know scripts that were compiled before; each is used by one cell at a time
 }
 
 // Open makes a world.
-func Open(cfg Config) *World { return &World{cfg: cfg} }
+func Open(cfg Config) *World { return &World{cfg: cfg, table: commands.NewTable()} }
 
 // Close ends the world.
 func (w *World) Close() error { return nil }

@@ -1,0 +1,125 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/locktest"
+)
+
+type name string
+
+func (n name) MarshalBinary() ([]byte, error) { return []byte("binary " + n), nil }
+
+// TestScripterAnswersLikeAConnection: a script comes to the same value, or error, in-process and over go-redis's own connection.
+func TestScripterAnswersLikeAConnection(t *testing.T) {
+	type script struct {
+		source string
+		args   []any
+	}
+	scripts := []script{
+		{source: `return 7`},
+		{source: `return "text"`},
+		{source: `return redis.status_reply("OK")`},
+		{source: `return redis.error_reply("MINE it is")`},
+		{source: `return false`},
+		{source: `return true`},
+		{source: `return {1, "two", {3, false}}`},
+		{source: `return {}`},
+		{source: `redis.call("SET", KEYS[1], "text") return redis.call("LPUSH", KEYS[1], "element")`},
+		{source: `return`},
+		{source: `no Lua`},
+		{`return ARGV`, []any{"text", 1, int64(-2), uint8(3), 1.5, float32(0.25), 1e21, true, false, []byte("bytes"), nil, time.Second, name("n")}},
+		{`return ARGV`, []any{time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}},
+		{`return ARGV`, []any{[]string{"a", "b"}}},
+		{`return ARGV`, []any{[]any{"a", 2}}},
+		{`return ARGV`, []any{struct{}{}}},
+		{`return ARGV`, []any{struct{}{}, 1}},
+		{`return redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])`, []any{"value", 1000}},
+		{`return {KEYS[1], redis.call("GET", KEYS[1]), redis.call("EXISTS", KEYS[1])}`, nil},
+	}
+	one, word := 1, "word"
+	scripts = append(scripts, script{`return ARGV`, []any{&one, &word, (*int)(nil), (*string)(nil), net.IPv4(10, 0, 0, 1).To4()}})
+	compared := 0
+	subject := locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
+		ctx, keys := context.Background(), []string{env.Name}
+		compare := func(what string, do func(redis.Scripter) (any, error)) {
+			theirs, theirErr := do(env.Redis)
+			mine, myErr := do(env.Scripter)
+			assert.Equal(t, theirs, mine, what)
+			assert.Equal(t, errors.Is(theirErr, redis.Nil), errors.Is(myErr, redis.Nil), what)
+			if theirErr != nil && assert.Error(t, myErr, what) {
+				assert.Equal(t, theirErr.Error(), myErr.Error(), what)
+				var known redis.Error
+				assert.Equal(t, errors.As(theirErr, &known), errors.As(myErr, &known), what)
+			} else {
+				assert.Equal(t, theirErr, myErr, what)
+			}
+			compared++
+		}
+		for _, s := range scripts {
+			script := redis.NewScript(s.source)
+			compare("EVAL "+s.source, func(by redis.Scripter) (any, error) { return by.Eval(ctx, s.source, keys, s.args...).Result() })
+			compare("EVALSHA "+s.source, func(by redis.Scripter) (any, error) { return by.EvalSha(ctx, script.Hash(), keys, s.args...).Result() })
+			compare("run "+s.source, func(by redis.Scripter) (any, error) { return script.Run(ctx, by, keys, s.args...).Result() })
+		}
+		loaded := redis.NewScript(`return 8`)
+		compare("run what was not loaded", func(by redis.Scripter) (any, error) { return by.EvalSha(ctx, loaded.Hash(), keys).Result() })
+		compare("load", func(by redis.Scripter) (any, error) { return loaded.Load(ctx, by).Result() })
+		compare("exist", func(by redis.Scripter) (any, error) { return by.ScriptExists(ctx, loaded.Hash(), "no").Result() })
+		return tokenLock(true).New(env)
+	}}
+	locktest.Explore(t, subject, locktest.Search{Schedules: 1, AtOnce: 1})
+	require.Equal(t, 2*(3*len(scripts)+3), compared, "for two clients")
+}
+
+// scriptLock is tokenLock by scripts alone, in-process.
+func scriptLock(careful bool) locktest.Subject {
+	acquire := redis.NewScript(`if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end return 0`)
+	release := compareAndDelete
+	if !careful {
+		release = redis.NewScript(`return redis.call("DEL", KEYS[1])`)
+	}
+	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
+		token, tries := "", 0
+		yes := func(n int64, err error) error {
+			if err == nil && n == 0 {
+				return redis.Nil
+			}
+			return err
+		}
+		return locktest.Funcs{
+			Try: func(ctx context.Context) error {
+				tries++
+				mine := env.Client + string(rune('a'+tries%26))
+				err := yes(acquire.Run(ctx, env.Scripter, []string{env.Name}, mine, env.Lease.Milliseconds()).Int64())
+				if !errors.Is(err, redis.Nil) {
+					token = mine
+				}
+				return err
+			},
+			Unlock: func(ctx context.Context) error {
+				return yes(release.Run(ctx, env.Scripter, []string{env.Name}, token).Int64())
+			},
+			Refused: []error{redis.Nil},
+		}.Lock()
+	}}
+}
+
+// TestScripterInScenarios: what happens to messages happens to those that are no bytes, too.
+func TestScripterInScenarios(t *testing.T) {
+	t.Run("every scenario", func(t *testing.T) { locktest.Run(t, scriptLock(true)) })
+
+	found := locktest.Explore(t, scriptLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
+	require.NotEmpty(t, found.Anomalies)
+	found = locktest.Explore(t, scriptLock(true), locktest.Search{Seed: 1, Schedules: 1000, For: 5 * time.Minute})
+	assert.Equal(t, 1000, found.Schedules)
+	assert.Less(t, found.Unknown, 10)
+}
