@@ -29,13 +29,30 @@ func TestExploreRedsync(t *testing.T) {
 	}, locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"false-alarm"}})
 }
 
+// TestExploreRedsyncExtension: with WithSetNXOnExtend an extension makes the key anew where there is none. One that was given up and arrives late does
+// so with a token that nobody has any more (S19): the lock is nobody's, for a lease. Without the option the same search finds nothing.
+func TestExploreRedsyncExtension(t *testing.T) {
+	search := locktest.Search{Seed: 4_000, Turns: 4, Faults: 6, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"ghost-lock", "unreleasable"}}
+	locktest.Explore(t, locktest.Subject{
+		Name: "orders", Promises: locktest.Lease,
+		New: func(env locktest.Env) locktest.Lock { return newRedsync(env, redsync.WithSetNXOnExtend()) },
+	}, search)
+
+	search.Schedules, search.Expect = 1000, nil
+	locktest.Explore(t, locktest.Subject{
+		Name: "orders", Promises: locktest.Lease,
+		New: func(env locktest.Env) locktest.Lock { return newRedsync(env) },
+	}, search)
+}
+
 // newRedsync is one client's lock by redsync.
-func newRedsync(env locktest.Env) locktest.Lock {
+func newRedsync(env locktest.Env, options ...redsync.Option) locktest.Lock {
 	var pools []redsyncredis.Pool
 	for _, client := range env.Servers {
 		pools = append(pools, goredis.NewPool(client))
 	}
-	mutex := redsync.New(pools...).NewMutex(env.Name, redsync.WithExpiry(env.Lease), redsync.WithTries(1))
+	options = append(options, redsync.WithExpiry(env.Lease), redsync.WithTries(1))
+	mutex := redsync.New(pools...).NewMutex(env.Name, options...)
 	refused := func(err error) error {
 		if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
 			return errRefused
