@@ -63,6 +63,9 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	if wrong := search.wrong(); wrong != "" {
+		t.Fatalf("locktest: Search.%s: it is 1 or more, or 0 for the default", wrong)
+	}
 	search = search.withDefaults()
 	if text := os.Getenv(seedVariable); text != "" {
 		if search.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -75,6 +78,16 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 	t.Logf("%d schedules (%d unknown), %d commands in %v (%.0f a second), seeds from %d; a random search, not a proof",
 		found.Schedules, found.Unknown, found.Commands, found.Took.Round(time.Millisecond), rate, search.Seed)
 	return found
+}
+
+// wrong is the number that makes no sense, or empty.
+func (s Search) wrong() string {
+	for name, n := range map[string]int{"Schedules": s.Schedules, "Clients": s.Clients, "Turns": s.Turns, "AtOnce": s.AtOnce} {
+		if n < 0 {
+			return fmt.Sprintf("%s is %d", name, n)
+		}
+	}
+	return ""
 }
 
 func (s Search) withDefaults() Search {
@@ -107,7 +120,7 @@ func (s Search) schedule(seed uint64) sim.Search {
 // explore plays schedules, several at a time. Of those that show something it reports the one with the smallest seed, whichever ends first.
 func (s *suite) explore(t *testing.T, search Search) Explored {
 	defer collectRarely()()
-	x := &exploration{suite: s, t: t, search: search, began: time.Now(), next: search.Seed}
+	x := &exploration{suite: s, t: t, search: search, began: time.Now(), said: time.Now(), next: search.Seed}
 	var workers sync.WaitGroup
 	for range min(search.AtOnce, cmp.Or(search.Schedules, search.AtOnce)) {
 		workers.Go(x.work)
@@ -128,6 +141,9 @@ func (s *suite) explore(t *testing.T, search Search) Explored {
 	return x.found
 }
 
+// progressEvery is how often a search says how far it has come.
+const progressEvery = 10 * time.Second
+
 // exploration is a search under way.
 type exploration struct {
 	*suite
@@ -136,7 +152,8 @@ type exploration struct {
 	began  time.Time
 
 	mu     sync.Mutex
-	next   uint64 // seed
+	said   time.Time // when progress was reported
+	next   uint64    // seed
 	found  Explored
 	why    string    // the last schedule was unknown
 	shown  *schedule // that shows something, with the smallest seed; nil: none does
@@ -190,6 +207,10 @@ func (x *exploration) add(s *schedule, commands int) {
 	if s.verdict.Kind == checker.Undecided {
 		x.found.Unknown++
 		x.why = s.verdict.Reason
+	}
+	if since := time.Since(x.said); since >= progressEvery {
+		x.said = x.said.Add(since)
+		x.t.Logf("%d schedules, %d commands in %v so far", x.found.Schedules, x.found.Commands, time.Since(x.began).Round(time.Second))
 	}
 	if len(s.against) > 0 && (x.shown == nil || s.seed < x.shown.seed) {
 		x.shown = s

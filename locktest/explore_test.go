@@ -2,6 +2,8 @@ package locktest_test
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -55,6 +57,19 @@ func TestExploreFindsAWrongfulDelete(t *testing.T) {
 	search.Seed, search.Schedules = found.Seed, 1
 	again := locktest.Explore(t, tokenLock(false), search)
 	assert.Equal(t, found.Anomalies, again.Anomalies, "a seed replays its schedule")
+}
+
+// TestExploreRefusesNegativeNumbers in a test of its own, which has to fail.
+func TestExploreRefusesNegativeNumbers(t *testing.T) {
+	if os.Getenv("LOCKTEST_NEGATIVE") != "" {
+		locktest.Explore(t, tokenLock(true), locktest.Search{AtOnce: -1})
+		return
+	}
+	test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	test.Env = append(os.Environ(), "LOCKTEST_NEGATIVE=yes")
+	out, err := test.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "locktest: Search.AtOnce is -1: it is 1 or more, or 0 for the default")
 }
 
 // TestExploreReportsTheSmallestSeed, however many schedules are played at once.

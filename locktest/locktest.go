@@ -42,7 +42,7 @@ type Subject struct {
 	// Name is the name of the lock that all clients open.
 	Name     string
 	Promises Promises
-	// New makes one client's lock, on a goroutine in the bubble. It may send commands.
+	// New makes one client's lock, on a goroutine in the bubble. It may send commands. Explore calls it for several schedules at a time.
 	New func(Env) Lock
 	// Keys are the keys that the lock has on its server, if not just its name: []string{"mutex:orders"}. Its holder has all of them or, with Most,
 	// more than half.
