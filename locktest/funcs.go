@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Funcs are what most libraries offer: functions that return errors. Lock makes a Lock of them.
@@ -11,6 +12,8 @@ type Funcs struct {
 	Unlock func(context.Context) error
 	// Extend starts the lease anew, and Ask asks the server whether the lock is held; nil: the library has no such function.
 	Extend, Ask func(context.Context) error
+	// Valid is for how long the lock is still held, as the library computes it, zero or less if it has ended; nil: the library does not say.
+	Valid func() time.Duration
 	// Stop ends all that the lock has started; nil: nothing has to be ended.
 	Stop func()
 	// Refused are the errors which say that another client has the lock, or that it is no longer this client's. The outcome after
@@ -18,28 +21,61 @@ type Funcs struct {
 	Refused []error
 }
 
-// Lock is a Lock that calls the functions.
+// Lock is a Lock that calls the functions. It has the methods of those that are there.
 func (f Funcs) Lock() Lock {
 	l := &calling{f}
+	extends, asks := f.Extend != nil, f.Ask != nil
+	if f.Valid != nil {
+		return l.limited(extends, asks)
+	}
 	switch {
-	case f.Extend != nil && f.Ask != nil:
+	case extends && asks:
 		return struct {
 			*calling
 			renewing
 			checking
 		}{l, renewing{l}, checking{l}}
-	case f.Extend != nil:
+	case extends:
 		return struct {
 			*calling
 			renewing
 		}{l, renewing{l}}
-	case f.Ask != nil:
+	case asks:
 		return struct {
 			*calling
 			checking
 		}{l, checking{l}}
 	}
 	return l
+}
+
+// limited is the lock if the library says how long it is valid.
+func (l *calling) limited(extends, asks bool) Lock {
+	switch {
+	case extends && asks:
+		return struct {
+			*calling
+			renewing
+			checking
+			limiting
+		}{l, renewing{l}, checking{l}, limiting{l}}
+	case extends:
+		return struct {
+			*calling
+			renewing
+			limiting
+		}{l, renewing{l}, limiting{l}}
+	case asks:
+		return struct {
+			*calling
+			checking
+			limiting
+		}{l, checking{l}, limiting{l}}
+	}
+	return struct {
+		*calling
+		limiting
+	}{l, limiting{l}}
 }
 
 type calling struct{ funcs Funcs }
@@ -74,3 +110,7 @@ type checking struct{ lock *calling }
 func (c checking) Held(ctx context.Context) (bool, error) {
 	return c.lock.outcome(c.lock.funcs.Ask(ctx))
 }
+
+type limiting struct{ lock *calling }
+
+func (l limiting) Valid() time.Duration { return l.lock.funcs.Valid() }

@@ -167,10 +167,18 @@ func (s Subject) library() sim.Library {
 					_ = client.Close()
 				}
 			}
-			if lock == nil {
-				return nil, end, fmt.Errorf("Subject.New returned nil")
-			}
-			return lock, end, nil
+			return lock, end, s.wrong(lock)
 		},
 	}
+}
+
+// wrong says what is wrong with a lock that New has made.
+func (s Subject) wrong(lock Lock) error {
+	if lock == nil {
+		return fmt.Errorf("Subject.New returned nil")
+	}
+	if _, limited := lock.(Limited); s.Promises == Majority && !limited {
+		return fmt.Errorf("a lock that promises %s says how long it is valid: it has the method Valid, or Funcs.Valid", Majority)
+	}
+	return nil
 }

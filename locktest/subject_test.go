@@ -1,8 +1,11 @@
 package locktest
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,4 +23,39 @@ func TestSubjects(t *testing.T) {
 		_, err := newSuite(subject)
 		require.EqualError(t, err, want)
 	}
+}
+
+// TestFuncsHaveWhatIsThere: a lock made of functions has the methods of those that are there, and no others.
+func TestFuncsHaveWhatIsThere(t *testing.T) {
+	nothing := func(context.Context) error { return nil }
+	for bits := range 8 {
+		extends, asks, valid := bits&1 != 0, bits&2 != 0, bits&4 != 0
+		f := Funcs{Try: nothing, Unlock: nothing}
+		if extends {
+			f.Extend = nothing
+		}
+		if asks {
+			f.Ask = nothing
+		}
+		if valid {
+			f.Valid = func() time.Duration { return time.Second }
+		}
+		lock := f.Lock()
+		_, renews := lock.(Renewer)
+		_, checks := lock.(Checker)
+		limited, limits := lock.(Limited)
+		assert.Equal(t, []bool{extends, asks, valid}, []bool{renews, checks, limits}, bits)
+		if limits {
+			assert.Equal(t, time.Second, limited.Valid())
+		}
+		closer, closes := lock.(interface{ Close() })
+		require.True(t, closes)
+		closer.Close()
+		assert.EqualError(t, Subject{Promises: Majority}.wrong(Funcs{}.Lock()), "a lock that promises majority says how long it is valid: it has the method Valid, or Funcs.Valid")
+		if limits {
+			assert.NoError(t, Subject{Promises: Majority}.wrong(lock))
+		}
+		assert.NoError(t, Subject{Promises: Lease}.wrong(lock))
+	}
+	assert.EqualError(t, Subject{Promises: Lease}.wrong(nil), "Subject.New returned nil")
 }

@@ -45,6 +45,16 @@ func TestExploreRedsyncExtension(t *testing.T) {
 	}, search)
 }
 
+// TestRedsyncMajority is redsync as it is meant: on three servers.
+func TestRedsyncMajority(t *testing.T) {
+	subject := locktest.Subject{
+		Name: "orders", Promises: locktest.Majority, Servers: 3,
+		New: func(env locktest.Env) locktest.Lock { return newRedsync(env) },
+	}
+	locktest.Run(t, subject)
+	locktest.Explore(t, subject, locktest.Search{Turns: 3, Faults: 4, Schedules: 300, For: time.Minute})
+}
+
 // newRedsync is one client's lock by redsync.
 func newRedsync(env locktest.Env, options ...redsync.Option) locktest.Lock {
 	var pools []redsyncredis.Pool
@@ -53,8 +63,13 @@ func newRedsync(env locktest.Env, options ...redsync.Option) locktest.Lock {
 	}
 	options = append(options, redsync.WithExpiry(env.Lease), redsync.WithTries(1))
 	mutex := redsync.New(pools...).NewMutex(env.Name, options...)
+	// What a server said counts only if all have answered: redsync joins what each of them came to.
 	refused := func(err error) error {
-		if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
+		unanswered := (*redsync.RedisError)(nil)
+		switch taken := (*redsync.ErrTaken)(nil); {
+		case errors.As(err, &unanswered):
+			return unanswered
+		case errors.As(err, &taken):
 			return errRefused
 		}
 		return err
@@ -65,12 +80,16 @@ func newRedsync(env locktest.Env, options ...redsync.Option) locktest.Lock {
 		}
 		return refused(err)
 	}
-	return locktest.Funcs{
+	lock := locktest.Funcs{
 		Try:     func(ctx context.Context) error { return refused(mutex.TryLockContext(ctx)) },
 		Unlock:  func(ctx context.Context) error { return done(mutex.UnlockContext(ctx)) },
 		Extend:  func(ctx context.Context) error { return done(mutex.ExtendContext(ctx)) },
 		Refused: []error{errRefused, redsync.ErrFailed, redsync.ErrExtendFailed, redsync.ErrLockAlreadyExpired},
-	}.Lock()
+	}
+	if len(env.Servers) > 1 {
+		lock.Valid = func() time.Duration { return time.Until(mutex.Until()) }
+	}
+	return lock.Lock()
 }
 
 var errRefused = errors.New("another client has the lock, or it is gone")

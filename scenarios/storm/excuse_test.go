@@ -511,6 +511,22 @@ func TestWhenLeasesBegin(t *testing.T) {
 	require.Equal(t, 20*ms, began("C1"), "what ends a session begins none")
 	m.send(50, 51, "C1", 0, history.Command{Args: []string{"PING"}, Changes: []history.Change{{Key: "k", Before: node, After: node}}})
 	require.Equal(t, 50*ms, began("C1"), "a session goes on")
+
+	on := func(server string, command history.Command) history.Command {
+		command.Server = server
+		return command
+	}
+	m = &made{servers: 3}
+	m.call(10, "C1", history.OpAcquire, 1)
+	for n, server := range []string{"S1", "S2", "S3"} {
+		m.send(20+10*n, 21+10*n, "C1", 1, on(server, history.Command{}))
+	}
+	m.back(50, "C1", history.OpAcquire, 1, history.OK)
+	require.Equal(t, 30*ms, began("C1"), "with it ends the majority of S2 and S3")
+	m.send(60, 61, "C1", 0, on("S3", prolongs))
+	require.Equal(t, 30*ms, began("C1"), "one of three keeps no lock")
+	m.send(70, 71, "C1", 0, on("S1", prolongs))
+	require.Equal(t, 60*ms, began("C1"))
 }
 
 // TestFollows: an update that is lost because of an excused write is excused like it.
@@ -774,8 +790,31 @@ func TestLateReleases(t *testing.T) {
 			return anomaly(checker.FalseAlarm, 200, []int{first, i}, "C1")
 		}
 	}
+	// onServers has the lock removed from some of several servers by requests on these connections, of which 7 is used again and 8 is not.
+	onServers := func(servers int, conns ...int64) func(*made) checker.Anomaly {
+		return func(m *made) checker.Anomaly {
+			m.servers = servers
+			m.call(10, "C1", history.OpRelease, 1)
+			m.back(50, "C1", history.OpRelease, 1, history.Unknown)
+			events := []int{m.call(60, "C1", history.OpRelease, 2)}
+			for n, conn := range conns {
+				server := fmt.Sprintf("S%d", n+1)
+				events = append(events, m.send(100, 100, "C1", 2, history.Command{Server: server, Conn: conn}))
+			}
+			for n := range conns {
+				m.send(150, 150, "C1", 2, history.Command{Server: fmt.Sprintf("S%d", n+1), Conn: 7})
+			}
+			return anomaly(checker.FalseAlarm, 200, events, "C1")
+		}
+	}
+	const late = "the request arrived late: C1 had given up the release that sent it"
 	testExcuses(t, []excuseCase{
-		{"given up before", plain, alarm(history.Unknown, 8), nil, "the request arrived late: C1 had given up the release that sent it"},
+		{"given up before", plain, alarm(history.Unknown, 8), nil, late},
+		{"late on one server, its own on another", plain, onServers(3, 7, 8), nil, late},
+		{"late on one server, its own on two", plain, onServers(3, 7, 8, 7), nil, ""},
+		{"late on two servers, its own on two of five", plain, onServers(5, 8, 7, 7, 8), nil, late},
+		{"its own on three of five", plain, onServers(5, 8, 7, 7, 7), nil, ""},
+		{"its own on two of three", plain, onServers(3, 7, 7), nil, ""},
 		{"answered before", plain, alarm(history.OK, 8), nil, ""},
 		{"its own, sent again", plain, alarm(history.Unknown, 7), nil, ""},
 		{"a broken lock", broken, alarm(history.Unknown, 8), nil, ""},

@@ -310,23 +310,43 @@ func (r *record) splitVotes(a checker.Anomaly) string {
 // lateRequest excuses a ghost that was made by a request of the acquire before, which its client had given up. It arrived when the client
 // was idle, or at its next operation but on a connection that the client no longer used, or, in a session, before that operation's own.
 func (r *record) lateRequest(a checker.Anomaly) string {
-	return r.late(a, "acquire", r.acquires[a.Clients[0]])
-}
-
-// lateRelease excuses a release that was answered no because the request of the release before, which its client had given up, arrived in
-// between and removed the lock.
-func (r *record) lateRelease(a checker.Anomaly) string {
-	return r.late(a, "release", r.releases[a.Clients[0]])
-}
-
-// late says whether the command of an anomaly's first client belongs to an earlier operation, of those given, that the client had given up.
-func (r *record) late(a checker.Anomaly, what string, asked []operation) string {
 	client := a.Clients[0]
-	made := slices.IndexFunc(a.Events, func(i int) bool { return r.events[i].Kind == history.KindCommand && r.events[i].Client == client })
-	if made < 0 {
+	for _, at := range r.commandsOf(client, a) {
+		return r.late(at, "acquire", r.acquires[client])
+	}
+	return ""
+}
+
+// lateRelease excuses a release that was answered no because requests of the release before, which its client had given up, arrived in
+// between and removed the lock: from so many servers that those from which its own requests removed it are no majority.
+func (r *record) lateRelease(a checker.Anomaly) string {
+	client := a.Clients[0]
+	why, own := "", 0
+	for _, at := range r.commandsOf(client, a) {
+		if late := r.late(at, "release", r.releases[client]); late != "" {
+			why = late
+		} else {
+			own++
+		}
+	}
+	if own > r.servers/2 {
 		return ""
 	}
-	at := a.Events[made]
+	return why
+}
+
+// commandsOf are the client's commands among the events of an anomaly.
+func (r *record) commandsOf(client string, a checker.Anomaly) (commands []int) {
+	for _, i := range a.Events {
+		if e := r.events[i]; e.Kind == history.KindCommand && e.Client == client {
+			commands = append(commands, i)
+		}
+	}
+	return commands
+}
+
+// late says that a command belongs to an earlier operation, of those given, that its client had given up; empty: it does not.
+func (r *record) late(at int, what string, asked []operation) string {
 	e := r.events[at]
 	if e.Command().Conn == 0 {
 		return ""
@@ -336,7 +356,7 @@ func (r *record) late(a checker.Anomaly, what string, asked []operation) string 
 			if before.outcome != history.Unknown || e.ID != 0 && r.usesAgain(at) && !r.wasQueued(at, before.id) {
 				return ""
 			}
-			return fmt.Sprintf("the request arrived late: %s had given up the %s that sent it", client, what)
+			return fmt.Sprintf("the request arrived late: %s had given up the %s that sent it", e.Client, what)
 		}
 	}
 	return ""

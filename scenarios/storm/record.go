@@ -40,8 +40,9 @@ type record struct {
 type operation struct {
 	id            int64
 	called, ended time.Duration
-	lease         time.Duration // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock
-	done          float64       // position of its end
+	lease         time.Duration            // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock; see leased
+	leases        map[string]time.Duration // by server, if there are several
+	done          float64                  // position of its end
 	outcome       history.Outcome
 	seen          bool        // a command of it reached the lock's server
 	renewals      []operation // by hand, of the hold that an acquire began
@@ -155,10 +156,26 @@ func (r *record) command(i int, e *history.Event) {
 	}
 	renewed := does(history.EffectProlonged) || r.session && len(c.Args) > 0 && c.Args[0] == "PING"
 	if float64(i) < last.done && !does(history.EffectRemoved) || renewed {
-		last.lease = c.Sent
+		r.leased(last, c.Server, c.Sent)
 	}
 	if _, gone := r.exits[e.Client]; gone && renewed {
 		r.lateRenewals[e.Client] = append(r.lateRenewals[e.Client], e.At)
+	}
+}
+
+// leased notes that the lease of an acquire begins anew on a server. Of several servers a majority counts: the lock ends when the first lease of it
+// does.
+func (r *record) leased(t *operation, server string, at time.Duration) {
+	t.lease = at
+	if r.servers <= 1 {
+		return
+	}
+	if t.leases == nil {
+		t.leases = map[string]time.Duration{}
+	}
+	t.leases[server] = at
+	if latest := slices.Sorted(maps.Values(t.leases)); len(latest) > r.servers/2 {
+		t.lease = latest[len(latest)-1-r.servers/2]
 	}
 }
 
