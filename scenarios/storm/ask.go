@@ -146,10 +146,14 @@ func (r *record) outlivers(a checker.Anomaly) []string {
 }
 
 // pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun. The client of a renewal that is
-// answered ok believes that its lease began no earlier than it asked for that, whatever the server said.
-func (r *record) pastLease(client string, at time.Duration) (began time.Duration, over bool) {
+// answered ok believes that its lease began no earlier than it asked for that, whatever the server said. If renews, the lock renews itself: what it
+// has sent to any server since counts, because nothing hindered it then. Else its lease ends where another client can have the lock.
+func (r *record) pastLease(client string, at time.Duration, renews bool) (began time.Duration, over bool) {
 	t, held := r.hold(client, at)
 	began = t.lease
+	if !renews {
+		began = r.whole(t)
+	}
 	for _, renewal := range t.renewals {
 		if renewal.outcome == history.OK && renewal.ended <= at {
 			began = max(began, renewal.called)

@@ -22,6 +22,8 @@ const ms = time.Millisecond
 type made struct {
 	events    []history.Event
 	servers   int
+	need      int
+	renewing  bool
 	local     bool
 	opaque    bool
 	leaseless bool
@@ -92,7 +94,7 @@ func (m *made) record(anomalies ...*checker.Anomaly) *record {
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
 		events = append(events, history.Event{
 			Kind: history.KindOpen, Client: client, Lock: "lock",
-			Detail: &history.Detail{Lease: 1000 * ms, Leaseless: m.leaseless, Servers: m.servers, Unseen: unseen, Session: m.session},
+			Detail: &history.Detail{Lease: 1000 * ms, Leaseless: m.leaseless, Servers: m.servers, Need: m.need, Unseen: unseen, Session: m.session},
 		})
 	}
 	opened := len(events)
@@ -481,7 +483,7 @@ func TestWhenLeasesBegin(t *testing.T) {
 	stays := history.Command{Asked: ms, Changes: []history.Change{{Key: "k", Before: key(500), After: key(500)}}}
 	m := &made{}
 	began := func(client string) time.Duration {
-		at, _ := m.record().pastLease(client, 5000*ms)
+		at, _ := m.record().pastLease(client, 5000*ms, m.renewing)
 		return at
 	}
 	m.call(10, "C1", history.OpAcquire, 1)
@@ -527,6 +529,10 @@ func TestWhenLeasesBegin(t *testing.T) {
 	require.Equal(t, 30*ms, began("C1"), "one of three keeps no lock")
 	m.send(70, 71, "C1", 0, on("S1", prolongs))
 	require.Equal(t, 60*ms, began("C1"))
+	m.need = 3
+	require.Equal(t, 70*ms, began("C1"), "all are needed: the last counts")
+	m.need, m.renewing = 0, true
+	require.Equal(t, 70*ms, began("C1"), "nothing hinders a lock that has renewed itself on one")
 }
 
 // TestFollows: an update that is lost because of an excused write is excused like it.

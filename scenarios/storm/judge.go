@@ -174,7 +174,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		if what := r.broken(client, a.At); what != "" && c.EndsWithConnection {
 			return what
 		}
-		began, over := r.pastLease(client, a.At)
+		began, over := r.pastLease(client, a.At, c.Renews)
 		until := began + r.lease
 		if r.opaque && began > 0 && !r.leaseless {
 			began, until, over = min(began, a.At-r.lease), a.At, over || c.Renews
@@ -197,7 +197,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 // process runs: the process did not run up to half a lease before, or the host was slow for as long as the news was late.
 func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
 	for _, client := range r.outlivers(a) {
-		began, over := r.pastLease(client, a.At)
+		began, over := r.pastLease(client, a.At, c.Renews)
 		if !over {
 			continue
 		}
@@ -318,7 +318,7 @@ func (r *record) lateRequest(a checker.Anomaly) string {
 }
 
 // lateRelease excuses a release that was answered no because requests of the release before, which its client had given up, arrived in
-// between and removed the lock: from so many servers that those from which its own requests removed it are no majority.
+// between and removed the lock. Its own requests alone have not removed it from enough servers, then.
 func (r *record) lateRelease(a checker.Anomaly) string {
 	client := a.Clients[0]
 	why, own := "", 0
@@ -329,7 +329,7 @@ func (r *record) lateRelease(a checker.Anomaly) string {
 			own++
 		}
 	}
-	if own > r.servers/2 {
+	if own >= r.enough() {
 		return ""
 	}
 	return why

@@ -1,6 +1,7 @@
 package storm
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -18,7 +19,7 @@ type record struct {
 	opaque    bool // nobody has read what clients sent to its server
 	leaseless bool // only a release frees it, or the end of its client's connection
 	session   bool // it lasts as long as the client's session
-	servers   int  // on which the lock lives, or its keys on one; zero: one, or none
+	spread
 	work      history.Workload
 	locks     map[string]bool // opened by anybody
 	processes map[string]bool // that opened one
@@ -36,12 +37,23 @@ type record struct {
 	serverFaults []faultInterval
 }
 
+// spread is over what a lock is.
+type spread struct {
+	servers int // on which the lock lives, or its keys on one; zero: one, or none
+	need    int // how many of them its holder has; zero: a majority
+}
+
+// enough is from how many of them the lock must be gone before another client can have it.
+func (s spread) enough() int {
+	return max(1, s.servers+1-cmp.Or(s.need, s.servers/2+1))
+}
+
 // operation is an acquire, a release or a renewal.
 type operation struct {
 	id            int64
 	called, ended time.Duration
-	lease         time.Duration            // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock; see leased
-	leases        map[string]time.Duration // by server, if there are several
+	lease         time.Duration            // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock
+	leases        map[string]time.Duration // the same by server, if there are several
 	done          float64                  // position of its end
 	outcome       history.Outcome
 	seen          bool        // a command of it reached the lock's server
@@ -74,7 +86,7 @@ func newRecord(events []history.Event) *record {
 			if e.Detail == nil {
 				continue
 			}
-			r.lease, r.servers, r.session = e.Detail.Lease, e.Detail.Servers, e.Detail.Session
+			r.lease, r.spread, r.session = e.Detail.Lease, spread{e.Detail.Servers, e.Detail.Need}, e.Detail.Session
 			r.leaseless = e.Detail.Leaseless && !e.Detail.Session
 			r.local, r.opaque = e.Detail.Unseen == history.Local, e.Detail.Unseen == history.Opaque
 			r.locks[e.Lock], r.processes[history.ProcessOf(e.Client)] = true, true
@@ -163,8 +175,7 @@ func (r *record) command(i int, e *history.Event) {
 	}
 }
 
-// leased notes that the lease of an acquire begins anew on a server. Of several servers a majority counts: the lock ends when the first lease of it
-// does.
+// leased notes that the lease of an acquire begins anew on a server.
 func (r *record) leased(t *operation, server string, at time.Duration) {
 	t.lease = at
 	if r.servers <= 1 {
@@ -174,9 +185,15 @@ func (r *record) leased(t *operation, server string, at time.Duration) {
 		t.leases = map[string]time.Duration{}
 	}
 	t.leases[server] = at
-	if latest := slices.Sorted(maps.Values(t.leases)); len(latest) > r.servers/2 {
-		t.lease = latest[len(latest)-1-r.servers/2]
+}
+
+// whole is since when the lease of an acquire runs on so many servers that no other client can have the lock.
+func (r *record) whole(t operation) time.Duration {
+	latest := slices.Sorted(maps.Values(t.leases))
+	if len(latest) < r.enough() {
+		return t.lease
 	}
+	return latest[len(latest)-r.enough()]
 }
 
 // fault notes what a fault hit, and counts those that took effect. before are the faults that began earlier.
