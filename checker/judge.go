@@ -21,8 +21,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones suffice to understand it.
 	MaxPerName int
-	// ListedFirst has porcupine search only what is not legal in the order in which it is listed, as in a long history. The verdict is the
-	// same: a legal order is what porcupine looks for.
+	// ListedFirst has porcupine search only what may be wrong, and is not legal in the order in which it is listed, as in a long history. A legal
+	// order is what porcupine looks for, so it finds the same, unless a search would have run out of time.
 	ListedFirst bool
 }
 

@@ -80,11 +80,14 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 	return found
 }
 
-// wrong is the number that makes no sense, or empty.
+// wrong is the bound that makes no sense, or empty.
 func (s Search) wrong() string {
-	for name, n := range map[string]int{"Schedules": s.Schedules, "Clients": s.Clients, "Turns": s.Turns, "AtOnce": s.AtOnce} {
-		if n < 0 {
-			return fmt.Sprintf("%s is %d", name, n)
+	for _, bound := range []struct {
+		name string
+		n    int
+	}{{"For", int(s.For)}, {"Schedules", s.Schedules}, {"Clients", s.Clients}, {"Turns", s.Turns}, {"AtOnce", s.AtOnce}, {"Lease", int(s.Lease)}} {
+		if bound.n < 0 {
+			return fmt.Sprintf("%s is %d", bound.name, bound.n)
 		}
 	}
 	return ""
@@ -128,11 +131,13 @@ func (s *suite) explore(t *testing.T, search Search) Explored {
 	workers.Wait()
 	x.found.Took = time.Since(x.began)
 	switch {
-	case x.failed != nil:
-		t.Fatalf("locktest: %v", x.failed)
 	case x.shown != nil:
 		x.found.Seed, x.found.Anomalies = x.shown.seed, x.shown.against
 		s.tell(t, x.shown, len(search.Expect) > 0)
+	case x.failed != nil:
+		t.Fatalf("locktest: %v", x.failed)
+	case x.cutOff:
+		t.FailNow()
 	case x.found.Unknown == x.found.Schedules:
 		t.Errorf("locktest: no schedule came to a verdict: %s", x.why)
 	case len(search.Expect) > 0:
@@ -158,6 +163,7 @@ type exploration struct {
 	why    string    // the last schedule was unknown
 	shown  *schedule // that shows something, with the smallest seed; nil: none does
 	failed error
+	cutOff bool // a bubble has failed by itself, and said why: the race detector does so
 }
 
 // schedule is one that has been played.
@@ -170,15 +176,23 @@ type schedule struct {
 
 // work plays one schedule after the other.
 func (x *exploration) work() {
+	ended := false
+	defer func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.cutOff = x.cutOff || !ended
+	}()
 	world := bubbleWorld{x.t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
 	for {
 		seed, more := x.take()
 		if !more {
+			ended = true
 			return
 		}
 		played, commands, err := world.explore(x.lock, x.search.schedule(seed))
 		if err != nil {
 			x.fail(fmt.Errorf("seed %d: the lab failed: %w", seed, err))
+			ended = true
 			return
 		}
 		verdict, against := x.judgeSchedule(played, x.search.Expect)
@@ -192,7 +206,7 @@ func (x *exploration) take() (seed uint64, more bool) {
 	defer x.mu.Unlock()
 	seed = x.next
 	taken := int(seed - x.search.Seed)
-	if x.shown != nil || x.failed != nil || taken > 0 && (taken == x.search.Schedules || time.Since(x.began) > x.search.For) {
+	if x.shown != nil || x.failed != nil || x.cutOff || taken > 0 && (taken == x.search.Schedules || time.Since(x.began) > x.search.For) {
 		return 0, false
 	}
 	x.next++

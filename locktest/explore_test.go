@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,17 +60,37 @@ func TestExploreFindsAWrongfulDelete(t *testing.T) {
 	assert.Equal(t, found.Anomalies, again.Anomalies, "a seed replays its schedule")
 }
 
-// TestExploreRefusesNegativeNumbers in a test of its own, which has to fail.
-func TestExploreRefusesNegativeNumbers(t *testing.T) {
-	if os.Getenv("LOCKTEST_NEGATIVE") != "" {
-		locktest.Explore(t, tokenLock(true), locktest.Search{AtOnce: -1})
-		return
+// TestExploreThatFails has searches fail in a process of their own.
+func TestExploreThatFails(t *testing.T) {
+	hangs := tokenLock(true)
+	careful := hangs.New
+	hangs.New = func(env locktest.Env) locktest.Lock {
+		lock := careful(env)
+		return locktest.Funcs{
+			Try:    func(ctx context.Context) error { _, err := lock.TryAcquire(ctx); return err },
+			Unlock: func(context.Context) error { select {} },
+		}.Lock()
 	}
-	test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-	test.Env = append(os.Environ(), "LOCKTEST_NEGATIVE=yes")
-	out, err := test.CombinedOutput()
-	require.Error(t, err)
-	assert.Contains(t, string(out), "locktest: Search.AtOnce is -1: it is 1 or more, or 0 for the default")
+	for name, search := range map[string]struct {
+		subject locktest.Subject
+		search  locktest.Search
+		says    string
+	}{
+		"negative": {tokenLock(true), locktest.Search{AtOnce: -1}, "locktest: Search.AtOnce is -1: it is 1 or more, or 0 for the default"},
+		"hangs":    {hangs, locktest.Search{Schedules: 1}, "locktest: no schedule came to a verdict: C1 did not come back from its release"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv("LOCKTEST_FAILS") != "" {
+				locktest.Explore(t, search.subject, search.search)
+				return
+			}
+			test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
+			test.Env = append(os.Environ(), "LOCKTEST_FAILS=yes")
+			out, err := test.CombinedOutput()
+			require.Error(t, err, string(out))
+			assert.Contains(t, string(out), search.says)
+		})
+	}
 }
 
 // TestExploreReportsTheSmallestSeed, however many schedules are played at once.

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"fmt"
 	"net"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -87,8 +86,60 @@ func (s scripter) do(ctx context.Context, cmd redis.Cmder) (any, error) {
 	return value, nil
 }
 
+// pointed is what a pointer points to that go-redis takes; nil: arg is none.
+func pointed(arg any) any {
+	switch p := arg.(type) {
+	case *string:
+		return orZero(p)
+	case *bool:
+		return orZero(p)
+	case *int:
+		return orZero(p)
+	case *int8:
+		return orZero(p)
+	case *int16:
+		return orZero(p)
+	case *int32:
+		return orZero(p)
+	case *int64:
+		return orZero(p)
+	case *uint:
+		return orZero(p)
+	case *uint8:
+		return orZero(p)
+	case *uint16:
+		return orZero(p)
+	case *uint32:
+		return orZero(p)
+	case *uint64:
+		return orZero(p)
+	case *uintptr:
+		return orZero(p)
+	case *float32:
+		return orZero(p)
+	case *float64:
+		return orZero(p)
+	case *time.Time:
+		return orZero(p)
+	case *time.Duration:
+		return orZero(p)
+	}
+	return nil
+}
+
+func orZero[T any](pointer *T) any {
+	var value T
+	if pointer != nil {
+		value = *pointer
+	}
+	return value
+}
+
 // wordOf is an argument as go-redis sends it.
 func wordOf(arg any) (string, error) {
+	if value := pointed(arg); value != nil {
+		return wordOf(value)
+	}
 	switch v := arg.(type) {
 	case nil:
 		return "", nil
@@ -118,14 +169,8 @@ func wordOf(arg any) (string, error) {
 		return string(b), err
 	case net.IP:
 		return string(v), nil
-	case int8, int16, int32, uint, uint8, uint16, uint32, uint64:
+	case int8, int16, int32, uint, uint8, uint16, uint32, uint64, uintptr:
 		return fmt.Sprint(v), nil
-	}
-	if v := reflect.ValueOf(arg); v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return wordOf(reflect.Zero(v.Type().Elem()).Interface())
-		}
-		return wordOf(v.Elem().Interface())
 	}
 	return "", fmt.Errorf("redis: can't marshal %T (implement encoding.BinaryMarshaler)", arg)
 }

@@ -3,7 +3,9 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,46 @@ import (
 
 	"github.com/locklab/locklab/locktest"
 )
+
+// TestScripterFailsLikeAConnection: what a lock comes to know of a message that is lost is the same in-process.
+func TestScripterFailsLikeAConnection(t *testing.T) {
+	errorsOf := func(by func(locktest.Env) redis.Scripter) map[string]bool {
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		subject := scriptLock(true, by)
+		original := subject.New
+		subject.New = func(env locktest.Env) locktest.Lock {
+			lock := original(env)
+			return locktest.Funcs{
+				Try: func(ctx context.Context) error {
+					ok, err := lock.TryAcquire(ctx)
+					if err == nil && !ok {
+						return redis.Nil
+					}
+					if err != nil {
+						mu.Lock()
+						seen[fmt.Sprintf("%T %v", err, err)] = true
+						mu.Unlock()
+					}
+					return err
+				},
+				Unlock: func(ctx context.Context) error {
+					ok, err := lock.Release(ctx)
+					if err == nil && !ok {
+						return redis.Nil
+					}
+					return err
+				},
+				Refused: []error{redis.Nil},
+			}.Lock()
+		}
+		locktest.Explore(t, subject, locktest.Search{Seed: 1, Schedules: 500, For: time.Minute})
+		return seen
+	}
+	wire := errorsOf(func(env locktest.Env) redis.Scripter { return env.Redis })
+	require.Len(t, wire, 2, "a connection that breaks, and a time-out")
+	assert.Equal(t, wire, errorsOf(func(env locktest.Env) redis.Scripter { return env.Scripter }))
+}
 
 type name string
 
@@ -45,8 +87,11 @@ func TestScripterAnswersLikeAConnection(t *testing.T) {
 		{`return redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])`, []any{"value", 1000}},
 		{`return {KEYS[1], redis.call("GET", KEYS[1]), redis.call("EXISTS", KEYS[1])}`, nil},
 	}
-	one, word := 1, "word"
-	scripts = append(scripts, script{`return ARGV`, []any{&one, &word, (*int)(nil), (*string)(nil), net.IPv4(10, 0, 0, 1).To4()}})
+	one, word, when, bytes := 1, "word", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), []byte("bytes")
+	scripts = append(scripts,
+		script{`return ARGV`, []any{&one, &word, &when, (*int)(nil), (*string)(nil), (*time.Time)(nil), (*time.Duration)(nil), net.IPv4(10, 0, 0, 1).To4(), uintptr(7)}},
+		script{`return ARGV`, []any{&bytes, 1}}, script{`return ARGV`, []any{&struct{}{}, 1}},
+	)
 	compared := 0
 	subject := locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
 		ctx, keys := context.Background(), []string{env.Name}
@@ -70,6 +115,14 @@ func TestScripterAnswersLikeAConnection(t *testing.T) {
 			compare("EVALSHA "+s.source, func(by redis.Scripter) (any, error) { return by.EvalSha(ctx, script.Hash(), keys, s.args...).Result() })
 			compare("run "+s.source, func(by redis.Scripter) (any, error) { return script.Run(ctx, by, keys, s.args...).Result() })
 		}
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		compare("a context that is over", func(by redis.Scripter) (any, error) {
+			return by.Eval(over, `return redis.call("SET", KEYS[1], "late")`, keys).Result()
+		})
+		compare("what it has sent", func(by redis.Scripter) (any, error) {
+			return by.Eval(ctx, `return redis.call("GET", KEYS[1])`, keys).Result()
+		})
 		loaded := redis.NewScript(`return 8`)
 		compare("run what was not loaded", func(by redis.Scripter) (any, error) { return by.EvalSha(ctx, loaded.Hash(), keys).Result() })
 		compare("load", func(by redis.Scripter) (any, error) { return loaded.Load(ctx, by).Result() })
@@ -77,11 +130,13 @@ func TestScripterAnswersLikeAConnection(t *testing.T) {
 		return tokenLock(true).New(env)
 	}}
 	locktest.Explore(t, subject, locktest.Search{Schedules: 1, AtOnce: 1})
-	require.Equal(t, 2*(3*len(scripts)+3), compared, "for two clients")
+	require.Equal(t, 2*(3*len(scripts)+5), compared, "for two clients")
 }
 
-// scriptLock is tokenLock by scripts alone, in-process.
-func scriptLock(careful bool) locktest.Subject {
+func inProcess(env locktest.Env) redis.Scripter { return env.Scripter }
+
+// scriptLock is tokenLock by scripts alone.
+func scriptLock(careful bool, by func(locktest.Env) redis.Scripter) locktest.Subject {
 	acquire := redis.NewScript(`if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end return 0`)
 	release := compareAndDelete
 	if !careful {
@@ -99,14 +154,14 @@ func scriptLock(careful bool) locktest.Subject {
 			Try: func(ctx context.Context) error {
 				tries++
 				mine := env.Client + string(rune('a'+tries%26))
-				err := yes(acquire.Run(ctx, env.Scripter, []string{env.Name}, mine, env.Lease.Milliseconds()).Int64())
+				err := yes(acquire.Run(ctx, by(env), []string{env.Name}, mine, env.Lease.Milliseconds()).Int64())
 				if !errors.Is(err, redis.Nil) {
 					token = mine
 				}
 				return err
 			},
 			Unlock: func(ctx context.Context) error {
-				return yes(release.Run(ctx, env.Scripter, []string{env.Name}, token).Int64())
+				return yes(release.Run(ctx, by(env), []string{env.Name}, token).Int64())
 			},
 			Refused: []error{redis.Nil},
 		}.Lock()
@@ -115,11 +170,11 @@ func scriptLock(careful bool) locktest.Subject {
 
 // TestScripterInScenarios: what happens to messages happens to those that are no bytes, too.
 func TestScripterInScenarios(t *testing.T) {
-	t.Run("every scenario", func(t *testing.T) { locktest.Run(t, scriptLock(true)) })
+	t.Run("every scenario", func(t *testing.T) { locktest.Run(t, scriptLock(true, inProcess)) })
 
-	found := locktest.Explore(t, scriptLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
+	found := locktest.Explore(t, scriptLock(false, inProcess), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
 	require.NotEmpty(t, found.Anomalies)
-	found = locktest.Explore(t, scriptLock(true), locktest.Search{Seed: 1, Schedules: 1000, For: 5 * time.Minute})
+	found = locktest.Explore(t, scriptLock(true, inProcess), locktest.Search{Seed: 1, Schedules: 1000, For: 5 * time.Minute})
 	assert.Equal(t, 1000, found.Schedules)
 	assert.Less(t, found.Unknown, 10)
 }

@@ -44,7 +44,7 @@ func newRedislock(env locktest.Env, client redis.Scripter) locktest.Lock {
 	}.Lock()
 }
 
-// TestExploreRedislockInProcess does so without connections, which a lock that needs a redis.Scripter only can do without.
+// TestExploreRedislockInProcess searches without connections: redislock needs nothing but a redis.Scripter.
 func TestExploreRedislockInProcess(t *testing.T) {
 	locktest.Explore(t, locktest.Subject{
 		Name: "orders", Promises: locktest.Lease,

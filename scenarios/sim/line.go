@@ -3,9 +3,9 @@ package sim
 import (
 	"context"
 	"io"
-	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/locklab/locklab/sim/service"
 )
@@ -45,13 +45,16 @@ type lines struct {
 }
 
 func (p *lines) ask(ctx context.Context, to string, words ...string) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	l, err := p.take(ctx, to)
 	if err != nil {
 		return nil, err
 	}
 	reply, err := l.ask(ctx, words)
 	if err != nil {
-		return nil, &net.OpError{Op: "read", Net: "tcp", Err: err}
+		return nil, err
 	}
 	p.mu.Lock()
 	p.idle[to] = append(p.idle[to], l)
@@ -106,8 +109,13 @@ func (p *lines) take(ctx context.Context, to string) (l *line, err error) {
 	return l, err
 }
 
-// ask asks a command and waits for the reply. A line whose command failed is of no more use, and closed.
+// ask asks a command and waits for the reply, like go-redis: a context that is over sends nothing, its deadline ends the wait like a time-out of the
+// connection, and its end alone does not. A line whose command failed is of no more use, and closed.
 func (l *line) ask(ctx context.Context, words []string) (service.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		l.close()
+		return service.Reply{}, err
+	}
 	l.mu.Lock()
 	if l.err != nil {
 		l.mu.Unlock()
@@ -116,10 +124,20 @@ func (l *line) ask(ctx context.Context, words []string) (service.Reply, error) {
 	l.asked, l.waits = words, true
 	l.mu.Unlock()
 	l.guest.act()
+	var over <-chan time.Time
+	if deadline, has := ctx.Deadline(); has {
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		over = timer.C
+	}
 	var a answer
 	select {
-	case <-ctx.Done():
-		a.err = ctx.Err()
+	case <-over:
+		a.err = os.ErrDeadlineExceeded
+		select {
+		case a = <-l.replies: // at the same instant
+		default:
+		}
 	case a = <-l.replies:
 	}
 	if a.err != nil {

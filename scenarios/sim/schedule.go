@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/scenarios/play"
 )
 
 // Search is one random schedule of a library's messages.
@@ -96,11 +97,24 @@ func (s *schedule) run(ctx context.Context) error {
 		if s.cell.broken != nil {
 			return s.cell.broken
 		}
+		if s.now > s.limit() {
+			return s.endless()
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 	return s.conclude(ctx)
+}
+
+// endless ends a schedule in which an operation does not come back, though it was given up.
+func (s *schedule) endless() error {
+	for _, p := range s.programs {
+		if p.op != nil {
+			return play.Undecided("%s did not come back from its %v", p.handle.Name, p.op.Op)
+		}
+	}
+	return s.tooLong()
 }
 
 // step lets one thing happen. It returns false when all programs have ended.

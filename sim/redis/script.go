@@ -127,7 +127,7 @@ func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) service.
 	return s.library.interpreter().run(s, c, proto, args[3:3+keys], args[3+keys:])
 }
 
-// open makes the Lua state of which each interpreter is a thread. It has what scripts share and do not change.
+// open makes the Lua state of which each interpreter is a thread. It has what scripts share and cannot change.
 func (l *library) open() {
 	l.state = lua.NewState(smallState())
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
@@ -147,6 +147,7 @@ func (l *library) open() {
 		return 1
 	})
 	l.refuseChange = l.state.NewFunction(refuseChange)
+	tables := l.state.GetGlobal("table").(*lua.LTable)
 	for _, shared := range []string{"string", "table"} {
 		l.state.SetGlobal(shared, l.fixed(l.state.GetGlobal(shared).(*lua.LTable)))
 	}
@@ -154,11 +155,19 @@ func (l *library) open() {
 	ofTexts.RawSetString("__index", l.state.GetGlobal("string"))
 	ofTexts.RawSetString("__metatable", l.fixed(ofTexts))
 	l.state.SetMetatable(lua.LString(""), ofTexts)
-	replace(l.state, l.state.G.Global, "rawset", func(run *lua.LState) {
+	refuseFixed := func(run *lua.LState) {
 		if table, is := run.Get(1).(*lua.LTable); is && l.isFixed(table) {
 			refuseChange(run)
 		}
-	})
+	}
+	replace(l.state, tables, "insert", refuseFixed)
+	replace(l.state, l.state.G.Global, "rawset", refuseFixed)
+	rawset := l.state.GetGlobal("rawset").(*lua.LFunction).GFunction
+	l.state.SetGlobal("rawset", l.state.NewFunction(func(run *lua.LState) int {
+		rawset(run)
+		run.SetTop(1)
+		return 1
+	}))
 }
 
 // fixed is a table that shows what another has, and that a script cannot change.
@@ -176,9 +185,9 @@ func (l *library) isFixed(table *lua.LTable) bool {
 	return has && rules.RawGetString("__newindex") == l.refuseChange
 }
 
-// smallState is a Lua state that is cheap to make: locks' scripts are short, and there are many runs of them.
+// smallState is a Lua state that takes little memory until a script needs more. It has as many calls within each other as Lua 5.1.
 func smallState() lua.Options {
-	return lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 64}
+	return lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 20_000, MinimizeStackMemory: true}
 }
 
 // interpreter runs scripts, one at a time. What a script can change is a run's own: its keys, its arguments, and what it makes itself.
@@ -194,16 +203,16 @@ type interpreter struct {
 
 // interpreter is the one of the library, or a new one if a script has left the last one with an error.
 func (l *library) interpreter() *interpreter {
-	if l.runs != nil {
-		return l.runs
+	if l.current != nil {
+		return l.current
 	}
 	if l.state == nil {
 		l.open()
 	}
 	thread, _ := l.state.NewThread()
-	l.runs = &interpreter{library: l, state: thread}
-	l.runs.makeGlobals()
-	return l.runs
+	l.current = &interpreter{library: l, state: thread}
+	l.current.makeGlobals()
+	return l.current
 }
 
 func (r *interpreter) run(s *Server, c *conn, proto *lua.FunctionProto, keys, args []string) service.Reply {
@@ -214,7 +223,7 @@ func (r *interpreter) run(s *Server, c *conn, proto *lua.FunctionProto, keys, ar
 	script.Env = r.globals
 	r.state.Push(script)
 	if err := r.state.PCall(0, 1, nil); err != nil {
-		r.library.runs = nil
+		r.library.current = nil
 		return r.failed(err)
 	}
 	value := r.state.Get(-1)

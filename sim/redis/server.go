@@ -163,12 +163,12 @@ type command struct {
 // runner is what a command does.
 type runner func(s *Server, c *conn, args []string) service.Reply
 
-// library is what servers share and never change: the commands, the scripts that have been compiled, and what Lua gives to scripts.
+// library is what servers share: the commands, the scripts that have been compiled, and what runs them. No server sees of it what another did.
 type library struct {
 	commands map[string]command
 	compiled compiled
 	state    *lua.LState  // made when the first script is run
-	runs     *interpreter // see interpreter
+	current  *interpreter // until a script ends with an error
 	// What all scripts have, made with it; see textFunction.
 	text, refuseChange *lua.LFunction
 }
