@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,20 @@ func effectOn(c *history.Change, asked time.Duration) history.Effect {
 		return history.EffectReplaced
 	}
 	return effectOnLease(was.TTL, is.TTL, asked)
+}
+
+// countsOn says whether a command that put another value in the place of a key's counted one up or down, without taking time from it, and whether
+// it gave it more.
+func countsOn(c *history.Change, asked time.Duration) (counts, longer bool) {
+	was, is := &c.Before, &c.After
+	const digits = 6 // a time has more
+	from, err := strconv.Atoi(was.Value)
+	to, err2 := strconv.Atoi(is.Value)
+	if was.Type != "string" || is.Type != "string" || err != nil || err2 != nil || len(strings.TrimLeft(was.Value, "-")) > digits || len(strings.TrimLeft(is.Value, "-")) > digits {
+		return false, false
+	}
+	lease := effectOnLease(was.TTL, is.TTL, asked)
+	return (to == from+1 || to == from-1) && lease != history.EffectShortened, lease == history.EffectProlonged
 }
 
 // effectOnLease is what became of the time that a key has left; zero: it does not expire.

@@ -156,6 +156,8 @@ type ownerStep struct {
 	mine      possession
 	there     bool // the key is there after it
 	same      bool // with the value from before
+	counts    bool // it counted the key's number up or down; see countsOn
+	longer    bool // and gave it more time
 	unlimited bool // the key was there without an expiry
 	unseen    bool // the key was there, though it was not when it was last seen
 	// Of a write.
@@ -227,7 +229,9 @@ func (s ownerState) changed(in *ownerStep, mine possession, mustRespect bool) ow
 		case own && (mustRespect || mine.acquire == nil):
 			prolonged.rivals = nil // what they had written is gone
 			return prolonged
-		case mustRespect:
+		case s.tallies(in) && mine.standing(in.event) != awaited:
+			return s
+		case mustRespect, s.tallies(in):
 			s.rivals = &rival{mine, s.rivals}
 			return s
 		}
@@ -244,6 +248,11 @@ func (s ownerState) changed(in *ownerStep, mine possession, mustRespect bool) ow
 		return s.unclear(in, own, mine.acquire != nil, taken, freed, prolonged)
 	}
 	return s
+}
+
+// tallies says whether a command of an acquire counts what is another's: it takes nothing from that one, and has something if it is told so.
+func (s ownerState) tallies(in *ownerStep) bool {
+	return in.counts && in.mine.acquire != nil && s.owner.client != in.client
 }
 
 // unclear chooses among what a change can have been that may be the key's own expiry.
@@ -281,13 +290,18 @@ func (s ownerState) offends(in *ownerStep, mine possession) (found offences) {
 		return 0
 	}
 	a := mine.acquire
-	takes := in.effect == history.EffectCreated || in.effect == history.EffectReplaced
+	takes := in.effect == history.EffectCreated || in.effect == history.EffectReplaced && !(s.tallies(in) && s.owner.standing(in.event) == awaited)
 	if takes && a != nil && !a.failed && mine.standing(in.event) == awaited {
 		found |= offendsGrant
 	}
 	switch in.effect {
 	case history.EffectReplaced:
-		found |= offendsOverwrite
+		switch {
+		case !s.tallies(in):
+			found |= offendsOverwrite
+		case in.longer:
+			found |= offendsRenew
+		}
 	case history.EffectRemoved:
 		found |= offendsDelete
 	case history.EffectProlonged:

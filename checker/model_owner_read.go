@@ -299,6 +299,9 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, c *history
 		there: is.Exists(), same: was.Type == is.Type && was.Value == is.Value, unlimited: was.Exists() && was.TTL == 0,
 		unseen: was.Exists() && !l.there,
 	}
+	if l.spread == nil && step.effect == history.EffectReplaced {
+		step.counts, step.longer = countsOn(change, c.Asked)
+	}
 	step.mine = possession{client: who.number, began: i, acquire: who.acquireOf(l.name, op, c), dead: r.mutex.dead[e.Client]}
 	step.mine.lease, step.mine.ends = l.leaseFrom(cmp.Or(c.Sent, e.At), op, before, is)
 	owned := l.state.owner

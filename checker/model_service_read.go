@@ -177,7 +177,11 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 		}
 	}
 	switch look.effect {
-	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
+	case history.EffectReplaced:
+		if !step.counts || op == nil || op.op != history.OpAcquire {
+			s.takes(i)
+		}
+	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
 		s.takes(i)
 	case history.EffectProlonged:
 		if op != nil && op.op == history.OpRenew && before.client == who.number {

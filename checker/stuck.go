@@ -106,7 +106,10 @@ func contended(f *timeline.Fact, v *timeline.Cursor) bool {
 // then wants it, whatever an earlier answer was.
 func changesHands(f *timeline.Fact) bool {
 	switch f.Effect {
-	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
+	case history.EffectReplaced: // an acquire that only counts has it if it is answered ok
+		counts, _ := f.Change.Counts(f.Sent.Asked)
+		return !counts || f.Op.Kind != history.OpAcquire
+	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
 		return true
 	case history.EffectProlonged:
 		return f.Op.Kind == history.OpRenew && f.Owner.Client == f.Client

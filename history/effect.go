@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Effect is what a command did to one key, as far as the state probes around it can tell.
 type Effect uint8
@@ -56,6 +59,33 @@ func (c Change) nearExpiry() Effect {
 		return EffectNone
 	}
 	return EffectUnclear
+}
+
+// mostCounted is how far a number is taken for a count. Times and random tokens are larger.
+const mostCounted = 1_000_000
+
+// Counts says whether a command that replaced the key's value only counted: a number became the next or the one before, and the lease was not
+// shortened. prolonged says whether there is more time left than before.
+func (c Change) Counts(asked time.Duration) (counts, prolonged bool) {
+	before, is := c.Before.Count()
+	after, still := c.After.Count()
+	if !is || !still || before-after != 1 && after-before != 1 {
+		return false, false
+	}
+	lease := ttlEffect(c.Before.TTL, c.After.TTL, asked)
+	return lease != EffectShortened, lease == EffectProlonged
+}
+
+// Count is the number that a key holds, if it may be a count.
+func (s State) Count() (n int, is bool) {
+	if s.Type != "string" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < -mostCounted || n > mostCounted {
+		return 0, false
+	}
+	return n, true
 }
 
 func ttlEffect(before, after, asked time.Duration) Effect {

@@ -63,3 +63,31 @@ func TestExpiryAloneIsNobodysDeed(t *testing.T) {
 		assert.Contains(t, []Effect{EffectNone, EffectUnclear}, change.Effect(asked))
 	})
 }
+
+func TestCounts(t *testing.T) {
+	number := func(n string, ttl time.Duration) State { return State{Type: "string", Value: n, TTL: ttl} }
+	tests := map[string]struct {
+		before, after     State
+		counts, prolonged bool
+	}{
+		"up":                    {number("1", time.Second), number("2", time.Second), true, false},
+		"down below 0":          {number("0", 0), number("-1", 0), true, false},
+		"time passes":           {number("1", time.Second), number("2", time.Second-time.Millisecond), true, false},
+		"and prolongs":          {number("1", time.Second), number("2", 2*time.Second), true, true},
+		"and shortens":          {number("1", 2*time.Second), number("2", time.Second), false, false},
+		"and sets an expiry":    {number("1", 0), number("2", time.Second), false, false},
+		"and removes it":        {number("1", time.Second), number("2", 0), true, true},
+		"by two":                {number("1", 0), number("3", 0), false, false},
+		"not at all":            {number("1", 0), number("1", 0), false, false},
+		"a token":               {number("a", 0), number("2", 0), false, false},
+		"a time in seconds":     {number("1790000001", 0), number("1790000002", 0), false, false},
+		"what was not there":    {State{}, number("1", 0), false, false},
+		"a list of that length": {State{Type: "list", Value: "1"}, State{Type: "list", Value: "2"}, false, false},
+	}
+	for name, test := range tests {
+		counts, prolonged := Change{Before: test.before, After: test.after}.Counts(0)
+		if counts != test.counts || prolonged != test.prolonged {
+			t.Errorf("%s: %v, %v", name, counts, prolonged)
+		}
+	}
+}

@@ -96,8 +96,13 @@ func (l *Ledger) Key() ownership.Key {
 
 // Command is what the rules of ownership need to know of the command of a fact.
 func (f *Fact) Command() ownership.Command {
+	counts, prolongs := false, false
+	if f.Effect == history.EffectReplaced {
+		counts, prolongs = f.Change.Counts(f.Sent.Asked)
+	}
 	return ownership.Command{
 		Effect: f.Effect, ByOwner: f.Client == f.Owner.Client, Live: f.Live, Foreign: f.Foreign, Acquire: f.Mine.Op != 0,
 		Unlimited: f.Change.Before.Exists() && f.Change.Before.TTL == 0, Standing: f.Mine.Standing, Exists: f.Change.After.Exists(), SameValue: sameValue(*f.Change),
+		Counts: counts, Prolongs: prolongs, Pending: f.Owner.Standing == Pending,
 	}
 }

@@ -297,6 +297,9 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		if cmd.effect == history.EffectUnclear {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}
+		if cmd.effect == history.EffectReplaced {
+			cmd.counts, cmd.prolongs = history.Change{Before: was, After: is}.Counts(0)
+		}
 		if x.failsOver() {
 			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
 		}

@@ -79,13 +79,16 @@ const mostCalls = 64
 
 // trial has a fresh client ask after an end state.
 type trial struct {
-	x     *explorer
-	s     state
-	fresh int
-	calls int   // since time has passed
-	met   uint8 // on which servers the fresh client has found the lock since time has passed
-	tells bool  // a try has changed a server without taking the lock
-	stuck bool
+	x       *explorer
+	s       state
+	fresh   int
+	calls   int   // since time has passed
+	met     uint8 // on which servers the fresh client has found the lock since time has passed
+	tells   bool  // a try has changed a server without taking the lock
+	stuck   bool
+	refused bool  // its last try was
+	counts  bool  // tries count
+	called  uint8 // the clients that have called since time has passed
 }
 
 func (t *trial) run(p pace) error {
@@ -112,30 +115,47 @@ func (t *trial) run(p pace) error {
 		for i := range x.clients {
 			moves = x.clientMoves(moves, s, i)
 		}
-		if t.calls >= mostCalls {
-			moves = slices.DeleteFunc(moves, func(m move) bool { return m.kind == moveCall })
-		}
+		moves = slices.DeleteFunc(moves, t.callsEnough)
 		if len(moves) == 0 {
 			passed := s.now - began
 			if passed > x.patience() {
-				refused := x.refusedToTheEnd(s, t.fresh)
+				refused := t.refused && s.clients[t.fresh].phase == waiting && !x.maybeHeld(s)
 				t.stuck = refused && x.keepsMajority(t.met)
 				x.blocked = x.blocked || refused && t.met == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
-			t.met, t.calls = 0, 0
+			t.met, t.calls, t.called = 0, 0, 0
 		}
 		switch m := moves[0]; {
 		case m.kind == moveServe && t.takes(m):
 			return nil
 		case m.kind == moveCall:
 			t.calls++
+			t.called |= 1 << m.client
 		}
-		if err := x.apply(s, moves[0]); err != nil {
+		if err := t.apply(moves[0]); err != nil {
 			return err
 		}
 	}
+}
+
+// callsEnough says whether a move is a call too many before time passes.
+func (t *trial) callsEnough(m move) bool {
+	return m.kind == moveCall && (t.calls >= mostCalls || t.counts && t.called&(1<<m.client) != 0)
+}
+
+// apply makes a move, and notes how a try of the fresh client has ended: one that was refused and counts that is called again at once.
+func (t *trial) apply(m move) error {
+	j, fresh := &t.x.judge, &t.s.clients[t.fresh]
+	tries, known := fresh.phase == acquiring, j.coverage
+	j.coverage &^= wasRefused
+	err := t.x.apply(&t.s, m)
+	if tries && fresh.phase == waiting {
+		t.refused = j.coverage&wasRefused != 0
+	}
+	j.coverage |= known
+	return err
 }
 
 // held says whether somebody has got the lock.
@@ -173,7 +193,13 @@ func (t *trial) takes(m move) bool {
 	before := t.s.servers[server]
 	done := x.servers.serve(before, request, int(m.client))
 	switch done.effect {
-	case history.EffectCreated, history.EffectRemoved, history.EffectReplaced, history.EffectUnclear:
+	case history.EffectReplaced:
+		change := history.Change{Before: x.servers.states[before].lock, After: x.servers.states[done.next].lock}
+		if counts, _ := change.Counts(0); !counts || x.operationOf(&t.s.clients[m.client], int(m.slot)) != history.OpAcquire {
+			return true
+		}
+		t.counts = true
+	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
 		return true
 	}
 	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
@@ -199,10 +225,6 @@ func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 // of no use, but it is not stuck.
 func (x *explorer) keepsMajority(servers uint8) bool {
 	return bits.OnesCount8(servers) >= x.serverCount-x.serverCount/2
-}
-
-func (x *explorer) refusedToTheEnd(s *state, fresh int) bool {
-	return s.clients[fresh].phase == waiting && s.clients[fresh].has(futile) && !x.maybeHeld(s)
 }
 
 // maybeHeld: a client may hold the lock without knowing whether it does.

@@ -18,6 +18,8 @@ type command struct {
 	after     history.State
 	// sameValue: the key has the value from before; known of an unclear effect only.
 	sameValue bool
+	// Of a value that was replaced only, see history.Change.Counts.
+	counts, prolongs bool
 	// The key's values before and after it; see servers.value. Only where servers fail over: only there it can matter.
 	found, left uint32
 }
@@ -44,6 +46,7 @@ func (j *judge) commanded(cmd command) {
 	rule := ownership.Command{
 		Effect: cmd.effect, ByOwner: int(o.client) == cmd.client+1, Live: j.claim(o.ends).Live(), Foreign: o.foreign,
 		Unlimited: cmd.unlimited, Acquire: acquires || cmd.op == history.OpAcquire, Standing: mine.standing, Exists: cmd.after.Exists(), SameValue: cmd.sameValue,
+		Counts: cmd.counts, Prolongs: cmd.prolongs, Pending: o.standing == ownership.Pending,
 	}
 	if o.client != 0 {
 		j.against(cmd, rule)
@@ -140,10 +143,7 @@ func (j *judge) against(cmd command, rule ownership.Command) {
 	if rule.EarlyGrant() {
 		j.flag(earlyGrant, cmd.client, true)
 	}
-	if !rule.Interference() {
-		return
-	}
-	switch cmd.effect {
+	switch rule.Interference() {
 	case history.EffectReplaced:
 		j.flag(overwrite, cmd.client, false)
 	case history.EffectRemoved:

@@ -114,7 +114,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 			return err
 		}
 	}
-	if e.spending == 0 && x.ended(s) && x.only&(stuckLock|lostUpdate) != 0 {
+	if e.spending == 0 && (x.ended(s) || x.onlyCounts(s)) && x.only&(stuckLock|lostUpdate) != 0 {
 		return x.judgeEnd(s, number, e.faults, e.steps)
 	}
 	return nil
@@ -139,6 +139,10 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 	}
 	if x.missesClock() {
 		return x.clockError()
+	}
+	if x.countsOn(&e.s, &e.next) {
+		x.cut = errCounted
+		return nil
 	}
 	if found := x.judge.found & x.only; found != 0 {
 		x.note(e.faults, finding{found: found, steps: e.steps + 1, parent: number, move: x.packMove(m)})

@@ -47,6 +47,7 @@ type serverState struct {
 	expiries []ms
 	lock     history.State // what it has under the lock's key
 	value    uint32        // see servers.value
+	count    int           // the number that it has there, if it may be a count
 	kept     kept          // of a ZooKeeper
 	// What led to it, so that the same can be done with the clients in another order:
 	before  uint32
@@ -96,6 +97,7 @@ func (s *servers) number(server lockServer, before uint32, by cause) uint32 {
 		server: server, tokens: mentioned(text), personal: mentioned(text) != 0 || server.Connected(), lock: server.State(s.lockKey), before: before, by: by,
 		renamed: make([]uint32, len(s.texts.orders)),
 	}
+	state.count, _ = state.lock.Count()
 	if s.keepers != nil {
 		s.keep(&state, server.(keeperServer), text)
 	}

@@ -26,6 +26,7 @@ type claim struct {
 	dead     bool
 	ends     int
 	value    string
+	acquires bool // it is of a command of an acquire; known of a new claim only
 }
 
 func (c claim) live(now int, believes bool) bool {
@@ -60,6 +61,7 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) claim
 		mine.standing = refused
 	}
 	mine.dead = c.phase == crashed
+	mine.acquires = mine.standing == pending || q.op == history.OpAcquire
 	return mine
 }
 
@@ -101,6 +103,16 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 	}
 	if o.client >= 0 && !foreign {
 		o.value = change.After.Value
+	}
+}
+
+// count takes in that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
+func (m *monitor) count(mine claim) {
+	if ch := &m.challenger; mine.standing == pending && (ch.client < 0 || ch.client == mine.client) {
+		*ch = mine
+	}
+	if m.owner.client >= 0 {
+		m.owner.value = mine.value
 	}
 }
 

@@ -329,10 +329,25 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	foreign := o.client >= 0 && change.Before.Exists() && change.Before.Value != o.value
 	own := o.client == i && !foreign
 	live := o.client >= 0 && o.live(w.now, w.clients[o.client].on)
+	counts, prolongs := false, false
+	if effect == history.EffectReplaced && o.client != i && !foreign && mine.acquires {
+		counts, prolongs = change.Counts(0)
+	}
+	harm := effect
+	switch {
+	case counts && prolongs:
+		harm = history.EffectProlonged
+	case counts:
+		harm = history.EffectNone
+	}
 	if live && o.client != i {
-		m.flag(i, effect, mine, foreign)
+		m.flag(i, effect, harm, mine, foreign)
 	}
 	m.look(w, i, q, effect, change.Before.Exists(), own)
+	if counts {
+		m.count(mine)
+		return
+	}
 	m.follow(effect, own, live && !foreign, foreign, mine, change)
 }
 
@@ -358,16 +373,19 @@ func (m *monitor) look(w *world, i int, q message, effect history.Effect, there,
 }
 
 // flag suspects what a command did to the live lock of another client.
-func (m *monitor) flag(i int, effect history.Effect, mine claim, foreign bool) {
+func (m *monitor) flag(i int, effect, harm history.Effect, mine claim, foreign bool) {
 	on := []acquireOf{}
 	if m.owner.standing == pending {
 		on = append(on, acquireOf{m.owner.client, m.owner.op})
 	}
 	name, known := map[history.Effect]checker.Name{
 		history.EffectReplaced: checker.Overwrite, history.EffectRemoved: checker.WrongfulDelete, history.EffectProlonged: checker.WrongfulRenew,
-	}[effect]
+	}[harm]
 	if known && !foreign {
 		m.charge(charge{name, on})
+	}
+	if counts := harm != effect; counts && m.owner.standing == pending {
+		return // neither has the lock yet
 	}
 	if mine.standing == pending && (effect == history.EffectCreated || effect == history.EffectReplaced) {
 		m.charge(charge{checker.EarlyGrant, append(slices.Clone(on), acquireOf{i, mine.op})})

@@ -77,6 +77,16 @@ type Command struct {
 	Standing Standing
 	// Of an unclear effect only: the key exists after it, and with the value from before.
 	Exists, SameValue bool
+	// Of a value that was replaced only: the command counted, see history.Change.Counts, and there is more time left than before.
+	Counts, Prolongs bool
+	// Pending: the acquire on which the owner's claim rests has not returned.
+	Pending bool
+}
+
+// OnlyCounts says whether the command is one of an acquire that counts, such as an INCR that is answered 2: the lock is refused by it, or granted once it is
+// answered ok. Until then nobody's lock is lost by it.
+func (c Command) OnlyCounts() bool {
+	return c.Effect == history.EffectReplaced && c.Counts && c.Acquire && !c.ByOwner && !c.Foreign
 }
 
 // Change is what becomes of the ownership of a lock.
@@ -127,6 +137,10 @@ func (c Command) replaced(own bool) Change {
 	switch {
 	case own && (c.Live || !c.Acquire):
 		return Regain
+	case c.OnlyCounts() && c.Standing == Pending:
+		return Challenge
+	case c.OnlyCounts():
+		return Keep
 	case c.Live && !c.Foreign:
 		return Challenge
 	case c.Foreign && c.Standing != Pending && c.Standing != Granted: // it still has no owner
@@ -149,22 +163,29 @@ func (c Command) unclear(own bool) Change {
 }
 
 // EarlyGrant says whether the service let another client have the lock while the owner's claim had to be respected. It counts if the
-// acquire returns ok in the end. (If a command had removed the lock before, that was a wrongful delete.)
+// acquire returns ok in the end. (If a command had removed the lock before, that was a wrongful delete.) Of two acquires that count what neither has
+// yet, the one that is answered ok first has not got another's.
 func (c Command) EarlyGrant() bool {
-	return c.Live && !c.ByOwner && c.Standing == Pending && (c.Effect == history.EffectCreated || c.Effect == history.EffectReplaced)
+	return !(c.Pending && c.OnlyCounts()) && c.Live && !c.ByOwner && c.Standing == Pending && (c.Effect == history.EffectCreated || c.Effect == history.EffectReplaced)
 }
 
-// Interference says whether the command did something to the live lock of another client: it replaced its value, removed it or prolonged
-// it, as its effect says. While that client's acquire is pending, it counts if the acquire returns ok in the end.
-func (c Command) Interference() bool {
+// Interference is what the command did to the live lock of another client: it replaced its value, removed it or prolonged it. While that client's acquire is
+// pending, it counts if the acquire returns ok in the end.
+func (c Command) Interference() history.Effect {
 	if !c.Live || c.ByOwner || c.Foreign {
-		return false
+		return history.EffectNone
+	}
+	switch {
+	case c.OnlyCounts() && c.Prolongs:
+		return history.EffectProlonged
+	case c.OnlyCounts():
+		return history.EffectNone
 	}
 	switch c.Effect {
 	case history.EffectReplaced, history.EffectRemoved, history.EffectProlonged:
-		return true
+		return c.Effect
 	}
-	return false
+	return history.EffectNone
 }
 
 // Release is what the rules need to know of a release that has returned.

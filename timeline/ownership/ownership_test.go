@@ -62,6 +62,15 @@ func TestChange(t *testing.T) {
 		{Command{Effect: history.EffectReplaced, Foreign: true, Standing: Refused}, Keep},
 		{Command{Effect: history.EffectReplaced, Foreign: true, Standing: Dubious, ByOwner: true}, Keep},
 
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, Live: true, Standing: Pending}, Challenge},
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, Standing: Pending}, Challenge},
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, Live: true, Standing: Granted}, Keep},
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, Standing: Dubious}, Keep},
+		{Command{Effect: history.EffectReplaced, Counts: true, Live: true}, Challenge},
+		{Command{Effect: history.EffectReplaced, Counts: true}, Take},
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, ByOwner: true}, Take},
+		{Command{Effect: history.EffectReplaced, Counts: true, Acquire: true, Foreign: true, Standing: Pending}, Take},
+
 		{Command{Effect: history.EffectProlonged, ByOwner: true}, Extend},
 		{Command{Effect: history.EffectProlonged}, Keep},
 		{Command{Effect: history.EffectProlonged, ByOwner: true, Foreign: true}, Keep},
@@ -86,16 +95,33 @@ func TestEarlyGrantAndInterference(t *testing.T) {
 	} {
 		c := Command{Effect: effect, Live: true, Standing: Pending}
 		assert.Equal(t, want.early, c.EarlyGrant(), effect)
-		assert.Equal(t, want.interferes, c.Interference(), effect)
+		if want.interferes {
+			assert.Equal(t, effect, c.Interference(), effect)
+		} else {
+			assert.Equal(t, history.EffectNone, c.Interference(), effect)
+		}
 		c.Standing = Granted
 		assert.False(t, c.EarlyGrant(), "no acquire is pending")
 		for _, harmless := range []Command{{Effect: effect, Standing: Pending}, {Effect: effect, Live: true, ByOwner: true}} {
-			assert.False(t, harmless.EarlyGrant() || harmless.Interference(), "%+v", harmless)
+			assert.False(t, harmless.EarlyGrant() || harmless.Interference() != history.EffectNone, "%+v", harmless)
 		}
 	}
 	foreign := Command{Effect: history.EffectReplaced, Live: true, Foreign: true}
 	assert.True(t, foreign.EarlyGrant(), "the owner was told that it has the lock")
-	assert.False(t, foreign.Interference(), "what was there was not the owner's")
+	assert.Equal(t, history.EffectNone, foreign.Interference(), "what was there was not the owner's")
+}
+
+// A refused acquire may count. What prolongs the lock of another client counts against it all the same, and so does what is no acquire.
+func TestCounting(t *testing.T) {
+	counts := Command{Effect: history.EffectReplaced, Live: true, Counts: true, Acquire: true, Standing: Pending}
+	assert.True(t, counts.EarlyGrant(), "if it is granted")
+	assert.Equal(t, history.EffectNone, counts.Interference())
+	counts.Pending = true
+	assert.False(t, counts.EarlyGrant(), "the owner has not been told that it has the lock")
+	counts.Prolongs = true
+	assert.Equal(t, history.EffectProlonged, counts.Interference())
+	counts.Acquire = false
+	assert.Equal(t, history.EffectReplaced, counts.Interference())
 }
 
 func TestRelease(t *testing.T) {

@@ -1,0 +1,67 @@
+package explore
+
+import (
+	"errors"
+
+	"github.com/locklab/locklab/history"
+)
+
+// A lock may count in its own key, such as by an INCR that grants the lock if it is answered 1. Each refused try then leaves another number behind, and
+// may come to something else, for ever.
+
+// mostCounts is how far acquires count in the search.
+const mostCounts = 5
+
+// errCounted: where this happens the search goes no further, and is not complete.
+var errCounted = errors.New("acquires counted the number under the lock's key beyond 5")
+
+// countsOn says whether a move has counted the number under a server's key further than the search follows.
+func (x *explorer) countsOn(s, next *state) bool {
+	for i := range x.serverCount {
+		if s.servers[i] == next.servers[i] {
+			continue
+		}
+		was, is := x.servers.states[s.servers[i]].count, x.servers.states[next.servers[i]].count
+		if was != 0 && (is > mostCounts && is == was+1 || is < -mostCounts && is == was-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// counted says whether the only server has counted from one state to the next.
+func (x *explorer) counted(s, next *state) bool {
+	change := history.Change{Before: x.servers.states[s.servers[0]].lock, After: x.servers.states[next.servers[0]].lock}
+	counts, _ := change.Counts(0)
+	return counts
+}
+
+// onlyCounts says whether nothing is left to do but to be refused, and to count it: that is an end, too, as nobody else is there to free the lock.
+func (x *explorer) onlyCounts(s *state) bool {
+	if x.serverCount != 1 || x.servers.states[s.servers[0]].count == 0 {
+		return false
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		gone := c.phase == finished || c.phase == crashed
+		if !gone && !x.wants(c) || c.travel != [mostTravel]uint32{} || x.automaton.nodes[c.node].tasks > 0 {
+			return false
+		}
+	}
+	return !x.allGone(s) && x.refusedByCount(s)
+}
+
+// refusedByCount says whether whoever tries next is refused, and leaves another count behind.
+func (x *explorer) refusedByCount(s *state) bool {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if !x.wants(c) {
+			continue
+		}
+		r := x.rehearse(s, i, func(*state, []input) {})
+		if !r.ended || r.after.clients[i].phase == holding || !x.counted(s, &r.after) {
+			return false
+		}
+	}
+	return true
+}
