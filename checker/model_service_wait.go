@@ -58,10 +58,10 @@ func (r *ownerReader) inUse(l *ownerHistory, i int, e *history.Event) bool {
 	return l.service.releasing == o.began || o.unsettled(i)
 }
 
-// unsettled says whether at an event nobody knows whether its client was told of the possession.
+// unsettled says whether at an event nobody knows whether its client was told of the possession. Of one that rests on no acquire no client is told.
 func (p possession) unsettled(event int) bool {
 	is := p.standing(event)
-	return is == awaited || is == doubtful
+	return p.acquire != nil && (is == awaited || is == doubtful)
 }
 
 // refused takes in the return of an acquire: whether it was refused, and what for.

@@ -99,7 +99,13 @@ func contended(f *timeline.Fact, v *timeline.Cursor) bool {
 	}
 	// A lease would bring the truth to light; without one, a client that does not know may have the lock for ever.
 	o := k.Ledger.Owner
-	return k.Leaseless && o.Client != 0 && !o.Dead && (o.Standing == timeline.Pending || o.Standing == timeline.Dubious || o.Releasing)
+	return k.Leaseless && o.Client != 0 && !o.Dead && (mayHave(o) || o.Releasing)
+}
+
+// mayHave says whether the client of a claim may have the lock by it, as far as it has been told. What no acquire has put there gives the lock to nobody,
+// such as a key that a watchdog makes anew after the release.
+func mayHave(o timeline.Claim) bool {
+	return o.Standing == timeline.Pending || o.Standing == timeline.Dubious && o.Op != 0
 }
 
 // changesHands says whether a command gave the lock an owner, or took it from one; or its owner renewed it by order of its user, who
@@ -135,7 +141,7 @@ func (m *stuckLock) command(f *timeline.Fact, v *timeline.Cursor) {
 			continue
 		}
 		o := f.Owner
-		maybe := o.Client != 0 && !o.Dead && (o.Standing == timeline.Pending || o.Standing == timeline.Dubious) && o.Leased(f.Event.At)
+		maybe := o.Client != 0 && !o.Dead && mayHave(o) && o.Leased(f.Event.At)
 		if seen > v.Locks[f.Lock].FreedBy(f.Op.CalledAt) && !maybe {
 			w.owner, w.seen, w.seenAt, w.free = o, f.Index, f.Event.At, !f.Change.Before.Exists()
 		}

@@ -203,7 +203,7 @@ func (t *trial) takes(m move) bool {
 		return true
 	}
 	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
-	if int(m.client) == t.fresh && (x.servers.states[before].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
+	if int(m.client) == t.fresh && (done.named && x.servers.states[before].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
 	return false
@@ -236,5 +236,5 @@ func (x *explorer) maybeHeld(s *state) bool {
 	}
 	o := &s.owner
 	return x.judge.leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
-		(o.standing == ownership.Pending || o.standing == ownership.Dubious || o.leaving)
+		(o.standing == ownership.Pending || o.leaving)
 }

@@ -174,7 +174,7 @@ type explorer struct {
 type unseen struct {
 	beyond  bool // something lies beyond the horizon
 	far     bool // something ends there that has begun long before
-	blocked bool // a fresh client was refused for good, and nothing was under the lock's key
+	blocked bool // a fresh client was refused for good, and none of its requests found anything under the lock's key
 	// renewing: the nodes at which tasks go on beyond the horizon.
 	renewing map[uint32]bool
 	// counting: the nodes at which a refused try was not repeated; see Result.Counting.
