@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/locklab/locklab/checker"
@@ -85,34 +86,52 @@ const (
 
 // arrange puts the moments into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
 // process's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
-// calls and returns may move is up to the checker; at worst they are pinned.
+// calls and returns may move is up to the checker; at worst they are pinned. The same goes for what is under other keys, see asides.go; but
+// where no order keeps to that, it may not matter.
 func (t *schedule) arrange() {
-	type candidate struct {
-		moments []*moment
-		cost    int
-	}
 	lanes := t.lanes()
 	if len(lanes) == 0 || len(lanes) > mostLanes || len(t.moments) > mostMoments {
 		return
 	}
+	for _, p := range []pins{{asides: true}, {}} {
+		most := breaks(t.moments)
+		if !holds(t.moments, t.needs(p)) {
+			most = math.MaxInt // no script can force the order as it is
+		}
+		if t.arrangeBelow(most, lanes, p) || most < math.MaxInt {
+			return
+		}
+	}
+}
+
+// arrangeBelow looks for an order that needs fewer breakpoints.
+func (t *schedule) arrangeBelow(most int, lanes [][]*moment, p pins) bool {
+	type candidate struct {
+		moments []*moment
+		cost    int
+	}
 	var all []candidate
 	for _, pinned := range []pins{{}, {calls: true}, {returns: true}, {returns: true, amidCalls: true}, {calls: true, returns: true}} {
+		pinned.asides = p.asides
 		needs := t.needs(pinned)
 		permute(len(lanes), func(ranks []int) {
 			moments := line(lanes, needs, ranks)
-			all = append(all, candidate{moments, breaks(moments)})
+			if len(moments) == len(t.moments) {
+				all = append(all, candidate{moments, breaks(moments)})
+			}
 		})
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
 	for _, c := range all {
-		if c.cost >= breaks(t.moments) {
-			return
+		if c.cost >= most {
+			return false
 		}
 		if t.shows(c.moments) {
 			t.moments = c.moments
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // lanes are the moments by client, and those of the lab, in the order in which they appear.
@@ -130,8 +149,9 @@ func (t *schedule) lanes() [][]*moment {
 	return lanes
 }
 
-// pins say which moments keep their place among all that is on record: calls, and returns, these also among calls.
-type pins struct{ calls, returns, amidCalls bool }
+// pins say which moments keep their place among all that is on record: calls, and returns, these also among calls. With asides, so do requests that
+// breakpoints do not count, among each other.
+type pins struct{ calls, returns, amidCalls, asides bool }
 
 func (p pins) hold(a, b *moment) bool {
 	is := func(kind trace.Kind) bool { return a.kind == kind || b.kind == kind }
@@ -153,6 +173,16 @@ func (t *schedule) needs(pinned pins) map[*moment][]*moment {
 			broken := a.breaks != nil && a.breaks.server == b.server && strikes(b, faults.Restart, faults.FailOver)
 			if t.process(a.who) == t.process(b.who) || sameServer || broken || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
 				needs[b] = append(needs[b], a)
+			}
+			if !pinned.asides {
+				continue
+			}
+			first, second := asideFirst(a, b)
+			if first {
+				needs[b] = append(needs[b], a)
+			}
+			if second {
+				needs[a] = append(needs[a], b)
 			}
 		}
 	}

@@ -32,6 +32,8 @@ type moment struct {
 	unread    bool       // a step of its client's clock: the client has not read the latest reply
 	breaks    *moment    // its operation waits for a server next, and learns at this moment that the connection has broken
 	events    []history.Event
+	own       *execution  // of a request that breakpoints count
+	asides    []execution // those that come with it, and that they do not count
 }
 
 // Who is no client, and where there is no server.
@@ -56,6 +58,8 @@ type operation struct {
 	beside   bool          // an acquire that goes on trying beside all that follows; it is given up where the trace has its return
 	bound    time.Duration // for how long the client of such an acquire lets it try; zero: for long
 	hung     bool          // a release that its user gave up, though nothing held it up
+	latest   *moment       // its latest moment so far
+	asides   []execution   // since then; see asides.go
 }
 
 // schedule is a trace, taken apart.
@@ -86,7 +90,11 @@ func newSchedule(t *trace.Trace) (*schedule, error) {
 	}
 	r := &reader{rest: rest, operations: map[int64]*operation{}, open: map[int]*operation{}, learned: t.Learned, uncounted: map[int]bool{}}
 	for i := range t.Steps {
+		r.at = i
 		b, err := r.read(&t.Steps[i])
+		if b != nil && b.operation != nil {
+			b.operation.takeAsides(b)
+		}
 		if b != nil && (i+1 == len(t.Steps) || t.Steps[i+1].Kind != trace.Time) {
 			b.events = slices.Concat(b.events, r.entries())
 		}
@@ -99,6 +107,9 @@ func newSchedule(t *trace.Trace) (*schedule, error) {
 		default:
 			out.moments = append(out.moments, b)
 		}
+	}
+	for _, o := range r.operations {
+		o.takeAsides(nil)
 	}
 	markUnread(out.moments)
 	markBroken(out.moments)
@@ -216,6 +227,7 @@ type reader struct {
 	open       map[int]*operation // by client
 	learned    []int64            // see trace.Trace
 	uncounted  map[int]bool       // the client's next reply is to a request that does not count
+	at         int                // the step that is read
 }
 
 // take takes the next event if it is of a kind.
@@ -312,6 +324,9 @@ func (r *reader) request(b *moment) (*moment, error) {
 	if !r.recorded(b.step) {
 		b.server, b.changes = b.step.Server, changes(&history.Command{Args: b.step.Request[len(b.step.Request)-1]})
 		r.uncount(b)
+		if d := r.operations[b.step.ID]; d != nil && b.kind == trace.Serve && !b.step.Beside && !unloaded(b.step) {
+			d.asides = append(d.asides, asideOf(r.at, b.step, b.changes))
+		}
 		return nil, nil
 	}
 	if b.events = r.take(history.KindCommand); len(b.events) == 0 {
@@ -350,6 +365,8 @@ func (r *reader) served(b *moment) {
 		return
 	}
 	b.operation, b.request = d, len(d.requests)
+	own := asideOf(r.at, b.step, true)
+	b.own = &own
 	d.requests = append(d.requests, b.step)
 	d.changed = d.changed || b.changes
 }
@@ -391,23 +408,6 @@ func (r *reader) fault(b *moment) error {
 		b.who, b.server, b.changes = nobody, b.step.Server, true
 	}
 	return nil
-}
-
-// The keys of the model that breakpoints count: the lock's, and that of the data.
-const (
-	lockName = "k"
-	lockNode = "/k" // on a ZooKeeper
-	dataName = "k:counter"
-)
-
-// counts says whether breakpoints count a request: it names a key, and a script that the server did not know is sent once more.
-func counts(step *trace.Step) bool {
-	return !unloaded(step) && slices.ContainsFunc(step.Request, namesKey)
-}
-
-// unloaded says whether a server did not know the script of a request, in the model or on the wire.
-func unloaded(step *trace.Step) bool {
-	return strings.HasPrefix(step.Reply, "(error) NOSCRIPT") || strings.HasPrefix(step.Reply, "-NOSCRIPT")
 }
 
 // change is what a command has done to the lock.

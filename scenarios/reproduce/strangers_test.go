@@ -75,3 +75,80 @@ func TestRefusedTriesThatSomebodyRemembers(t *testing.T) {
 		})
 	}
 }
+
+// early takes its fencing token before it takes the lock, which one who waited for longer gets with a smaller token.
+type early struct {
+	env   impls.Env
+	opts  impls.Options
+	value string
+	fence int64
+}
+
+func (l *early) TryAcquire(ctx context.Context) (bool, error) {
+	n, err := l.env.Server().Do(ctx, "INCR", l.opts.Key+":fence")
+	if err != nil {
+		return false, err
+	}
+	l.fence, l.value = n.(int64), l.env.Token()
+	reply, err := l.env.Server().Do(ctx, "SET", l.opts.Key, l.value, "NX", "PX", l.opts.Lease.Milliseconds())
+	return reply == "OK", err
+}
+
+func (l *early) Fence() int64 { return l.fence }
+
+func (l *early) Release(ctx context.Context) (bool, error) {
+	source := `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
+	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{l.opts.Key}, l.value)
+	return n == int64(1), err
+}
+
+// intent takes the lock unless somebody else has announced a try since its own, or has the lock.
+type intent struct{ early }
+
+func (l *intent) TryAcquire(ctx context.Context) (bool, error) {
+	s := l.env.Server()
+	l.value = l.env.Token()
+	if _, err := s.Do(ctx, "SET", l.opts.Key+":intent", l.value); err != nil {
+		return false, err
+	}
+	held, err := s.Do(ctx, "GET", l.opts.Key)
+	if err != nil || held != nil {
+		return false, err
+	}
+	announced, err := s.Do(ctx, "GET", l.opts.Key+":intent")
+	if err != nil || announced != l.value {
+		return false, err
+	}
+	_, err = s.Do(ctx, "SET", l.opts.Key, l.value, "PX", l.opts.Lease.Milliseconds())
+	return err == nil, err
+}
+
+func (l *intent) Fence() int64 { return 0 }
+
+// Breakpoints do not count what is under other keys than the lock's and the data's. Still, the order there may decide.
+func TestOrderUnderAnotherKey(t *testing.T) {
+	for name, test := range map[string]struct {
+		made func(early) impls.Lock
+		only checker.Name
+	}{
+		"a fence before the lock":     {func(l early) impls.Lock { return &l }, checker.FenceRegression},
+		"an intent and then the lock": {func(l early) impls.Lock { return &intent{l} }, checker.DoubleHolder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := impls.Spec{
+				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+				New:  func(env impls.Env, opts impls.Options) impls.Lock { return test.made(early{env: env, opts: opts}) },
+			}
+			explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Budget: explore.Budget{}, Only: []checker.Name{test.only}})
+			require.NoError(t, err)
+			require.NotNil(t, explored.Found)
+			replays, err := lab.Replays(t.Context(), lab.ReplayPlan{
+				Counterexamples: []reproduce.Counterexample{{Lock: spec, Faults: reproduce.All, Trace: explored.Found}},
+				Options:         lab.Options{Setting: lab.Setting{World: lab.Sim}},
+			})
+			require.NoError(t, err)
+			require.NoError(t, replays[0].Err)
+			assert.Equal(t, 1, replays[0].Shown)
+		})
+	}
+}
