@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -155,7 +154,6 @@ var (
 	sessionType = reflect.TypeFor[session]()
 	envType     = reflect.TypeFor[env]()
 	timeType    = reflect.TypeFor[time.Time]()
-	syncMapType = reflect.TypeFor[sync.Map]()
 
 	serverHandle, serverIndex = field(serverType, "handle"), field(serverType, "index")
 	envHandle, sessionHandle  = field(envType, "handle"), field(sessionType, "handle")
@@ -308,8 +306,8 @@ func (m *memory) structure(v reflect.Value) {
 	case sessionType:
 		m.text(v.Field(sessionHandle).String())
 		return
-	case syncMapType:
-		m.hide(v, "it hashes by chance; keep a map with a mutex")
+	}
+	if m.standard(v) {
 		return
 	}
 	for i := range fields {
@@ -361,17 +359,26 @@ func (m *memory) dynamic(v reflect.Value) {
 
 // dictionary encodes a map in the order of its encoded keys. Keys that refer to something have no order of their own.
 func (m *memory) dictionary(v reflect.Value) {
+	m.entries(v, func(yield func(key, value reflect.Value)) {
+		for each := v.MapRange(); each.Next(); {
+			yield(each.Key(), each.Value())
+		}
+	})
+}
+
+// entries encodes those of what works as a map.
+func (m *memory) entries(v reflect.Value, all func(func(key, value reflect.Value))) {
 	type entry struct {
 		written []byte
 		value   reflect.Value
 	}
-	entries := make([]entry, 0, v.Len())
+	var entries []entry
 	keys := memory{whole: true}
-	for each := v.MapRange(); each.Next(); {
+	all(func(key, value reflect.Value) {
 		from := len(keys.bytes)
-		keys.value(each.Key())
-		entries = append(entries, entry{keys.bytes[from:len(keys.bytes):len(keys.bytes)], each.Value()})
-	}
+		keys.value(key)
+		entries = append(entries, entry{keys.bytes[from:len(keys.bytes):len(keys.bytes)], value})
+	})
 	if !keys.whole || len(keys.seen.few) > 0 {
 		m.hide(v, "its keys refer to something; keep keys that are numbers or strings")
 	}
