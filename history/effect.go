@@ -62,7 +62,7 @@ func (c Change) nearExpiry() Effect {
 }
 
 // mostCounted is how far a number is taken for a count. Times and random tokens are larger.
-const mostCounted = 1_000_000
+const mostCounted = 999_999
 
 // Counts says whether a command that replaced the key's value only counted: a number became the next or the one before, and the lease was not
 // shortened. prolonged says whether there is more time left than before.
