@@ -30,8 +30,8 @@ func TestExploreRedsync(t *testing.T) {
 }
 
 // TestExploreRedsyncExtension: with WithSetNXOnExtend an extension makes the key anew where there is none. One that was given up and arrives late does
-// so with a token that nobody has any more (S19): the lock is nobody's, for a lease. Plain redsync has no such
-// schedule among the next thousand.
+// so with a token that nobody has any more (S19): the lock is nobody's, for a lease. Plain redsync has no such schedule among
+// the next thousand.
 func TestExploreRedsyncExtension(t *testing.T) {
 	search := locktest.Search{Seed: 4_000, Turns: 4, Faults: 6, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"ghost-lock", "unreleasable"}}
 	locktest.Explore(t, locktest.Subject{
