@@ -64,7 +64,7 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 		t.Fatalf("locktest: %v", err)
 	}
 	if wrong := search.wrong(); wrong != "" {
-		t.Fatalf("locktest: Search.%s: it is 1 or more, or 0 for the default", wrong)
+		t.Fatalf("locktest: Search.%s: it is greater than 0, or 0 for the default", wrong)
 	}
 	search = search.withDefaults()
 	if text := os.Getenv(seedVariable); text != "" {
@@ -83,11 +83,15 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 // wrong is the bound that makes no sense, or empty.
 func (s Search) wrong() string {
 	for _, bound := range []struct {
-		name string
-		n    int
-	}{{"For", int(s.For)}, {"Schedules", s.Schedules}, {"Clients", s.Clients}, {"Turns", s.Turns}, {"AtOnce", s.AtOnce}, {"Lease", int(s.Lease)}} {
-		if bound.n < 0 {
-			return fmt.Sprintf("%s is %d", bound.name, bound.n)
+		name     string
+		value    any
+		negative bool
+	}{
+		{"For", s.For, s.For < 0}, {"Schedules", s.Schedules, s.Schedules < 0}, {"Clients", s.Clients, s.Clients < 0}, {"Turns", s.Turns, s.Turns < 0},
+		{"AtOnce", s.AtOnce, s.AtOnce < 0}, {"Lease", s.Lease, s.Lease < 0},
+	} {
+		if bound.negative {
+			return fmt.Sprintf("%s is %v", bound.name, bound.value)
 		}
 	}
 	return ""

@@ -18,6 +18,14 @@ import (
 
 var compareAndDelete = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 
+// orRefused is how many keys a lock has got or removed; none: it is refused.
+func orRefused(n int64, err error) error {
+	if err == nil && n == 0 {
+		return redis.Nil
+	}
+	return err
+}
+
 // tokenLock is a lock by SET NX PX. Unless it is careful, its release deletes the key, whoever it belongs to.
 func tokenLock(careful bool) locktest.Subject {
 	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
@@ -34,16 +42,10 @@ func tokenLock(careful bool) locktest.Subject {
 				return err
 			},
 			Unlock: func(ctx context.Context) error {
-				n, err := int64(0), error(nil)
 				if careful {
-					n, err = compareAndDelete.Run(ctx, env.Redis, []string{env.Name}, token).Int64()
-				} else {
-					n, err = env.Redis.Del(ctx, env.Name).Result()
+					return orRefused(compareAndDelete.Run(ctx, env.Redis, []string{env.Name}, token).Int64())
 				}
-				if err == nil && n == 0 {
-					return redis.Nil
-				}
-				return err
+				return orRefused(env.Redis.Del(ctx, env.Name).Result())
 			},
 			Refused: []error{redis.Nil},
 		}.Lock()
@@ -76,8 +78,9 @@ func TestExploreThatFails(t *testing.T) {
 		search  locktest.Search
 		says    string
 	}{
-		"negative": {tokenLock(true), locktest.Search{AtOnce: -1}, "locktest: Search.AtOnce is -1: it is 1 or more, or 0 for the default"},
-		"hangs":    {hangs, locktest.Search{Seed: 1, Schedules: 1}, "locktest: no schedule came to a verdict: C1 did not come back from its release"},
+		"negative":       {tokenLock(true), locktest.Search{AtOnce: -1}, "locktest: Search.AtOnce is -1: it is greater than 0, or 0 for the default"},
+		"a time as well": {tokenLock(true), locktest.Search{For: -time.Second}, "locktest: Search.For is -1s: it is greater than 0, or 0 for the default"},
+		"hangs":          {hangs, locktest.Search{Seed: 1, Schedules: 1}, "locktest: no schedule came to a verdict: C1 did not come back from its release"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if os.Getenv("LOCKTEST_FAILS") != "" {
@@ -102,6 +105,7 @@ func TestExploreReportsTheSmallestSeed(t *testing.T) {
 		assert.Equal(t, alone.Seed, together.Seed)
 		assert.Equal(t, alone.Anomalies, together.Anomalies)
 	}
+	t.Setenv("GOGC", "") // else it is left alone
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
 	locktest.Explore(t, tokenLock(true), locktest.Search{Schedules: 1})

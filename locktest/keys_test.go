@@ -32,17 +32,11 @@ func keysLock(careful bool) locktest.Subject {
 	keys := []string{"orders:1", "orders:2", "orders:3"}
 	return locktest.Subject{Name: "orders", Promises: locktest.Lease, Keys: keys, Most: true, New: func(env locktest.Env) locktest.Lock {
 		token, tries := "", 0
-		some := func(n int64, err error) error {
-			if err == nil && n == 0 {
-				return redis.Nil
-			}
-			return err
-		}
 		return locktest.Funcs{
 			Try: func(ctx context.Context) error {
 				tries++
 				mine := env.Client + "-" + strconv.Itoa(tries)
-				err := some(takeMost.Run(ctx, env.Redis, keys, mine, env.Lease.Milliseconds()).Int64())
+				err := orRefused(takeMost.Run(ctx, env.Redis, keys, mine, env.Lease.Milliseconds()).Int64())
 				if err == nil {
 					token = mine
 				}
@@ -50,9 +44,9 @@ func keysLock(careful bool) locktest.Subject {
 			},
 			Unlock: func(ctx context.Context) error {
 				if careful {
-					return some(freeOwn.Run(ctx, env.Redis, keys, token).Int64())
+					return orRefused(freeOwn.Run(ctx, env.Redis, keys, token).Int64())
 				}
-				return some(env.Redis.Del(ctx, keys...).Result())
+				return orRefused(env.Redis.Del(ctx, keys...).Result())
 			},
 			Refused: []error{redis.Nil},
 		}.Lock()

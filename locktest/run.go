@@ -152,8 +152,8 @@ func (s Subject) library() sim.Library {
 		Name: s.Name, Keys: s.Keys, Most: s.Most, Settle: synctest.Wait, Linger: time.Minute,
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
 			clients := connect(access, s.Resends)
-			inProcess := func(ctx context.Context, words ...string) (any, error) {
-				return access.Ask(ctx, access.Addrs[0], words...)
+			inProcess := func(ctx context.Context, args ...any) (any, error) {
+				return access.Ask(ctx, access.Addrs[0], args...)
 			}
 			lock := s.New(Env{
 				Redis: clients[0], Servers: clients, Scripter: scripter{clients[0], inProcess}, Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client,

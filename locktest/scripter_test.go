@@ -144,24 +144,18 @@ func scriptLock(careful bool, by func(locktest.Env) redis.Scripter) locktest.Sub
 	}
 	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
 		token, tries := "", 0
-		yes := func(n int64, err error) error {
-			if err == nil && n == 0 {
-				return redis.Nil
-			}
-			return err
-		}
 		return locktest.Funcs{
 			Try: func(ctx context.Context) error {
 				tries++
 				mine := env.Client + string(rune('a'+tries%26))
-				err := yes(acquire.Run(ctx, by(env), []string{env.Name}, mine, env.Lease.Milliseconds()).Int64())
+				err := orRefused(acquire.Run(ctx, by(env), []string{env.Name}, mine, env.Lease.Milliseconds()).Int64())
 				if !errors.Is(err, redis.Nil) {
 					token = mine
 				}
 				return err
 			},
 			Unlock: func(ctx context.Context) error {
-				return yes(release.Run(ctx, by(env), []string{env.Name}, token).Int64())
+				return orRefused(release.Run(ctx, by(env), []string{env.Name}, token).Int64())
 			},
 			Refused: []error{redis.Nil},
 		}.Lock()

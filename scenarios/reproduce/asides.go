@@ -2,9 +2,9 @@ package reproduce
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/sim/trace"
 )
 
@@ -41,18 +41,16 @@ func asideOf(i int, step *trace.Step, changes bool) execution {
 	return execution{i, step.Server, changes, keysOf(step.Request)}
 }
 
+var table = commands.NewTable()
+
 // keysOf are the keys that a request names.
 func keysOf(request [][]string) (keys []string) {
 	for _, command := range request {
-		switch name := nameOf(command); {
-		case name == "EVAL" && len(command) > 3:
-			n, _ := strconv.Atoi(command[2])
-			keys = append(keys, command[3:min(3+max(n, 0), len(command))]...)
-		case strings.HasSuffix(name, "DEL"), strings.HasSuffix(name, "GET"), name == "EXISTS", name == "UNLINK", name == "WATCH":
-			keys = append(keys, command[1:]...)
-		case len(command) > 1:
-			keys = append(keys, command[1])
+		args := make([][]byte, len(command))
+		for i, arg := range command {
+			args[i] = []byte(arg)
 		}
+		keys = append(keys, table.Find(args).WatchedKeys(args, func(string) bool { return true })...)
 	}
 	return keys
 }

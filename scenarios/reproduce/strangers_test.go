@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
@@ -50,6 +49,21 @@ func (l *patient) Release(ctx context.Context) (bool, error) {
 	return reply == int64(1), err
 }
 
+// requireReplayed has two clients of a lock explored without a fault, and what is found replayed.
+func requireReplayed(t *testing.T, spec impls.Spec, only checker.Name) {
+	t.Helper()
+	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Budget: explore.Budget{}, Only: []checker.Name{only}})
+	require.NoError(t, err)
+	require.NotNil(t, explored.Found)
+	replays, err := lab.Replays(t.Context(), lab.ReplayPlan{
+		Counterexamples: []reproduce.Counterexample{{Lock: spec, Faults: reproduce.All, Trace: explored.Found}},
+		Options:         lab.Options{Setting: lab.Setting{World: lab.Sim}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, replays[0].Err)
+	require.Equal(t, 1, replays[0].Shown)
+}
+
 // A try that is refused and changes nothing under the lock's key may still be part of what breaks the lock: somebody remembers it.
 func TestRefusedTriesThatSomebodyRemembers(t *testing.T) {
 	for _, onServer := range []bool{false, true} {
@@ -60,18 +74,7 @@ func TestRefusedTriesThatSomebodyRemembers(t *testing.T) {
 					return &patient{env: env, opts: opts, onServer: onServer}
 				},
 			}
-			explored, err := lab.Explore(t.Context(), lab.ExplorePlan{
-				Lock: spec, Clients: 2, Budget: explore.Budget{}, Only: []checker.Name{checker.Overwrite},
-			})
-			require.NoError(t, err)
-			require.NotNil(t, explored.Found)
-			replays, err := lab.Replays(t.Context(), lab.ReplayPlan{
-				Counterexamples: []reproduce.Counterexample{{Lock: spec, Faults: reproduce.All, Trace: explored.Found}},
-				Options:         lab.Options{Setting: lab.Setting{World: lab.Sim}},
-			})
-			require.NoError(t, err)
-			require.NoError(t, replays[0].Err)
-			assert.Equal(t, 1, replays[0].Shown)
+			requireReplayed(t, spec, checker.Overwrite)
 		})
 	}
 }
@@ -139,16 +142,7 @@ func TestOrderUnderAnotherKey(t *testing.T) {
 				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
 				New:  func(env impls.Env, opts impls.Options) impls.Lock { return test.made(early{env: env, opts: opts}) },
 			}
-			explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Budget: explore.Budget{}, Only: []checker.Name{test.only}})
-			require.NoError(t, err)
-			require.NotNil(t, explored.Found)
-			replays, err := lab.Replays(t.Context(), lab.ReplayPlan{
-				Counterexamples: []reproduce.Counterexample{{Lock: spec, Faults: reproduce.All, Trace: explored.Found}},
-				Options:         lab.Options{Setting: lab.Setting{World: lab.Sim}},
-			})
-			require.NoError(t, err)
-			require.NoError(t, replays[0].Err)
-			assert.Equal(t, 1, replays[0].Shown)
+			requireReplayed(t, spec, test.only)
 		})
 	}
 }

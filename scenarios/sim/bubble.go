@@ -34,9 +34,9 @@ type Access struct {
 	Lease  time.Duration
 	Addrs  []string // of the lock servers
 	Dial   func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Ask has the server at an address carry out a command, without a net.Conn in between. The reply is nil, a string, an int64, a ServerError, or
+	// Ask has the server at an address carry out a command, without a net.Conn in between. Its arguments are what go-redis takes. The reply is nil, a string, an int64, a ServerError, or
 	// a list of these; the error says that none has come.
-	Ask func(ctx context.Context, addr string, words ...string) (reply any, err error)
+	Ask func(ctx context.Context, addr string, args ...any) (reply any, err error)
 	// Lost and Renewed are those of impls.Env.
 	Lost    func(why string)
 	Renewed func(valid time.Duration)

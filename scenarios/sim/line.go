@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/service"
 )
 
@@ -30,7 +31,7 @@ type answer struct {
 }
 
 // asker returns what Access.Ask is for a lock: a pool of lines to each server.
-func (g *guest) asker(h *handle) func(context.Context, string, ...string) (any, error) {
+func (g *guest) asker(h *handle) func(context.Context, string, ...any) (any, error) {
 	p := &lines{guest: g, handle: h, idle: map[string][]*line{}}
 	return p.ask
 }
@@ -44,8 +45,12 @@ type lines struct {
 	idle map[string][]*line // by the address of the server
 }
 
-func (p *lines) ask(ctx context.Context, to string, words ...string) (any, error) {
+func (p *lines) ask(ctx context.Context, to string, args ...any) (any, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	words, err := process.Words(args)
+	if err != nil {
 		return nil, err
 	}
 	l, err := p.take(ctx, to)
@@ -117,9 +122,9 @@ func (l *line) ask(ctx context.Context, words []string) (service.Reply, error) {
 		return service.Reply{}, err
 	}
 	l.mu.Lock()
-	if l.err != nil {
+	if err := l.err; err != nil {
 		l.mu.Unlock()
-		return service.Reply{}, l.err
+		return service.Reply{}, err
 	}
 	l.asked, l.waits = words, true
 	l.mu.Unlock()

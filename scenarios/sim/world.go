@@ -1,6 +1,6 @@
 // Package sim is the model world: every client a process of sim/process, every server one of sim/redis or sim/zookeeper, all in one goroutine and in
 // virtual time. Nothing in it waits, and a cell comes out the same each time. In a Bubble the clients are goroutines of a library instead, which
-// reach the same servers over the same links by a net.Conn.
+// reach the same servers over the same links, by a net.Conn or in-process.
 //
 // It owns virtual time and the messages on their way, and the effects that package play orders. It writes the history that the live
 // world would write. It must not know the order of a script's steps, a verdict or package testing.

@@ -311,10 +311,11 @@ func (r *record) splitVotes(a checker.Anomaly) string {
 // was idle, or at its next operation but on a connection that the client no longer used, or, in a session, before that operation's own.
 func (r *record) lateRequest(a checker.Anomaly) string {
 	client := a.Clients[0]
-	for _, at := range r.commandsOf(client, a) {
-		return r.late(at, "acquire", r.acquires[client])
+	made := r.commandsOf(client, a)
+	if len(made) == 0 {
+		return ""
 	}
-	return ""
+	return r.late(made[0], "acquire", r.acquires[client])
 }
 
 // lateRelease excuses a release that was answered no because requests of the release before, which its client had given up, arrived in

@@ -31,7 +31,7 @@ func (p *Process) ResourceOf(handle string) impls.Server {
 }
 
 func (s server) Do(ctx context.Context, args ...any) (any, error) {
-	command, err := words(args)
+	command, err := Words(args)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s server) Do(ctx context.Context, args ...any) (any, error) {
 }
 
 func (s server) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
-	rest, err := words(args)
+	rest, err := Words(args)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (t *tx) end(ctx context.Context) {
 }
 
 func (t *tx) Do(ctx context.Context, args ...any) (any, error) {
-	command, err := words(args)
+	command, err := Words(args)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (t *tx) Exec(ctx context.Context, commands ...impls.Command) (replies []any
 	t.executed = true
 	row := [][]string{{"MULTI"}}
 	for _, command := range commands {
-		one, err := words(command)
+		one, err := Words(command)
 		if err != nil {
 			return nil, false, err
 		}

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// words are the arguments of a command as go-redis sends them, but for a net.IP, which is refused. A lock that hands over what it refuses gets an error, and nothing is sent.
-func words(args []any) ([]string, error) {
+// Words are the arguments of a command as go-redis sends them, but for a net.IP, which is refused. A lock that hands over what go-redis refuses gets
+// the same error, and nothing is sent.
+func Words(args []any) ([]string, error) {
 	words := make([]string, len(args))
 	for i, arg := range args {
 		word, err := word(arg)
@@ -29,7 +30,11 @@ func word(arg any) (string, error) {
 		return v, nil
 	case []byte:
 		return string(v), nil
-	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, uintptr:
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case int8, int16, int32, uint, uint8, uint16, uint32, uint64, uintptr:
 		return fmt.Sprint(v), nil
 	case float32:
 		return word(float64(v))

@@ -18,7 +18,7 @@ func TestWordsAreThoseOfTheClientLibrary(t *testing.T) {
 	var noText *string
 	var noNumber *int64
 	at := time.Date(2020, 1, 2, 3, 4, 5, 600, time.UTC)
-	got, err := words([]any{
+	got, err := Words([]any{
 		"x", nil, []byte("C1#a"), 7, int8(-1), uint64(math.MaxUint64), 1e21, float32(.5), true, false, time.Second, at,
 		&text, &number, &second, noText, noNumber, &at,
 	})
@@ -28,7 +28,7 @@ func TestWordsAreThoseOfTheClientLibrary(t *testing.T) {
 		"x", "5", "1000000000", "", "0", "2020-01-02T03:04:05.0000006Z",
 	}, got)
 	for _, refused := range []any{level(1), []string{"x"}, struct{}{}, new(level)} {
-		_, err := words([]any{"x", refused})
+		_, err := Words([]any{"x", refused})
 		assert.ErrorContains(t, err, "can't marshal")
 	}
 }

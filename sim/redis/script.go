@@ -161,9 +161,9 @@ func (l *library) open() {
 		}
 	}
 	replace(l.state, tables, "insert", refuseFixed)
-	replace(l.state, l.state.G.Global, "rawset", refuseFixed)
 	rawset := l.state.GetGlobal("rawset").(*lua.LFunction).GFunction
 	l.state.SetGlobal("rawset", l.state.NewFunction(func(run *lua.LState) int {
+		refuseFixed(run)
 		rawset(run)
 		run.SetTop(1)
 		return 1
