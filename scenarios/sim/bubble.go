@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -97,7 +99,7 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	b.base = b.began.Add(-stride)
 	b.name()
 	b.outside = b
-	b.Record = play.NewRecorder(b.elapsed)
+	b.Record = play.NewRecorder(b.Now)
 	b.start = b.newGuest
 	b.stop = append(b.stop, b.close)
 	return b
@@ -127,16 +129,34 @@ func (b *bubble) wake() {
 	}
 }
 
-// settle waits until the goroutines of the library are at rest, and sends what they have written, in an order that does not depend on theirs.
+// settle waits until the goroutines of the library are at rest, and takes in what they have told the lab and sent, in an order that does not depend
+// on theirs.
 func (b *bubble) settle() {
-	b.library.Settle()
-	select {
-	case <-b.woken:
-	default:
+	for goOn := true; goOn; {
+		b.library.Settle()
+		select {
+		case <-b.woken:
+		default:
+		}
+		b.hear()
+		b.reach(b.elapsed())
+		goOn = false
+		for _, g := range b.peers {
+			goOn = g.takeIn() || goOn
+		}
 	}
-	b.reach(b.elapsed())
+}
+
+// hear records what clients have told the lab.
+func (b *bubble) hear() {
+	var said []notice
 	for _, g := range b.peers {
-		g.takeIn()
+		said = append(said, g.takeNotices()...)
+	}
+	slices.SortStableFunc(said, func(a, b notice) int { return cmp.Compare(a.at, b.at) })
+	for _, n := range said {
+		b.now = max(b.now, n.at)
+		n.record()
 	}
 }
 

@@ -33,11 +33,18 @@ type guest struct {
 	mu      sync.Mutex
 	asked   []*call // to the resource, that have not been sent
 	dials   []*dialing
+	said    []notice
 	closed  bool
 	paused  atomic.Bool
 	acted   atomic.Bool  // while it was paused
 	dead    atomic.Bool  // by order
 	watches atomic.Int64 // connections to the resource
+}
+
+// notice is what a client tells the lab.
+type notice struct {
+	at     time.Duration
+	record func()
 }
 
 // guestLock is a lock of a guest.
@@ -52,7 +59,7 @@ type guestLock struct {
 
 	mu        sync.Mutex
 	acquiring bool
-	notices   []func() // that wait for the answer to the acquire: a hold cannot end before it begins
+	later     []func() // notices that wait for the answer to the acquire: a hold cannot end before it begins
 }
 
 // newGuest makes a client, and has it open its locks.
@@ -127,40 +134,58 @@ func (g *guest) act() {
 	g.bubble.wake()
 }
 
-// tell has the lab hear what a lock says by itself. Any goroutine may call it.
-func (l *guestLock) tell(g *guest, notice func()) {
-	g.act()
+// say has the script's goroutine record what the client tells the lab. Any goroutine may call it.
+func (g *guest) say(record func()) {
 	if g.dead.Load() {
 		return
 	}
+	g.mu.Lock()
+	g.said = append(g.said, notice{g.bubble.elapsed(), record})
+	g.mu.Unlock()
+	g.act()
+}
+
+// takeNotices takes what the client has told the lab.
+func (g *guest) takeNotices() []notice {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	said := g.said
+	g.said = nil
+	return said
+}
+
+// tell has the lab hear what a lock says by itself. Any goroutine may call it.
+func (l *guestLock) tell(g *guest, record func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.acquiring {
-		l.notices = append(l.notices, notice)
+		l.later = append(l.later, record)
+		g.act()
 		return
 	}
-	notice()
+	g.say(record)
 }
 
-// takeIn sends what the client has written.
-func (g *guest) takeIn() {
+// takeIn sends what the client has written. It returns true if that lets goroutines of the client go on.
+func (g *guest) takeIn() (goOn bool) {
 	if g.acted.Load() && g.cell.broken == nil {
 		g.cell.broken = play.NotApplicable("%s went on while it was paused: in virtual time a pause holds what a client sends and receives, and its timers fire", g.name)
 	}
 	if g.paused.Load() || g.dead.Load() {
-		return
+		return false
 	}
 	g.mu.Lock()
 	asked, dials := g.asked, g.dials
 	g.asked, g.dials = nil, nil
 	g.mu.Unlock()
-	g.connect(dials)
 	for _, c := range g.connections {
 		takeIn(c)
 	}
 	for _, call := range asked {
 		call.send()
 	}
+	g.connect(dials)
+	return len(dials) > 0
 }
 
 // hand lets something happen to the client: later, if it is paused, and never if it is no more.
@@ -183,11 +208,7 @@ func (g *guest) Call(op *play.Operation) error {
 		l.do(func() {
 			defer cancel()
 			answer := g.carryOut(ctx, l, op)
-			l.answered(g, func() {
-				if !g.dead.Load() {
-					op.Return(answer)
-				}
-			})
+			l.answered(g, func() { op.Return(answer) })
 		})
 	})
 	return nil
@@ -217,15 +238,14 @@ func (l *guestLock) work() {
 
 // answered records the answer to an operation, and then what the lock has said meanwhile.
 func (l *guestLock) answered(g *guest, record func()) {
-	g.act()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	record()
+	g.say(record)
 	l.acquiring = false
-	for _, notice := range l.notices {
-		notice()
+	for _, record := range l.later {
+		g.say(record)
 	}
-	l.notices = nil
+	l.later = nil
 }
 
 // carryOut carries out an operation, on a goroutine of the client.

@@ -31,11 +31,13 @@ type schedule struct {
 	rng      *rand.Rand
 	flows    []*flow
 	programs []*program
+	room     []choice
 	falls    []int // the steps at which the first choice falls behind
 	lowest   int   // priority so far
 	struck   int   // faults so far
 	late     map[string]bool
-	over     bool // or not begun: messages take their time, and nothing befalls anybody
+	over     bool          // or not begun: messages take their time, and nothing befalls anybody
+	sent     time.Duration // so many messages, a nanosecond each, since it was over
 }
 
 // flow is a connection, with what is under way on it.
@@ -45,11 +47,15 @@ type flow struct {
 	priority int
 }
 
-// choice is one of the things that can happen next.
+// choice is one of the things that can happen next: a message of a flow arrives, or a program begins its next operation.
 type choice struct {
 	priority *int
-	do       func()
+	flow     *flow
+	program  *program
 }
+
+// underWay says whether a message waits for its turn.
+func (f *flow) underWay() bool { return len(f.pending) > 0 }
 
 // The odds of each step: one in so many.
 const (
@@ -57,6 +63,10 @@ const (
 	oddsOfBreak  = 25
 	oddsOfGiveUp = 60
 )
+
+// instant is between what happens and what happens next: a timer that a library sets for a round time then fires at an instant of its own, and so in
+// the same order whenever a seed is replayed.
+const instant = time.Nanosecond
 
 // expectedSteps is about how long a schedule is. Falls lie within.
 const expectedSteps = 120
@@ -76,7 +86,8 @@ func (s *schedule) priority() int { return 1 + s.rng.IntN(1000) }
 // add has a message wait for its turn.
 func (s *schedule) add(on *conn, arrive func()) {
 	if s.over {
-		s.after(on.link.takes(), arrive)
+		s.sent += instant
+		s.after(on.link.takes()+s.sent, arrive)
 		return
 	}
 	i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.conn == on })
@@ -120,13 +131,11 @@ func (s *schedule) endless() error {
 // step lets one thing happen. It returns false when all programs have ended.
 func (s *schedule) step(number int) bool {
 	s.settle()
-	time.Sleep(time.Nanosecond) // a timer that is due at this very instant may not have fired, and a seed would not replay
-	s.settle()
 	for at, ok := s.next(); ok && at <= s.now; at, ok = s.next() {
 		s.pop().do()
 		s.settle()
 	}
-	choices := s.choices()
+	choices, takes := s.choices(), instant
 	switch {
 	case !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.cell.broken != nil:
 		return false
@@ -144,25 +153,35 @@ func (s *schedule) step(number int) bool {
 			s.lowest--
 			*first.priority = s.lowest
 		}
-		first.do()
-		time.Sleep(hop) // what happens one after the other has times one after the other
+		s.do(first)
+		takes += hop // what happens one after the other has times one after the other
 	}
+	time.Sleep(takes)
 	return true
 }
 
-// choices are what can happen without time.
-func (s *schedule) choices() (all []choice) {
+// choices are what can happen without time. They are good until the next call.
+func (s *schedule) choices() []choice {
+	s.room = s.room[:0]
 	for _, f := range s.flows {
-		if len(f.pending) > 0 {
-			all = append(all, choice{&f.priority, func() { s.deliver(f) }})
+		if f.underWay() {
+			s.room = append(s.room, choice{priority: &f.priority, flow: f})
 		}
 	}
 	for _, p := range s.programs {
 		if p.ready(s.now) {
-			all = append(all, choice{&p.priority, func() { p.begin() }})
+			s.room = append(s.room, choice{priority: &p.priority, program: p})
 		}
 	}
-	return all
+	return s.room
+}
+
+func (s *schedule) do(c choice) {
+	if c.flow != nil {
+		s.deliver(c.flow)
+		return
+	}
+	c.program.begin()
 }
 
 // deliver lets the oldest message of a flow arrive.
@@ -210,7 +229,7 @@ func (s *schedule) pass(d time.Duration) {
 // delay records that what is under way is late.
 func (s *schedule) delay() {
 	for _, f := range s.flows {
-		if name := f.conn.link.owner.Name; len(f.pending) > 0 && !s.late[name] {
+		if name := f.conn.link.owner.Name; f.underWay() && !s.late[name] {
 			s.late[name] = true
 			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
 			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
@@ -222,7 +241,7 @@ func (s *schedule) delay() {
 func (s *schedule) onTime() {
 	for _, p := range s.programs {
 		name := p.handle.Name
-		pending := func(f *flow) bool { return f.conn.link.owner.Name == name && len(f.pending) > 0 }
+		pending := func(f *flow) bool { return f.conn.link.owner.Name == name && f.underWay() }
 		if s.late[name] && !slices.ContainsFunc(s.flows, pending) {
 			delete(s.late, name)
 			s.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
@@ -282,7 +301,7 @@ func (s *schedule) drop(f *flow) {
 // breakable says whether something is under way on a connection to a lock server.
 func (s *schedule) breakable(f *flow) bool {
 	open := f.conn.link.conns[f.conn.number] == f.conn && !f.conn.broken
-	return open && len(f.pending) > 0 && f.conn.link.server != s.resource
+	return open && f.underWay() && f.conn.link.server != s.resource
 }
 
 // giveUpOne has a client give its operation up.
@@ -301,7 +320,7 @@ func (s *schedule) conclude(ctx context.Context) error {
 	s.over = true
 	for _, f := range s.flows {
 		for _, arrive := range f.pending {
-			s.after(hop, arrive)
+			s.add(f.conn, arrive)
 		}
 		f.pending = nil
 	}
