@@ -37,7 +37,22 @@ func ClipArguments(args [][]byte) []string {
 }
 
 // Clip renders a text for the history: quoted if it has unprintable bytes, and cut with "…" if it is long.
-func Clip(text string) string { return string(AppendClipped(nil, []byte(text))) }
+func Clip(text string) string {
+	if len(text) <= clipBytes && isASCII(text) {
+		return text
+	}
+	return string(AppendClipped(nil, []byte(text)))
+}
+
+// isASCII says whether a text has printable ASCII characters only.
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
 
 // ClipValue is Clip for values that are compared: a hash keeps long ones different that differ behind the cut.
 func ClipValue(text string) string {

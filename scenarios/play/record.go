@@ -31,7 +31,12 @@ type Recorder struct {
 }
 
 // NewRecorder begins a history in memory. since reads the clock of the run.
-func NewRecorder(since func() time.Duration) *Recorder { return &Recorder{since: since} }
+func NewRecorder(since func() time.Duration) *Recorder {
+	return &Recorder{since: since, events: make([]history.Event, 0, usualEvents)}
+}
+
+// usualEvents is room for the history of most scripts and schedules.
+const usualEvents = 128
 
 // NewFileRecorder begins a history in a file, which it closes. since reads the clock of the run.
 func NewFileRecorder(file io.WriteCloser, header history.Header, since func() time.Duration) (*Recorder, error) {

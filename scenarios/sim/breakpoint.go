@@ -61,8 +61,8 @@ func (b *breakpoint) hold(then func()) {
 
 // meet finds the breakpoints that wait for this very request, and takes them away.
 func (c *cell) meet(f *flight) {
-	if f.BySHA() && len(f.words) > 1 && !f.server.knows(f.words[1]) {
-		return // EVAL will follow, and is the same request
+	if len(c.waiting) == 0 || f.BySHA() && len(f.words) > 1 && !f.server.knows(f.words[1]) {
+		return // if the server lacks the script, EVAL will follow, and is the same request
 	}
 	for _, b := range c.waiting {
 		if b.work != (f.server == c.resource) || !b.counts(f) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
@@ -73,10 +74,7 @@ func (c *cell) describe(p *packet) *flight {
 	if p.server.nodes != nil {
 		return c.describeRequest(p, words)
 	}
-	bytes := make([][]byte, len(words))
-	for i, word := range words {
-		bytes[i] = []byte(word)
-	}
+	bytes := views(words)
 	f := &flight{Traits: c.table.Find(bytes), packet: p, words: words}
 	q := p.server.queued[p.conn.id]
 	f.queued = q != nil && !slices.Contains([]string{"EXEC", "DISCARD", "MULTI", "WATCH"}, f.Name)
@@ -92,6 +90,15 @@ func (c *cell) describe(p *packet) *flight {
 		c.meet(f)
 	}
 	return f
+}
+
+// views are the same words, as bytes that nobody may change.
+func views(words []string) [][]byte {
+	bytes := make([][]byte, len(words))
+	for i, word := range words {
+		bytes[i] = unsafe.Slice(unsafe.StringData(word), len(word))
+	}
+	return bytes
 }
 
 // carryOut lets a command through, and the next one after it.
@@ -173,7 +180,7 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 	}
 	f.server.follow(f, reply)
 	if f.args != nil {
-		note.Reply = commands.Clip(value(reply).String())
+		note.Reply = commands.Clip(reply.Recorded())
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
 		}

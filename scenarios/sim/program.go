@@ -28,8 +28,12 @@ type program struct {
 // mostRetries bounds the releases after an unknown outcome.
 const mostRetries = 3
 
+// mostSteps is how many operations a turn has at most.
+const mostSteps = 5
+
 func (s *schedule) newProgram(g *guest, client *play.Client) *program {
 	p := &program{schedule: s, guest: g, handle: client.Handles[0], priority: s.priority()}
+	p.ahead = make([]scenarios.Step, 0, s.Turns*mostSteps)
 	step := func(op history.Op, within time.Duration) {
 		p.ahead = append(p.ahead, scenarios.Step{Verb: scenarios.VerbOp, Op: op, Within: scenarios.Span{Fixed: within}})
 	}

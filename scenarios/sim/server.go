@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/probe"
 	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
@@ -170,6 +171,10 @@ func (s *server) hangUp(c *conn) {
 func (s *server) state(key string) history.State {
 	if s.nodes != nil {
 		return s.nodes.state(key)
+	}
+	if state := s.model.State(key); !state.Exists() || state.Type == "string" { // as most locks have it: without commands
+		state.Value = commands.ClipValue(state.Value)
+		return state
 	}
 	states := make([]history.State, 1)
 	_ = probe.States(&asker{server: s}, []string{key}, states) // the model always answers

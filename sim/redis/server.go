@@ -165,7 +165,7 @@ type runner func(s *Server, c *conn, args []string) service.Reply
 
 // library is what servers share: the commands, the scripts that have been compiled, and what runs them. No server sees of it what another did.
 type library struct {
-	commands map[string]command
+	commands map[string]command // by their names in upper and in lower case
 	compiled compiled
 	state    *lua.LState  // made when the first script is run
 	current  *interpreter // until a script ends with an error
@@ -179,7 +179,7 @@ func newLibrary() *library {
 		keyCommands(), stringCommands(), hashCommands(), listCommands(), zsetCommands(), setCommands(), txCommands(), channelCommands(), scriptCommands(), clientCommands(),
 	} {
 		for name, command := range family {
-			l.commands[name] = command
+			l.commands[name], l.commands[strings.ToLower(name)] = command, command
 		}
 	}
 	return l
@@ -187,7 +187,10 @@ func newLibrary() *library {
 
 // find looks a command up and counts its arguments.
 func (l *library) find(args []string) (found command, wrong service.Reply) {
-	found, ok := l.commands[strings.ToUpper(args[0])]
+	found, ok := l.commands[args[0]]
+	if !ok {
+		found, ok = l.commands[strings.ToUpper(args[0])]
+	}
 	if !ok {
 		return found, unknownCommand(args)
 	}
