@@ -24,11 +24,11 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	case history.EndedPremise:
 		return brokenOr(undecided(last.Detail.Why), events, opts)
 	}
-	p := premisesOf(events)
+	p := newPremises()
+	v := judge(events, opts, p)
 	if why := p.verdict(); why != "" {
 		return undecided(why)
 	}
-	v := Judge(events, opts)
 	if v.Kind != Safe {
 		return v
 	}

@@ -30,7 +30,10 @@ type Options struct {
 //
 // The monitors decide. Porcupine judges a part of the properties a second time; if it does not agree, the verdict is unknown and
 // the checker itself at fault. If it ran out of time, the verdict is unknown unless the monitors saw something.
-func Judge(events []history.Event, opts Options) Verdict {
+func Judge(events []history.Event, opts Options) Verdict { return judge(events, opts, newPremises()) }
+
+// judge is Judge, and reads the premises on the way.
+func judge(events []history.Event, opts Options, p *premises) Verdict {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
 	}
@@ -40,14 +43,26 @@ func Judge(events []history.Event, opts Options) Verdict {
 	if i := firstOutOfOrder(events); i >= 0 {
 		return undecided(fmt.Sprintf("event %d is earlier than the one before it", i))
 	}
-	second := make(chan opinion, 1)
-	go func() { second <- secondOpinion(events, opts) }()
-	anomalies, malformed := observe(events, opts.MaxPerName)
-	verdict := decide(anomalies, <-second)
+	second := beside(len(events) > shortHistory, func() opinion { return secondOpinion(events, opts) })
+	anomalies, malformed := observe(events, opts.MaxPerName, p)
+	verdict := decide(anomalies, second())
 	if malformed != "" {
 		return undecided(malformed)
 	}
 	return verdict
+}
+
+// shortHistory is how many events a history has whose judges take turns: to start a goroutine for the second would take longer.
+const shortHistory = 256
+
+// beside has something done on a goroutine of its own or else, when it is asked for.
+func beside(concurrently bool, do func() opinion) (done func() opinion) {
+	if !concurrently {
+		return do
+	}
+	result := make(chan opinion, 1)
+	go func() { result <- do() }()
+	return func() opinion { return <-result }
 }
 
 func firstOutOfOrder(events []history.Event) int {
@@ -59,20 +74,17 @@ func firstOutOfOrder(events []history.Event) int {
 	return -1
 }
 
-// observe folds the monitors over a history. It also says what makes no sense in it, or "".
-func observe(events []history.Event, most int) (anomalies []Anomaly, malformed string) {
+// observe folds the monitors, and the premises, over a history. It also says what makes no sense in it, or "".
+func observe(events []history.Event, most int, p *premises) (anomalies []Anomaly, malformed string) {
 	found := findings{most: most}
-	v, all := timeline.NewCursor(), monitors()
-	emit := func(f *timeline.Fact) {
+	all := monitors()
+	p.read(events, func(f *timeline.Fact) {
 		for _, m := range all {
-			found.add(m.step(f, v))
+			found.add(m.step(f, p.v))
 		}
-	}
-	for i := range events {
-		v.Step(i, &events[i], emit)
-	}
+	})
 	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
-	return found.list, v.Malformed
+	return found.list, p.v.Malformed
 }
 
 // findings collects anomalies, at most so many of one name.

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -48,6 +49,7 @@ func (l *ownerHistory) add(step ownerStep) {
 	}
 	if len(l.window.steps) == 0 {
 		l.window.begin = l.state
+		l.window.steps = slices.Grow(l.window.steps, windowSize)
 	}
 	l.window.steps = append(l.window.steps, step)
 	next, found := l.state.after(&step)

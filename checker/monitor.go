@@ -35,8 +35,12 @@ func word(c *history.Command) string {
 		return "command"
 	}
 	switch name := strings.ToUpper(c.Args[0]); name {
-	case "EVAL", "EVALSHA", "FCALL":
-		return "script (" + name + ")"
+	case "EVAL":
+		return "script (EVAL)"
+	case "EVALSHA":
+		return "script (EVALSHA)"
+	case "FCALL":
+		return "script (FCALL)"
 	default:
 		return name
 	}

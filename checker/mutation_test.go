@@ -262,7 +262,7 @@ type told struct {
 }
 
 func tell(name string, events []history.Event) told {
-	first, _ := observe(events, maxPerName)
+	first, _ := observe(events, maxPerName, newPremises())
 	return told{name, events, first, secondOpinion(events, Options{Timeout: time.Minute})}
 }
 

@@ -39,7 +39,7 @@ func TestJudgesAgreeOnPerturbedHistories(t *testing.T) {
 		for n, events := range originals {
 			dice := rand.New(rand.NewPCG(seed, uint64(n)))
 			events = perturbed(dice, events)
-			first, _ := observe(events, maxPerName)
+			first, _ := observe(events, maxPerName, newPremises())
 			second := secondOpinion(events, Options{Timeout: time.Minute})
 			require.Empty(t, disagreement(first, second), "seed %d, original %d\n%s", seed, n, printed(events))
 			require.Equal(t, second, secondOpinion(events, Options{Timeout: time.Minute, ListedFirst: true}), "seed %d, original %d\n%s", seed, n, printed(events))

@@ -16,13 +16,26 @@ import (
 func Premises(events []history.Event) string { return premisesOf(events).verdict() }
 
 func premisesOf(events []history.Event) *premises {
-	p := &premises{v: timeline.NewCursor(), called: make(map[string]bool)}
+	p := newPremises()
+	p.read(events, func(*timeline.Fact) {})
+	return p
+}
+
+func newPremises() *premises {
+	return &premises{v: timeline.NewCursor(), called: make(map[string]bool)}
+}
+
+// read takes in a history, and hands on each fact.
+func (p *premises) read(events []history.Event, emit func(*timeline.Fact)) {
+	both := func(f *timeline.Fact) {
+		p.fact(f)
+		emit(f)
+	}
 	for i := range events {
 		p.before(&events[i])
-		p.v.Step(i, &events[i], p.fact)
+		p.v.Step(i, &events[i], both)
 		p.after(&events[i])
 	}
-	return p
 }
 
 type premises struct {

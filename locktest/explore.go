@@ -243,11 +243,13 @@ func (x *exploration) fail(err error) {
 
 // judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive.
 func (s *suite) judgeSchedule(played play.Played, only []AnomalyName) (verdict checker.Verdict, against []checker.Anomaly) {
-	verdict = checker.Conclude(played.Events, checker.Options{ListedFirst: true})
+	opts := storm.Options()
+	opts.ListedFirst = true
+	verdict = checker.Conclude(played.Events, opts)
 	if len(verdict.Anomalies) == 0 {
 		return verdict, nil
 	}
-	verdict, _ = storm.Conclude(played.Events, contractOf(s.model), checker.Storm{})
+	verdict, _ = storm.Excuse(verdict, played.Events, contractOf(s.model), checker.Storm{})
 	for _, a := range verdict.Anomalies {
 		if a.Beyond == "" && (len(only) == 0 || slices.Contains(only, a.Name)) {
 			against = append(against, a)

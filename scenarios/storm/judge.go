@@ -59,7 +59,14 @@ func ContractIn(e checker.Expected) Contract {
 // lock does not promise to survive. It completes the summary with what the history says. If nothing but the host explains an anomaly, and
 // no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not.
 func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
-	v := checker.Conclude(events, checker.Options{MaxPerName: maxAnomalies})
+	return Excuse(checker.Conclude(events, Options()), events, contract, summary)
+}
+
+// Options are those of the checker whose verdict Excuse takes.
+func Options() checker.Options { return checker.Options{MaxPerName: maxAnomalies} }
+
+// Excuse is the part of Conclude after the checker's verdict.
+func Excuse(v checker.Verdict, events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
 	r := newRecord(events)
 	calm := r.withoutStalls()
 	byHost := ""
