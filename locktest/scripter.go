@@ -62,9 +62,10 @@ func (s scripter) run(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 
 // do is the value of a reply. The error is one of the server, redis.Nil, or that no reply has come.
 func (s scripter) do(ctx context.Context, cmd redis.Cmder) (any, error) {
-	args := slices.Clone(cmd.Args())
+	args := cmd.Args()
 	for i, arg := range args {
 		if ip, is := arg.(net.IP); is { // the model's packages know no network
+			args = slices.Clone(args)
 			args[i] = []byte(ip)
 		}
 	}

@@ -92,6 +92,7 @@ type bubble struct {
 	began   time.Time
 	peers   []*guest
 	woken   chan struct{} // has room for one: something has been sent
+	alarm   *time.Timer   // for sleep
 }
 
 func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubble {
@@ -166,12 +167,16 @@ func (b *bubble) sleep(until time.Duration) (early bool) {
 	if d <= 0 {
 		return false
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	if b.alarm == nil {
+		b.alarm = time.NewTimer(d)
+	} else {
+		b.alarm.Reset(d)
+	}
 	select {
-	case <-timer.C:
+	case <-b.alarm.C:
 		return false
 	case <-b.woken:
+		b.alarm.Stop()
 		return true
 	}
 }

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -18,21 +18,23 @@ const (
 // timeline is virtual time: what is going to happen, and when.
 type timeline struct {
 	now    time.Duration
-	events events
-	count  int
+	events []event // in order of time; of two at the same time that comes first which was foreseen first
 }
 
-// event is something that is going to happen. Of two at the same time that comes first which was foreseen first.
+// event is something that is going to happen.
 type event struct {
-	at     time.Duration
-	number int
-	do     func()
+	at time.Duration
+	do func()
 }
 
 // after lets something happen in a while.
 func (t *timeline) after(d time.Duration, do func()) {
-	t.count++
-	heap.Push(&t.events, event{at: t.now + max(d, 0), number: t.count, do: do})
+	e := event{at: t.now + max(d, 0), do: do}
+	i := len(t.events)
+	for i > 0 && t.events[i-1].at > e.at {
+		i--
+	}
+	t.events = slices.Insert(t.events, i, e)
 }
 
 // next is when something happens next, if anything does.
@@ -44,28 +46,8 @@ func (t *timeline) next() (at time.Duration, ok bool) {
 }
 
 // pop takes what happens next.
-func (t *timeline) pop() event { return heap.Pop(&t.events).(event) }
-
-// events is a heap.
-type events []event
-
-func (e events) Len() int { return len(e) }
-
-func (e events) Less(i, j int) bool {
-	if e[i].at != e[j].at {
-		return e[i].at < e[j].at
-	}
-	return e[i].number < e[j].number
-}
-
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-
-func (e *events) Push(x any) { *e = append(*e, x.(event)) }
-
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	popped := (*e)[last]
-	(*e)[last] = event{}
-	*e = (*e)[:last]
-	return popped
+func (t *timeline) pop() event {
+	first := t.events[0]
+	t.events = slices.Delete(t.events, 0, 1)
+	return first
 }

@@ -2,10 +2,10 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,7 +124,7 @@ func (g *guest) access(l *guestLock) Access {
 }
 
 // addr is the address of a server by its number. It is an IP address: a bubble cannot look names up.
-func addr(n int) string { return fmt.Sprintf("10.0.0.%d:6379", n+1) }
+func addr(n int) string { return "10.0.0." + strconv.Itoa(n+1) + ":6379" }
 
 // act notes that the client does something. Any goroutine may call it.
 func (g *guest) act() {
@@ -275,6 +275,9 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 func acquire(ctx context.Context, lock impls.Lock, env impls.Env, within time.Duration, way waiting.Way) (bool, error) {
 	if timed, ok := lock.(impls.SelfTimed); ok && within > 0 {
 		return waiting.Acquire(ctx, ctx, env, lock, waiting.ByLock(way, timed, within))
+	}
+	if within == 0 {
+		return waiting.Acquire(ctx, ended(), env, lock, way)
 	}
 	patience, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

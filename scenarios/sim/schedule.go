@@ -187,7 +187,7 @@ func (s *schedule) do(c choice) {
 // deliver lets the oldest message of a flow arrive.
 func (s *schedule) deliver(f *flow) {
 	arrive := f.pending[0]
-	f.pending = f.pending[1:]
+	f.pending = slices.Delete(f.pending, 0, 1)
 	arrive()
 	s.onTime()
 }

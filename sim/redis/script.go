@@ -304,7 +304,7 @@ func (r *interpreter) redisCall(raises bool) lua.LGFunction {
 }
 
 func (r *interpreter) command(state *lua.LState) service.Reply {
-	var args []string
+	args := make([]string, 0, state.GetTop())
 	for i := 1; i <= state.GetTop(); i++ {
 		switch arg := state.Get(i).(type) {
 		case lua.LString:
