@@ -72,6 +72,7 @@ func (w *Bubble) Play(ctx context.Context, subject play.Subject, script *scenari
 // Explore takes clients of a library through a random schedule. It must be called in a bubble. It also returns how many commands the servers have
 // carried out.
 func (w *Bubble) Explore(ctx context.Context, subject play.Subject, search Search) (out play.Played, commands int, err error) {
+	growStack(0)
 	script := &scenarios.Script{Name: "explore", Lease: search.Lease}
 	for n := range search.Clients {
 		script.Clients = append(script.Clients, fmt.Sprintf("C%d", n+1))

@@ -82,6 +82,7 @@ func (g *guest) open(ctx context.Context, h *handle) error {
 	var err error
 	var opened atomic.Bool
 	go func() {
+		growStack(0)
 		l.lock, l.stop, err = g.bubble.library.Open(g.access(l))
 		opened.Store(true)
 		g.bubble.wake()
