@@ -298,7 +298,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}
 		if cmd.effect == history.EffectReplaced {
-			cmd.counts, cmd.prolongs = history.Change{Before: was, After: is}.Counts(0)
+			cmd.counts, cmd.prolongs = x.counts(q.request, was, is)
 		}
 		if x.failsOver() {
 			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
