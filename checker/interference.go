@@ -13,7 +13,7 @@ import (
 //
 //   - early-grant: the service granted the lock while its owner's lease had time left and no release was called. (If a command had
 //     removed the lock before, that was a wrongful-delete.)
-//   - overwrite: a command replaced the value of another client's live lock. A refused acquire that only counted the number there took nothing.
+//   - overwrite: a command replaced the value of another client's live lock. A refused acquire that only counted the number there took nothing; one that set it did.
 //   - wrongful-delete: a command removed a lock that another client owned.
 //   - wrongful-renew: a command prolonged another client's lock.
 //

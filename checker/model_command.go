@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,17 +39,23 @@ func effectOn(c *history.Change, asked time.Duration) history.Effect {
 	return effectOnLease(was.TTL, is.TTL, asked)
 }
 
+// counters are the commands that may count in one step: those of one number, and those of which the record does not show what they did.
+const counters = "INCR INCRBY INCRBYFLOAT DECR DECRBY EVAL EVALSHA FCALL EXEC"
+
 // countsOn says whether a command that put another value in the place of a key's counted one up or down, without taking time from it, and whether
 // it gave it more.
-func countsOn(c *history.Change, asked time.Duration) (counts, longer bool) {
-	was, is := &c.Before, &c.After
+func countsOn(c *history.Command, change *history.Change) (counts, longer bool) {
+	if len(c.Args) == 0 || !slices.Contains(strings.Fields(counters), strings.ToUpper(c.Args[0])) {
+		return false, false
+	}
+	was, is := &change.Before, &change.After
 	const digits = 6 // a time has more
 	from, err := strconv.Atoi(was.Value)
 	to, err2 := strconv.Atoi(is.Value)
 	if was.Type != "string" || is.Type != "string" || err != nil || err2 != nil || len(strings.TrimLeft(was.Value, "-")) > digits || len(strings.TrimLeft(is.Value, "-")) > digits {
 		return false, false
 	}
-	lease := effectOnLease(was.TTL, is.TTL, asked)
+	lease := effectOnLease(was.TTL, is.TTL, c.Asked)
 	return (to == from+1 || to == from-1) && lease != history.EffectShortened, lease == history.EffectProlonged
 }
 

@@ -38,6 +38,31 @@ func TestBothJudgesReadTheSameEffects(t *testing.T) {
 	}
 }
 
+// Both take the same commands for counts.
+func TestBothJudgesCount(t *testing.T) {
+	seen := make(map[bool]int)
+	rapid.Check(t, func(t *rapid.T) {
+		state := rapid.Custom(func(t *rapid.T) history.State {
+			return history.State{
+				Type:  rapid.SampledFrom([]string{"", "string", "string", "string", "list"}).Draw(t, "type"),
+				Value: rapid.SampledFrom([]string{"1", "2", "0", "-1", "999999", "1000000", "a"}).Draw(t, "value"),
+				TTL:   rapid.SampledFrom([]time.Duration{0, time.Second, time.Second, 2 * time.Second}).Draw(t, "left"),
+			}
+		})
+		change := history.Change{Key: storyLock, Before: state.Draw(t, "before"), After: state.Draw(t, "after")}
+		c := history.Command{Args: rapid.SampledFrom([][]string{
+			nil, {"INCR", "k"}, {"incr", "k"}, {"DECR", "k"}, {"INCRBY", "k", "1"}, {"DECRBY", "k", "1"}, {"INCRBYFLOAT", "k", "1"}, {"EVAL", "x"}, {"EVALSHA", "x"}, {"FCALL", "f"}, {"exec"},
+			{"SET", "k", "2"}, {"GETSET", "k", "2"}, {"APPEND", "k", "0"}, {"MSET", "k", "2"}, {"SETRANGE", "k", "0", "2"}, {"INC"}, {"BY"}, {"INCR INCRBY"},
+		}).Draw(t, "args")}
+		counts, longer := countsOn(&c, &change)
+		want, prolonged := change.CountedBy(c.Args, 0)
+		seen[counts]++
+		require.Equal(t, [...]bool{want, want && prolonged}, [...]bool{counts, counts && longer})
+	})
+	require.NotZero(t, seen[true])
+	require.NotZero(t, seen[false])
+}
+
 // Both know which commands to the resource are writes that it accepted.
 func TestBothJudgesReadTheSameWrites(t *testing.T) {
 	names := []string{

@@ -300,7 +300,7 @@ func (r *ownerReader) touch(l *ownerHistory, i int, e *history.Event, c *history
 		unseen: was.Exists() && !l.there,
 	}
 	if l.spread == nil && step.effect == history.EffectReplaced {
-		step.counts, step.longer = countsOn(change, c.Asked)
+		step.counts, step.longer = countsOn(c, change)
 	}
 	step.mine = possession{client: who.number, began: i, acquire: who.acquireOf(l.name, op, c), dead: r.mutex.dead[e.Client]}
 	step.mine.lease, step.mine.ends = l.leaseFrom(cmp.Or(c.Sent, e.At), op, before, is)

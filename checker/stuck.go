@@ -113,7 +113,7 @@ func mayHave(o timeline.Claim) bool {
 func changesHands(f *timeline.Fact) bool {
 	switch f.Effect {
 	case history.EffectReplaced: // an acquire that only counts has it if it is answered ok
-		counts, _ := f.Change.Counts(f.Sent.Asked)
+		counts, _ := f.Change.CountedBy(f.Sent.Args, f.Sent.Asked)
 		return !counts || f.Op.Kind != history.OpAcquire
 	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
 		return true

@@ -2,6 +2,7 @@ package history
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -64,8 +65,21 @@ func (c Change) nearExpiry() Effect {
 // mostCounted is how far a number is taken for a count. Times and random tokens are larger.
 const mostCounted = 999_999
 
-// Counts says whether a command that replaced the key's value only counted: a number became the next or the one before, and the lease was not
-// shortened. prolonged says whether there is more time left than before.
+// CountedBy says whether the command that replaced the key's value only counted, see Counts. What a script, a function or a transaction did is not on
+// record: each may have read the number in the same step. args are Command.Args, asked is Command.Asked.
+func (c Change) CountedBy(args []string, asked time.Duration) (counts, prolonged bool) {
+	if len(args) == 0 {
+		return false, false
+	}
+	switch strings.ToUpper(args[0]) {
+	case "INCR", "DECR", "INCRBY", "DECRBY", "INCRBYFLOAT", "EVAL", "EVALSHA", "FCALL", "EXEC":
+		return c.Counts(asked)
+	}
+	return false, false
+}
+
+// Counts says whether the change is that of a count: a number became the next or the one before, and the lease was not shortened. prolonged says
+// whether there is more time left than before.
 func (c Change) Counts(asked time.Duration) (counts, prolonged bool) {
 	before, is := c.Before.Count()
 	after, still := c.After.Count()

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -85,9 +86,14 @@ func TestCounts(t *testing.T) {
 		"a list of that length": {State{Type: "list", Value: "1"}, State{Type: "list", Value: "2"}, false, false},
 	}
 	for name, test := range tests {
-		counts, prolonged := Change{Before: test.before, After: test.after}.Counts(0)
-		if counts != test.counts || prolonged != test.prolonged {
-			t.Errorf("%s: %v, %v", name, counts, prolonged)
+		change := Change{Before: test.before, After: test.after}
+		for _, args := range []string{"INCR k", "incr k", "DECR k", "INCRBY k 1", "DECRBY k -1", "INCRBYFLOAT k 1", "EVAL x 1 k", "EVALSHA x 1 k", "FCALL f 1 k", "EXEC"} {
+			counts, prolonged := change.CountedBy(strings.Fields(args), 0)
+			assert.Equal(t, [...]bool{test.counts, test.prolonged}, [...]bool{counts, prolonged}, "%s by %s", name, args)
+		}
+		for _, args := range []string{"", "SET k 2 KEEPTTL", "SET k 2 XX", "GETSET k 2", "SETRANGE k 0 2", "MSET k 2", "APPEND k 0", "INCREASE k"} {
+			counts, prolonged := change.CountedBy(strings.Fields(args), 0)
+			assert.Equal(t, [2]bool{}, [...]bool{counts, prolonged}, "%s by %s", name, args)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (l *Ledger) Key() ownership.Key {
 func (f *Fact) Command() ownership.Command {
 	counts, prolongs := false, false
 	if f.Effect == history.EffectReplaced {
-		counts, prolongs = f.Change.Counts(f.Sent.Asked)
+		counts, prolongs = f.Change.CountedBy(f.Sent.Args, f.Sent.Asked)
 	}
 	return ownership.Command{
 		Effect: f.Effect, ByOwner: f.Client == f.Owner.Client, Live: f.Live, Foreign: f.Foreign, Acquire: f.Mine.Op != 0,

@@ -79,6 +79,33 @@ func TestRefusedTriesThatSomebodyRemembers(t *testing.T) {
 	}
 }
 
+// next writes the next number over that of the client that has the lock. It only looks like a count.
+type next struct {
+	env  impls.Env
+	opts impls.Options
+}
+
+func (l *next) TryAcquire(ctx context.Context) (bool, error) {
+	s := l.env.Server()
+	reply, err := s.Do(ctx, "SET", l.opts.Key, 1, "NX", "PX", l.opts.Lease.Milliseconds())
+	if reply != "OK" && err == nil {
+		_, err = s.Do(ctx, "SET", l.opts.Key, 2, "XX", "KEEPTTL")
+	}
+	return reply == "OK", err
+}
+
+func (l *next) Release(ctx context.Context) (bool, error) {
+	reply, err := l.env.Server().Do(ctx, "DEL", l.opts.Key)
+	return reply == int64(1), err
+}
+
+func TestRefusedTriesThatSetTheNextNumber(t *testing.T) {
+	requireReplayed(t, impls.Spec{
+		Card: impls.Card{Name: "next", Needs: impls.OneServer},
+		New:  func(env impls.Env, opts impls.Options) impls.Lock { return &next{env, opts} },
+	}, checker.Overwrite)
+}
+
 // early takes its fencing token before it takes the lock, which one who waited for longer gets with a smaller token.
 type early struct {
 	env   impls.Env

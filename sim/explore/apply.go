@@ -194,8 +194,14 @@ func (x *explorer) give(s *state, i int, in input) error {
 	}
 	from, before := x.automaton.calledAt(c.node, in), c.node
 	c.moveTo(t, &x.automaton.nodes[t.to], x.slow)
+	if x.sessions {
+		x.awaitWatches(s, i, before, &t)
+	}
 	for _, n := range x.automaton.reported[t.output] {
-		x.receive(s, i, n, from)
+		heard := c.from
+		if x.receive(s, i, n, from); c.has(on) && x.automaton.nodes[c.node].listens {
+			c.from = heard // what it declares next counts from there, too; see ageDeclaration
+		}
 	}
 	if was := &x.automaton.nodes[before]; x.sessions && was.idle && was.tasks > 0 && c.phase == waiting && !x.isTired(s, i) {
 		c.clear(futile) // what its tries have left behind is done
@@ -249,7 +255,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 			age = 0
 		}
 		if x.sessions && n.Op == history.OpAcquire {
-			c.leaveNodes(x.judge.acquirers(i))
+			c.makers.end(makerOf(n.Answer.Outcome == history.OK, x.judge.acquirers(i)))
 		}
 		x.judge.returned(i, n.Op, n.Answer)
 		x.retries(s, i, from)
@@ -298,7 +304,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}
 		if cmd.effect == history.EffectReplaced {
-			cmd.counts, cmd.prolongs = history.Change{Before: was, After: is}.Counts(0)
+			cmd.counts, cmd.prolongs = x.counts(q.request, was, is)
 		}
 		if x.failsOver() {
 			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
@@ -431,6 +437,7 @@ func (x *explorer) crash(s *state, i int) {
 	*c = freshClient(i)
 	c.phase, c.flights, c.flags, c.challenger = crashed, flights, challenged, challenger
 	c.claims = 0
-	c.session = session{early: c.early}
+	c.makers.end(byTask)
+	c.session = session{makers: c.makers}
 	c.passed = false
 }

@@ -29,6 +29,12 @@ func (x *explorer) countsOn(s, next *state) bool {
 	return false
 }
 
+// counts says whether a request that replaced what is under the lock's key only counted, and whether there is more time left than before.
+func (x *explorer) counts(request uint32, was, is history.State) (counts, prolongs bool) {
+	commands := x.texts.requests[request].commands
+	return history.Change{Before: was, After: is}.CountedBy(commands[len(commands)-1], 0)
+}
+
 // counted says whether the only server has counted from one state to the next.
 func (x *explorer) counted(s, next *state) bool {
 	change := history.Change{Before: x.servers.states[s.servers[0]].lock, After: x.servers.states[next.servers[0]].lock}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,12 +75,53 @@ func (l *permit) Release(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// stepper is a lock by a number under the key. A refused try writes the next one there, in the place of the owner's.
+type stepper struct {
+	plain
+	script  bool // in one step
+	granted bool
+}
+
+func (l *stepper) TryAcquire(ctx context.Context) (bool, error) {
+	s := l.env.Server()
+	if l.script {
+		source := `local n = tonumber(redis.call("GET", KEYS[1]) or 0) redis.call("SET", KEYS[1], n + 1, "KEEPTTL")
+			if n == 0 then redis.call("PEXPIRE", KEYS[1], ARGV[1]) end return n`
+		n, err := s.Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, l.lease.Milliseconds())
+		l.granted = err == nil && n == int64(0)
+		return l.granted, err
+	}
+	reply, err := s.Do(ctx, "SET", lockKey, 1, "NX", "PX", l.lease.Milliseconds())
+	if l.granted = reply == "OK"; l.granted || err != nil {
+		return l.granted, err
+	}
+	n, err := s.Do(ctx, "GET", lockKey)
+	if err != nil || n == nil {
+		return false, err
+	}
+	next, err := strconv.Atoi(n.(string))
+	if err == nil {
+		_, err = s.Do(ctx, "SET", lockKey, next+1, "XX", "KEEPTTL")
+	}
+	return false, err
+}
+
+func (l *stepper) Release(ctx context.Context) (bool, error) {
+	if !l.granted {
+		return false, nil
+	}
+	n, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	return n == int64(1), err
+}
+
 var counters = map[string]func(plain) impls.Lock{
 	"by two commands":              func(p plain) impls.Lock { return &counter{plain: p} },
 	"by a script":                  func(p plain) impls.Lock { return &counter{plain: p, script: true} },
 	"by two commands that prolong": func(p plain) impls.Lock { return &counter{plain: p, prolongs: true} },
 	"by a script that prolongs":    func(p plain) impls.Lock { return &counter{plain: p, script: true, prolongs: true} },
 	"down, and back up if refused": func(p plain) impls.Lock { return &permit{p, lockKey} },
+	"by a script that reads":       func(p plain) impls.Lock { return &stepper{plain: p, script: true} },
+	"by SET":                       func(p plain) impls.Lock { return &stepper{plain: p} },
 }
 
 // A refused try that counts under the lock's key takes nothing from the client that has the lock.
@@ -93,12 +135,14 @@ func TestCountingIsNoOverwrite(t *testing.T) {
 	}{
 		{counts: "by two commands"},
 		{counts: "by a script"},
+		{counts: "by a script that reads"},
 		{counts: "down, and back up if refused"},
 		{counts: "by a script", only: checker.Overwrite, kind: faults.Pause},
 		{counts: "by two commands", only: checker.Overwrite, kind: faults.Pause},
 		{counts: "by a script", only: checker.WrongfulRenew, kind: faults.Pause},
 		{counts: "by a script", only: checker.StuckLock, kind: faults.Crash},
 		// What goes wrong is still found.
+		{counts: "by SET", only: checker.Overwrite, found: true},
 		{counts: "by a script", only: checker.DoubleHolder, kind: faults.Pause, found: true},
 		{counts: "by a script", only: checker.WrongfulDelete, kind: faults.Pause, found: true},
 		{counts: "by two commands", only: checker.StuckLock, kind: faults.Crash, found: true},
@@ -110,12 +154,16 @@ func TestCountingIsNoOverwrite(t *testing.T) {
 		config := Config{Lock: stranger(counters[test.counts]), Clients: 2, Budget: Budget{}}
 		if test.kind != "" {
 			config.Budget = spend(test.kind)
+		}
+		if test.only != "" {
 			config.Only = []checker.Name{test.only}
 		}
 		result, err := Explore(context.Background(), config.Usual())
 		require.NoError(t, err)
 		assert.Empty(t, result.Disputed, "%+v", test)
-		assert.Equal(t, test.found, result.Found != nil, "%+v", test)
+		if assert.Equal(t, test.found, result.Found != nil, "%+v", test); test.found {
+			assert.Contains(t, result.Found.Verdict.Names(), test.only)
+		}
 		if !test.found && test.counts != "down, and back up if refused" {
 			assert.Equal(t, errCounted.Error(), result.Limit, "%+v", test)
 		}

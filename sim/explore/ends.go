@@ -194,8 +194,8 @@ func (t *trial) takes(m move) bool {
 	done := x.servers.serve(before, request, int(m.client))
 	switch done.effect {
 	case history.EffectReplaced:
-		change := history.Change{Before: x.servers.states[before].lock, After: x.servers.states[done.next].lock}
-		if counts, _ := change.Counts(0); !counts || x.operationOf(&t.s.clients[m.client], int(m.slot)) != history.OpAcquire {
+		counts, _ := x.counts(request, x.servers.states[before].lock, x.servers.states[done.next].lock)
+		if !counts || x.operationOf(&t.s.clients[m.client], int(m.slot)) != history.OpAcquire {
 			return true
 		}
 		t.counts = true

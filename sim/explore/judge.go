@@ -129,7 +129,7 @@ func (j *judge) calledAcquire(n int) {
 	j.s.owner.early &^= 1 << n
 	j.calledAnother(n)
 	for i := range j.clients {
-		j.s.clients[i].early &^= 1 << n
+		j.s.clients[i].makers.calls(n)
 		for k := range j.s.clients[i].travel {
 			j.s.clients[i].travel[k] &^= 1 << (travelEarly + n)
 		}

@@ -98,6 +98,11 @@ func (s *servers) lapse(state uint32, d ms, spared uint8) serving {
 	return *s.lapsed.note(key, done)
 }
 
+// watchesNode says whether a client is told of the next change of a node.
+func (s *servers) watchesNode(state uint32, client int, path string) bool {
+	return s.states[state].server.(keeperServer).Watches(keeperConn(client), path)
+}
+
 // nodesOf are the nodes of a client below the lock's, in the order of their numbers.
 func (s *servers) nodesOf(state uint32, client int) (names []string) {
 	server := s.states[state].server.(keeperServer)

@@ -18,7 +18,7 @@ type command struct {
 	after     history.State
 	// sameValue: the key has the value from before; known of an unclear effect only.
 	sameValue bool
-	// Of a value that was replaced only, see history.Change.Counts.
+	// Of a value that was replaced only, see history.Change.CountedBy.
 	counts, prolongs bool
 	// The key's values before and after it; see servers.value. Only where servers fail over: only there it can matter.
 	found, left uint32

@@ -58,7 +58,7 @@ func keeperConn(client int) int { return client + 1 }
 const numberWord = "#"
 
 // Do carries out a request, which may say which number a sequential node gets. A real server lists nodes in no particular order; here it is that of
-// their numbers, so that it does not depend on the names of clients.
+// their numbers, so that it does not depend on the names of clients. See checkListings.
 func (s keeperServer) Do(connection int, words ...string) service.Reply {
 	last := len(words) - 1
 	if number, counts := strings.CutPrefix(words[last], numberWord); counts {

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -10,13 +9,6 @@ import (
 
 // Whose a lock on a ZooKeeper is: the first node's, for the acquire that made it. What the server does to nodes by itself is judged as the commands are
 // that histories have for it.
-
-// leaveNodes: the acquire of a client has returned, so what it leaves behind is no longer its own. The others are acquiring.
-func (c *client) leaveNodes(others uint8) {
-	if c.recent > 0 {
-		c.recent, c.early = 0, others
-	}
-}
 
 // serveNodes has a ZooKeeper execute a request.
 func (x *explorer) serveNodes(s *state, q sending) uint32 {
@@ -39,7 +31,7 @@ func (x *explorer) serveNodes(s *state, q sending) uint32 {
 	if x.watcher != nil {
 		x.watcher.sent(q, done.reply, was, after)
 	}
-	x.countNodes(s, q, before, done)
+	x.followNodes(s, q, before, done)
 	if done.named {
 		x.judge.commanded(command{sending: q, effect: change.Effect(0), before: was.Exists(), unlimited: was.Exists(), after: after})
 		if q.op != history.OpNone && !q.ended {
@@ -50,31 +42,6 @@ func (x *explorer) serveNodes(s *state, q sending) uint32 {
 	x.handOver(s, after)
 	x.lockChanged(s, before)
 	return done.reply
-}
-
-// countNodes follows which nodes the acquire under way of each client has made.
-func (x *explorer) countNodes(s *state, q sending, before uint32, done serving) {
-	words := x.texts.requests[q.request].commands[0]
-	if done.next == before || len(words) < 2 {
-		return
-	}
-	switch words[0] {
-	case "CREATE":
-		c := &s.clients[q.client]
-		if q.op == history.OpAcquire && !q.ended && c.phase == acquiring {
-			c.recent++
-		} else {
-			c.early = q.early
-		}
-	case "DELETE":
-		name := path.Base(words[1])
-		for i := range x.clients {
-			nodes := x.servers.nodesOf(before, i)
-			if at := slices.Index(nodes, name); at >= 0 && len(nodes)-at <= int(s.clients[i].recent) && !slices.Contains(x.servers.nodesOf(done.next, i), name) {
-				s.clients[i].recent--
-			}
-		}
-	}
 }
 
 // expired takes in that a node has gone with its session.
@@ -106,11 +73,7 @@ func (x *explorer) handOver(s *state, was history.State) {
 		return
 	}
 	c, name := &s.clients[i], headName(is)
-	nodes := x.servers.nodesOf(s.servers[0], i)
-	q := sending{client: i, op: history.OpAcquire}
-	if c.phase != acquiring || len(nodes)-slices.Index(nodes, name) > int(c.recent) {
-		q.ended, q.unheard, q.early = true, true, c.early
-	}
+	q := c.makers[min(slices.Index(x.servers.nodesOf(s.servers[0], i), name), mostNodes-1)].sending(i)
 	if x.watcher != nil {
 		x.watcher.byServer(entryFirst, i, name, history.State{}, is)
 	}

@@ -143,7 +143,8 @@ func (t *transition) unnoticed(after *node, awake bool) bool {
 		return false
 	}
 	for k := range after.tasks {
-		if !awake && t.fresh&(1<<k) != 0 && after.slots[k].due != never {
+		fresh := t.fresh&(1<<k) != 0
+		if fresh && (!awake && after.slots[k].due != never || after.slots[k].kind == process.Message) {
 			return false
 		}
 	}

@@ -147,7 +147,7 @@ func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (stri
 		sample func(context.Context, []uint32) (string, error)
 		of     []uint32
 	}{
-		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkBoots, booted},
+		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkListings, ends}, {p.checkBoots, booted},
 		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkCounting, slices.Sorted(maps.Keys(x.counting))},
 		{p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
 	} {

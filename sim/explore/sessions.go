@@ -15,12 +15,11 @@ type session struct {
 	silence ms    // how long ago the latest request was sent that the server has answered
 	life    uint8 // how many of its sessions have ended, as far as it knows
 	come    uint8 // the tasks, by slot, whose event has come
-	recent  uint8 // of its nodes, so many were made by the acquire that it is in
-	early   uint8 // of the others: see owner.early
 	cut     bool  // nothing passes between it and the server; see cutoff.go
 	unheard uint8 // the tasks, by slot, whose event has come to the server meanwhile
 	lost    uint8 // the tasks, by slot, that get no reply: their connection has certainly broken
-	Gap     gap
+	makers  makers
+	Gap     [3]gap
 }
 
 // pingEvery is how often a library makes contact at least.
@@ -85,7 +84,9 @@ func (x *explorer) passSessions(s *state, d ms) error {
 			case c.phase == crashed:
 			case spared&(1<<i) == 0:
 				c.silence = min(c.silence+part, x.lease+1)
+				x.ageDeclaration(c, part)
 			default:
+				x.ageDeclaration(c, part)
 				x.dropLate(c)
 				if x.watcher != nil && x.automaton.nodes[c.node].listens {
 					x.watcher.contacted(i, false)
@@ -125,7 +126,7 @@ func (x *explorer) lapse(s *state, d ms, spared uint8) {
 		} else {
 			x.tearSession(c)
 		}
-		c.recent = 0
+		c.makers = makers{}
 		for _, name := range slices.Backward(x.servers.nodesOf(before, i)) {
 			x.expired(i, name, was, owner)
 		}
@@ -198,6 +199,9 @@ func (x *explorer) prolonged(s *state, i int) error {
 	if !n.listens {
 		return nil
 	}
+	if _, owner := x.servers.headOf(s.servers[0]); owner == i && c.has(on) {
+		c.from = 0 // it is on record
+	}
 	for k, sl := range n.slots[:n.tasks] {
 		if sl.kind != process.Contact || c.come&(1<<k) != 0 {
 			continue
@@ -205,9 +209,16 @@ func (x *explorer) prolonged(s *state, i int) error {
 		if err := x.give(s, i, input{inputWake, uint8(k), 0}); err != nil {
 			return err
 		}
-		c.from = 0
 	}
 	return nil
+}
+
+// ageDeclaration: what a client declares that listens to the server in the background counts from the latest reply on record. A contact is on record while
+// the client has the lock.
+func (x *explorer) ageDeclaration(c *client, d ms) {
+	if x.automaton.nodes[c.node].listens && c.phase != acquiring && !c.repliedBeside() {
+		c.from = min(c.from+d, x.lease)
+	}
 }
 
 // watched is the path of the node that a task watches: it waits for the event, or for the reply to the request that has set the watch.
@@ -259,6 +270,34 @@ func (c *client) settleEvents(t *transition, to *node) {
 			c.come, c.unheard = c.come&^bit, c.unheard&^bit
 		}
 	}
+}
+
+// awaitWatches: tasks of a client begin to wait for a watch that they have set before something else, so that its event may have come meanwhile.
+func (x *explorer) awaitWatches(s *state, i int, from uint32, t *transition) {
+	c, before := &s.clients[i], &x.automaton.nodes[from]
+	for k, sl := range x.automaton.nodes[t.to].slots {
+		bit := uint8(1) << k
+		if sl.kind != process.Message || t.fresh&bit == 0 || before.slots[k].sets(x.texts, sl) {
+			continue
+		}
+		c.come, c.unheard = c.come&^bit, c.unheard&^bit
+		switch words := x.texts.requests[sl.request].commands[0]; {
+		case x.isOver(s, i) || x.servers.watchesNode(s.servers[0], i, words[1]):
+		case c.cut:
+			c.unheard |= bit
+		default:
+			c.come |= bit
+		}
+	}
+}
+
+// sets says whether a task has waited for the reply to the request by which it sets the watch that it waits for next.
+func (sl slot) sets(texts *texts, next slot) bool {
+	if sl.kind != process.Request || sl.request == 0 {
+		return false
+	}
+	words := texts.requests[sl.request].commands[0]
+	return words[0] == "EXISTS" && words[1] == texts.requests[next.request].commands[0][1]
 }
 
 // eventInput is what a task gets whose event has come.

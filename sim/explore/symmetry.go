@@ -191,7 +191,7 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 	if c.keptFor != 0 && c.keptFor != keptForRefused {
 		twin.keptFor = to[c.keptFor-1] + 1
 	}
-	twin.early = to.set(c.early)
+	twin.makers = c.makers.rename(to)
 	q := &twin.queued
 	q.ahead, q.before, q.told = to.set(q.ahead), to.set(q.before), to.set(q.told)
 	number := x.parts.clients.number(&twin) + 1

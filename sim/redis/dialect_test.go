@@ -55,6 +55,8 @@ var dialect = map[string]string{
 	`local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end return deep(1000)`: `1000`,
 	`local l = {} rawset(l, 1, "y") return l`:                                                         `["y"]`,
 	`getmetatable("").__index.x = 1 return 1`:                                                         `(error) ERR`,
+	`return tostring(getmetatable("").__metatable)`:                                                   `"nil"`,
+	`getmetatable("").__metatable = nil return 1`:                                                     `(error) ERR`,
 	`getmetatable("").__index = nil return 1`:                                                         `(error) ERR`,
 	`return ("ab"):upper()`:                                                                           `"AB"`,
 	`local x x = 1 return x`:                                                                          `1`,

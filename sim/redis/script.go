@@ -151,9 +151,11 @@ func (l *library) open() {
 	for _, shared := range []string{"string", "table"} {
 		l.state.SetGlobal(shared, l.fixed(l.state.GetGlobal(shared).(*lua.LTable)))
 	}
-	ofTexts := l.state.NewTable() // the metatable of every text
-	ofTexts.RawSetString("__index", l.state.GetGlobal("string"))
-	ofTexts.RawSetString("__metatable", l.fixed(ofTexts))
+	ofTexts, shown := l.state.NewTable(), l.state.NewTable() // the metatable of every text, and what scripts see of it
+	for _, table := range []*lua.LTable{ofTexts, shown} {
+		table.RawSetString("__index", l.state.GetGlobal("string"))
+	}
+	ofTexts.RawSetString("__metatable", l.fixed(shown))
 	l.state.SetMetatable(lua.LString(""), ofTexts)
 	refuseFixed := func(run *lua.LState) {
 		if table, is := run.Get(1).(*lua.LTable); is && l.isFixed(table) {

@@ -331,7 +331,7 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	live := o.client >= 0 && o.live(w.now, w.clients[o.client].on)
 	counts, prolongs := false, false
 	if effect == history.EffectReplaced && o.client != i && !foreign && mine.acquires {
-		counts, prolongs = change.Counts(0)
+		counts, prolongs = change.CountedBy(q.commands[len(q.commands)-1], 0)
 	}
 	harm := effect
 	switch {

@@ -69,6 +69,11 @@ func (s *Server) Maker(path string) int {
 	return 0
 }
 
+// Watches says whether a connection is told of the next change of a node.
+func (s *Server) Watches(connection int, path string) bool {
+	return slices.Contains(s.watches, watch{path: path, conn: connection})
+}
+
 // Number makes a number that of the next sequential node below a path. It may be smaller than numbers that were given before, as long as nobody
 // knows of these any more.
 func (s *Server) Number(path string, next int64) {

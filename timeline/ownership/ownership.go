@@ -77,7 +77,7 @@ type Command struct {
 	Standing Standing
 	// Of an unclear effect only: the key exists after it, and with the value from before.
 	Exists, SameValue bool
-	// Of a value that was replaced only: the command counted, see history.Change.Counts, and there is more time left than before.
+	// Of a value that was replaced only: the command counted, see history.Change.CountedBy, and there is more time left than before.
 	Counts, Prolongs bool
 	// Pending: the acquire on which the owner's claim rests has not returned.
 	Pending bool
