@@ -50,7 +50,7 @@ func (x *explorer) counter(s *state) int64 {
 }
 
 // onlyRefused says whether nothing is left to do but to be refused, again and again: each try leaves something else behind, such as another
-// count. That is an end, too, as nobody else is there to free the lock.
+// count, be it on a server or in what the lock remembers. That is an end, too, as nobody else is there to free the lock.
 func (x *explorer) onlyRefused(s *state) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
@@ -62,7 +62,7 @@ func (x *explorer) onlyRefused(s *state) bool {
 		return false
 	}
 	for i := range x.clients {
-		if c := &s.clients[i]; x.wants(c) && !c.has(futile) && !x.leavesOnlyTraces(s, i) {
+		if c := &s.clients[i]; x.wants(c) && !c.has(futile) && c.tries == 0 && !x.leavesOnlyTraces(s, i) {
 			return false
 		}
 	}
@@ -117,16 +117,18 @@ const mostSlept = 4
 
 // trial has a fresh client ask after an end state.
 type trial struct {
-	x       *explorer
-	s       state
-	fresh   int
-	late    bool  // the fresh client has called its latest try after every lease had ended
-	met     uint8 // on which servers that try has found the lock
-	tells   bool  // a try has changed a server without taking the lock
-	stuck   bool
-	refused bool             // its last try was
-	counts  bool             // tries count
-	called  [mostClients]int // how often each client has called since time has passed
+	x        *explorer
+	s        state
+	fresh    int
+	late     bool  // the fresh client has called its latest try after every lease had ended
+	met      uint8 // on which servers that try has found the lock
+	keeps    uint8 // the same of the latest of these that was answered
+	tells    bool  // a try has changed a server without taking the lock
+	stuck    bool
+	answered bool             // a late try was
+	refused  bool             // the last try that was answered was refused
+	counts   bool             // tries count
+	called   [mostClients]int // how often each client has called since time has passed
 }
 
 func (t *trial) run(p pace) error {
@@ -156,7 +158,7 @@ func (t *trial) run(p pace) error {
 		moves = slices.DeleteFunc(moves, t.callsEnough)
 		if len(moves) == 0 {
 			passed := s.now - began
-			if t.isAnswered() || passed > x.patience()+mostSlept*x.lease {
+			if t.answered || passed > x.patience()+mostSlept*x.lease {
 				t.conclude()
 				return nil
 			}
@@ -178,19 +180,16 @@ func (t *trial) run(p pace) error {
 	}
 }
 
-// isAnswered says whether the fresh client has called after every lease had ended, and was answered. It may sleep in its try.
-func (t *trial) isAnswered() bool { return t.late && t.s.clients[t.fresh].phase == waiting }
-
 // conclude says what it means that the fresh client is still without the lock.
 func (t *trial) conclude() {
 	x := t.x
 	switch {
 	case x.maybeHeld(&t.s):
-	case t.s.clients[t.fresh].phase != waiting:
+	case !t.answered:
 		x.endless = true
 	case t.refused:
-		t.stuck = x.keepsMajority(t.met)
-		x.blocked = x.blocked || t.met == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
+		t.stuck = x.keepsMajority(t.keeps)
+		x.blocked = x.blocked || t.keeps == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
 	}
 }
 
@@ -207,6 +206,9 @@ func (t *trial) apply(m move) error {
 	err := t.x.apply(&t.s, m)
 	if tries && fresh.phase == waiting {
 		t.refused = j.coverage&wasRefused != 0
+		if t.late {
+			t.answered, t.keeps = true, t.met
+		}
 	}
 	j.coverage |= known
 	return err

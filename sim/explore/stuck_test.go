@@ -109,6 +109,10 @@ func TestRefusedForGood(t *testing.T) {
 		"at once":                     func(*scripted, context.Context) (bool, error) { return false, nil },
 		"after a sleep":               func(l *scripted, ctx context.Context) (bool, error) { return false, l.env.Sleep(ctx, l.lease/12) },
 		"after a sleep of two leases": func(l *scripted, ctx context.Context) (bool, error) { return false, l.env.Sleep(ctx, 2*l.lease) },
+		"after a sleep, and remembers when": func(l *scripted, ctx context.Context) (bool, error) {
+			l.t = l.env.Now()
+			return false, l.env.Sleep(ctx, l.lease)
+		},
 		"and writes down that it was here": func(l *scripted, ctx context.Context) (bool, error) {
 			_, err := l.env.Server().Do(ctx, "SET", "here", l.env.Token())
 			return false, err
