@@ -106,6 +106,38 @@ func TestRefusedTriesThatSetTheNextNumber(t *testing.T) {
 	}, checker.Overwrite)
 }
 
+// keeper never gives its lock back. Refused tries sleep, or leave a note.
+type keeper struct {
+	env   impls.Env
+	opts  impls.Options
+	notes bool
+}
+
+func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
+	s := l.env.Server()
+	n, err := s.Do(ctx, "SETNX", l.opts.Key, l.env.Token())
+	switch {
+	case n == int64(1) || err != nil:
+		return err == nil, err
+	case l.notes:
+		_, err = s.Do(ctx, "SET", l.opts.Key+":here", l.env.Token())
+	default:
+		err = l.env.Sleep(ctx, l.opts.Lease/12)
+	}
+	return false, err
+}
+
+func (l *keeper) Release(context.Context) (bool, error) { return false, nil }
+
+func TestRefusedForGood(t *testing.T) {
+	for _, notes := range []bool{false, true} {
+		requireReplayed(t, impls.Spec{
+			Card: impls.Card{Name: "keeper", Needs: impls.OneServer},
+			New:  func(env impls.Env, opts impls.Options) impls.Lock { return &keeper{env, opts, notes} },
+		}, checker.StuckLock)
+	}
+}
+
 // early takes its fencing token before it takes the lock, which one who waited for longer gets with a smaller token.
 type early struct {
 	env   impls.Env

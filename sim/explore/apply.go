@@ -251,7 +251,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 		}
 		c := &s.clients[i]
 		age := c.since
-		if !x.reads {
+		if !x.followsAges() {
 			age = 0
 		}
 		if x.sessions && n.Op == history.OpAcquire {
@@ -373,10 +373,8 @@ func (x *explorer) pass(s *state, m move) error {
 				c.due[k] = max(due-m.d, 0)
 			}
 		}
-		for k, r := range c.travel {
-			if x.reads && r != 0 && r&current == 0 {
-				c.ages[k] = min(c.ages[k]+m.d, x.lease)
-			}
+		if x.followsAges() {
+			c.ageTravel(m.d, x.lease)
 		}
 	}
 	if x.sessions {

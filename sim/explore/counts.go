@@ -41,33 +41,3 @@ func (x *explorer) counted(s, next *state) bool {
 	counts, _ := change.Counts(0)
 	return counts
 }
-
-// onlyCounts says whether nothing is left to do but to be refused, and to count it: that is an end, too, as nobody else is there to free the lock.
-func (x *explorer) onlyCounts(s *state) bool {
-	if x.serverCount != 1 || x.servers.states[s.servers[0]].count == 0 {
-		return false
-	}
-	for i := range x.clients {
-		c := &s.clients[i]
-		gone := c.phase == finished || c.phase == crashed
-		if !gone && !x.wants(c) || c.travel != [mostTravel]uint32{} || x.automaton.nodes[c.node].tasks > 0 {
-			return false
-		}
-	}
-	return !x.allGone(s) && x.refusedByCount(s)
-}
-
-// refusedByCount says whether whoever tries next is refused, and leaves another count behind.
-func (x *explorer) refusedByCount(s *state) bool {
-	for i := range x.clients {
-		c := &s.clients[i]
-		if !x.wants(c) {
-			continue
-		}
-		r := x.rehearse(s, i, func(*state, []input) {})
-		if !r.ended || r.after.clients[i].phase == holding || !x.counted(s, &r.after) {
-			return false
-		}
-	}
-	return true
-}

@@ -49,6 +49,41 @@ func (x *explorer) counter(s *state) int64 {
 	return value
 }
 
+// onlyRefused says whether nothing is left to do but to be refused, again and again: each try leaves something else behind, such as another
+// count, be it on a server or in what the lock remembers. That is an end, too, as nobody else is there to free the lock.
+func (x *explorer) onlyRefused(s *state) bool {
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.travel != [mostTravel]uint32{} || c.cut || x.automaton.nodes[c.node].tasks > 0 || !(c.phase == finished || c.phase == crashed || x.wants(c)) {
+			return false
+		}
+	}
+	if x.allGone(s) || x.maybeHeld(s) {
+		return false
+	}
+	for i := range x.clients {
+		if c := &s.clients[i]; x.wants(c) && !c.has(futile) && c.tries == 0 && !x.leavesOnlyTraces(s, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesOnlyTraces says whether a client's next try would be refused and change a server, but leave the lock as it is or count it.
+func (x *explorer) leavesOnlyTraces(s *state, i int) bool {
+	r := x.rehearse(s, i, func(*state, []input) {})
+	if !r.ended || r.after.clients[i].phase == holding || r.after.servers == s.servers {
+		return false
+	}
+	for k := range x.serverCount {
+		before, after := x.servers.states[s.servers[k]].lock, x.servers.states[r.after.servers[k]].lock
+		if counts, _ := (history.Change{Before: before, After: after}).Counts(0); before != after && !counts {
+			return false
+		}
+	}
+	return true
+}
+
 // stuck says whether a fresh client, and every client that still wants the lock, is refused for longer than any lease lasts, and how the
 // fresh client asked then. It follows one interleaving for each way of asking: what can happen at a time happens, in a fixed order.
 func (x *explorer) stuck(s state) (pace, bool, error) {
@@ -73,22 +108,27 @@ const (
 	askOften              // every quarter of a lease, too: a lock may tell the difference, by its tries or by its clock
 )
 
-// mostCalls is how often the clients of a trial call while no time passes. A try that ends in an error, or changes a server each time, is
+// mostCalls is how often each client of a trial calls while no time passes. A try that ends in an error, or changes a server each time, is
 // tried again at once, for ever.
-const mostCalls = 64
+const mostCalls = 20
+
+// mostSlept is for how many leases more a trial goes on where the fresh client sleeps in its try.
+const mostSlept = 4
 
 // trial has a fresh client ask after an end state.
 type trial struct {
-	x       *explorer
-	s       state
-	fresh   int
-	calls   int   // since time has passed
-	met     uint8 // on which servers the fresh client has found the lock since time has passed
-	tells   bool  // a try has changed a server without taking the lock
-	stuck   bool
-	refused bool  // its last try was
-	counts  bool  // tries count
-	called  uint8 // the clients that have called since time has passed
+	x        *explorer
+	s        state
+	fresh    int
+	late     bool  // the fresh client has called its latest try after every lease had ended
+	met      uint8 // on which servers that try has found the lock
+	keeps    uint8 // the same of the latest of these that was answered
+	tells    bool  // a try has changed a server without taking the lock
+	stuck    bool
+	answered bool             // a late try was
+	refused  bool             // the last try that was answered was refused
+	counts   bool             // tries count
+	called   [mostClients]int // how often each client has called since time has passed
 }
 
 func (t *trial) run(p pace) error {
@@ -118,21 +158,21 @@ func (t *trial) run(p pace) error {
 		moves = slices.DeleteFunc(moves, t.callsEnough)
 		if len(moves) == 0 {
 			passed := s.now - began
-			if passed > x.patience() {
-				refused := t.refused && s.clients[t.fresh].phase == waiting && !x.maybeHeld(s)
-				t.stuck = refused && x.keepsMajority(t.met)
-				x.blocked = x.blocked || refused && t.met == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
+			if t.answered || passed > x.patience()+mostSlept*x.lease {
+				t.conclude()
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
-			t.met, t.calls, t.called = 0, 0, 0
+			t.called = [mostClients]int{}
 		}
 		switch m := moves[0]; {
 		case m.kind == moveServe && t.takes(m):
 			return nil
 		case m.kind == moveCall:
-			t.calls++
-			t.called |= 1 << m.client
+			if int(m.client) == t.fresh {
+				t.late, t.met = s.now-began > x.patience(), 0
+			}
+			t.called[m.client]++
 		}
 		if err := t.apply(moves[0]); err != nil {
 			return err
@@ -140,9 +180,22 @@ func (t *trial) run(p pace) error {
 	}
 }
 
+// conclude says what it means that the fresh client is still without the lock.
+func (t *trial) conclude() {
+	x := t.x
+	switch {
+	case x.maybeHeld(&t.s):
+	case !t.answered:
+		x.endless = true
+	case t.refused:
+		t.stuck = x.keepsMajority(t.keeps)
+		x.blocked = x.blocked || t.keeps == 0 && x.serverCount == 1 && x.config.Lock.Needs != impls.NoServer
+	}
+}
+
 // callsEnough says whether a move is a call too many before time passes.
 func (t *trial) callsEnough(m move) bool {
-	return m.kind == moveCall && (t.calls >= mostCalls || t.counts && t.called&(1<<m.client) != 0)
+	return m.kind == moveCall && (t.called[m.client] >= mostCalls || t.counts && t.called[m.client] > 0)
 }
 
 // apply makes a move, and notes how a try of the fresh client has ended: one that was refused and counts that is called again at once.
@@ -153,6 +206,9 @@ func (t *trial) apply(m move) error {
 	err := t.x.apply(&t.s, m)
 	if tries && fresh.phase == waiting {
 		t.refused = j.coverage&wasRefused != 0
+		if t.late {
+			t.answered, t.keeps = true, t.met
+		}
 	}
 	j.coverage |= known
 	return err
@@ -171,9 +227,12 @@ func (t *trial) held() bool {
 // wait is how long nothing happens.
 func (t *trial) wait(p pace, passed ms) ms {
 	timer, expiry := t.x.deadlines(&t.s)
-	left := t.x.patience() - passed
+	quarter, left := t.x.lease/4-1, t.x.patience()-passed
+	if left < 0 {
+		left = quarter
+	}
 	if p == askOften {
-		left = min(left, t.x.lease/4-1)
+		left = min(left, quarter)
 	}
 	if timer <= expiry && timer < never && (p == askAtEnds || timer <= left) {
 		return timer

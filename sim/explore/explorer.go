@@ -174,6 +174,7 @@ type explorer struct {
 type unseen struct {
 	beyond  bool // something lies beyond the horizon
 	far     bool // something ends there that has begun long before
+	endless bool // a fresh client was still in a try when its trial was over
 	blocked bool // a fresh client was refused for good, and none of its requests found anything under the lock's key
 	// renewing: the nodes at which tasks go on beyond the horizon.
 	renewing map[uint32]bool

@@ -62,6 +62,18 @@ func (c *client) settleTravel(ok bool, early uint8, age ms) {
 	c.sortTravel()
 }
 
+// followsAges says whether it makes a difference how long ago the commands were of an operation that has ended: a lock reads clocks, or leases count from them.
+func (x *explorer) followsAges() bool { return x.reads || x.judge.nominal }
+
+// ageTravel lets time pass for what is on its way of operations that have ended.
+func (c *client) ageTravel(d, lease ms) {
+	for k, r := range c.travel {
+		if r != 0 && r&current == 0 {
+			c.ages[k] = min(c.ages[k]+d, lease)
+		}
+	}
+}
+
 // sortTravel keeps places in order, so that it makes no difference which of two departed first. It says whether they were not.
 func (c *client) sortTravel() (swapped bool) {
 	torn := [...]uint8{c.torn >> tornTravel & 1, c.torn >> (tornTravel + 1)}

@@ -96,6 +96,8 @@ func (x *explorer) noticed() string {
 		return "it asks whether a time-out of its own is over for which nothing waits, and in a search a time-out ends only what waits for it"
 	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"
+	case x.endless && x.judge.coverage&wasHeld != 0:
+		return "a client that came last was still in a try long after every lease had ended: whether the lock is stuck is not shown"
 	case x.comparesRounded() && x.roundsFinely():
 		return "it rounds the time, and goes by the time: there are more ends of rounded times than the search follows, as with less than a third of a lease, or with clocks that step"
 	case x.far:

@@ -114,7 +114,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 			return err
 		}
 	}
-	if e.spending == 0 && (x.ended(s) || x.onlyCounts(s)) && x.only&(stuckLock|lostUpdate) != 0 {
+	if e.spending == 0 && (x.ended(s) || x.onlyRefused(s)) && x.only&(stuckLock|lostUpdate) != 0 {
 		return x.judgeEnd(s, number, e.faults, e.steps)
 	}
 	return nil

@@ -97,7 +97,7 @@ type wrongClocks struct {
 // flights are the requests of a client that nobody waits for any more.
 type flights struct {
 	travel [mostTravel]uint32 // see surely
-	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks
+	ages   [mostTravel]ms     // how long ago its operation's latest command was, if that has ended; only if a lock reads clocks, or leases count from it
 	agos   [mostTravel]uint8  // by which of its acquires; see acquireAgo. Only of a lock on several servers
 	passed bool               // another client has had a turn since its work was called, which is under way
 	connections

@@ -90,3 +90,79 @@ func TestRefusedUnderAnotherKey(t *testing.T) {
 	assert.Nil(t, result.Found)
 	assert.NotEmpty(t, result.Doubt)
 }
+
+// keeping takes a lock without a lease, and never gives it back.
+func keeping(refused step) func(plain) impls.Lock {
+	return script(func(l *scripted, ctx context.Context) (bool, error) {
+		n, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+		if n == int64(1) || err != nil {
+			return err == nil, err
+		}
+		return refused(l, ctx)
+	}, func(*scripted, context.Context) (bool, error) { return false, nil })
+}
+
+// Whoever is refused for good has a lock that is stuck, whatever its tries do besides.
+func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]step{
+		"at once":                     func(*scripted, context.Context) (bool, error) { return false, nil },
+		"after a sleep":               func(l *scripted, ctx context.Context) (bool, error) { return false, l.env.Sleep(ctx, l.lease/12) },
+		"after a sleep of two leases": func(l *scripted, ctx context.Context) (bool, error) { return false, l.env.Sleep(ctx, 2*l.lease) },
+		"after a sleep, and remembers when": func(l *scripted, ctx context.Context) (bool, error) {
+			l.t = l.env.Now()
+			return false, l.env.Sleep(ctx, l.lease)
+		},
+		"and writes down that it was here": func(l *scripted, ctx context.Context) (bool, error) {
+			_, err := l.env.Server().Do(ctx, "SET", "here", l.env.Token())
+			return false, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, kinds := range [][]faults.Kind{nil, {faults.Crash}} {
+				s := strange{only: []checker.Name{checker.StuckLock}, faults: kinds, made: keeping(refused)}
+				result := s.explore(t)
+				assert.Empty(t, result.Disputed)
+				assert.NotNil(t, result.Found)
+			}
+		})
+	}
+}
+
+// A try that does not end shows nothing: no live client is refused by it.
+func TestATryThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	polls := func(l *scripted, ctx context.Context) (bool, error) {
+		for {
+			if err := l.env.Sleep(ctx, l.lease/4); err != nil {
+				return false, err
+			}
+			if v, err := l.env.Server().Do(ctx, "GET", lockKey); v == nil || err != nil {
+				return false, err
+			}
+		}
+	}
+	s := strange{only: []checker.Name{checker.StuckLock}, clients: 1, faults: []faults.Kind{faults.Crash}, made: keeping(polls)}
+	result := s.explore(t)
+	assert.Nil(t, result.Found)
+	assert.Contains(t, result.Doubt, "still in a try")
+}
+
+// A late request that takes a lock without a lease counts from the command before it, however long its client has slept in between.
+func TestALateRequestAfterASleep(t *testing.T) {
+	t.Parallel()
+	made := script(func(l *scripted, ctx context.Context) (bool, error) {
+		if err := l.env.Sleep(ctx, l.lease/2); err != nil {
+			return false, err
+		}
+		n, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+		if n == int64(1) || err != nil {
+			return err == nil, err
+		}
+		return false, l.env.Sleep(ctx, l.lease/2)
+	}, nil)
+	s := strange{only: ghosts, faults: []faults.Kind{faults.LateRequest}, made: made}
+	result := s.explore(t)
+	assert.Empty(t, result.Disputed)
+}
