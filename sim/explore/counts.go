@@ -34,10 +34,3 @@ func (x *explorer) counts(request uint32, was, is history.State) (counts, prolon
 	commands := x.texts.requests[request].commands
 	return history.Change{Before: was, After: is}.CountedBy(commands[len(commands)-1], 0)
 }
-
-// counted says whether the only server has counted from one state to the next.
-func (x *explorer) counted(s, next *state) bool {
-	change := history.Change{Before: x.servers.states[s.servers[0]].lock, After: x.servers.states[next.servers[0]].lock}
-	counts, _ := change.Counts(0)
-	return counts
-}
