@@ -182,6 +182,20 @@ func TestAnInnerReleaseEndsNoTurn(t *testing.T) {
 	}
 }
 
+// A release that is refused, or whose outcome is not known, may have changed nothing: the turn goes on.
+func TestOnlyAReleaseThatIsDoneEndsATurn(t *testing.T) {
+	t.Parallel()
+	for outcome, over := range map[history.Outcome]bool{history.OK: true, history.No: false, history.Unknown: false} {
+		j := &judge{s: &state{}, clients: 1, lease: 1200, owners: true, only: ofOwners}
+		j.s.clients[0].ends = never
+		j.called(0, history.OpAcquire)
+		j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
+		j.called(0, history.OpRelease)
+		j.returned(0, history.OpRelease, history.Answer{Outcome: outcome})
+		assert.Equal(t, over, j.s.over, outcome)
+	}
+}
+
 // A lock is falsely said to be lost only while its client certainly has it, and believes so.
 func TestAFalseAlarm(t *testing.T) {
 	t.Parallel()
