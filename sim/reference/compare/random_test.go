@@ -12,12 +12,13 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/sim/reference/programs"
 )
 
 var (
-	seeds = flag.Int("seeds", 8, "how many random locks both searches go through")
+	seeds = flag.Int("seeds", 8, "how many random locks of each kind both searches go through")
 	first = flag.Uint64("first", 0, "the first of them")
 	most  = flag.Int("states", 4_000, "how many states a search of one of them may find")
 )
@@ -32,14 +33,28 @@ func small(kind faults.Kind) Bounds {
 	return b
 }
 
-// struck is the fault that strikes a random lock, if any.
-func struck(seed uint64) faults.Kind {
-	kinds := []faults.Kind{"", "", "", "", "", faults.Crash, faults.Restart}
-	return kinds[rand.New(rand.NewPCG(seed, 4)).IntN(len(kinds))]
+// kind is a kind of random lock, and the faults that may strike one, of which each lock meets one.
+type kind struct {
+	make   func(seed uint64) (impls.Spec, string)
+	faults []faults.Kind
 }
 
-// Nobody has thought of these locks before. The searches, and the checker that both ask, agree about each.
+func (k kind) struck(seed uint64) faults.Kind {
+	return k.faults[rand.New(rand.NewPCG(seed, 4)).IntN(len(k.faults))]
+}
+
 func TestRandomLocks(t *testing.T) {
+	testRandom(t, kind{programs.Make, []faults.Kind{"", "", "", "", "", faults.Crash, faults.Restart}})
+}
+
+func TestRichRandomLocks(t *testing.T) {
+	testRandom(t, kind{programs.MakeRich, []faults.Kind{
+		"", "", "", faults.Crash, faults.Restart, faults.Pause, faults.ReplyLost, faults.LateRequest, faults.Duplicate, faults.ClockJump,
+	}})
+}
+
+// testRandom compares locks that nobody has thought of before. The searches, and the checker that both ask, agree about each.
+func testRandom(t *testing.T, of kind) {
 	t.Parallel()
 	n := uint64(*seeds)
 	if racing.Enabled {
@@ -51,8 +66,8 @@ func TestRandomLocks(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
 			for seed := range next {
-				lock, text := programs.Make(seed)
-				kind := struck(seed)
+				lock, text := of.make(seed)
+				kind := of.struck(seed)
 				c, err := FindPatiently(context.Background(), lock, kind, small(kind), 6)
 				switch {
 				case err != nil:

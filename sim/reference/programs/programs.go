@@ -1,7 +1,7 @@
 // Package programs makes small locks by chance: a few guarded commands for an acquire, a few for a release. Most are broken, in ways that
 // nobody thought of; some hold.
 //
-// It owns the language of these programs and their generator. It must not know who judges them.
+// It owns the languages of these programs, a plain one and a rich one, and their generators. It must not know who judges them.
 package programs
 
 import (
@@ -26,29 +26,19 @@ const (
 	gone           // there was none
 	refused        // the client was refused so often in a row: n
 	late           // its latest grant or refusal is so many quarters of a lease ago: n
+	plainGuards
+	others  guard = iota - 1 // the value that was read last is another client's
+	counted                  // the number that was answered last is n
+	soon                     // the lock ends, as read last, in less than so many quarters of a lease: n
 	guards
-)
-
-// action is a command.
-type action uint8
-
-const (
-	setNX action = iota
-	setNXPX
-	setPX
-	get
-	del
-	compareAndDelete
-	pExpire
-	compareAndExpire
-	actions
 )
 
 // step is a command with its guard.
 type step struct {
 	guard  guard
-	n      int
-	action action
+	n      int // of the guard
+	action int // its place in the list
+	m      int // of the action
 }
 
 // program is the code of a lock.
@@ -57,24 +47,26 @@ type program struct {
 	shared           bool // all clients write the same value
 }
 
-// most is the largest number of refusals that a guard asks for.
+// most is the largest number of refusals that a guard asks for, and of what a count is compared with.
 const most = 3
 
-// words are those of guards and actions.
-var (
-	guardWords  = [guards]string{"", "if taken: ", "if not taken: ", "if mine: ", "if gone: ", "if refused %d times: ", "if %d quarters of a lease later: "}
-	actionWords = [actions]string{"SETNX", "SET NX PX", "SET PX", "GET", "DEL", "compare and DEL", "PEXPIRE", "compare and PEXPIRE"}
-)
+// guardWords are those of guards.
+var guardWords = [guards]string{
+	"", "if taken: ", "if not taken: ", "if mine: ", "if gone: ", "if refused %d times: ", "if %d quarters of a lease later: ",
+	"if another's: ", "if the number is %d: ", "if it ends within %d quarters of a lease: ",
+}
 
 func (p *program) String() string {
+	word := func(format string, n int) string {
+		if strings.Contains(format, "%d") {
+			return fmt.Sprintf(format, n)
+		}
+		return format
+	}
 	text := func(steps []step) string {
 		var words []string
 		for _, s := range steps {
-			word := guardWords[s.guard] + actionWords[s.action]
-			if strings.Contains(word, "%d") {
-				word = fmt.Sprintf(word, s.n)
-			}
-			words = append(words, word)
+			words = append(words, word(guardWords[s.guard], s.n)+word(actions[s.action].word, s.m))
 		}
 		return strings.Join(words, "; ")
 	}
@@ -85,30 +77,57 @@ func (p *program) String() string {
 	return fmt.Sprintf("value: %s; acquire: %s; release: %s", value, text(p.acquire), text(p.release))
 }
 
-// Make makes the lock with that number, and says in words what it does.
+// Make makes the lock with that number, and says in words what it does. It is plain: it knows one key and its lease.
 func Make(seed uint64) (impls.Spec, string) {
 	dice := rand.New(rand.NewPCG(seed, 3))
-	pick := func(from ...action) action { return from[dice.IntN(len(from))] }
+	pick := func(from ...int) int { return from[dice.IntN(len(from))] }
 	p := &program{shared: dice.IntN(6) == 0}
-	p.acquire = []step{{always, 0, pick(setNX, setNXPX, setNXPX, setNXPX)}}
+	p.acquire = []step{{action: pick(setNX, setNXPX, setNXPX, setNXPX)}}
 	for range dice.IntN(3) {
-		p.acquire = append(p.acquire, step{guard(1 + dice.IntN(int(guards)-1)), 1 + dice.IntN(most), action(dice.IntN(int(actions)))})
+		p.acquire = append(p.acquire, step{guard: guard(1 + dice.IntN(int(plainGuards)-1)), n: 1 + dice.IntN(most), action: dice.IntN(plainActions)})
 	}
 	if dice.IntN(8) == 0 {
-		p.acquire = append([]step{{guard(dice.IntN(int(guards))), 1 + dice.IntN(most), pick(get, del, get)}}, p.acquire...)
+		p.acquire = append([]step{{guard: guard(dice.IntN(int(plainGuards))), n: 1 + dice.IntN(most), action: pick(get, del, get)}}, p.acquire...)
 	}
 	for range dice.IntN(3) {
-		p.release = append(p.release, step{guard(dice.IntN(int(guards))), 1 + dice.IntN(5), action(dice.IntN(int(actions)))})
+		p.release = append(p.release, step{guard: guard(dice.IntN(int(plainGuards))), n: 1 + dice.IntN(5), action: dice.IntN(plainActions)})
 	}
 	if dice.IntN(3) > 0 {
-		p.release = append(p.release, step{pickGuard(dice), 0, pick(del, compareAndDelete, compareAndDelete)})
+		p.release = append(p.release, step{guard: pickGuard(dice), action: pick(del, compareAndDelete, compareAndDelete)})
 	}
+	return p.spec("random", seed), p.String()
+}
+
+// MakeRich is Make for locks that use more: other keys and other types, sleeps and background tasks.
+func MakeRich(seed uint64) (impls.Spec, string) {
+	dice := rand.New(rand.NewPCG(seed, 33))
+	any := func() step {
+		return step{guard: guard(dice.IntN(int(guards))), n: 1 + dice.IntN(most), action: dice.IntN(len(actions)), m: 1 + dice.IntN(4)}
+	}
+	p := &program{}
+	for range dice.IntN(3) {
+		p.acquire = append(p.acquire, any())
+	}
+	takes := []int{setNX, setNXPX, setNXPX, setNXPX, watchAndSet, getSet, increment, hashSet, setAdd, listPop}
+	p.acquire = append(p.acquire, step{action: takes[dice.IntN(len(takes))]})
+	for _, steps := range []*[]step{&p.acquire, &p.release} {
+		for range dice.IntN(3) {
+			*steps = append(*steps, any())
+		}
+	}
+	if gives := []int{del, compareAndDelete, compareAndDelete, getDel, decrement}; dice.IntN(4) > 0 {
+		p.release = append(p.release, step{guard: pickGuard(dice), action: gives[dice.IntN(len(gives))]})
+	}
+	return p.spec("rich", seed), p.String()
+}
+
+func (p *program) spec(name string, seed uint64) impls.Spec {
 	return impls.Spec{
 		Card: impls.Card{
-			Name: fmt.Sprintf("random-%d", seed), Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner},
+			Name: fmt.Sprintf("%s-%d", name, seed), Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner},
 		},
 		New: func(env impls.Env, opts impls.Options) impls.Lock { return &lock{env: env, opts: opts, program: p} },
-	}, p.String()
+	}
 }
 
 func pickGuard(dice *rand.Rand) guard {
@@ -118,7 +137,7 @@ func pickGuard(dice *rand.Rand) guard {
 	return mine
 }
 
-// lock runs a program.
+// lock runs a program. What makes no difference is not remembered.
 type lock struct {
 	env      impls.Env
 	opts     impls.Options
@@ -126,8 +145,12 @@ type lock struct {
 	token    string
 	seen     string // the value that was read last
 	took     bool   // the latest command that could take the lock did so
+	removed  bool   // some command of the release has given it back
+	number   int64  // that was answered last, or most and one
+	quarters int64  // of a lease in which the lock ends, as read last
 	refusals int    // in a row
 	last     time.Time
+	stop     func() // ends the background task; nil: there has been none
 }
 
 func (l *lock) TryAcquire(ctx context.Context) (bool, error) {
@@ -135,14 +158,14 @@ func (l *lock) TryAcquire(ctx context.Context) (bool, error) {
 	if !l.program.shared {
 		l.token = l.env.Token()
 	}
-	if _, err := l.run(ctx, l.program.acquire); err != nil {
+	if err := l.run(ctx, l.program.acquire); err != nil {
 		return false, err
 	}
 	switch {
 	case l.took:
 		l.refusals = 0
 	case l.asks(refused):
-		l.refusals = min(l.refusals+1, most) // what makes no difference is not remembered
+		l.refusals = min(l.refusals+1, most)
 	}
 	if l.asks(late) {
 		l.last = l.env.Now()
@@ -151,7 +174,10 @@ func (l *lock) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func (l *lock) Release(ctx context.Context) (bool, error) {
-	removed, err := l.run(ctx, l.program.release)
+	l.removed = false
+	err := l.run(ctx, l.program.release)
+	removed := l.removed
+	l.removed = false
 	return removed, err
 }
 
@@ -161,19 +187,17 @@ func (l *lock) asks(g guard) bool {
 	return slices.ContainsFunc(l.program.acquire, has) || slices.ContainsFunc(l.program.release, has)
 }
 
-// run sends the commands whose guards say so, and says whether one of them removed the key.
-func (l *lock) run(ctx context.Context, steps []step) (removed bool, _ error) {
+// run sends the commands whose guards say so.
+func (l *lock) run(ctx context.Context, steps []step) error {
 	for _, s := range steps {
 		if !l.holds(s) {
 			continue
 		}
-		n, err := l.send(ctx, s.action)
-		if err != nil {
-			return removed, err
+		if err := actions[s.action].do(l, ctx, s.m); err != nil {
+			return err
 		}
-		removed = removed || n && (s.action == del || s.action == compareAndDelete)
 	}
-	return removed, nil
+	return nil
 }
 
 func (l *lock) holds(s step) bool {
@@ -186,45 +210,16 @@ func (l *lock) holds(s step) bool {
 		return l.seen == l.token
 	case gone:
 		return l.seen == ""
+	case others:
+		return l.seen != "" && l.seen != l.token
 	case refused:
 		return l.refusals >= s.n
 	case late:
 		return !l.last.IsZero() && l.env.Now().Sub(l.last) >= time.Duration(s.n)*l.opts.Lease/4
+	case counted:
+		return l.number == int64(s.n)
+	case soon:
+		return l.quarters < int64(s.n)
 	}
 	return true
-}
-
-const (
-	deleteIfSame = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
-	expireIfSame = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) else return 0 end`
-)
-
-// send sends a command, and says whether it did anything.
-func (l *lock) send(ctx context.Context, a action) (bool, error) {
-	key, lease, at := l.opts.Key, l.opts.Lease.Milliseconds(), l.env.Server()
-	var reply any
-	var err error
-	switch a {
-	case setNX:
-		reply, err = at.Do(ctx, "SETNX", key, l.token)
-		l.took = reply == int64(1)
-	case setNXPX:
-		reply, err = at.Do(ctx, "SET", key, l.token, "NX", "PX", lease)
-		l.took = reply == "OK"
-	case setPX:
-		reply, err = at.Do(ctx, "SET", key, l.token, "PX", lease)
-		l.took = reply == "OK"
-	case get:
-		reply, err = at.Do(ctx, "GET", key)
-		l.seen, _ = reply.(string)
-	case del:
-		reply, err = at.Do(ctx, "DEL", key)
-	case compareAndDelete:
-		reply, err = at.Eval(ctx, &impls.Script{Source: deleteIfSame}, []string{key}, l.token)
-	case pExpire:
-		reply, err = at.Do(ctx, "PEXPIRE", key, lease)
-	case compareAndExpire:
-		reply, err = at.Eval(ctx, &impls.Script{Source: expireIfSame}, []string{key}, l.token, lease)
-	}
-	return reply == int64(1), err
 }
