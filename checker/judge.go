@@ -55,7 +55,7 @@ func judge(events []history.Event, opts Options, p *premises) Verdict {
 // shortHistory is how many events a history has whose judges take turns: to start a goroutine for the second would take longer.
 const shortHistory = 256
 
-// beside has something done on a goroutine of its own or else, when it is asked for.
+// beside does something on a goroutine of its own, or else when its result is asked for.
 func beside(concurrently bool, do func() opinion) (done func() opinion) {
 	if !concurrently {
 		return do

@@ -78,7 +78,7 @@ func (c Change) CountedBy(args []string, asked time.Duration) (counts, prolonged
 	return false, false
 }
 
-// Counts says whether the change is that of a count: a number became the next or the one before, and the lease was not shortened. prolonged says
+// Counts says whether the change may be that of a count, whatever the command was: a number became the next or the one before, and the lease was not shortened. prolonged says
 // whether there is more time left than before.
 func (c Change) Counts(asked time.Duration) (counts, prolonged bool) {
 	before, is := c.Before.Count()

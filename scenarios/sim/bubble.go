@@ -155,7 +155,7 @@ func (b *bubble) hear() {
 	for _, g := range b.peers {
 		said = append(said, g.takeNotices()...)
 	}
-	slices.SortStableFunc(said, func(a, b notice) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(said, func(a, b notice) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	for _, n := range said {
 		b.now = max(b.now, n.at)
 		n.record()

@@ -18,7 +18,7 @@ const (
 // timeline is virtual time: what is going to happen, and when.
 type timeline struct {
 	now    time.Duration
-	events []event // in order of time; of two at the same time that comes first which was foreseen first
+	events []event // in order of time; those of the same time, in the order in which they were foreseen
 }
 
 // event is something that is going to happen.

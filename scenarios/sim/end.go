@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/locklab/locklab/faults"
@@ -112,6 +114,10 @@ func (g *guest) reach(ctx context.Context, h *handle, network, to string, open f
 
 // connect opens connections for those who wait for them.
 func (g *guest) connect(all []*dialing) {
+	// Goroutines that dial at one instant came in the order in which they ran.
+	slices.SortStableFunc(all, func(a, b *dialing) int {
+		return cmp.Or(strings.Compare(a.handle.Name, b.handle.Name), strings.Compare(a.to, b.to))
+	})
 	for _, d := range all {
 		d.err = g.connected(d)
 		close(d.done)

@@ -44,8 +44,17 @@ type guest struct {
 // notice is what a client tells the lab.
 type notice struct {
 	at     time.Duration
+	rank   rank
 	record func()
 }
+
+// rank decides which of a client's notices of one instant comes first: its goroutines run in any order.
+type rank uint8
+
+const (
+	byAnswer rank = iota // the answer to an operation
+	byItself             // what a lock says by itself: a loss comes behind the answer to the acquire that it is about
+)
 
 // guestLock is a lock of a guest.
 type guestLock struct {
@@ -136,12 +145,12 @@ func (g *guest) act() {
 }
 
 // say has the script's goroutine record what the client tells the lab. Any goroutine may call it.
-func (g *guest) say(record func()) {
+func (g *guest) say(rank rank, record func()) {
 	if g.dead.Load() {
 		return
 	}
 	g.mu.Lock()
-	g.said = append(g.said, notice{g.bubble.elapsed(), record})
+	g.said = append(g.said, notice{g.bubble.elapsed(), rank, record})
 	g.mu.Unlock()
 	g.act()
 }
@@ -164,7 +173,7 @@ func (l *guestLock) tell(g *guest, record func()) {
 		g.act()
 		return
 	}
-	g.say(record)
+	g.say(byItself, record)
 }
 
 // takeIn sends what the client has written. It returns true if that lets goroutines of the client go on.
@@ -241,10 +250,10 @@ func (l *guestLock) work() {
 func (l *guestLock) answered(g *guest, record func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g.say(record)
+	g.say(byAnswer, record)
 	l.acquiring = false
 	for _, record := range l.later {
-		g.say(record)
+		g.say(byItself, record)
 	}
 	l.later = nil
 }

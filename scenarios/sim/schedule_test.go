@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/sim"
 )
@@ -38,15 +40,62 @@ func (l *asked) Release(ctx context.Context) (bool, error) {
 	return reply == int64(1), err
 }
 
-// schedule is the history of a random schedule.
-func schedule(t *testing.T, seed uint64) string {
+// spread asks all servers at a time, each on a goroutine of its own, and tells of a loss when most of them do not renew it.
+type spread struct {
+	asked
+	life context.Context
+	stop func()
+}
+
+func (l *spread) each(ctx context.Context, words ...any) (most bool, err error) {
+	var group sync.WaitGroup
+	replies, errs := make([]any, len(l.Addrs)), make([]error, len(l.Addrs))
+	for n, at := range l.Addrs {
+		group.Go(func() { replies[n], errs[n] = l.Ask(ctx, at, words...) })
+	}
+	group.Wait()
+	yes := 0
+	for _, reply := range replies {
+		if reply == "OK" || reply == int64(1) {
+			yes++
+		}
+	}
+	return yes > len(l.Addrs)/2, errors.Join(errs...)
+}
+
+func (l *spread) TryAcquire(ctx context.Context) (bool, error) {
+	l.tries++
+	if most, err := l.each(ctx, "SET", l.Name, l.token(), "NX", "PX", l.Lease.Milliseconds()); !most {
+		return false, err
+	}
+	var hold context.Context
+	hold, l.stop = context.WithCancel(l.life)
+	go func() {
+		for hold.Err() == nil {
+			select {
+			case <-hold.Done():
+			case <-time.After(l.Lease / 3):
+				if most, _ := l.each(hold, "PEXPIRE", l.Name, l.Lease.Milliseconds()); !most {
+					l.Lost("most servers did not renew it")
+					return
+				}
+			}
+		}
+	}()
+	return true, nil
+}
+
+func (l *spread) Release(ctx context.Context) (bool, error) {
+	defer l.stop()
+	return l.each(ctx, "DEL", l.Name)
+}
+
+// schedule is the history of a random schedule of some locks.
+func schedule(t *testing.T, seed uint64, servers int, open func(sim.Access) (impls.Lock, func(), error)) string {
 	var text bytes.Buffer
-	world := sim.OpenBubble(sim.Config{CellTimeout: time.Minute}, sim.Library{
-		Name: "orders", Settle: synctest.Wait, Linger: time.Minute,
-		Open: func(access sim.Access) (impls.Lock, func(), error) { return &asked{Access: access}, func() {}, nil },
-	})
-	subject := play.Subject{Name: "asked", Traits: play.Traits{Known: true, Separate: true}}
-	search := sim.Search{Seed: seed, Clients: 2, Turns: 2, Depth: int(seed % 5), Faults: 2, Lease: 2 * time.Second}
+	world := sim.OpenBubble(sim.Config{CellTimeout: time.Minute}, sim.Library{Name: "orders", Settle: synctest.Wait, Linger: time.Minute, Open: open})
+	subject := play.Subject{Name: "asked", Traits: play.Traits{Known: true, Separate: true, Servers: servers, Majority: true}}
+	search := sim.Search{Seed: seed, Clients: 2, Turns: 2, Depth: int(seed % 5), Faults: 8, Lease: 2 * time.Second}
 	synctest.Test(t, func(t *testing.T) {
 		played, _, err := world.Explore(t.Context(), subject, search)
 		require.NoError(t, err)
@@ -63,13 +112,29 @@ func schedule(t *testing.T, seed uint64) string {
 
 // TestASeedReplaysItsHistory to the last event, however many schedules are played at once.
 func TestASeedReplaysItsHistory(t *testing.T) {
-	const seeds, atOnce = 500, 4
-	histories := make([][seeds]string, atOnce)
+	t.Run("one server", func(t *testing.T) {
+		testReplays(t, 500, 1, func(access sim.Access) (impls.Lock, func(), error) { return &asked{Access: access}, func() {}, nil })
+	})
+	t.Run("three servers, asked at a time", func(t *testing.T) {
+		testReplays(t, 250, 3, func(access sim.Access) (impls.Lock, func(), error) {
+			life, end := context.WithCancel(context.Background())
+			return &spread{asked: asked{Access: access}, life: life}, end, nil
+		})
+	})
+}
+
+func testReplays(t *testing.T, seeds, servers int, open func(sim.Access) (impls.Lock, func(), error)) {
+	t.Helper()
+	if racing.Enabled {
+		seeds /= 5
+	}
+	const atOnce = 4
+	var histories [atOnce][]string
 	var workers sync.WaitGroup
 	for n := range histories {
 		workers.Go(func() {
-			for seed := range histories[n] {
-				histories[n][seed] = schedule(t, uint64(seed))
+			for seed := range seeds {
+				histories[n] = append(histories[n], schedule(t, uint64(seed), servers, open))
 			}
 		})
 	}

@@ -49,8 +49,8 @@ func (x *explorer) counter(s *state) int64 {
 	return value
 }
 
-// onlyRefused says whether nothing is left to do but to be refused, again and again: each try leaves something else behind, such as another
-// count, be it on a server or in what the lock remembers. That is an end, too, as nobody else is there to free the lock.
+// onlyRefused says whether nothing is left to do but to be refused, again and again: each try leaves something else behind on a server, such as another
+// count, or has changed what the lock remembers. That is an end, too, as nobody else is there to free the lock.
 func (x *explorer) onlyRefused(s *state) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
@@ -100,7 +100,7 @@ func (x *explorer) stuck(s state) (pace, bool, error) {
 	return askOften, t.stuck, err
 }
 
-// pace is how askOften a fresh client asks.
+// pace is how often a fresh client asks.
 type pace int
 
 const (
@@ -111,6 +111,9 @@ const (
 // mostCalls is how often each client of a trial calls while no time passes. A try that ends in an error, or changes a server each time, is
 // tried again at once, for ever.
 const mostCalls = 20
+
+// mostMoves is how many moves a trial makes while no time passes. A try that polls without a sleep makes them for ever.
+const mostMoves = 5_000
 
 // mostSlept is for how many leases more a trial goes on where the fresh client sleeps in its try.
 const mostSlept = 4
@@ -129,6 +132,7 @@ type trial struct {
 	refused  bool             // the last try that was answered was refused
 	counts   bool             // tries count
 	called   [mostClients]int // how often each client has called since time has passed
+	moves    int              // since then
 }
 
 func (t *trial) run(p pace) error {
@@ -163,7 +167,11 @@ func (t *trial) run(p pace) error {
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
-			t.called = [mostClients]int{}
+			t.called, t.moves = [mostClients]int{}, 0
+		}
+		if t.moves++; t.moves > mostMoves {
+			x.endless = true
+			return nil
 		}
 		switch m := moves[0]; {
 		case m.kind == moveServe && t.takes(m):
@@ -198,7 +206,7 @@ func (t *trial) callsEnough(m move) bool {
 	return m.kind == moveCall && (t.called[m.client] >= mostCalls || t.counts && t.called[m.client] > 0)
 }
 
-// apply makes a move, and notes how a try of the fresh client has ended: one that was refused and counts that is called again at once.
+// apply makes a move, and notes how a try of the fresh client has ended.
 func (t *trial) apply(m move) error {
 	j, fresh := &t.x.judge, &t.s.clients[t.fresh]
 	tries, known := fresh.phase == acquiring, j.coverage

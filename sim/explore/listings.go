@@ -15,8 +15,8 @@ import (
 
 const listingSteps = 4_000 // for all paths
 
-// unordered are the requests that are answered by a list in no particular order.
-var unordered = []string{"GETCHILDREN", "HKEYS", "KEYS", "SMEMBERS"}
+// unordered are the requests that are answered by a list in no particular order, and how many words of it belong together. What a script reads is not turned.
+var unordered = map[string]int{"GETCHILDREN": 1, "SMEMBERS": 1, "HGETALL": 2}
 
 // checkListings executes paths in which servers list in another order, and says what the lock then does otherwise.
 func (p *sampler) checkListings(ctx context.Context, ends []uint32) (string, error) {
@@ -73,13 +73,14 @@ func (p *sampler) backwards(t *execution) input {
 	replies := slices.Clone(a.texts.replies[in.arg].replies)
 	turned := false
 	for k := range replies {
-		list := replies[k].List
-		if k >= len(commands) || len(list) < 2 || replies[k].Kind != service.Array || !slices.Contains(unordered, strings.ToUpper(commands[k][0])) {
+		if k >= len(commands) || replies[k].Kind != service.Array {
 			continue
 		}
-		list = slices.Clone(list)
-		slices.Reverse(list)
-		replies[k].List, turned = list, true
+		if together := unordered[strings.ToUpper(commands[k][0])]; together > 0 && len(replies[k].List) > together {
+			pieces := slices.Collect(slices.Chunk(replies[k].List, together))
+			slices.Reverse(pieces)
+			replies[k].List, turned = slices.Concat(pieces...), true
+		}
 	}
 	if turned {
 		in.arg = a.texts.reply(replies)

@@ -133,20 +133,49 @@ func TestRefusedForGood(t *testing.T) {
 // A try that does not end shows nothing: no live client is refused by it.
 func TestATryThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
-	polls := func(l *scripted, ctx context.Context) (bool, error) {
-		for {
-			if err := l.env.Sleep(ctx, l.lease/4); err != nil {
-				return false, err
-			}
-			if v, err := l.env.Server().Do(ctx, "GET", lockKey); v == nil || err != nil {
-				return false, err
+	for _, sleeps := range []bool{true, false} {
+		polls := func(l *scripted, ctx context.Context) (bool, error) {
+			for {
+				if v, err := l.env.Server().Do(ctx, "GET", lockKey); v == nil || err != nil {
+					return false, err
+				}
+				if !sleeps {
+					continue
+				}
+				if err := l.env.Sleep(ctx, l.lease/4); err != nil {
+					return false, err
+				}
 			}
 		}
+		s := strange{only: []checker.Name{checker.StuckLock}, clients: 1, faults: []faults.Kind{faults.Crash}, made: keeping(polls)}
+		result := s.explore(t)
+		assert.Nil(t, result.Found)
+		assert.Contains(t, result.Doubt, "still in a try", "sleeps: %v", sleeps)
 	}
-	s := strange{only: []checker.Name{checker.StuckLock}, clients: 1, faults: []faults.Kind{faults.Crash}, made: keeping(polls)}
-	result := s.explore(t)
-	assert.Nil(t, result.Found)
-	assert.Contains(t, result.Doubt, "still in a try")
+}
+
+// What is not free within two leases, and is not free for a client that asks then, is stuck, also where it would be taken later.
+func TestHowLongAStuckLockLasts(t *testing.T) {
+	t.Parallel()
+	for tries, stuck := range map[int]bool{2: false, 4: false, 5: true} {
+		made := keeping(func(l *scripted, ctx context.Context) (bool, error) {
+			v, err := l.env.Server().Do(ctx, "GET", lockKey)
+			if err != nil {
+				return false, err
+			}
+			if v != l.value {
+				l.value, l.n = v.(string), 0
+			}
+			if l.n++; l.n == tries {
+				return l.take(ctx, l.env.Token())
+			}
+			return false, l.env.Sleep(ctx, l.lease*5/4)
+		})
+		s := strange{only: []checker.Name{checker.StuckLock}, clients: 1, made: made}
+		result := s.explore(t)
+		assert.Empty(t, result.Disputed)
+		assert.Equal(t, stuck, result.Found != nil, "%d tries", tries)
+	}
 }
 
 // A late request that takes a lock without a lease counts from the command before it, however long its client has slept in between.
