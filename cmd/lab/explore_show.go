@@ -190,6 +190,7 @@ func assumedOfLeases() []string {
 			explore.Margin(), history.ExpiryMargin),
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"a refused client tries again once something has changed: a server, the time, or what its lock remembers",
+		"members of a set and fields of a hash are listed by their names; a sample of paths did the same with lists the other way round, but for those that a script reads",
 		"a long hold of a lock that runs no background tasks is a pause, and counts as one",
 		"where renewals go on after the time that is followed, a sample of them, repeated 200 times, did the same",
 	}
@@ -204,7 +205,7 @@ func assumedOfSessions() []string {
 			"what it asks for meanwhile is sent then, in a new session if the old one is over",
 		"a lost reply or request breaks the connection: what its client has sent before is carried out before it connects again, or never; watches are set again",
 		"the lock does at each contact with the server, while it waits, what it did at the first; a sample of clients made contact again and again",
-		"numbers of nodes are compared, and nothing else: those that nobody knows any more are given again; nodes are listed by their numbers",
+		"numbers of nodes are compared, and nothing else: those that nobody knows any more are given again; nodes are listed by their numbers, and a sample of paths did the same with lists the other way round",
 		"a refused client tries again at once, and then only after the first node has changed or time has passed",
 		"all clients have their sessions from the start, and no lock reads a clock",
 	}

@@ -132,7 +132,7 @@ type trial struct {
 	refused  bool             // the last try that was answered was refused
 	counts   bool             // tries count
 	called   [mostClients]int // how often each client has called since time has passed
-	moves    int              // since then
+	moves    int              // that were made since then
 }
 
 func (t *trial) run(p pace) error {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,11 +51,12 @@ func (l *noder) take() (bool, error) {
 	return true, nil
 }
 
-func (l *noder) withdraw(ctx context.Context) (bool, error) {
+// withdraw removes its node. after is what went wrong before, if anything did.
+func (l *noder) withdraw(ctx context.Context, after error) (bool, error) {
 	node := l.own
 	l.own = ""
 	_, err := l.drop(ctx, node)
-	return false, err
+	return false, cmp.Or(after, err)
 }
 
 func (l *noder) drop(ctx context.Context, node string) (bool, error) {
@@ -73,10 +75,7 @@ func (l *noder) TryAcquire(ctx context.Context) (bool, error) {
 	if err == nil && there && before == "" {
 		return l.take()
 	}
-	if _, also := l.withdraw(ctx); err == nil {
-		err = also
-	}
-	return false, err
+	return l.withdraw(ctx, err)
 }
 
 func (l *noder) Release(ctx context.Context) (bool, error) {
@@ -99,10 +98,7 @@ func (l *firstListed) TryAcquire(ctx context.Context) (bool, error) {
 	if err == nil && len(names) > 0 && names[0] == path.Base(l.own) {
 		return l.take()
 	}
-	if _, also := l.withdraw(ctx); err == nil {
-		err = also
-	}
-	return false, err
+	return l.withdraw(ctx, err)
 }
 
 // drainer watches the node before its own, and lists again. If that has gone meanwhile, it waits for the event, and then withdraws, and has the lock
@@ -122,18 +118,16 @@ func (l *drainer) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	there, changed, err := l.env.Session().Watch(ctx, path.Join(l.key, before))
 	if err != nil || !there {
-		_, _ = l.withdraw(ctx)
-		return false, err
+		return l.withdraw(ctx, err)
 	}
 	names, _, _, err := l.ahead(ctx)
 	if err != nil || slices.Contains(names, before) {
-		_, _ = l.withdraw(ctx)
-		return false, err
+		return l.withdraw(ctx, err)
 	}
 	if _, err := changed.Receive(ctx); err != nil {
 		return false, err
 	}
-	_, err = l.withdraw(ctx)
+	_, err = l.withdraw(ctx, nil)
 	return err == nil, err
 }
 
@@ -165,8 +159,7 @@ func (l *jumper) TryAcquire(ctx context.Context) (bool, error) {
 	if err == nil && !there {
 		return l.take()
 	}
-	_, _ = l.withdraw(ctx)
-	return false, err
+	return l.withdraw(ctx, err)
 }
 
 // stayer leaves its node where it is when it is refused, and goes on with it.

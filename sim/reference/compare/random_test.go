@@ -67,16 +67,16 @@ func testRandom(t *testing.T, of kind) {
 		group.Go(func() {
 			for seed := range next {
 				lock, text := of.make(seed)
-				kind := of.struck(seed)
-				c, err := FindPatiently(context.Background(), lock, kind, small(kind), 6)
+				fault := of.struck(seed)
+				c, err := FindPatiently(context.Background(), lock, fault, small(fault), 6)
 				switch {
 				case err != nil:
-					t.Errorf("seed %d, %s, fault %q: %v", seed, text, kind, err)
+					t.Errorf("seed %d, %s, fault %q: %v", seed, text, fault, err)
 				case len(c.Differences()) > 0 || len(c.Disputed) > 0:
-					t.Errorf("seed %d, %s, fault %q: %+v, disputed %v", seed, text, kind, c.Differences(), disputed(&c))
+					t.Errorf("seed %d, %s, fault %q: %+v, disputed %v", seed, text, fault, c.Differences(), disputed(&c))
 				case c.SlowLimit != "" || c.FastLimit != "":
 					open.Add(1)
-					t.Logf("seed %d, %s, fault %q: %s %s", seed, text, kind, c.SlowLimit, c.FastLimit)
+					t.Logf("seed %d, %s, fault %q: %s %s", seed, text, fault, c.SlowLimit, c.FastLimit)
 				case len(c.Slow) > 0:
 					broken.Add(1)
 				default:
