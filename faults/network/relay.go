@@ -18,7 +18,7 @@ type Relay struct {
 	mu     sync.Mutex
 	shut   bool
 	closed bool
-	conns  map[net.Conn]struct{} // the client's ends
+	conns  map[net.Conn]chan struct{} // the client's ends; closed when they have ended
 }
 
 // StartRelay starts a relay on this machine to the upstream address.
@@ -28,7 +28,7 @@ func StartRelay(upstream string) (*Relay, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Relay{listener: listener, upstream: upstream, stop: stop, conns: make(map[net.Conn]struct{})}
+	r := &Relay{listener: listener, upstream: upstream, stop: stop, conns: make(map[net.Conn]chan struct{})}
 	r.running.Go(func() {
 		for {
 			near, err := listener.Accept()
@@ -62,6 +62,16 @@ func (r *Relay) Open() {
 	r.shut = false
 }
 
+// Ends returns a channel for each connection, which is closed when the connection has ended at the client.
+func (r *Relay) Ends() (all []<-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ended := range r.conns {
+		all = append(all, ended)
+	}
+	return all
+}
+
 // Close ends the relay and its connections, and waits for that. Later calls do nothing.
 func (r *Relay) Close() error {
 	r.mu.Lock()
@@ -79,15 +89,17 @@ func (r *Relay) Close() error {
 }
 
 func (r *Relay) pass(ctx context.Context, near net.Conn) {
-	defer near.Close()
+	ended := make(chan struct{})
 	r.mu.Lock()
 	shut := r.shut
-	r.conns[near] = struct{}{}
+	r.conns[near] = ended
 	r.mu.Unlock()
 	defer func() {
+		near.Close()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.conns, near)
+		close(ended)
 	}()
 	if shut {
 		return

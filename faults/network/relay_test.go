@@ -61,8 +61,14 @@ func TestRelay(t *testing.T) {
 	ended(dial())
 	relay.Open()
 	near, far = connect()
+	ends := relay.Ends()
+	require.NotEmpty(t, ends)
 	require.NoError(t, far.Close(), "the server's end")
 	ended(near)
+	for _, one := range ends {
+		<-one
+	}
+	require.Empty(t, relay.Ends())
 
 	near, _ = connect()
 	require.NoError(t, relay.Close())

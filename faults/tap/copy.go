@@ -24,7 +24,7 @@ func (s *session) remember(f *flight, raw []byte) {
 // keepCopy holds a copy of a request that has been answered, until its breakpoint is released.
 func (s *session) keepCopy(armed *Armed, f flight) {
 	f.again, f.turn = true, false
-	twin := &session{tap: s.tap, client: s.client, addr: s.addr, other: s.other, number: s.tap.conns.Add(1)}
+	twin := &session{tap: s.tap, client: s.client, addr: s.addr, other: s.other, number: s.tap.conns.last.Add(1)}
 	if f.Name == "EXEC" {
 		twin.begun = s.begun
 	}

@@ -54,13 +54,14 @@ func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
 		t.answerCanary(in, down)
 		return
 	}
-	up, err := dial(t.ctx, upstream)
+	up, left, err := t.connect(client, upstream)
 	if err != nil {
 		down.Close() // to the client the server is down
 		return
 	}
+	defer left()
 	k := &keeper{
-		tap: t, client: client, server: upstream, number: t.conns.Add(1), down: down, up: up, in: in,
+		tap: t, client: client, server: upstream, number: t.conns.last.Add(1), down: down, up: up, in: in,
 		queue: make(chan []byte, maxPipelined), answer: make(chan []byte, 1), ended: make(chan struct{}),
 	}
 	held := t.cfg.Limits.Held
@@ -74,6 +75,7 @@ func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
 	k.out.hasten()
 	k.up.Close()
 	all.Wait()
+	seeOff(down)
 }
 
 // answerCanary answers the lab's own PINGs, which go through the link of a client.
@@ -98,7 +100,7 @@ func (k *keeper) abort() {
 	k.up.Close()
 }
 
-// requests takes the client's frames until it has no more.
+// requests takes the client's frames until it has no more, or the server is gone.
 func (k *keeper) requests() {
 	defer close(k.queue)
 	for first := true; ; first = false {
@@ -112,6 +114,10 @@ func (k *keeper) requests() {
 		if err != nil {
 			k.tap.cfg.Limits.Held.Give(taken)
 			k.complain("request", err)
+			return
+		}
+		if closed(k.ended) {
+			k.passed(frame)
 			return
 		}
 		if first {
@@ -305,8 +311,8 @@ func (k *keeper) pass() {
 // passOne sends one request, and returns false if none can follow.
 func (k *keeper) passOne(frame []byte) bool {
 	request, err := jute.DecodeRequest(frame)
-	if err != nil {
-		return false // requests has complained
+	if err != nil || closed(k.ended) {
+		return false // requests has complained, or the server is gone
 	}
 	f := k.describe(request)
 	for _, armed := range f.breakpoints {

@@ -43,13 +43,15 @@ func describeRequest(request jute.Request) []string {
 	return args
 }
 
-// hold waits for the release of a breakpoint; it returns false if the tap has been closed, or the request is dropped.
+// hold waits for the release of a breakpoint; it returns false if the tap has been closed, the request is dropped, or the server says no more.
 func (k *keeper) hold(armed *Armed) bool {
 	armed.reach()
 	select {
 	case <-armed.released:
 		return true
 	case <-armed.dropped:
+		return false
+	case <-k.ended:
 		return false
 	case <-k.tap.ctx.Done():
 		return false

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// serveOpaque relays between a client and a server whose protocol the tap does not read. It passes on every byte at once, and ends both
-// directions together.
+// serveOpaque relays between a client and a server whose protocol the tap does not read. It passes on every byte at once. An end of either side is one of
+// the other.
 func (t *Tap) serveOpaque(client string, down net.Conn) {
 	in := bufio.NewReader(down)
 	if first, err := in.Peek(1); err != nil || first[0] == '*' {
@@ -19,24 +19,24 @@ func (t *Tap) serveOpaque(client string, down net.Conn) {
 		return
 	}
 	addr, _ := t.wayOf(client)
-	up, err := dial(t.ctx, addr)
+	up, left, err := t.connect(client, addr)
 	if err != nil {
 		down.Close() // to the client the server is down
 		return
 	}
-	hangUp := func() {
+	defer left()
+	defer context.AfterFunc(t.ctx, func() {
 		down.Close()
 		up.Close()
-	}
-	defer context.AfterFunc(t.ctx, hangUp)()
-	var both sync.WaitGroup
-	pass := func(to io.Writer, from io.Reader) func() {
-		return func() {
-			_, _ = io.Copy(to, from) // an error is the end of the connection
-			hangUp()
-		}
-	}
-	both.Go(pass(up, in))
-	both.Go(pass(down, up))
-	both.Wait()
+	})()
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(down, up) // an error is the end of the connection
+		sayNoMore(down)
+		up.Close()
+	})
+	_, _ = io.Copy(up, in)
+	up.Close()
+	back.Wait()
+	seeOff(down)
 }

@@ -45,9 +45,9 @@ func newOutbox(conn net.Conn, limit int, budget *resp.Budget, exceeded func()) *
 	return o
 }
 
-// run writes to the client until the outbox is closed and empty, then closes the connection.
+// run writes to the client until the outbox is closed and empty, and tells the client. It closes a connection that is broken.
 func (o *outbox) run() {
-	defer o.conn.Close()
+	defer o.end()
 	var batch []byte
 	for {
 		batch = o.next(batch[:0])
@@ -58,6 +58,16 @@ func (o *outbox) run() {
 		o.budget.Give(len(batch))
 		o.written(nil, err)
 	}
+}
+
+func (o *outbox) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.dead {
+		o.conn.Close()
+		return
+	}
+	sayNoMore(o.conn)
 }
 
 // next takes the queue to write it, and reuses the written batch as the new queue. It returns nothing at the end.

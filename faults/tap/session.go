@@ -30,10 +30,10 @@ type session struct {
 	kept    []byte   // the first reply to a duplicated command; belongs to the goroutine that reads answers
 	out     *outbox
 	idle    chan struct{} // holds a token while no command is in flight; its holder may write to up
+	ended   chan struct{} // closed, under mu, when the server will answer no more
 
 	mu      sync.Mutex
 	flying  bool // flight is at the server
-	ended   bool // the server will answer no more
 	flight  flight
 	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
@@ -41,15 +41,17 @@ type session struct {
 // serve relays between a client and the server until both are done.
 func (t *Tap) serve(client string, down net.Conn) {
 	addr, other := t.wayOf(client)
-	up, err := dial(t.ctx, addr)
+	up, left, err := t.connect(client, addr)
 	if err != nil {
 		// To the client the server is down.
 		down.Close()
 		return
 	}
+	defer left()
 	s := &session{
-		tap: t, client: client, addr: addr, other: other, number: t.conns.Add(1), down: down, up: up,
+		tap: t, client: client, addr: addr, other: other, number: t.conns.last.Add(1), down: down, up: up,
 		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
+		ended: make(chan struct{}),
 	}
 	held := t.cfg.Limits.Held
 	s.out = newOutbox(down, t.cfg.Queue, held, func() { s.complain("reply", held.Exceeded()) })
@@ -63,6 +65,7 @@ func (t *Tap) serve(client string, down net.Conn) {
 	s.requests()
 	both.Wait()
 	s.partExpiry()
+	seeOff(down)
 }
 
 // named is what the server is called in the history.
@@ -79,7 +82,7 @@ func (s *session) abort() {
 	s.up.Close()
 }
 
-// requests sends the client's commands until it has no more.
+// requests sends the client's commands until it has no more, or the server is gone.
 func (s *session) requests() {
 	pending := false
 	for {
@@ -132,8 +135,11 @@ func (s *session) awaitIdle() bool {
 	}
 }
 
-// pass sends one request, and returns false if none can follow. The caller has the token, which returns when the command is finished.
+// pass sends one request, and returns false if none can follow, as after the server's end. The caller has the token, which returns when the command is finished.
 func (s *session) pass(request resp.Request) bool {
+	if closed(s.ended) {
+		return false
+	}
 	if s.dialect.opaque {
 		s.passAll(request.Raw)
 		return false
@@ -172,14 +178,17 @@ func (s *session) passAll(first []byte) {
 	io.Copy(s.up, s.in.Rest())
 }
 
-// hold notes that a breakpoint is reached and waits for its release; it returns false if the tap has been closed. What is held is lost if broken is
-// closed first; nil: it is not.
+// hold notes that a breakpoint is reached and waits for its release; it returns false if the tap has been closed, or the server answers no more. A reply
+// that is held is lost if broken is closed first.
 func (s *session) hold(armed *Armed, broken <-chan struct{}) bool {
 	armed.reach()
 	select {
 	case <-broken:
-		s.abort()
+		s.out.mute()
+		s.up.Close()
 		return true
+	case <-s.ended:
+		return false
 	case <-armed.released:
 		return true
 	case <-armed.dropped:
@@ -219,8 +228,9 @@ func (s *session) takeOff(f *flight) bool {
 	s.out.hurry(f.turn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flying = !s.ended && !f.silent
-	return !s.ended
+	ended := closed(s.ended)
+	s.flying = !ended && !f.silent
+	return !ended
 }
 
 // land gives the turn back.
@@ -251,7 +261,7 @@ func (s *session) answers() {
 	}
 	s.up.Close()
 	s.mu.Lock()
-	s.ended = true
+	close(s.ended)
 	cutShort := s.flying
 	s.flying = false
 	s.mu.Unlock()

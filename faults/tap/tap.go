@@ -96,7 +96,7 @@ type Tap struct {
 	nodes    *nodes      // of a ZooKeeper; nil: the server is a Redis
 	expiries expiries    // belongs to the holder of the turn
 	noticed  atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
-	conns    atomic.Int64
+	conns    connections
 
 	mu        sync.Mutex
 	closed    bool

@@ -88,7 +88,10 @@ func (m *member) Cause(ctx context.Context, f play.ServerFault) (string, error) 
 	if !can {
 		return "", fmt.Errorf("%s is no fault of a server of an ensemble", f.Kind)
 	}
-	return one.evidence, m.do(ctx, one.cause)
+	if f.Kind == faults.Isolated {
+		return one.evidence, m.do(ctx, one.cause)
+	}
+	return one.evidence, ofGroup(m.server.breaking(ctx, m.tap, m.Addr, func() error { return one.cause(ctx, m.Addr) }))
 }
 
 // ComeBack starts a server that is down.

@@ -54,13 +54,20 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 			return "", err
 		}
 	}
-	err = s.tap.Exclusively(ctx, func() error {
+	do := func() error {
 		evidence, err = cause(ctx)
 		return err
-	})
+	}
 	defer s.rename()
-	if err == nil && (f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain) {
-		s.tap.Break()
+	switch {
+	case f.Kind == faults.SplitBrain && s.group != nil: // the servers break none, but links refuse
+		if err = s.tap.Exclusively(ctx, do); err == nil {
+			s.tap.Break()
+		}
+	case f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain:
+		err = s.breaking(ctx, s.tap, s.Addr(), do)
+	default:
+		err = s.tap.Exclusively(ctx, do)
 	}
 	return evidence, ofGroup(err)
 }
