@@ -173,7 +173,7 @@ func assumed(r *explore.Result) []string {
 		list = append(list, "a client whose lock may remember each refusal is refused 8 times in a row, and again once something has changed; a sample of such tries, repeated up to 1000 times, did the same, and so did what came after")
 	}
 	if r.Tired {
-		list = append(list, "beside a background task, whose memory is not compared, it tries twice at most; a sample of refused tries, repeated 16 times, did the same")
+		list = append(list, "beside a background task, where a try may have changed what the lock remembers, it tries twice at most; a sample of refused tries, repeated 16 times, did the same")
 	}
 	return list
 }

@@ -16,7 +16,7 @@ import (
 // itself handles plain numbers.
 //
 // Two histories of a client lead to the same local state only if they are the same, or if no operation and no background task is
-// under way and the lock remembers the same.
+// under way and the lock remembers the same. An operation that has changed nothing leads back to where it was called, also beside background tasks.
 
 const (
 	mostClients = 5               // one of them comes when the others have ended
@@ -328,8 +328,13 @@ func (a *automaton) place(n node, s *instance) uint32 {
 		n.top = topNumber(what)
 		a.remember(&n, string(memory))
 		n.outline, _ = a.outline(s)
-	} else if !ok && n.idle && a.unmerged == "" {
-		a.unmerged = s.process.Opaque()
+	} else if !ok && n.idle {
+		if a.changedNothing(&n, s) {
+			return n.called
+		}
+		if a.unmerged == "" {
+			a.unmerged = s.process.Opaque()
+		}
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type chain struct {
 	asked  []string // what it does up to each of the steps, when they are taken first
 	sent   []string // what it sends for a server to compare then
 	stamps stamps
+	step   []byte // room for what a step does
 }
 
 // doing is what the steps up to one have come to.
@@ -65,9 +67,11 @@ func (c *chain) take(t ms) (list []doing) {
 	told, deadline := c.a.told, c.a.deadline
 	c.a.told, c.a.deadline = false, false
 	defer func() { c.a.told, c.a.deadline = told, deadline }()
+	list = make([]doing, 0, len(c.inputs))
 	var to doing
 	var numbers []uint64
-	if c.a.looksForRounding(t - ms(Margin()/time.Millisecond)) {
+	rounds := c.a.looksForRounding(t - ms(Margin()/time.Millisecond))
+	if rounds {
 		defer func() { c.stamps.at[t] = s.appendKept(numbers) }()
 	}
 	for k, in := range c.inputs {
@@ -78,9 +82,11 @@ func (c *chain) take(t ms) (list []doing) {
 			return append(list, to)
 		}
 		to.reads = to.reads || s.host.read
-		step := appendStep(nil, s, notices)
-		numbers = appendNumbers(numbers, step)
-		to.what += string(withoutNumbers(step))
+		c.step = appendStep(c.step[:0], s, notices)
+		if rounds {
+			numbers = appendNumbers(numbers, c.step)
+		}
+		to.what = c.with(to.what, k, withoutNumbers(c.step))
 		for _, notice := range notices {
 			if v, limited := validity(notice); limited {
 				to.valid = append(slices.Clip(to.valid), v)
@@ -97,6 +103,14 @@ func (c *chain) take(t ms) (list []doing) {
 		list = append(list, to)
 	}
 	return list
+}
+
+// with is what the steps up to one have come to, with what that does. It is mostly what was asked before.
+func (c *chain) with(before string, k int, step []byte) string {
+	if k < len(c.asked) && strings.HasPrefix(c.asked[k], before) && c.asked[k][len(before):] == string(step) {
+		return c.asked[k]
+	}
+	return before + string(step)
 }
 
 // rehearse takes a new instance to the node. Another one has gone there before.

@@ -204,34 +204,79 @@ var doubted = []strange{
 type drowsy struct {
 	plain
 	most, refusals int
-	asleep         bool
+	stop           func()
+	count          func(*drowsy) int // the refusals so far
+	counted        func() int
+	words          chan int
 }
 
 func (l *drowsy) TryAcquire(ctx context.Context) (bool, error) {
-	if !l.asleep {
-		l.asleep = true
-		l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })
+	if l.stop == nil {
+		l.stop = l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })
 	}
 	ok, err := l.plain.TryAcquire(ctx)
-	if ok || err != nil {
+	if ok || err != nil || l.count == nil {
 		return ok, err
 	}
-	if l.refusals++; l.refusals >= l.most {
+	if l.count(l) >= l.most {
 		return l.take(ctx, l.env.Token())
 	}
 	return false, nil
 }
 
-// What a lock remembers beside a background task is not compared, so refused tries are repeated as a sample.
+func countsInAField(l *drowsy) int {
+	l.refusals++
+	return l.refusals
+}
+
+func countsInAVariable(l *drowsy) int {
+	if l.counted == nil {
+		n := 0
+		l.counted = func() int { n++; return n }
+	}
+	return l.counted()
+}
+
+func countsInAChannel(l *drowsy) int {
+	if l.words == nil {
+		l.words = make(chan int, 1000)
+	}
+	l.words <- 1
+	return len(l.words)
+}
+
+func countsInWhatIsShared(l *drowsy) int {
+	n := l.env.Shared("refusals", func() any { return new(int) }).(*int)
+	*n++
+	return *n
+}
+
+// Beside a background task refused tries that change what a lock remembers, or may change it, are repeated as a sample.
 func TestRefusalsBesideATaskAreRepeated(t *testing.T) {
 	t.Parallel()
-	for most, noticed := range map[int]bool{3: true, 9: true, 1000: false} {
-		s := strange{only: overwrites, made: func(p plain) impls.Lock { return &drowsy{plain: p, most: most} }}
-		result := s.explore(t)
-		assert.Nil(t, result.Found)
-		assert.True(t, result.Tired)
-		assert.Equal(t, noticed, result.Doubt != "", result.Doubt)
+	for name, count := range map[string]func(*drowsy) int{
+		"in a field": countsInAField, "in a variable": countsInAVariable, "in a channel": countsInAChannel, "in what is shared": countsInWhatIsShared,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for most, noticed := range map[int]bool{3: true, 9: true, 1000: false} {
+				s := strange{only: overwrites, made: func(p plain) impls.Lock { return &drowsy{plain: p, most: most, count: count} }}
+				result := s.explore(t)
+				assert.Nil(t, result.Found)
+				assert.True(t, result.Tired)
+				assert.Equal(t, noticed, result.Doubt != "", result.Doubt)
+			}
+		})
 	}
+}
+
+// A refused try that changes nothing is not repeated, also beside a background task.
+func TestRefusalsThatChangeNothingBesideATask(t *testing.T) {
+	t.Parallel()
+	s := strange{only: overwrites, made: func(p plain) impls.Lock { return &drowsy{plain: p} }}
+	result := s.explore(t)
+	assert.True(t, result.Complete(), result.Doubt)
+	assert.False(t, result.Tired)
 }
 
 // These were, and are found to be broken now.

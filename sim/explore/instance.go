@@ -23,6 +23,7 @@ type instance struct {
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
 	loss    error           // by which losses are reported; nil: by the usual one
+	begun   []byte          // what there was beside its tasks when its latest operation was called; nil: no task lived, or that cannot be compared
 	watches map[int]string  // the nodes of a ZooKeeper that are watched, by the numbers of the watches
 }
 
@@ -232,6 +233,9 @@ func (a *automaton) patiently(ctx context.Context, do func(context.Context) erro
 func (a *automaton) execute(s *instance, in input, when circumstances) ([]process.Notice, error) {
 	a.steps++
 	s.host.when, s.host.read, s.host.wall, s.host.asked, s.host.drawn = when, false, false, false, 0
+	if in.kind == inputCall {
+		s.begun, _ = s.process.Beside()
+	}
 	s.give(in, a.texts)
 	a.deadline, a.late = a.deadline || s.process.AskedDeadline(), a.late || s.process.AskedLate()
 	a.beside = a.beside || s.process.RunsTasks()

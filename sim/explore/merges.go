@@ -1,15 +1,16 @@
 package explore
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
 )
 
-// Two histories of a client lead to the same node if its lock remembers the same after both. A lock may remember something where nobody can
-// look, such as in a variable of its package. So when a search has ended, fresh instances walk long ways through the automaton, over
-// nodes where histories were merged, and have to do at each step what the automaton says.
+// Two histories of a client lead to the same node if its lock remembers the same after both, and an operation leads back to the node where it was called if
+// it has changed nothing. A lock may remember something where nobody can look, such as in a variable of its package. So when a search has ended, fresh
+// instances walk long ways through the automaton, over nodes where histories were merged, and have to do at each step what the automaton says.
 
 const (
 	walks         = 24
@@ -38,6 +39,16 @@ func (a *automaton) witness(at uint32, w witness) {
 	if len(known) < mostWitnesses && !slices.ContainsFunc(known, func(other witness) bool { return other.in == w.in }) {
 		a.witnesses[at] = append(known, w)
 	}
+}
+
+// changedNothing says whether the operation by which an instance has come to a node has left all as it was, though background tasks live, whose own
+// memory is not seen. It is not asked where one listens: what that does at one contact it is taken to do at each; see listensOn.
+func (a *automaton) changedNothing(n *node, s *instance) bool {
+	if s.begun == nil || n.listens || a.plain || a.forgets || a.opaque && n.tokens != a.nodes[n.called].tokens {
+		return false
+	}
+	now, ok := s.process.Beside()
+	return ok && bytes.Equal(s.begun, now)
 }
 
 // verify walks through the automaton, half of the ways with other names for all tokens.

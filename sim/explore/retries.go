@@ -35,7 +35,7 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		x.retriesInQueue(s, i)
 		return
 	}
-	if before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
+	if from == c.node || before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
 		c.tries = 0
 		if x.wouldChange(s, i) {
 			c.clear(futile)

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -69,10 +70,12 @@ func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 	e.process.beside = true
 	s := e.process.newScope(e.scope)
 	t := e.process.spawn(ofBackground, func() { fn(s) })
-	return func() {
+	stop = func() {
 		s.end(errCanceled)
 		e.process.join(t)
 	}
+	e.process.stops = reflect.ValueOf(stop).Pointer()
+	return stop
 }
 
 func (e *env) Shared(key string, make func() any) any {

@@ -23,6 +23,12 @@ func (p *Process) Memory() ([]byte, bool) {
 		}
 	}
 	m := memory{bytes: make([]byte, 0, usualMemory), whole: true}
+	p.remembered(&m)
+	return m.bytes, m.whole && !m.overlaps()
+}
+
+// remembered encodes what the locks remember.
+func (p *Process) remembered(m *memory) {
 	for _, e := range p.order {
 		m.text(e.handle)
 		m.value(reflect.ValueOf(e.lock))
@@ -31,7 +37,6 @@ func (p *Process) Memory() ([]byte, bool) {
 	if m.real {
 		p.fail("it remembers a time of the real clock; a lock asks its Env for the time")
 	}
-	return m.bytes, m.whole && !m.overlaps()
 }
 
 // Outline is Memory with all numbers apart.
@@ -76,7 +81,8 @@ type memory struct {
 	whole   bool
 	apart   bool // see Outline
 	numbers []float64
-	real    bool // it has a time of the real clock: one with a monotonic reading, which no Env gives
+	real    bool    // it has a time of the real clock: one with a monotonic reading, which no Env gives
+	stops   uintptr // see Beside
 	// follows: it keeps the path to where it is, for what is opaque.
 	follows bool
 	path    []string
@@ -330,6 +336,9 @@ func captures(name string) bool {
 
 // function accepts only what has captured nothing.
 func (m *memory) function(v reflect.Value) {
+	if m.stop(v) {
+		return
+	}
 	name := ""
 	if f := runtime.FuncForPC(v.Pointer()); f != nil {
 		name = f.Name()

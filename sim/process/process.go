@@ -68,6 +68,7 @@ type noted struct {
 	deadline bool    // see AskedDeadline
 	outlives bool    // see AskedLate
 	beside   bool    // see RunsTasks
+	stops    uintptr // where the code of the functions begins that end background tasks; 0: it has started none
 	callers  Callers // that are to be noted; nil: none
 }
 
