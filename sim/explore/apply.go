@@ -199,7 +199,9 @@ func (x *explorer) give(s *state, i int, in input) error {
 	}
 	for _, n := range x.automaton.reported[t.output] {
 		heard := c.from
-		if x.receive(s, i, n, from); c.has(on) && x.automaton.nodes[c.node].listens {
+		asked := n.Kind != process.Renewed || x.sessions || x.hears(before, in)
+		x.automaton.declares = x.automaton.declares || !asked
+		if x.receive(s, i, n, from, asked); x.followsDeclarations(c) {
 			c.from = heard // what it declares next counts from there, too; see ageDeclaration
 		}
 	}
@@ -243,7 +245,7 @@ func (c *client) moveTo(t transition, to *node, slow slowRate) {
 }
 
 // receive takes in what a lock reports. Its operation was called at the node from.
-func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
+func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked bool) {
 	switch n.Kind {
 	case process.Returned:
 		if x.watcher != nil {
@@ -267,7 +269,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	case process.Lost:
 		x.judge.lost(i)
 	case process.Renewed:
-		x.judge.renewed(i, n.Valid)
+		x.judge.renewed(i, n.Valid, asked)
 	case process.Hangup:
 		x.hangUp(s, i, n)
 	}
@@ -375,6 +377,9 @@ func (x *explorer) pass(s *state, m move) error {
 		}
 		if x.followsAges() {
 			c.ageTravel(m.d, x.lease)
+		}
+		if !x.sessions {
+			x.ageDeclaration(c, m.d)
 		}
 	}
 	if x.sessions {

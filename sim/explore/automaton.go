@@ -171,6 +171,8 @@ type timing struct {
 	rounds  []ms
 	follows int
 	decides bool // some step does something else at another time
+	// declares: some background task has declared how long the lock is held, and had asked for nothing just before.
+	declares bool
 }
 
 // manner is how histories of a client become nodes.

@@ -297,7 +297,7 @@ func (x *explorer) keepsMajority(servers uint8) bool {
 // maybeHeld: a client may hold the lock without knowing whether it does.
 func (x *explorer) maybeHeld(s *state) bool {
 	for i := range x.clients {
-		if s.clients[i].has(on) && s.clients[i].ends > 0 {
+		if s.clients[i].holds() {
 			return true
 		}
 	}

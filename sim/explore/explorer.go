@@ -226,35 +226,46 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 			}
 			return err
 		})
-		switch {
-		case errors.Is(err, errAsymmetric):
-			about.symmetric = false
-		case errors.Is(err, errReads):
-			about.reads, about.walls, about.told = true, x.automaton.walls, x.automaton.told
-		case errors.Is(err, errRounds):
-			about.rounds = x.automaton.rounds
-		case errors.Is(err, errUndated):
-			about.dated = true
-		case errors.Is(err, errHashes):
-			about.hashes = true
-		case errors.Is(err, errLives):
-			about.lives = true
-		case errors.Is(err, errBeside):
-			about.beside = true
-		case errors.Is(err, errNominal):
-			about.nominal = true
-		case errors.Is(err, errOpaque):
-			about.opaque, about.symmetric = true, false
-		case errors.Is(err, process.ErrPanic) && !about.long:
-			about.long = true // it may have cut a token that is shorter than a real one
-		case (errors.Is(err, errForgets) || errors.Is(err, errTwice)) && !about.forgets:
-			about.forgets = true
-		case err != nil:
+		if err != nil && !about.learn(err, x.automaton) {
 			return nil, err
-		default:
+		}
+		if err == nil {
 			return &x.result, nil
 		}
 	}
+}
+
+// learn takes in why a search has to begin again. It is false if it has not.
+func (t *traits) learn(err error, a *automaton) bool {
+	switch {
+	case errors.Is(err, errAsymmetric):
+		t.symmetric = false
+	case errors.Is(err, errReads):
+		t.reads, t.walls, t.told = true, a.walls, a.told
+	case errors.Is(err, errRounds):
+		t.rounds = a.rounds
+	case errors.Is(err, errUndated):
+		t.dated = true
+	case errors.Is(err, errHashes):
+		t.hashes = true
+	case errors.Is(err, errLives):
+		t.lives = true
+	case errors.Is(err, errBeside):
+		t.beside = true
+	case errors.Is(err, errNominal):
+		t.nominal = true
+	case errors.Is(err, errDeclares):
+		t.declares = true
+	case errors.Is(err, errOpaque):
+		t.opaque, t.symmetric = true, false
+	case errors.Is(err, process.ErrPanic) && !t.long:
+		t.long = true // it may have cut a token that is shorter than a real one
+	case (errors.Is(err, errForgets) || errors.Is(err, errTwice)) && !t.forgets:
+		t.forgets = true
+	default:
+		return false
+	}
+	return true
 }
 
 // explore searches once. The error may be that the search has to begin again.
@@ -306,6 +317,7 @@ type traits struct {
 	rounds    []ms // see errRounds
 	beside    bool // it runs background tasks, and there are long holds
 	nominal   bool // its locks may have no expiry on their servers
+	declares  bool // see errDeclares
 	dated     bool // it asks servers for their wall clocks
 	hashes    bool // see errHashes
 	opaque    bool // see errOpaque
@@ -336,7 +348,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
-		leaseless: config.Lock.Leaseless || x.sessions, nominal: about.nominal, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless || x.sessions, nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {

@@ -68,6 +68,7 @@ type judge struct {
 	leaseless bool
 	nominal   bool // a lock may have no expiry on its server: then its lease counts from the latest command of its operation
 	unlimited bool // one has turned out to have none, see errNominal
+	declares  bool // background tasks declare how long it is held without having asked before; see errDeclares
 	counts    bool // its holder can acquire it again
 	queues    bool // clients wait in a queue
 	again     bool // see Config.ReleaseAgain
@@ -99,7 +100,7 @@ func (j *judge) rightful(c int, ends ms) bool {
 	return int(o.client) == c+1 && j.claim(ends).Rightful(key)
 }
 
-func (j *judge) active(c int) bool { return j.s.clients[c].has(on) && j.s.clients[c].ends > 0 }
+func (j *judge) active(c int) bool { return j.s.clients[c].holds() }
 
 // called takes in that a client has called an operation.
 func (j *judge) called(n int, op history.Op) {
@@ -139,7 +140,7 @@ func (j *judge) calledAcquire(n int) {
 // endHold ends a client's hold.
 func (j *judge) endHold(n int) {
 	j.s.clients[n].clear(on)
-	j.s.clients[n].ends, j.s.clients[n].count = never, 0
+	j.s.clients[n].ends, j.s.clients[n].unasked, j.s.clients[n].count = never, 0, 0
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.over, j.s.owner.leaving = true, false
 	}
@@ -204,7 +205,7 @@ func (j *judge) granted(n int, a history.Answer) {
 	}
 	if a.Limited && a.Valid <= 0 {
 		c.clear(on)
-		c.ends, c.count = never, 0
+		c.ends, c.unasked, c.count = never, 0, 0
 	} else {
 		if !j.active(n) {
 			c.count = 0
@@ -263,10 +264,14 @@ func (j *judge) acquirers(n int) (set uint8) {
 }
 
 // beginHold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
-func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
+func (j *judge) beginHold(n int, valid time.Duration, limited bool) { j.hold(n, valid, limited, 0) }
+
+// hold is the same, where it may end sooner for the judge; see hold.unasked.
+func (j *judge) hold(n int, valid time.Duration, limited bool, unasked ms) {
 	c := &j.s.clients[n]
 	was := j.active(n)
 	c.set(on)
+	c.unasked = unasked
 	if limited {
 		c.ends = fullMS(j.slow.lasts(c, history.Declared(valid))-history.ExpiryMargin) - c.from
 	} else if !was {
@@ -341,7 +346,9 @@ func (j *judge) lost(n int) {
 	j.endHold(n)
 }
 
-func (j *judge) renewed(n int, valid time.Duration) {
+// renewed: a background task has declared how long the lock is held from now on. Where it was asked for nothing just before, its user goes by that, and the
+// judge counts from the latest reply.
+func (j *judge) renewed(n int, valid time.Duration, asked bool) {
 	c := &j.s.clients[n]
 	if !c.has(on) {
 		return
@@ -353,7 +360,11 @@ func (j *judge) renewed(n int, valid time.Duration) {
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.sure = j.s.owner.ends
 	}
-	j.beginHold(n, valid, true)
+	unasked := ms(0)
+	if !asked {
+		unasked, c.from = c.from, 0
+	}
+	j.hold(n, valid, true, unasked)
 	c.from = 0
 }
 
@@ -370,7 +381,7 @@ func (j *judge) pass(d ms) {
 			c.since = min(c.since+d, j.lease)
 		}
 		if c.phase == acquiring || c.repliedBeside() {
-			c.from = min(c.from+d, j.lease)
+			c.from = aged(c.from, d, j.lease)
 		}
 	}
 	if j.sharing != nil {

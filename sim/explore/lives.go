@@ -50,6 +50,9 @@ var errUndated = errors.New("the lock asks a server what time it is")
 // errNominal: the search has to begin again, because a lock has turned out to have no expiry on its server. The leases of others count from no command.
 var errNominal = errors.New("the lock has no expiry")
 
+// errDeclares: the search has to begin again, because a background task of a lock has turned out to declare how long it is held without having asked for it.
+var errDeclares = errors.New("the lock declares by itself how long it is held")
+
 // errBeside: the search has to begin again, because a lock has turned out to run background tasks, and there are long holds. See mayHoldLong.
 var errBeside = errors.New("the lock runs background tasks")
 
@@ -212,6 +215,8 @@ func (x *explorer) asked() error {
 		return errLives
 	case x.judge.unlimited && !x.judge.nominal:
 		return errNominal
+	case x.automaton.declares && !x.judge.declares:
+		return errDeclares
 	case x.automaton.beside && !x.beside && !x.sessions && x.allowed[longHold] > 0:
 		return errBeside
 	case x.servers.opaque && !x.automaton.opaque:

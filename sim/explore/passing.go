@@ -204,6 +204,7 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&timer, due)
 		}
 		sooner(&expiry, c.ends)
+		sooner(&expiry, c.ends-c.unasked)
 		wrong := ms(c.steps) * x.skew
 		if x.slow == 0 {
 			wrong += ms(c.skew) * x.skew

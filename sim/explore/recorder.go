@@ -93,7 +93,7 @@ func (r *recorder) complete(s *state, from int) {
 			step.After.Keys = append(step.After.Keys, x.servers.states[s.servers[k]].lock)
 		}
 		for k := range x.clients {
-			step.After.Holds = append(step.After.Holds, s.clients[k].has(on) && s.clients[k].ends > 0)
+			step.After.Holds = append(step.After.Holds, s.clients[k].holds())
 		}
 		step.After.Counter = x.counter(s)
 	}

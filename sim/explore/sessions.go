@@ -213,12 +213,31 @@ func (x *explorer) prolonged(s *state, i int) error {
 	return nil
 }
 
-// ageDeclaration: what a client declares that listens to the server in the background counts from the latest reply on record. A contact is on record while
-// the client has the lock.
+// ageDeclaration: what a client declares in the background counts from the latest reply on record. A contact with a ZooKeeper is on record while the client
+// has the lock.
 func (x *explorer) ageDeclaration(c *client, d ms) {
-	if x.automaton.nodes[c.node].listens && c.phase != acquiring && !c.repliedBeside() {
-		c.from = min(c.from+d, x.lease)
+	if x.followsDeclarations(c) && c.phase != acquiring && !c.repliedBeside() {
+		most := x.lease
+		if x.judge.declares {
+			most = x.horizon
+		}
+		c.from = aged(c.from, d, most)
 	}
+}
+
+// aged is an age after some time more. Beyond the most it makes no difference.
+func aged(age, d, most ms) ms { return max(age, min(age+d, most)) }
+
+// hears says whether an input, at a node, is a reply to a request that names the lock.
+func (x *explorer) hears(at uint32, in input) bool {
+	r := &x.texts.requests[x.automaton.nodes[at].slots[in.slot].request]
+	return in.kind == inputReply && r.server != process.Resource && x.servers.names(r.commands)
+}
+
+// followsDeclarations says whether a background task of a client may declare something by which its hold counts from an earlier reply.
+func (x *explorer) followsDeclarations(c *client) bool {
+	n := &x.automaton.nodes[c.node]
+	return c.has(on) && (n.listens || x.judge.declares && n.tasks > 1)
 }
 
 // watched is the path of the node that a task watches: it waits for the event, or for the reply to the request that has set the watch.

@@ -58,7 +58,7 @@ type client struct {
 	replies [mostSlots]uint32 // to the requests that were executed
 	due     [mostSlots]ms
 	flights
-	ends ms // when its hold ends by what the lock has declared
+	hold
 	challenger
 	since ms // how long ago its operation's latest command or, before that, its call was; only if leases count from it
 	from  ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
@@ -74,6 +74,12 @@ type client struct {
 	entered uint8  // how often it has acquired the lock again in its round
 	fence   uint32 // the highest fence when its acquire was called or, where it is known, took the lock: its place in the judge's list, plus 1; or sameGrant
 	queued  queued
+}
+
+// hold is how long a client has the lock by what that has declared.
+type hold struct {
+	ends    ms // when it ends
+	unasked ms // how much sooner it is over for the judge: it was declared in the background, and nothing had been asked just before
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed; see breakConnections.
@@ -119,6 +125,9 @@ const (
 func (c *client) has(flag uint16) bool { return c.flags&flag != 0 }
 func (c *client) set(flag uint16)      { c.flags |= flag }
 func (c *client) clear(flag uint16)    { c.flags &^= flag }
+
+// holds says whether a client has the lock by what it was told, as far as the judge counts on it.
+func (c *client) holds() bool { return c.has(on) && c.ends > c.unasked }
 
 // repliedBeside says whether a reply is there for a background task.
 func (c *client) repliedBeside() bool {
@@ -201,7 +210,7 @@ func (s *state) faults() int {
 
 // freshClient has not done anything.
 func freshClient(i int) client {
-	c := client{node: uint32(i), ends: never}
+	c := client{node: uint32(i), hold: hold{ends: never}}
 	for i := range c.due {
 		c.due[i] = never
 	}
