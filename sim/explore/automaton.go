@@ -150,6 +150,7 @@ type automaton struct {
 type evidence struct {
 	witnesses map[uint32][]witness
 	taken     []execution // in the order in which they were executed
+	ledBack   []uint32    // of these, those by which a refused try ended that had changed nothing
 	verified  int         // so many nodes there were when it was verified
 	aside     bool        // what happens is not part of the search
 }
@@ -281,6 +282,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
 	a.witness(at, witness{in, when, t.to, t.output})
 	a.taken = append(a.taken, execution{at: at, to: t.to, in: in, when: when, output: t.output, reads: s.host.read, adds: len(a.nodes) > places})
+	a.noteLedBack(&n, t.to, notices)
 	if listensOn { // it may remember the contact, and others at its node have had none
 		s.process.Close()
 		return nil

@@ -23,7 +23,7 @@ type instance struct {
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
 	loss    error           // by which losses are reported; nil: by the usual one
-	begun   []byte          // what there was beside its tasks when its latest operation was called; nil: no task lived, or that cannot be compared
+	atCall  []byte          // what there was beside its tasks when its latest operation was called; nil: no task lived, or that cannot be compared
 	watches map[int]string  // the nodes of a ZooKeeper that are watched, by the numbers of the watches
 }
 
@@ -234,7 +234,7 @@ func (a *automaton) execute(s *instance, in input, when circumstances) ([]proces
 	a.steps++
 	s.host.when, s.host.read, s.host.wall, s.host.asked, s.host.drawn = when, false, false, false, 0
 	if in.kind == inputCall {
-		s.begun, _ = s.process.Beside()
+		s.atCall, _ = s.process.Beside()
 	}
 	s.give(in, a.texts)
 	a.deadline, a.late = a.deadline || s.process.AskedDeadline(), a.late || s.process.AskedLate()

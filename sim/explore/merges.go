@@ -2,10 +2,14 @@ package explore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/sim/process"
 )
 
 // Two histories of a client lead to the same node if its lock remembers the same after both, and an operation leads back to the node where it was called if
@@ -44,11 +48,19 @@ func (a *automaton) witness(at uint32, w witness) {
 // changedNothing says whether the operation by which an instance has come to a node has left all as it was, though background tasks live, whose own
 // memory is not seen. It is not asked where one listens: what that does at one contact it is taken to do at each; see listensOn.
 func (a *automaton) changedNothing(n *node, s *instance) bool {
-	if s.begun == nil || n.listens || a.plain || a.forgets || a.opaque && n.tokens != a.nodes[n.called].tokens {
+	if s.atCall == nil || n.listens || a.plain || a.forgets || a.opaque && n.tokens != a.nodes[n.called].tokens {
 		return false
 	}
 	now, ok := s.process.Beside()
-	return ok && bytes.Equal(s.begun, now)
+	return ok && bytes.Equal(s.atCall, now)
+}
+
+// noteLedBack notes a try that has led back to where it was called. It is the latest execution, and has come to a node by a description.
+func (a *automaton) noteLedBack(n *node, to uint32, notices []process.Notice) {
+	tried := func(n process.Notice) bool { return n.Kind == process.Returned && n.Op == history.OpAcquire }
+	if to == n.called && n.idle && slices.ContainsFunc(notices, tried) {
+		a.ledBack = append(a.ledBack, uint32(len(a.taken)-1))
+	}
 }
 
 // verify walks through the automaton, half of the ways with other names for all tokens.
@@ -63,8 +75,11 @@ func (a *automaton) verify() error {
 		if !a.opaque && n%2 == 1 {
 			s.host.rename = otherTokens
 		}
-		err := a.walk(s, chance)
+		walked, err := a.walk(s, chance)
 		s.process.Close()
+		if err == errOpaque {
+			err = cmp.Or(a.walkAgain(n%a.clients, walked), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -72,13 +87,28 @@ func (a *automaton) verify() error {
 	return nil
 }
 
-func (a *automaton) walk(s *instance, chance *rand.Rand) error {
+// walk goes a random way, and returns it as far as it has come.
+func (a *automaton) walk(s *instance, chance *rand.Rand) (walked []witness, err error) {
 	for range walkSteps {
 		known := a.witnesses[s.at]
 		if len(known) == 0 {
-			return nil
+			return walked, nil
 		}
-		if err := a.doesTheSame(s, known[chance.IntN(len(known))]); err != nil {
+		step := known[chance.IntN(len(known))]
+		walked = append(walked, step)
+		if err := a.doesTheSame(s, step); err != nil {
+			return walked, err
+		}
+	}
+	return walked, nil
+}
+
+// walkAgain goes a way with the usual names for tokens. If something else happens then, too, they are not to blame.
+func (a *automaton) walkAgain(client int, way []witness) error {
+	s := a.newInstance(client)
+	defer s.process.Close()
+	for _, step := range way {
+		if err := a.doesTheSame(s, step); err != nil {
 			return err
 		}
 	}

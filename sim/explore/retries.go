@@ -9,7 +9,7 @@ import "slices"
 const (
 	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared. See checkCounting.
 	mostTries = 8
-	// mostTriesBeside is the same while a background task runs: what that remembers cannot be compared either.
+	// mostTriesBeside is the same while a background task runs, if the try may have changed what the lock remembers.
 	mostTriesBeside = 2
 )
 

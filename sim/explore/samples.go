@@ -150,7 +150,7 @@ func (x *explorer) sampled(ctx context.Context, p *sampler, ends []uint32) (stri
 		of     []uint32
 	}{
 		{p.checkTokens, ends}, {p.checkLosses, ends}, {p.checkListings, ends}, {p.checkBoots, booted},
-		{p.checkTries, slices.Sorted(maps.Keys(x.tiredAt))}, {p.checkCounting, slices.Sorted(maps.Keys(x.counting))},
+		{p.checkTries, p.endsAt(slices.Sorted(maps.Keys(x.tiredAt)))}, {p.checkTries, slices.Clone(p.a.ledBack)}, {p.checkCounting, slices.Sorted(maps.Keys(x.counting))},
 		{p.checkRenewals, slices.Sorted(maps.Keys(x.renewing))},
 	} {
 		if doubt, err := check.sample(ctx, check.of); doubt != "" || err != nil {

@@ -10,36 +10,44 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Beside a background task a refused try is repeated twice at most, since what the task remembers cannot be compared. A lock that counts its refusals may
-// do something else later. So where a search has found nothing, refused tries are repeated, with the same replies.
+// A refused try is not repeated if it has changed nothing that the lock keeps; and beside a background task twice at most, if it may have. A lock that counts
+// its refusals, such as in a variable of its package, may do something else later. So where a search has found nothing, refused tries are repeated, with the
+// same replies.
 
 const (
 	triesInASample = 16 // of one refused try
-	mostTired      = 64 // nodes at which tries are repeated
+	mostTired      = 64 // tries that are repeated, of either kind
 )
 
-// checkTries repeats the tries that were refused last before each node, and says what the lock then does otherwise.
-func (p *sampler) checkTries(ctx context.Context, nodes []uint32) (string, error) {
-	p.chance.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
-	for _, n := range nodes[:min(len(nodes), mostTired)] {
+// checkTries repeats the tries that were refused last on paths, by their ends, and says what the lock then does otherwise.
+func (p *sampler) checkTries(ctx context.Context, ends []uint32) (string, error) {
+	p.chance.Shuffle(len(ends), func(i, k int) { ends[i], ends[k] = ends[k], ends[i] })
+	for _, end := range ends[:min(len(ends), mostTired)] {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		if p.by[n] == 0 {
-			continue
-		}
-		if again, err := p.tryAgain(p.path(p.by[n] - 1)); err != nil || again > 0 {
+		if again, err := p.tryAgain(p.path(end)); err != nil || again > 0 {
 			return doubtOfTries(again), err
 		}
 	}
 	return "", nil
 }
 
+// endsAt are the ends of paths to nodes.
+func (p *sampler) endsAt(nodes []uint32) (ends []uint32) {
+	for _, n := range nodes {
+		if p.by[n] != 0 {
+			ends = append(ends, p.by[n]-1)
+		}
+	}
+	return ends
+}
+
 func doubtOfTries(again int) string {
 	if again == 0 {
 		return ""
 	}
-	return fmt.Sprintf("acquire, refused and repeated %d times beside a background task, does something else, and the search repeats it once", again)
+	return fmt.Sprintf("acquire, refused and repeated %d times, does something else, and the search repeats it once at most", again)
 }
 
 // tryAgain executes a path that ends with a refused try, and repeats that. It returns how many repetitions it took until the lock did something else.

@@ -71,10 +71,13 @@ func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 	s := e.process.newScope(e.scope)
 	t := e.process.spawn(ofBackground, func() { fn(s) })
 	stop = func() {
+		if s.err == nil {
+			e.process.stopped++
+		}
 		s.end(errCanceled)
 		e.process.join(t)
 	}
-	e.process.stops = reflect.ValueOf(stop).Pointer()
+	e.process.stopCode = reflect.ValueOf(stop).Pointer()
 	return stop
 }
 

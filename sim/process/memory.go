@@ -75,14 +75,14 @@ const usualMemory = 256
 
 // memory walks through values.
 type memory struct {
-	bytes   []byte
-	seen    references
-	parts   []part
-	whole   bool
-	apart   bool // see Outline
-	numbers []float64
-	real    bool    // it has a time of the real clock: one with a monotonic reading, which no Env gives
-	stops   uintptr // see Beside
+	bytes    []byte
+	seen     references
+	parts    []part
+	whole    bool
+	apart    bool // see Outline
+	numbers  []float64
+	real     bool    // it has a time of the real clock: one with a monotonic reading, which no Env gives
+	stopCode uintptr // see Beside; 0: otherwise
 	// follows: it keeps the path to where it is, for what is opaque.
 	follows bool
 	path    []string
@@ -190,6 +190,9 @@ func (m *memory) met(v reflect.Value, size uintptr) bool {
 		return true
 	}
 	m.number(-1)
+	if m.stopCode != 0 {
+		m.number(int64(r.address))
+	}
 	if size > 0 {
 		m.parts = append(m.parts, part{r.address, r.address + size})
 	}

@@ -68,7 +68,8 @@ type noted struct {
 	deadline bool    // see AskedDeadline
 	outlives bool    // see AskedLate
 	beside   bool    // see RunsTasks
-	stops    uintptr // where the code of the functions begins that end background tasks; 0: it has started none
+	stopped  int64   // how many background tasks were told to end
+	stopCode uintptr // where the code of the functions begins that tell them; 0: none was started
 	callers  Callers // that are to be noted; nil: none
 }
 
