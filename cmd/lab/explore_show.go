@@ -189,7 +189,7 @@ func assumedOfLeases() []string {
 		fmt.Sprintf("what comes in the last %v of a lease, or the last %v of a declared validity, is not held against a lock: that is how exactly the judges measure",
 			explore.Margin(), history.ExpiryMargin),
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
-		"a refused client tries again once something has changed: a server, the time, or what its lock and Shared keep; a sample of tries that changed nothing, repeated 16 times, did the same",
+		"a refused client tries again once something has changed: a server, the time, or what its lock and Env.Shared keep; a sample of tries that changed nothing, repeated 16 times, did the same",
 		"members of a set and fields of a hash are listed by their names; a sample of paths did the same with lists the other way round, but for those that a script reads",
 		"a long hold of a lock that runs no background tasks is a pause, and counts as one",
 		"where renewals go on after the time that is followed, a sample of them, repeated 200 times, did the same",

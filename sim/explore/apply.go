@@ -244,7 +244,7 @@ func (c *client) moveTo(t transition, to *node, slow slowRate) {
 	}
 }
 
-// receive takes in what a lock reports. Its operation was called at the node from.
+// receive takes in what a lock reports. Its operation was called at the node from. asked: what it declares, it declares after a reply about the lock.
 func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked bool) {
 	switch n.Kind {
 	case process.Returned:

@@ -14,11 +14,13 @@ import (
 
 // keeping is a lock that keeps something beside a background task that sleeps.
 type keeping struct {
-	env   impls.Env
-	stop  func()
-	count int
-	adds  func()
-	word  chan int
+	env         impls.Env
+	stop, other func()
+	count       int
+	shares      *[]int
+	words       map[string]int
+	adds        func()
+	word        chan int
 }
 
 func (*keeping) TryAcquire(context.Context) (bool, error) { return true, nil }
@@ -40,16 +42,20 @@ func TestBesideATask(t *testing.T) {
 		compared     bool
 		same         bool
 	}{
-		"nothing":                      {nothing, nothing, true, true},
-		"a request":                    {nothing, func(ctx Context, l *keeping) { _, _ = l.env.Server().Do(ctx.Ctx(), "GET", "key") }, true, true},
-		"a count":                      {nothing, func(_ Context, l *keeping) { l.count++ }, true, false},
-		"a token":                      {nothing, func(_ Context, l *keeping) { l.env.Shared(l.env.Token(), func() any { return 1 }) }, true, false},
-		"a function with a variable":   {func(_ Context, l *keeping) { n := 0; l.adds = func() { n++ } }, func(_ Context, l *keeping) { l.adds() }, false, false},
-		"a channel":                    {func(_ Context, l *keeping) { l.word = make(chan int, 1) }, func(_ Context, l *keeping) { l.word <- 1 }, false, false},
-		"another task in its place":    {nothing, func(_ Context, l *keeping) { l.stop(); l.start() }, true, false},
-		"one more task":                {nothing, func(_ Context, l *keeping) { l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, time.Hour) }) }, true, false},
-		"no task":                      {nothing, func(_ Context, l *keeping) { l.stop() }, false, false},
-		"a function that ends no task": {nothing, func(_ Context, l *keeping) { l.stop = func() { l.count++ } }, false, false},
+		"nothing":                              {nothing, nothing, true, true},
+		"a request":                            {nothing, func(ctx Context, l *keeping) { _, _ = l.env.Server().Do(ctx.Ctx(), "GET", "key") }, true, true},
+		"a count":                              {nothing, func(_ Context, l *keeping) { l.count++ }, true, false},
+		"a token":                              {nothing, func(_ Context, l *keeping) { l.env.Shared(l.env.Token(), func() any { return 1 }) }, true, false},
+		"a function with a variable":           {func(_ Context, l *keeping) { n := 0; l.adds = func() { n++ } }, func(_ Context, l *keeping) { l.adds() }, false, false},
+		"a channel":                            {func(_ Context, l *keeping) { l.word = make(chan int, 1) }, func(_ Context, l *keeping) { l.word <- 1 }, false, false},
+		"an equal object":                      {func(_ Context, l *keeping) { l.shares = &[]int{1} }, func(_ Context, l *keeping) { l.shares = &[]int{1} }, true, false},
+		"the same object":                      {func(_ Context, l *keeping) { l.shares = &[]int{1} }, func(Context, *keeping) {}, true, true},
+		"an equal map":                         {func(_ Context, l *keeping) { l.words = map[string]int{"one": 1} }, func(_ Context, l *keeping) { l.words = map[string]int{"one": 1} }, true, false},
+		"a task that has ended is told to end": {func(_ Context, l *keeping) { l.other = l.env.Go(func(context.Context) {}) }, func(_ Context, l *keeping) { l.other() }, true, false},
+		"another task in its place":            {nothing, func(_ Context, l *keeping) { l.stop(); l.start() }, true, false},
+		"one more task":                        {nothing, func(_ Context, l *keeping) { l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, time.Hour) }) }, true, false},
+		"no task":                              {nothing, func(_ Context, l *keeping) { l.stop() }, false, false},
+		"a function that ends no task":         {nothing, func(_ Context, l *keeping) { l.stop = func() { l.count++ } }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(&keeper{begun: map[int]time.Duration{}})
