@@ -1,11 +1,13 @@
 package bench_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/bench"
@@ -112,8 +114,8 @@ func TestSurprises(t *testing.T) {
 	}{
 		"market": {bench.Record{Market: &bench.Market{Cells: []bench.MarketCell{{Guard: bench.OneLock, Crowd: bench.Crowd{1, 5}, Listed: 5, Bought: 3, Left: 2}}}}, nil},
 		"an item bought twice": {
-			bench.Record{Market: &bench.Market{Cells: []bench.MarketCell{{Guard: bench.OneLock, Crowd: bench.Crowd{1, 5}, Listed: 5, Bought: 4, Left: 2}}}},
-			[]string{"one lock, 1/5: 5 listed less 4 bought leave 1 items, but 2 are for sale"},
+			bench.Record{Market: &bench.Market{Cells: []bench.MarketCell{{Round: 3, Guard: bench.OneLock, Crowd: bench.Crowd{1, 5}, Listed: 5, Bought: 4, Left: 2}}}},
+			[]string{"round 3, one lock, 1/5: 5 listed less 4 bought leave 1 items, but 2 are for sale"},
 		},
 		"lost without a guard": {bench.Record{Updates: &bench.Updates{Rows: []bench.UpdatesRow{{Lock: "a", Unguarded: lost}}}}, nil},
 		"lost in spite of it": {
@@ -130,14 +132,25 @@ func TestSurprises(t *testing.T) {
 func TestTheArticlesTable(t *testing.T) {
 	article := bench.ArticleMarket()
 	for _, crowd := range []bench.Crowd{{5, 1}, {5, 5}} {
-		watch, found := bench.FindCell(article, bench.Watch, crowd)
-		assert.True(t, found)
-		lock, found := bench.FindCell(article, bench.OneLock, crowd)
-		assert.True(t, found)
-		assert.Greater(t, lock.PerListing(), 10*watch.PerListing())
+		ratios := bench.Ratios(bench.CellsOf(article, bench.OneLock, crowd), bench.CellsOf(article, bench.Watch, crowd), bench.MarketCell.PerListing)
+		require.Len(t, ratios, 1)
+		assert.Greater(t, ratios[0], 10.0)
 	}
-	_, found := bench.FindCell(article, bench.Watch, bench.Crowd{1, 5})
-	assert.False(t, found)
+	assert.Empty(t, bench.CellsOf(article, bench.Watch, bench.Crowd{1, 5}))
+}
+
+// TestRatiosAreOfTheSameRound: a machine that is slow in one round is slow for both guards.
+func TestRatiosAreOfTheSameRound(t *testing.T) {
+	cells := func(bought ...int) (out []bench.MarketCell) {
+		for i, n := range bought {
+			out = append(out, bench.MarketCell{Round: i + 1, Bought: n})
+		}
+		return out
+	}
+	bought := func(c bench.MarketCell) float64 { return float64(c.Bought) }
+	assert.Equal(t, []float64{2, 2, 2}, bench.Ratios(cells(200, 20, 2), cells(100, 10, 1), bought))
+	assert.Equal(t, []float64{2}, bench.Ratios(cells(200), cells(100, 10), bought), "the second round was interrupted")
+	assert.Equal(t, []float64{math.Inf(1)}, bench.Ratios(cells(5, 0), cells(0, 0), bought))
 }
 
 func TestEmpty(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 // Market has the figures of article 004's market (W3): sellers list items, buyers buy one each.
 type Market struct {
 	For     time.Duration `json:"for_ns"` // of each cell
+	Rounds  int           `json:"rounds"` // each has a cell of each guard with each crowd
 	Lock    string        `json:"lock"`
 	Wait    string        `json:"wait"` // how clients wait for the lock
 	Cells   []MarketCell  `json:"cells"`
@@ -40,8 +41,9 @@ func (c Crowd) String() string { return fmt.Sprintf("%d/%d", c.Sellers, c.Buyers
 // Crowds are the article's and, with one seller to five buyers, one more.
 func Crowds() []Crowd { return []Crowd{{1, 1}, {5, 1}, {1, 5}, {5, 5}} }
 
-// MarketCell is one guard with one crowd.
+// MarketCell is one guard with one crowd, in one round.
 type MarketCell struct {
+	Round  int           `json:"round,omitempty"` // from 1; the article's cells have none
 	Guard  Guard         `json:"guard"`
 	Crowd  Crowd         `json:"crowd"`
 	Listed int           `json:"listed"`
@@ -73,13 +75,38 @@ func ArticleMarket() []MarketCell {
 	}
 }
 
-// FindCell is the cell of a guard and a crowd, if there is one.
-func FindCell(cells []MarketCell, guard Guard, crowd Crowd) (MarketCell, bool) {
-	at := slices.IndexFunc(cells, func(c MarketCell) bool { return c.Guard == guard && c.Crowd == crowd })
-	if at < 0 {
-		return MarketCell{}, false
+// CellsOf are the cells of a guard and a crowd, one for each round.
+func CellsOf(cells []MarketCell, guard Guard, crowd Crowd) []MarketCell {
+	var out []MarketCell
+	for _, c := range cells {
+		if c.Guard == guard && c.Crowd == crowd {
+			out = append(out, c)
+		}
 	}
-	return cells[at], true
+	return out
+}
+
+// Figures are one figure of each cell.
+func Figures(cells []MarketCell, of func(MarketCell) float64) []float64 {
+	out := make([]float64, len(cells))
+	for i, c := range cells {
+		out[i] = of(c)
+	}
+	return out
+}
+
+// Ratios compare a figure of two guards in each round that has both. A round in which only b is zero is infinite; one in which both are zero
+// compares nothing.
+func Ratios(a, b []MarketCell, of func(MarketCell) float64) []float64 {
+	var out []float64
+	for _, x := range a {
+		at := slices.IndexFunc(b, func(y MarketCell) bool { return y.Round == x.Round })
+		if at < 0 || of(x) == 0 && of(b[at]) == 0 {
+			continue
+		}
+		out = append(out, of(x)/of(b[at]))
+	}
+	return out
 }
 
 // surprises: an item is for sale, or bought once.
@@ -87,8 +114,8 @@ func (m *Market) surprises() []string {
 	var out []string
 	for _, c := range m.Cells {
 		if c.Listed-c.Bought != c.Left {
-			out = append(out, fmt.Sprintf("%s, %v: %d listed less %d bought leave %d items, but %d are for sale",
-				c.Guard, c.Crowd, c.Listed, c.Bought, c.Listed-c.Bought, c.Left))
+			out = append(out, fmt.Sprintf("round %d, %s, %v: %d listed less %d bought leave %d items, but %d are for sale",
+				c.Round, c.Guard, c.Crowd, c.Listed, c.Bought, c.Listed-c.Bought, c.Left))
 		}
 	}
 	return out

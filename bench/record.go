@@ -6,7 +6,7 @@ package bench
 import "time"
 
 // Version is that of the record as JSON.
-const Version = 1
+const Version = 2
 
 // Kind says what was measured.
 type Kind string

@@ -39,13 +39,19 @@ func spread(p50, p90, p99 time.Duration) bench.Spread {
 
 func sampleMarket() *bench.Record {
 	r := measured(bench.KindMarket)
-	r.Market = &bench.Market{For: 5 * time.Second, Lock: "setnx-watch", Wait: "sleep:1ms", Article: bench.ArticleMarket(), Cells: []bench.MarketCell{
-		{Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 9000, Bought: 800, Tried: 5000, Wait: 8 * ms, Left: 8200},
-		{Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 6000, Bought: 5900, Wait: 700 * us, Left: 100},
-		{Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 8000, Bought: 7000, Wait: 600 * us, Left: 1000},
-		{Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 30000, Tried: 3000, Failed: 1, Left: 30000},
-		{Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 12000, Bought: 2500, Tried: 1, Wait: 2 * ms, Left: 9500},
-		{Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 25000, Bought: 4500, Wait: ms, Left: 20501},
+	r.Market = &bench.Market{For: 5 * time.Second, Rounds: 2, Lock: "setnx-watch", Wait: "sleep:1ms", Article: bench.ArticleMarket(), Cells: []bench.MarketCell{
+		{Round: 1, Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 9000, Bought: 800, Tried: 5000, Wait: 8 * ms, Left: 8200},
+		{Round: 1, Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 6000, Bought: 5900, Wait: 700 * us, Left: 100},
+		{Round: 1, Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 8000, Bought: 7000, Wait: 600 * us, Left: 1000},
+		{Round: 1, Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 30000, Tried: 3000, Failed: 1, Left: 30000},
+		{Round: 1, Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 12000, Bought: 2500, Tried: 1, Wait: 2 * ms, Left: 9500},
+		{Round: 1, Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 25000, Bought: 4500, Wait: ms, Left: 20501},
+		{Round: 2, Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 6750, Bought: 400, Tried: 5000, Wait: 8 * ms, Left: 6350},
+		{Round: 2, Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 4500, Bought: 2950, Wait: 700 * us, Left: 1550},
+		{Round: 2, Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 1, Buyers: 1}, Listed: 6000, Bought: 3500, Wait: 600 * us, Left: 2500},
+		{Round: 2, Guard: bench.Watch, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 22500, Tried: 3000, Failed: 1, Left: 22500},
+		{Round: 2, Guard: bench.OneLock, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 9000, Bought: 1250, Tried: 1, Wait: 2 * ms, Left: 7750},
+		{Round: 2, Guard: bench.PerItem, Crowd: bench.Crowd{Sellers: 5, Buyers: 1}, Listed: 18750, Bought: 2250, Wait: ms, Left: 16500},
 	}}
 	return r
 }
@@ -206,7 +212,7 @@ func TestBenchFiles(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, BenchFile), []byte(`{"v":9}`), 0o644))
 	_, err = ReadBench(dir)
-	require.ErrorContains(t, err, "version 9 of bench.json; this lab reads version 1")
+	require.ErrorContains(t, err, "version 9 of bench.json; this lab reads version 2")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, BenchFile), []byte(`no`), 0o644))
 	_, err = ReadBench(dir)
 	require.ErrorContains(t, err, "not the bench.json of a measurement")

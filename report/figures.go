@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -111,6 +112,8 @@ func thousands[N int | int64](n N) string {
 // decimal writes a ratio with as many digits as a reader wants.
 func decimal(x float64) string {
 	switch {
+	case math.IsInf(x, 1):
+		return "∞"
 	case x >= 99.5:
 		return thousands(int64(x + 0.5))
 	case x >= 9.95:

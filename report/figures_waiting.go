@@ -145,3 +145,11 @@ func heldSection(w *bench.Waiting, cells []bench.WaitingCell) section {
 	}
 	return s
 }
+
+// times is a ratio in words.
+func times(a, b float64) string {
+	if b == 0 {
+		return "∞ times"
+	}
+	return decimal(a/b) + " times"
+}

@@ -17,29 +17,33 @@ import (
 
 // MarketPlan says how to measure article 004's market.
 type MarketPlan struct {
-	For  time.Duration // of each cell
-	Lock impls.Spec
-	Wait string // how clients wait for it
+	For    time.Duration // of each cell, in each round
+	Rounds int
+	Lock   impls.Spec
+	Wait   string // how clients wait for it
 }
 
-// Market measures each guard with each crowd. record gets the cells as they end.
+// Market measures each guard with each crowd in each round: the machine may be faster in one round than in another. record gets the cells as they end.
 func (p *Place) Market(ctx context.Context, plan MarketPlan, record *bench.Market) error {
-	*record = bench.Market{For: plan.For, Lock: plan.Lock.Name, Wait: plan.Wait, Article: bench.ArticleMarket()}
+	*record = bench.Market{For: plan.For, Rounds: plan.Rounds, Lock: plan.Lock.Name, Wait: plan.Wait, Article: bench.ArticleMarket()}
 	guards := bench.Guards()
 	if p.host != nil {
 		guards = slices.DeleteFunc(guards, func(g bench.Guard) bool { return g == bench.Watch })
 		record.Absent = []bench.Absent{{Lock: string(bench.Watch), Why: "the embedded server's WATCH does not notice that an item has gone (ZREM)"}}
 	}
 	var steps []step
-	for _, crowd := range bench.Crowds() {
-		for _, guard := range guards {
-			steps = append(steps, step{fmt.Sprintf("%s, %v", guard, crowd), plan.For, func(ctx context.Context) error {
-				cell, err := p.marketCell(ctx, plan, guard, crowd)
-				if err == nil {
-					record.Cells = append(record.Cells, cell)
-				}
-				return err
-			}})
+	for round := 1; round <= plan.Rounds; round++ {
+		for _, crowd := range bench.Crowds() {
+			for _, guard := range guards {
+				steps = append(steps, step{fmt.Sprintf("round %d, %s, %v", round, guard, crowd), plan.For, func(ctx context.Context) error {
+					cell, err := p.marketCell(ctx, plan, guard, crowd)
+					if err == nil {
+						cell.Round = round
+						record.Cells = append(record.Cells, cell)
+					}
+					return err
+				}})
+			}
 		}
 	}
 	return p.carryOut(ctx, steps)

@@ -25,9 +25,9 @@ func TestMarket(t *testing.T) {
 			p := openOn(t, kind, nil)
 			enough(t, func(length time.Duration) bool {
 				var record bench.Market
-				plan := measure.MarketPlan{For: length, Lock: find(t, "setnx-watch")[0], Wait: "sleep:1ms"}
+				plan := measure.MarketPlan{For: length, Rounds: 2, Lock: find(t, "setnx-watch")[0], Wait: "sleep:1ms"}
 				require.NoError(t, p.Market(t.Context(), plan, &record))
-				require.Len(t, record.Cells, guards*len(bench.Crowds()))
+				require.Len(t, record.Cells, 2*guards*len(bench.Crowds()))
 				assert.Len(t, record.Absent, 3-guards)
 				return balanced(t, record)
 			})
@@ -248,7 +248,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errEnough)
 		var record bench.Market
-		err := open(t, nil).Market(ctx, measure.MarketPlan{For: time.Hour, Lock: find(t, "setpx-lua")[0]}, &record)
+		err := open(t, nil).Market(ctx, measure.MarketPlan{For: time.Hour, Rounds: 1, Lock: find(t, "setpx-lua")[0]}, &record)
 		require.ErrorIs(t, err, errEnough)
 		assert.Empty(t, record.Cells)
 	})

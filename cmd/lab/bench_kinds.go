@@ -28,7 +28,8 @@ const (
 
 func newBenchMarket() *cobra.Command {
 	flags, what, plan, lock := &benchFlags{}, flagSet(), &measure.MarketPlan{}, ""
-	what.DurationVar(&plan.For, "for", 5*time.Second, "let each of the 12 crowds trade for `TIME`")
+	what.DurationVar(&plan.For, "for", time.Second, "let each of the 12 crowds trade for `TIME` in each round")
+	what.IntVar(&plan.Rounds, "rounds", 5, "measure `N` rounds; medians and the range of the rounds are shown")
 	what.StringVar(&lock, "lock", "setnx-watch", "guard the market, or each item, by the lock `NAME`; article 004 has setnx-watch")
 	what.StringVar(&plan.Wait, "wait", "sleep:1ms", "`HOW` clients wait for the lock; see docs/workloads.md")
 	return flags.command(&cobra.Command{
@@ -37,8 +38,9 @@ func newBenchMarket() *cobra.Command {
 		Long: `Market has 1 or 5 sellers list items, and 1 or 5 buyers buy them: under WATCH,
 under one lock for the market, and under a lock for each item. The article's
 figures stand beside, where it has any. Retries are aborted transactions, or
-items that were gone when the lock was granted.`,
-		Example: "  lab bench market\n  lab bench market --for 60s\n  lab bench market --lock setpx-lua --wait sleep:5ms",
+items that were gone when the lock was granted. Each round measures every crowd
+under every guard, so ratios compare what was measured within the same seconds.`,
+		Example: "  lab bench market\n  lab bench market --for 5s --rounds 12\n  lab bench market --lock setpx-lua --wait sleep:5ms",
 	}, what, func(context.Context) (lab.BenchPlan, error) {
 		locks, _, err := benchLocks([]string{lock}, nil)
 		if err != nil {
@@ -48,7 +50,8 @@ items that were gone when the lock was granted.`,
 		if plan.Lock.Needs == impls.OneZooKeeper {
 			return lab.BenchPlan{}, usagef("--lock %s: each item would need a node of its own on the ZooKeeper; take a lock on Redis", lock)
 		}
-		return lab.BenchPlan{Market: plan}, errors.Join(bound("for", plan.For, minBench, maxBench), checkWait(plan.Wait, plan.Lock), checkServed(plan.Lock))
+		return lab.BenchPlan{Market: plan}, errors.Join(bound("for", plan.For, minBench, maxBench), bound("rounds", plan.Rounds, 1, 100),
+			checkWait(plan.Wait, plan.Lock), checkServed(plan.Lock))
 	})
 }
 
