@@ -28,6 +28,9 @@ type Card struct {
 	Leaseless bool
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool
+	// OneRequest are the operations, "acquire" or "release", that are one request to the server and its reply. Where the lab does not read the
+	// protocol, breakpoints apply to these.
+	OneRequest []string
 	// MinLease is the shortest lease with which the lock can keep its promises; zero: any. Storms use no shorter one.
 	MinLease time.Duration
 	// Renews: the lock prolongs its lease in the background while it is held.

@@ -164,6 +164,7 @@ func introduce(hello *protocol.Hello, spec impls.Spec) {
 	}
 	hello.Leaseless, hello.Renews, hello.Resends = spec.Leaseless, spec.Renews, spec.Resends
 	hello.EndsWithConnection, hello.MinLeaseMS = spec.EndsWithConnection, protocol.MS(spec.MinLease)
+	hello.OneRequest = spec.OneRequest
 	hello.Reentrant, hello.Fair = slices.Contains(spec.Promises, impls.Reentrance), slices.Contains(spec.Promises, impls.Fairness)
 }
 

@@ -40,6 +40,7 @@ func (table Table) Play(t *testing.T) {
 
 	var cases []lab.Case
 	expect := lab.ExpectIn(matrix, lab.Expect(nil))
+	subjects := table.meet(t)
 	rows := 0
 	for _, script := range scripts(t) {
 		for _, lock := range table.Locks {
@@ -50,8 +51,7 @@ func (table Table) Play(t *testing.T) {
 			if testing.Short() && len(table.Short) > 0 && !slices.Contains(table.Short, lock+"/"+script.Name) {
 				continue
 			}
-			subject := play.Subject{Name: lock, Argv: table.Client(lock)}
-			cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{subject}, *rounds, expect)...)
+			cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{subjects[lock]}, *rounds, expect)...)
 		}
 	}
 	require.Equal(t, countRows(string(text)), rows, "the table names a scenario or a lock that there is not")
@@ -63,6 +63,19 @@ func (table Table) Play(t *testing.T) {
 	for _, cell := range run.Cells {
 		assert.False(t, cell.Surprise(), "%s, %s, round %d: %s instead of %s; %s", cell.Lock, cell.Scenario, cell.Round, cell.Verdict, cell.Expected.Verdict, cell.Verdict.Reason)
 	}
+}
+
+// meet has each lock's client say hello.
+func (table Table) meet(t *testing.T) map[string]play.Subject {
+	t.Helper()
+	subjects := map[string]play.Subject{}
+	for _, lock := range table.Locks {
+		subject, err := lab.Meet(t.Context(), lab.Setting{Server: table.Server}, play.Subject{Argv: table.Client(lock)})
+		require.NoError(t, err)
+		require.Equal(t, lock, subject.Name)
+		subjects[lock] = subject
+	}
+	return subjects
 }
 
 // scripts are the lab's, and those in the test's directory.

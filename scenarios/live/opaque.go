@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
@@ -74,7 +75,7 @@ func (w *World) lacksAtOpaque(script *scenarios.Script, traits play.Traits) stri
 		return play.NeedsProgram
 	}
 	for _, step := range script.Steps {
-		if why := w.unseen(step); why != "" {
+		if why := w.unseen(step, traits); why != "" {
 			return why
 		}
 	}
@@ -85,16 +86,20 @@ func (w *World) lacksAtOpaque(script *scenarios.Script, traits play.Traits) stri
 }
 
 // unseen says why a step is not possible where nobody reads what clients send to the lock server, or "".
-func (w *World) unseen(step scenarios.Step) string {
-	onLock := step.Op != history.OpWork && len(step.Breakpoints) > 0
+func (w *World) unseen(step scenarios.Step, traits play.Traits) string {
 	switch step.Verb {
 	case scenarios.VerbRenews, scenarios.VerbWaitRenewed, scenarios.VerbWaitHalf, scenarios.VerbWaits:
 		return "the lab does not read what clients send to " + w.opaque()
 	case scenarios.VerbServerJump, scenarios.VerbOperator:
 		return "the lab does not change the clock or the data of " + w.opaque()
 	}
-	if onLock {
-		return "the lab does not read what clients send to " + w.opaque() + ": no breakpoint there"
+	if step.Op == history.OpWork {
+		return ""
+	}
+	for _, at := range step.Breakpoints {
+		if !slices.Contains(traits.OneRequest, step.Op.String()) || !tap.CanUnread(at, step.Op) {
+			return "the lab does not read what clients send to " + w.opaque() + ": no breakpoint \"" + at.String() + "\" in its " + step.Op.String()
+		}
 	}
 	return ""
 }

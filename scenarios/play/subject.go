@@ -54,6 +54,7 @@ func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
 		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
+		OneRequest: hello.OneRequest,
 	}
 	switch hello.Servers {
 	case protocol.Majority, protocol.All, protocol.Sharded:
@@ -90,6 +91,11 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}
 	if hello.MinLeaseMS < 0 || hello.MinLeaseMS > protocol.MS(MaxLease) {
 		return s, fmt.Errorf("min_lease_ms in hello is %v, and must be from 0 to %v", hello.MinLeaseMS, protocol.MS(MaxLease))
+	}
+	for _, op := range hello.OneRequest {
+		if op != protocol.Acquire && op != protocol.Release {
+			return s, fmt.Errorf("one_request in hello names %q, and may name %s and %s", op, protocol.Acquire, protocol.Release)
+		}
 	}
 	if hello.LabCuts && !hello.Separate {
 		return s, errors.New("lab_cuts in hello needs separate: the lab names other addresses in open")

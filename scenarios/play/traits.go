@@ -51,7 +51,9 @@ type Traits struct {
 	Fair      bool
 	Separate  bool     // each lock of a process has connections of its own
 	Verbs     []string // the optional verbs of the protocol that the client knows
-	Workloads []string // the kinds of work that the client knows, beside a counter
+	// OneRequest are the operations, as the protocol calls them, that are one request to a server whose protocol the tap does not read.
+	OneRequest []string
+	Workloads  []string // the kinds of work that the client knows, beside a counter
 	// Sends are the commands that operations may send, if known.
 	Sends impls.Commands
 }

@@ -154,6 +154,8 @@ type Hello struct {
 	Resends   bool `json:"resends,omitempty"`
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
+	// OneRequest are the operations that are one request to the server and its reply, for breakpoints where the lab does not read the protocol.
+	OneRequest []string `json:"one_request,omitempty"`
 	// MinLeaseMS is the shortest lease with which the lock can keep its promises; zero: any.
 	MinLeaseMS float64 `json:"min_lease_ms,omitempty"`
 	// Servers says how many of its servers the lock needs: Majority, All, or Sharded, the one that its key decides. Empty: it uses the first only.
