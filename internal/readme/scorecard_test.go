@@ -126,7 +126,7 @@ func notes() []note {
 				"`MaxRetries: -1` changes it.",
 		},
 		{
-			[]string{"etcd-fenced"}, []string{"redis-restarts-empty"}, []checker.Name{checker.FenceRegression},
+			[]string{"etcd-fenced"}, []string{"redis-restarts-empty", "restart-amid-release"}, []checker.Name{checker.FenceRegression},
 			"The fence is the revision of the store (`Mutex.Header().Revision`), which counts from 1 again when a server has lost its data. etcd promises nothing for that; a cluster of three loses one member's data without it.",
 		},
 	}
