@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -21,7 +20,7 @@ func Checks() []Check {
 		{Name: "release-unheld", About: "release of a lock that another holds frees nothing", hold: releasesUnheld},
 		{Name: "renew", About: "renew of a held lock, and of a released one", needs: protocol.Renew, clients: 1, hold: verbOfHolder(protocol.Renew, ruleRenew)},
 		{Name: "check", About: "check of a held lock, and of a released one", needs: protocol.Check, clients: 1, hold: verbOfHolder(protocol.Check, ruleCheck)},
-		{Name: "ends-with-lease", About: "the end of a hold is declared, or told", clients: 1, promise: impls.ExclusionOnPause, lease: shortLease, hold: tellsItsEnd},
+		{Name: "ends-with-lease", About: "the end of a hold is declared, or told", clients: 1, promise: "ends-with-lease", lease: shortLease, hold: tellsItsEnd},
 		{Name: "verbs", About: "verbs that hello does not list are unsupported", clients: 1, hold: knowsWhatItLists},
 		{Name: "work", About: "work counts on the resource, held or not", hold: works},
 		{Name: "workload", About: "work that hello does not list is unsupported", clients: 1, hold: unknownWorkload},

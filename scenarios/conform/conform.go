@@ -8,10 +8,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/protocol"
@@ -36,7 +34,7 @@ type Breach struct {
 type Check struct {
 	Name, About string
 	needs       string        // the optional verb that it is about
-	promise     impls.Promise // that it is about
+	promise     string        // that it is about
 	lease       time.Duration // of the lock; zero: one that never ends in a conversation
 	clients     int           // two, if not said
 	handles     []string      // further ones
@@ -56,39 +54,14 @@ const (
 
 // Run makes a check in a world.
 func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject) (Result, error) {
-	out := Result{Name: c.Name, About: c.About}
-	if c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock) {
-		out.Skipped = fmt.Sprintf("hello does not list the verb %q", c.needs)
-		return out, nil
-	}
-	if c.promise != "" && !slices.Contains(subject.Spec.Promises, c.promise) {
-		out.Skipped = fmt.Sprintf("hello does not promise %q", impls.PromiseWordsOf([]impls.Promise{c.promise})[0])
-		return out, nil
-	}
-	lease := cmp.Or(c.lease, lease)
-	if lease < subject.Spec.MinLease {
-		lease = subject.Spec.MinLease
-	}
-	if c.lease > 0 && lease > longestWait {
-		out.Skipped = fmt.Sprintf("hello asks for a lease of %v, and the check waits for its end", lease)
-		return out, nil
-	}
-	if c.cancels && subject.Traits.Library.NoCancel {
-		out.Skipped = `hello says "cannot_cancel"`
-		return out, nil
-	}
-	if c.wire && subject.Traits.Opaque != "" {
-		out.Skipped = "the lab does not read what clients send to " + subject.Traits.Opaque
-		return out, nil
-	}
-	if len(c.handles) > 0 && !subject.Traits.Separate {
-		out.Skipped = `hello does not say "separate"`
+	out := Result{Name: c.Name, About: c.About, Skipped: c.lacking(subject)}
+	if out.Skipped != "" {
 		return out, nil
 	}
 	clients := []string{"C1", "C2"}[:cmp.Or(c.clients, 2)]
 	var t *talk
-	err := world.Talk(ctx, subject, lease, clients, c.handles, "doctor-"+c.Name, func(with *live.Talk) {
-		t = &talk{Talk: with, subject: subject, lease: lease}
+	err := world.Talk(ctx, subject, c.leaseFor(subject), clients, c.handles, "doctor-"+c.Name, func(with *live.Talk) {
+		t = &talk{Talk: with, subject: subject, lease: c.leaseFor(subject)}
 		for _, client := range clients {
 			t.must(t.ask(client, with.Open(client)), protocol.OK, ruleOpen)
 		}
@@ -104,6 +77,30 @@ func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject)
 		}
 	}
 	return out, err
+}
+
+// lacking is what a client lacks for a check; empty: nothing.
+func (c Check) lacking(subject play.Subject) string {
+	switch {
+	case c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock):
+		return fmt.Sprintf("hello does not list the verb %q", c.needs)
+	case c.promise != "" && !subject.Promises(c.promise):
+		return fmt.Sprintf("hello does not promise %q", c.promise)
+	case c.lease > 0 && c.leaseFor(subject) > longestWait:
+		return fmt.Sprintf("hello asks for a lease of %v, and the check waits for its end", c.leaseFor(subject))
+	case c.cancels && subject.Traits.Library.NoCancel:
+		return `hello says "cannot_cancel"`
+	case c.wire && subject.Traits.Opaque != "":
+		return "the lab does not read what clients send to " + subject.Traits.Opaque
+	case len(c.handles) > 0 && !subject.Traits.Separate:
+		return `hello does not say "separate"`
+	}
+	return ""
+}
+
+// leaseFor is the lease of a client's lock in a check.
+func (c Check) leaseFor(subject play.Subject) time.Duration {
+	return max(cmp.Or(c.lease, lease), subject.Spec.MinLease)
 }
 
 // talk is a conversation that stops at the first breach: what follows is not carried out, so that a check reads as if all went well.

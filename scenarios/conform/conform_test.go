@@ -182,9 +182,9 @@ func TestALocksBugIsNotItsAdapters(t *testing.T) {
 		release, unheld string
 		all             []string // the checks that say so
 	}{
-		"DEL":                 {`self.redis.delete(self.key) == 1`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release-unheld", "close"}},
-		"DEL without a word":  {`self.redis.delete(self.key) >= 0`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release", "release-unheld", "close"}},
-		"a script":            {`self.redis.eval('return redis.call("DEL", KEYS[1])', 1, self.key) == 1`, "C2's release was answered ok, and its EVAL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"DEL":                {`self.redis.delete(self.key) == 1`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"DEL without a word": {`self.redis.delete(self.key) >= 0`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release", "release-unheld", "close"}},
+		"a script":           {`self.redis.eval('return redis.call("DEL", KEYS[1])', 1, self.key) == 1`, "C2's release was answered ok, and its EVAL removed the lock that C1 held", []string{"release-unheld", "close"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
