@@ -49,6 +49,8 @@ type Cell struct {
 	Expected Expected `json:"expected"`
 	// Data says in one line what became of the data that was worked on; empty for a counter.
 	Data string `json:"data,omitempty"`
+	// Skipped lists the steps of the script that were not carried out, each with its line and the reason.
+	Skipped []string `json:"skipped,omitempty"`
 	// Known: the baseline of the run has this surprise, or the run was to accept it, so it is no news.
 	Known bool `json:"known,omitempty"`
 	// Stalls has a host stall for each retry of the cell. Each retry doubles the lease and all other times of the script.

@@ -26,6 +26,16 @@ func Tally(events []history.Event) string {
 	return t.sale()
 }
 
+// Skipped lists the steps of a history's script that were not carried out: "line 9: C2 work (C2 does not hold the lock)".
+func Skipped(events []history.Event) (lines []string) {
+	for i := range events {
+		if d := events[i].Detail; events[i].Kind == history.KindStep && d != nil && d.Why != "" {
+			lines = append(lines, fmt.Sprintf("line %d: %s (%s)", d.Line, strings.Join(strings.Fields(d.Text), " "), d.Why))
+		}
+	}
+	return lines
+}
+
 type tally struct {
 	begin, end *history.Work
 	value      int64

@@ -90,6 +90,9 @@ type Anomaly struct {
 	// Beyond says, of a storm only, what befell the clients that the lock does not promise to survive. It is empty where nothing
 	// excuses the lock.
 	Beyond string `json:"beyond,omitempty"`
+	// Breaks is the promise that it breaks, in the word of the client protocol, where the lock is judged by its promises. It is empty also where
+	// nothing excuses the lock, but no promise is about it.
+	Breaks string `json:"breaks,omitempty"`
 }
 
 // Kind is the kind of a verdict.

@@ -39,7 +39,7 @@ const (
 	KindCommand
 	// KindFault: a fault was injected, was observed to take effect, or ended. Detail: Fault.
 	KindFault
-	// KindStep: the script reached a line. Detail: Line, Text.
+	// KindStep: the script reached a line. Detail: Line, Text; Why, if the step was skipped.
 	KindStep
 	// KindFinal: the lab read the data that Lock protects after the script. Detail: Value; Work, with all the data, unless the work is a
 	// Counter.

@@ -197,7 +197,7 @@ func expectedByCard(card *impls.Spec) checker.Expected {
 // the script.
 func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
 	out.Verdict, out.Storm = c.Conclude(events)
-	out.Data = checker.Tally(events)
+	out.Data, out.Skipped = checker.Tally(events), checker.Skipped(events)
 	ours := c.Expected.By == checker.ByMatrix && c.Subject.Argv == nil && !elsewhere && !play.ServesOthers(lacks)
 	if asReviewed := ours || c.Expected.By == checker.ByFile; lacks != "" && !asReviewed {
 		out.Expected = lacking(lacks)

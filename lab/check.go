@@ -129,7 +129,7 @@ func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (c
 
 // judged is the cell with the verdict that its history deserves.
 func judged(cell checker.Cell, events []history.Event) checker.Cell {
-	cell.Data = checker.Tally(events)
+	cell.Data, cell.Skipped = checker.Tally(events), checker.Skipped(events)
 	switch {
 	case cell.Storm != nil:
 		cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)

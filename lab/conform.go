@@ -27,6 +27,16 @@ func (c Conformance) Broken() (n int) {
 	return n
 }
 
+// ByLock is how many checks ended at a bug of the lock.
+func (c Conformance) ByLock() (n int) {
+	for _, result := range c.Results {
+		if result.Lock != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // conformAtOnce is how many conversations are held at a time: they mostly wait.
 const conformAtOnce = 6
 

@@ -94,6 +94,9 @@ func (s *story) head() {
 	if s.cell.Data != "" {
 		fmt.Fprintln(&s.b, dataWordsOf(s.cell))
 	}
+	for _, step := range s.cell.Skipped {
+		fmt.Fprintf(&s.b, "skipped %s\n", clean(step))
+	}
 	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
 }
 

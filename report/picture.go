@@ -147,7 +147,7 @@ func (p *picture) inWords(cell checker.Cell) string {
 		if i == maxWhys {
 			return text + " And more."
 		}
-		text += fmt.Sprintf(" %d, %s: %s", i+1, a.Name, a.Why)
+		text += fmt.Sprintf(" %d, %s: %s", i+1, a.Name, reason(a))
 	}
 	return text
 }

@@ -44,7 +44,7 @@ func race(cell checker.Cell, events []history.Event, width int) []string {
 	for len(beats) > raceLines-1 {
 		beats = mergeTwo(beats, width-len("   0.000s  ; "))
 	}
-	end := beat{at: worst.At, text: string(worst.Name) + ": " + worst.Why}
+	end := beat{at: worst.At, text: string(worst.Name) + ": " + reason(worst)}
 	line := func(b beat) string {
 		return fmt.Sprintf("%8.3fs  %s", (b.at - events[0].At).Seconds(), clean(b.String()))
 	}

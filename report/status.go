@@ -61,7 +61,7 @@ func outcome(c checker.Cell) string {
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise, statusKnown:
-		return clean(fmt.Sprintf("%s; expected %s (%s)", c.Verdict, expectation(c.Expected), author(c.Expected)))
+		return clean(fmt.Sprintf("%s%s; expected %s (%s)", c.Verdict, brokenPromises(c.Verdict), expectation(c.Expected), author(c.Expected)))
 	}
 	return clean(c.Verdict.String())
 }

@@ -9,12 +9,26 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// reason is why a cell has an anomaly, and in a storm also what excuses its lock.
+// reason is why a cell has an anomaly: with the promise that it breaks, or with what excuses the lock.
 func reason(a checker.Anomaly) string {
-	if a.Beyond == "" {
-		return a.Why
+	switch {
+	case a.Breaks != "":
+		return fmt.Sprintf("breaks %s: %s", a.Breaks, a.Why)
+	case a.Beyond != "":
+		return fmt.Sprintf("%s Beyond its promises: %s.", a.Why, a.Beyond)
 	}
-	return fmt.Sprintf("%s Beyond its promises: %s.", a.Why, a.Beyond)
+	return a.Why
+}
+
+// brokenPromises are the promises that a verdict's anomalies break, in their order: "; breaks exclusion, fair", or "".
+func brokenPromises(v checker.Verdict) string {
+	var words []string
+	for _, a := range v.Anomalies {
+		if a.Breaks != "" && !slices.Contains(words, a.Breaks) {
+			words = append(words, a.Breaks)
+		}
+	}
+	return after("; breaks ", strings.Join(words, ", "))
 }
 
 // stormWords says in one line how a storm went.

@@ -174,7 +174,22 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 		fmt.Fprintf(b, "         - retried at half speed: %s\n", clean(stall))
 	}
 	t.data(b, c)
+	t.skips(b, c)
 	t.whys(b, c)
+}
+
+// skips lists the steps that were not carried out.
+func (t *Terminal) skips(b *strings.Builder, c checker.Cell) {
+	if !t.opts.Verbose {
+		return
+	}
+	for i, step := range c.Skipped {
+		if i == maxWhys {
+			fmt.Fprintf(b, "         - skipped %s\n", plural(len(c.Skipped)-i, "more step", "more steps"))
+			return
+		}
+		fmt.Fprintf(b, "         - skipped %s\n", clean(step))
+	}
 }
 
 // data says what became of the data that was worked on.

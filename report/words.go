@@ -54,6 +54,9 @@ func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 	case history.KindFault:
 		return faultWords(d.Fault)
 	case history.KindStep:
+		if d.Why != "" {
+			return fmt.Sprintf("line %d: %s  (skipped: %s)", d.Line, d.Text, d.Why)
+		}
 		return fmt.Sprintf("line %d: %s", d.Line, d.Text)
 	case history.KindFinal:
 		if d.Work != nil {

@@ -228,7 +228,11 @@ func (a *actor) start(step Step) error {
 	if step.Op == history.OpAcquire {
 		a.acquired = true
 	}
-	if !a.acquired {
+	switch {
+	case a.acquired || step.Anyway:
+	case step.Op == history.OpRelease:
+		return fmt.Errorf("%s has acquired nothing; write '%s release anyway' to release all the same", a.name, a.name)
+	default:
 		return fmt.Errorf("%s has acquired nothing, so this step would always be skipped", a.name)
 	}
 	if a.held && len(step.Breakpoints) > 0 {

@@ -58,6 +58,8 @@ func order() []string {
 		"take-turns",
 		"taken-again",
 		"one-release-too-few",
+		"released-without-holding",
+		"released-twice",
 		"holder-crashes",
 		"crash-between-setnx-and-expire",
 		"renewing-holder-killed",

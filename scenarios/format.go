@@ -106,6 +106,12 @@ func (s Step) says() string {
 	if len(s.Servers) > 0 && s.Client != "" {
 		add("%s", s.serverWords())
 	}
+	if s.Anyway {
+		add("anyway")
+	}
+	if s.IfUnknown {
+		add("if unknown")
+	}
 	if s.Within != (Span{}) {
 		add("within %s", s.Within)
 	}

@@ -40,6 +40,7 @@ lease 60s
 expect getset overwrite early-grant
 Bob acquire duplicate first write drop reply of second DEL in background within 1.50 leases
 Bob  give up=>unknown|no
+Bob release within 1s   anyway
   wait   until freed  # at last
 C1 clock behind 1 leases
 C1 clock rate 1
@@ -55,6 +56,7 @@ expect   getset overwrite, early-grant
 
 Bob  acquire within 1.5 leases in background duplicate first write, drop reply of second DEL
 Bob  give up => unknown | no
+Bob  release anyway within 1s
      wait until freed
 C1   clock behind 1 lease
 C1   clock right
@@ -161,7 +163,7 @@ func drawStep(t *rapid.T) string {
 	}
 	nth := rapid.SampledFrom(faults.Ordinals()).Draw(t, "nth") + " "
 	options := rapid.SliceOfN(rapid.SampledFrom([]string{
-		"", ",", "in background", "within " + amount,
+		"", ",", "in background", "anyway", "if unknown", "within " + amount,
 		"hold before " + nth + "DEL", "hold reply of " + nth + "write", "drop reply of " + nth + "removal", "duplicate " + nth + "request",
 		"hold before " + nth + "write on S2",
 	}), 0, 3).Draw(t, "options")

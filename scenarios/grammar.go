@@ -46,7 +46,7 @@ func breakpointActions() []string {
 }
 
 // options may follow an operation, beside breakpoints.
-func options() []string { return []string{"within", "in background"} }
+func options() []string { return []string{"within", "in background", "anyway", "if unknown"} }
 
 // Uses lists the words of the grammar that a script uses, by the name of their form.
 func (s *Script) Uses() map[string][]string {
@@ -99,6 +99,12 @@ func (s Step) uses(add func(form, word string)) {
 	}
 	if s.Direction != faults.Both {
 		add("direction", s.Direction.String())
+	}
+	if s.Anyway {
+		add("option", "anyway")
+	}
+	if s.IfUnknown {
+		add("option", "if unknown")
 	}
 	if s.Within != (Span{}) {
 		add("option", "within")

@@ -119,6 +119,8 @@ type Step struct {
 	// Op is set if Verb is VerbOp.
 	Op          history.Op
 	Within      Span                // acquire: how long to retry; release: when to cancel; others: unused
+	Anyway      bool                // release: also if the client was refused the lock
+	IfUnknown   bool                // release: only if the outcome of the last one is unknown
 	Async       bool                // "in background": the step ends when the request has been sent, or released
 	Breakpoints []faults.Breakpoint // in the order in which the operation must reach them
 	// Span is the argument of clock, delay and server clock jumps, and how old a copy is at least with which a server restarts.

@@ -287,11 +287,11 @@ func (s *Step) option(r *reader) error {
 		s.Within = within
 		return err
 	case r.accept("in background"):
-		if s.Async {
-			return errors.New("'in background' is given twice")
-		}
-		s.Async = true
-		return nil
+		return s.flag(&s.Async, "in background")
+	case r.accept("anyway"):
+		return s.flag(&s.Anyway, "anyway")
+	case r.accept("if unknown"):
+		return s.flag(&s.IfUnknown, "if unknown")
 	}
 	at, err := takeBreakpoint(r)
 	if err != nil {
@@ -301,6 +301,15 @@ func (s *Step) option(r *reader) error {
 		return fmt.Errorf("more than %d breakpoints in one operation are too many", maxBreakpoints)
 	}
 	s.Breakpoints = append(s.Breakpoints, at)
+	return nil
+}
+
+// flag sets an option without an argument.
+func (s *Step) flag(option *bool, words string) error {
+	if *option {
+		return fmt.Errorf("'%s' is given twice", words)
+	}
+	*option = true
 	return nil
 }
 

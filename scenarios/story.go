@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,12 @@ func checkStep(step Step, lease time.Duration) error {
 	}
 	if step.Async && len(step.Want) > 0 {
 		return fmt.Errorf("an operation in the background has no result yet; expect it where it ends, as in '%s await => ok'", step.Client)
+	}
+	switch {
+	case (step.Anyway || step.IfUnknown) && step.Op != history.OpRelease:
+		return errors.New("only a release takes 'anyway' and 'if unknown'; remove it")
+	case step.Anyway && step.IfUnknown:
+		return errors.New("a release takes 'anyway' or 'if unknown', and not both")
 	}
 	if step.Verb == VerbRenews && (len(step.Breakpoints) != 1 || step.Async || !step.Breakpoints[0].Action.Stops()) {
 		return fmt.Errorf("a renewal in the background can only be held; write '%s renews hold reply of first write'", step.Client)

@@ -54,7 +54,11 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 	if idea := subject.Spec.Idea; idea != subject.Name { // hello says something about it
 		about = " (" + report.Clean(idea) + ")"
 	}
-	fmt.Fprintf(&b, "%s%s: %d of %d checks failed\n\n", subject.Name, about, checked.Broken(), len(checked.Results))
+	byLock := ""
+	if n := checked.ByLock(); n > 0 {
+		byLock = fmt.Sprintf("; %d met a bug of the lock, which its adapter cannot help", n)
+	}
+	fmt.Fprintf(&b, "%s%s: %d of %d checks failed%s\n\n", subject.Name, about, checked.Broken(), len(checked.Results), byLock)
 	fmt.Fprintf(&b, "  protocol  %d\n", subject.Protocol)
 	promises := strings.Join(impls.PromiseWordsOf(subject.Spec.Promises), ", ")
 	if subject.Guessed {
@@ -66,6 +70,8 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 		case r.Breach != nil:
 			fmt.Fprintf(&b, "FAILED   %-28s %s\n", r.Name, r.About)
 			fmt.Fprintf(&b, "         %s\n         docs/protocol.md: %s\n", report.Clean(r.Breach.What), r.Breach.Rule)
+		case r.Lock != "":
+			fmt.Fprintf(&b, "LOCK     %-28s %s\n", r.Name, report.Clean(r.Lock))
 		case r.Skipped != "":
 			fmt.Fprintf(&b, "skipped  %-28s %s\n", r.Name, report.Clean(r.Skipped))
 		default:

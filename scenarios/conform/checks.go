@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/worker/protocol"
 )
 
@@ -19,6 +20,7 @@ func Checks() []Check {
 		{Name: "release-unheld", About: "release of a lock that another holds frees nothing", hold: releasesUnheld},
 		{Name: "renew", About: "renew of a held lock, and of a released one", needs: protocol.Renew, clients: 1, hold: verbOfHolder(protocol.Renew, ruleRenew)},
 		{Name: "check", About: "check of a held lock, and of a released one", needs: protocol.Check, clients: 1, hold: verbOfHolder(protocol.Check, ruleCheck)},
+		{Name: "ends-with-lease", About: "the end of a hold is declared, or told", clients: 1, promise: "ends-with-lease", lease: shortLease, hold: tellsItsEnd},
 		{Name: "verbs", About: "verbs that hello does not list are unsupported", clients: 1, hold: knowsWhatItLists},
 		{Name: "work", About: "work counts on the resource, held or not", hold: works},
 		{Name: "workload", About: "work that hello does not list is unsupported", clients: 1, hold: unknownWorkload},
@@ -80,14 +82,62 @@ func waits(t *talk) {
 func releases(t *talk) {
 	t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
 	t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
-	t.mustNot(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
+	t.noHolder(t.do("C1", protocol.Release), ruleRelease)
 	t.must(t.ask("C2", within(patience/2)), protocol.OK, ruleRelease)
 }
 
-func releasesUnheld(t *talk) {
-	t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
-	t.mustNot(t.do("C2", protocol.Release), protocol.OK, ruleRelease)
-	t.must(t.do("C2", protocol.Acquire), protocol.No, ruleRelease)
+func releasesUnheld(t *talk) { t.must(t.unheld("C2"), protocol.No, ruleRelease) }
+
+// unheld has a client that was refused the lock release it, and then acquire it. Where that succeeds it is the lock that frees what
+// is another's: no adapter can have it do so.
+func (t *talk) unheld(client string) (acquire answered) {
+	t.must(t.ask("C1", within(patience/2)), protocol.OK, ruleAcquire)
+	t.must(t.do(client, protocol.Acquire), protocol.No, ruleNo)
+	began := t.Now()
+	release := t.do(client, protocol.Release)
+	if what := t.Removal(client, began); what != "" {
+		t.byLock("%v was answered %s, and its %s removed the lock that C1 held", release.pending, release.said(), what)
+	}
+	acquire = t.do(client, protocol.Acquire)
+	if acquire.Outcome == protocol.OK {
+		t.byLock("%v was answered %s, and freed the lock that C1 held: %s acquired it afterwards", release.pending, release.said(), client)
+	}
+	t.mustNot(release, protocol.OK, ruleRelease)
+	return acquire
+}
+
+// noHolder ends the conversation if a client was told that it has released a lock that it did not hold. A lock whose release does not look whose the
+// lock is cannot know, and its adapter cannot either.
+func (t *talk) noHolder(release answered, rule string) {
+	if t.over() || release.Outcome != protocol.OK {
+		return
+	}
+	first := &talk{Talk: t.Talk, subject: t.subject, lease: t.lease}
+	if first.unheld("C2"); first.lock != "" {
+		t.byLock("%s", first.lock)
+	}
+	t.mustNot(release, protocol.OK, rule)
+}
+
+// shortLease is that of a lock whose end is waited for.
+const shortLease = 2 * time.Second
+
+// tellsItsEnd cuts the holder off from the service, so that its lease ends.
+func tellsItsEnd(t *talk) {
+	a := t.do("C1", protocol.Acquire)
+	t.must(a, protocol.OK, ruleAcquire)
+	if t.over() || a.ValidMS != nil {
+		return
+	}
+	t.lab(t.Disturb("C1", faults.LinkFault{Kind: faults.Partition}))
+	told := !t.over() && t.Until(2*t.lease, func() bool { return t.Told("C1") || t.Departed() != "" })
+	switch departed := t.Departed(); {
+	case t.over():
+	case departed != "":
+		t.gone(departed)
+	case !told:
+		t.broken(ruleEndsWithLease, "C1's acquire was answered ok without valid_ms, and neither valid_ms nor lost came within %v of a lease of %v", 2*t.lease, t.lease)
+	}
 }
 
 // cannot says that a client knows a verb, and its lock does not.
@@ -177,7 +227,7 @@ func closes(t *talk) {
 	t.must(t.do("C1", protocol.Close), protocol.OK, ruleClose)
 	t.must(t.do("C2", protocol.Acquire), protocol.No, ruleClose)
 	t.must(t.ask("C1", t.Open("C1")), protocol.OK, ruleClose)
-	t.mustNot(t.do("C1", protocol.Release), protocol.OK, ruleClose)
+	t.noHolder(t.do("C1", protocol.Release), ruleClose)
 }
 
 func skews(t *talk) {

@@ -20,6 +20,7 @@ type Result struct {
 	Name    string
 	About   string // what is checked
 	Breach  *Breach
+	Lock    string // what the lock did wrong, which is no fault of its adapter; the rest of the conversation was not held
 	Skipped string // why the check does not apply, or could not be decided
 }
 
@@ -32,11 +33,13 @@ type Breach struct {
 // Check is one conversation.
 type Check struct {
 	Name, About string
-	needs       string   // the optional verb that it is about
-	clients     int      // two, if not said
-	handles     []string // further ones
-	cancels     bool     // it cancels an operation
-	wire        bool     // it holds or reads what the client sends to the lock servers
+	needs       string        // the optional verb that it is about
+	promise     string        // that it is about
+	lease       time.Duration // of the lock; zero: one that never ends in a conversation
+	clients     int           // two, if not said
+	handles     []string      // further ones
+	cancels     bool          // it cancels an operation
+	wire        bool          // it holds or reads what the client sends to the lock servers
 	hold        func(*talk)
 }
 
@@ -45,41 +48,30 @@ const (
 	lease    = 30 * time.Second       // of the lock: it never ends in a conversation
 	patience = 5 * time.Second        // for an answer that only the client delays
 	stalled  = 500 * time.Millisecond // a host stall that leaves a check undecided
+
+	longestWait = 10 * time.Second // for the end of a lease: a check has a minute
 )
 
 // Run makes a check in a world.
 func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject) (Result, error) {
-	out := Result{Name: c.Name, About: c.About}
-	if c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock) {
-		out.Skipped = fmt.Sprintf("hello does not list the verb %q", c.needs)
-		return out, nil
-	}
-	if c.cancels && subject.Traits.Library.NoCancel {
-		out.Skipped = `hello says "cannot_cancel"`
-		return out, nil
-	}
-	if c.wire && subject.Traits.Opaque != "" {
-		out.Skipped = "the lab does not read what clients send to " + subject.Traits.Opaque
-		return out, nil
-	}
-	if len(c.handles) > 0 && !subject.Traits.Separate {
-		out.Skipped = `hello does not say "separate"`
+	out := Result{Name: c.Name, About: c.About, Skipped: c.lacking(subject)}
+	if out.Skipped != "" {
 		return out, nil
 	}
 	clients := []string{"C1", "C2"}[:cmp.Or(c.clients, 2)]
 	var t *talk
-	err := world.Talk(ctx, subject, lease, clients, c.handles, "doctor-"+c.Name, func(with *live.Talk) {
-		t = &talk{Talk: with, subject: subject}
+	err := world.Talk(ctx, subject, c.leaseFor(subject), clients, c.handles, "doctor-"+c.Name, func(with *live.Talk) {
+		t = &talk{Talk: with, subject: subject, lease: c.leaseFor(subject)}
 		for _, client := range clients {
 			t.must(t.ask(client, with.Open(client)), protocol.OK, ruleOpen)
 		}
 		c.hold(t)
-		if stall := with.Stall(0); stall > stalled && t.breach != nil {
-			t.breach, t.skipped = nil, fmt.Sprintf("undecided: the host stalled for %v", stall.Round(time.Millisecond))
+		if stall := with.Stall(0); stall > stalled && (t.breach != nil || t.lock != "") {
+			t.breach, t.lock, t.skipped = nil, "", fmt.Sprintf("undecided: the host stalled for %v", stall.Round(time.Millisecond))
 		}
 	})
 	if t != nil {
-		out.Breach, out.Skipped = t.breach, t.skipped
+		out.Breach, out.Lock, out.Skipped = t.breach, t.lock, t.skipped
 		if err == nil {
 			err = t.err
 		}
@@ -87,21 +79,54 @@ func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject)
 	return out, err
 }
 
+// lacking is what a client lacks for a check; empty: nothing.
+func (c Check) lacking(subject play.Subject) string {
+	switch {
+	case c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock):
+		return fmt.Sprintf("hello does not list the verb %q", c.needs)
+	case c.promise != "" && !subject.Promises(c.promise):
+		return fmt.Sprintf("hello does not promise %q", c.promise)
+	case c.lease > 0 && c.leaseFor(subject) > longestWait:
+		return fmt.Sprintf("hello asks for a lease of %v, and the check waits for its end", c.leaseFor(subject))
+	case c.cancels && subject.Traits.Library.NoCancel:
+		return `hello says "cannot_cancel"`
+	case c.wire && subject.Traits.Opaque != "":
+		return "the lab does not read what clients send to " + subject.Traits.Opaque
+	case len(c.handles) > 0 && !subject.Traits.Separate:
+		return `hello does not say "separate"`
+	}
+	return ""
+}
+
+// leaseFor is the lease of a client's lock in a check.
+func (c Check) leaseFor(subject play.Subject) time.Duration {
+	return max(cmp.Or(c.lease, lease), subject.Spec.MinLease)
+}
+
 // talk is a conversation that stops at the first breach: what follows is not carried out, so that a check reads as if all went well.
 type talk struct {
 	*live.Talk
 	subject play.Subject
+	lease   time.Duration
 	breach  *Breach
+	lock    string
 	skipped string
 	err     error // a failure of the lab
 }
 
-func (t *talk) over() bool { return t.breach != nil || t.skipped != "" || t.err != nil }
+func (t *talk) over() bool { return t.breach != nil || t.lock != "" || t.skipped != "" || t.err != nil }
 
 // broken ends the conversation: the client breaks the rule.
 func (t *talk) broken(rule, format string, args ...any) {
 	if !t.over() {
 		t.breach = &Breach{rule, fmt.Sprintf(format, args...)}
+	}
+}
+
+// byLock ends the conversation: the lock does something wrong that its adapter cannot have done.
+func (t *talk) byLock(format string, args ...any) {
+	if !t.over() {
+		t.lock = fmt.Sprintf(format, args...)
 	}
 }
 

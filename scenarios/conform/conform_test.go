@@ -50,7 +50,8 @@ func TestEachCheckCanFail(t *testing.T) {
 		"refused":                      {`held = self.redis.set(`, `held = self.redis.get(self.key) is not None or self.redis.set(`},
 		"waits":                        {`until = time.monotonic() + `, `until = time.monotonic() + 0 * `},
 		"release":                      {`RELEASE, 1, self.key, self.token) == 1`, `RELEASE, 1, self.key, self.token) >= 0`},
-		"release-unheld":               {`RELEASE, 1, self.key, self.token) == 1`, `'return redis.call("DEL", KEYS[1])', 1, self.key) == 1`},
+		"release-unheld":               {`RELEASE, 1, self.key, self.token) == 1`, `RELEASE, 1, self.key, self.token) >= 0`},
+		"ends-with-lease":              {`promises=["exclusion"`, `promises=["ends-with-lease", "exclusion"`},
 		"check":                        {`self.redis.get(self.key) == self.token`, `self.redis.get(self.key) != "x"`},
 		"verbs":                        {`return said(False, error="unknown verb " + verb, unsupported=True)`, `return said(True)`},
 		"work":                         {`self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence is not None else ["SET", key]), fields["wrote"])`, `pass`},
@@ -171,8 +172,59 @@ func TestAnswersInTheWrongOrder(t *testing.T) {
 	require.Contains(t, breach.Rule, "answers the `cancel` first: otherwise the connections stay")
 }
 
+// TestALocksBugIsNotItsAdapters: a release that removes the lock of another is the lock's bug. No check lays it to the adapter, whatever the
+// adapter can answer.
+func TestALocksBugIsNotItsAdapters(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	for name, test := range map[string]struct {
+		release, unheld string
+		all             []string // the checks that say so
+	}{
+		"DEL":                {`self.redis.delete(self.key) == 1`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"DEL without a word": {`self.redis.delete(self.key) >= 0`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release", "release-unheld", "close"}},
+		"a script":           {`self.redis.eval('return redis.call("DEL", KEYS[1])', 1, self.key) == 1`, "C2's release was answered ok, and its EVAL removed the lock that C1 held", []string{"release-unheld", "close"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checked := conformOfKit(t, nil, [2]string{`self.redis.eval(RELEASE, 1, self.key, self.token) == 1`, test.release})
+			var blamed []string
+			for _, r := range checked.Results {
+				assert.Nil(t, r.Breach, r.Name)
+				if r.Lock != "" {
+					blamed = append(blamed, r.Name)
+				}
+				if r.Name == "release-unheld" {
+					assert.Equal(t, test.unheld, r.Lock)
+				}
+			}
+			assert.Equal(t, test.all, blamed)
+		})
+	}
+}
+
+// TestTheEndOfAHoldIsTold: a client that promises ends-with-lease keeps to it by valid_ms, or by a notice of loss.
+func TestTheEndOfAHoldIsTold(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the client is a process without a race detector")
+	}
+	breach := breachOfKit(t, "ends-with-lease", [2]string{`promises=["exclusion"`, `promises=["ends-with-lease", "exclusion"`})
+	require.Equal(t, "C1's acquire was answered ok without valid_ms, and neither valid_ms nor lost came within 4s of a lease of 2s", breach.What)
+	require.Contains(t, breach.Rule, "its holder knows when the hold ends, even after a pause")
+}
+
 // breachOfKit is what a check says of the client of the kit for Python once parts of it have been replaced.
 func breachOfKit(t *testing.T, check string, changes ...[2]string) *conform.Breach {
+	t.Helper()
+	checked := conformOfKit(t, []string{check}, changes...)
+	require.Len(t, checked.Results, 1)
+	require.NotNil(t, checked.Results[0].Breach, "%+v", checked.Results[0])
+	return checked.Results[0].Breach
+}
+
+// conformOfKit is what checks, or all, say of that client.
+func conformOfKit(t *testing.T, checks []string, changes ...[2]string) lab.Conformance {
 	t.Helper()
 	dir, found := t.TempDir(), make([]bool, len(changes))
 	for _, name := range []string{"client.py", "locklab.py"} {
@@ -188,11 +240,9 @@ func breachOfKit(t *testing.T, check string, changes ...[2]string) *conform.Brea
 	for i, change := range changes {
 		require.True(t, found[i], "the kit no longer says %s", change[0])
 	}
-	checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, check)
+	checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, checks...)
 	require.NoError(t, err)
-	require.Len(t, checked.Results, 1)
-	require.NotNil(t, checked.Results[0].Breach, "skipped: %s", checked.Results[0].Skipped)
-	return checked.Results[0].Breach
+	return checked
 }
 
 // TestASoundClientPasses: that client keeps to the protocol.

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios/live"
 	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/scenarios/sim"
 )
 
 // TestScriptsThatDoNotApply asserts which locks and clients a script is not for, and that this is known before anything is started
@@ -118,20 +119,61 @@ func TestOnlyHoldersWorkAndRelease(t *testing.T) {
 		lease 60s
 		clients C1 C2
 		C1 acquire => ok
-		C2 acquire => no
+		C2 acquire
 		C2 work hold before first write
 		C2 continue
-		C2 release => ok
+		C2 release
 		C1 release => ok
-		C1 release
 		C2 acquire => ok
 		C2 work => ok
 		C2 release => ok`), subject(t, "setpx-lua"))
 	assert.Equal(t, "safe", cell.Verdict.String())
 	tells(t, events, "C2 acquire: no",
-		"skipped: C2 work hold before first write", "skipped: C2 continue", "skipped: C2 release => ok",
-		"C1 release: ok", "skipped: C1 release",
+		"skipped: C2 work hold before first write", "skipped: C2 continue", "skipped: C2 release",
+		"C1 release: ok",
 		"C2 acquire: ok", "C2 work: ok", "C2 release: ok", "counter 1", "end: complete")
+}
+
+// TestStepsNotCarriedOut: a step that the script asks for, and that its client skips, leaves the cell unknown, in every world. What was found
+// before counts.
+func TestStepsNotCarriedOut(t *testing.T) {
+	const refused = "lease 60s\nclients C1 C2\nC1 acquire => ok\nC2 acquire => no\n"
+	const either = "lease 60s\nclients C1 C2\nC1 acquire => ok\nC2 acquire\n"
+	tests := map[string]struct{ lock, text, verdict string }{
+		"work":              {"setpx-lua", refused + "C2 work => ok\nC2 release => ok", `unknown: line 6 was skipped (C2 does not hold the lock): "C2 work => ok"`},
+		"work of a loser":   {"setpx-lua", refused + "C2 work", `unknown: line 6 was skipped (C2 does not hold the lock): "C2 work"`},
+		"work if granted":   {"setpx-lua", either + "C2 work\nC2 check\nC2 release", "safe"},
+		"check":             {"setpx-lua", either + "C2 check => no", `unknown: line 6 was skipped (C2 does not hold the lock): "C2 check => no"`},
+		"release":           {"setpx-lua", either + "C2 release => no", `unknown: line 6 was skipped (C2 does not hold the lock): "C2 release => no"`},
+		"a release anyway":  {"setpx-lua", either + "C2 release anyway => no", "safe"},
+		"a loser's release": {"setpx-lua", refused + "C2 release\nC1 work => ok", "safe"},
+		"an answer":         {"setpx-lua", either + "C2 work in background\nC2 await => ok", `unknown: line 7 was skipped (C2 does not hold the lock): "C2 await => ok"`},
+		"continue":          {"setpx-lua", either + "C2 work hold before first write\nC2 continue => ok", `unknown: line 7 was skipped (C2 does not hold the lock): "C2 continue => ok"`},
+		"give up":           {"setpx-lua", either + "C2 work hold before first write\nC2 give up => unknown", `unknown: line 7 was skipped (C2 does not hold the lock): "C2 give up => unknown"`},
+		"waits until lost":  {"watchdog", either + "C2 waits until lost => no", `unknown: line 6 was skipped (C2 does not hold the lock): "C2 waits until lost => no"`},
+		"work after release": {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nC1 release\nC1 work",
+			`unknown: line 6 was skipped (C1 does not hold the lock): "C1 work"`},
+		"released twice": {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nC1 release\nC1 release => no", "safe"},
+		"work after a check": {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nserver restarts empty\nC1 check => no\nC1 work => ok",
+			`unknown: line 7 was skipped (C1 was told that it has lost the lock): "C1 work => ok"`},
+		"if it is still held": {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nserver restarts empty\nC1 check => no\nC1 work", "safe"},
+		"the end of a wait":   {"setpx-lua", either + "C2 acquire within 1s in background\nC2 await => no\nC2 release => no", "safe"},
+		"try again":           {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nC1 release\nC1 release if unknown", "safe"},
+		"try again, stated": {"setpx-lua", "lease 60s\nclients C1\nC1 acquire => ok\nC1 release\nC1 release if unknown => no",
+			`unknown: line 6 was skipped (C1 knows the outcome of its last release): "C1 release if unknown => no"`},
+		"after an anomaly": {"setpx-del", refused + "C2 release\nC2 acquire => ok\nC1 acquire => no\nC1 work => ok", "double-holder, wrongful-delete"},
+	}
+	s := openStage(t, nil)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cell, _ := s.playScript(t, script(t, name, test.text), subject(t, test.lock))
+			assert.Equal(t, test.verdict, cell.Verdict.String())
+			model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}
+			cell = model.Run(t.Context(), lab.Case{Subject: subject(t, test.lock), Script: script(t, name, test.text), Round: 1})
+			assert.Equal(t, test.verdict, cell.Verdict.String(), "in the model")
+		})
+	}
 }
 
 // TestSilentClient asserts that a client that never answers costs a bounded time, and is no riddle.

@@ -106,8 +106,8 @@ func story(events []history.Event) []string {
 		case history.KindFinal:
 			say("counter %d", e.Detail.Value)
 		case history.KindStep:
-			if text, skipped := strings.CutSuffix(e.Detail.Text, "  (skipped: "+e.Client+" does not hold the lock)"); skipped {
-				say("skipped: %s", strings.Join(strings.Fields(text), " "))
+			if e.Detail.Why != "" {
+				say("skipped: %s", strings.Join(strings.Fields(e.Detail.Text), " "))
 			}
 		case history.KindEnd:
 			say("end: %s", e.Detail.Text)

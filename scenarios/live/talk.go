@@ -163,6 +163,28 @@ func (t *Talk) Touched(handle string) int {
 	return len(parts)
 }
 
+// Removal is the name of the first command by which a handle has removed the lock's key since a time; "" if there is none.
+func (t *Talk) Removal(handle string, since time.Duration) (name string) {
+	t.cell.Record.Count(func(e history.Event) bool {
+		c := e.Command()
+		if c == nil || e.Client != handle || e.At < since || c.Server == history.Resource || name != "" {
+			return false
+		}
+		if slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectRemoved }) {
+			name = c.Args[0]
+		}
+		return false
+	})
+	return name
+}
+
+// Told says whether a handle has declared in the background how long its hold is valid, or that it is lost.
+func (t *Talk) Told(handle string) bool {
+	return t.cell.Record.Count(func(e history.Event) bool {
+		return e.Client == handle && (e.Kind == history.KindLost || e.Kind == history.KindValid)
+	}) > 0
+}
+
 // State is the state of the lock's key on the first server.
 func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t.ctx, t.cell.LockKey) }
 

@@ -161,7 +161,6 @@ func faultVerbs() map[string]verbTest {
 			C1 lose replies
 			C1 heal
 			C1 await => unknown
-			C1 work
 			C1 release => ok
 			C1 release
 			C2 acquire => ok`,
@@ -177,7 +176,6 @@ func faultVerbs() map[string]verbTest {
 			C1 work => ok
 			C2 acquire => no
 			C1 release => ok
-			C1 work
 			C2 acquire => ok`,
 			"safe", []string{"C1 acquire: ok", "C1 acquire: ok", "C1 release: ok", "C1 work: ok", "C2 acquire: no", "C1 release: ok",
 				"C2 acquire: ok", "counter 1"}},

@@ -19,6 +19,36 @@ func operationVerbs() map[string]verbTest {
 			"safe", []string{"C1 acquire: ok", "C2 acquire: no", "C1 work: ok", "C1 check: ok", "C1 release: ok", "C2 acquire: ok",
 				"C2 work: ok", "C2 release: ok", "counter 2"}},
 
+		"release anyway": {"setpx-del", `
+			lease 60s
+			clients C1 C2 C3
+			C1 acquire => ok
+			C2 acquire
+			C2 release anyway => ok
+			C3 acquire => ok`,
+			"double-holder, wrongful-delete", []string{"C1 acquire: ok", "C2 acquire: no", "C2 sends DEL", "C2 release: ok", "C3 acquire: ok"}},
+
+		"release anyway of a lock that checks": {"setpx-lua", `
+			lease 60s
+			clients C1 C2
+			C2 release anyway => no
+			C1 acquire => ok
+			C2 acquire
+			C2 release anyway => no
+			C1 release => ok`,
+			"safe", []string{"C2 release: no", "C1 acquire: ok", "C2 acquire: no", "C2 sends EVALSHA", "C2 release: no", "C1 release: ok"}},
+
+		"release if unknown": {"setpx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			C1 release hold before first DEL => held-up
+			C1 give up => unknown
+			C1 release if unknown => ok
+			C1 release if unknown
+			C2 acquire => ok`,
+			"safe", []string{"C1 release: unknown", "C1 release: ok", "skipped: C1 release if unknown", "C2 acquire: ok"}},
+
 		"await in background": {"setpx-del", `
 			lease 60s
 			clients C1 C2
@@ -172,7 +202,7 @@ func operationVerbs() map[string]verbTest {
 			lease 1s
 			clients C1 C2
 			C1 acquire => ok
-			C2 acquire => no
+			C2 acquire
 			C2 waits until lost
 			C1 waits until lost => no`,
 			"safe", []string{"C1 acquire: ok", "C2 acquire: no", "skipped: C2 waits until lost"}},
@@ -189,7 +219,7 @@ func operationVerbs() map[string]verbTest {
 			lease 60s
 			clients C1 C1.b
 			C1 acquire => ok
-			C1.b acquire => no
+			C1.b acquire
 			C1.b work
 			C1 work => ok
 			C1.b acquire within 10s hold before first write => held-up

@@ -149,7 +149,7 @@ func TestNoVerbIsForgotten(t *testing.T) {
 	}
 	for _, form := range scenarios.Grammar() {
 		switch form.Name {
-		case "client verb", "lab verb", "direction", "breakpoint":
+		case "client verb", "lab verb", "direction", "breakpoint", "option":
 			assert.Subset(t, used[form.Name], form.Words, form.Name)
 		}
 	}

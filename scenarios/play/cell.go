@@ -166,10 +166,9 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 	}
 	h := c.handles[step.Client] // nil if the lab acts
 	if h != nil && h.Skips(step) {
-		c.note(step, step.Text+"  (skipped: "+h.Name+" does not hold the lock)")
-		return nil
+		return c.skip(h, step)
 	}
-	c.note(step, step.Text+inRound(step))
+	c.note(step, "")
 	c.begin()
 	result, err := c.perform(ctx, h, step)
 	var early unreached
@@ -183,6 +182,9 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 		return c.missed(string(early))
 	}
 	if len(step.Want) == 0 || slices.Contains(step.Want, result) {
+		if h != nil {
+			h.Stated(step.Want)
+		}
 		return nil
 	}
 	missed := fmt.Sprintf("line %d: %q came to %s", step.Line, step.Text, result)
@@ -190,6 +192,16 @@ func (c *Cell) step(ctx context.Context, step *scenarios.Step) error {
 		return c.unfit(missed)
 	}
 	return c.missed(missed)
+}
+
+// skip records that a step is not carried out. One that the script asks for ends it.
+func (c *Cell) skip(h *Handle, step *scenarios.Step) error {
+	why := h.Name + " " + h.Why(step)
+	c.note(step, why)
+	if !h.Asked(step) {
+		return nil
+	}
+	return c.missed(fmt.Sprintf("line %d was skipped (%s): %q", step.Line, why, step.Text))
 }
 
 // missed ends a script because a precondition was not observed. On a slow host a lease or a time-out may have ended too early.
@@ -225,8 +237,11 @@ func inRound(step *scenarios.Step) string {
 	return fmt.Sprintf("  (round %d of %d)", round, of)
 }
 
-func (c *Cell) note(step *scenarios.Step, text string) {
-	c.Record.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{Line: step.Line, Text: text}})
+// note records that the script has reached a step, and why it is skipped; empty: it is carried out.
+func (c *Cell) note(step *scenarios.Step, skipped string) {
+	c.Record.Add(history.Event{Kind: history.KindStep, Client: step.Client, Detail: &history.Detail{
+		Line: step.Line, Text: step.Text + inRound(step), Why: skipped,
+	}})
 }
 
 // begin notes when the step begins.

@@ -30,6 +30,11 @@ type Subject struct {
 // Asked is the name of the algorithm that the client is asked for.
 func (s Subject) Asked() string { return cmp.Or(s.Like, s.Name) }
 
+// Promises says whether the lock makes a promise, by the protocol's word for it.
+func (s Subject) Promises(word string) bool {
+	return slices.Contains(impls.PromiseWordsOf(s.Spec.Promises), word)
+}
+
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{

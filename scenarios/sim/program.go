@@ -85,7 +85,7 @@ func (p *program) learn() {
 		p.retries++
 		p.ahead = append([]scenarios.Step{{Verb: scenarios.VerbOp, Op: history.OpRelease}}, p.ahead...)
 	}
-	for len(p.ahead) > 0 && p.handle.Skips(&p.ahead[0]) {
+	for len(p.ahead) > 0 && !p.handle.May(p.ahead[0].Op) {
 		p.ahead = p.ahead[1:]
 	}
 	if s.oneIn(3) {
@@ -114,7 +114,7 @@ func (p *program) lastTurn(ctx context.Context) error {
 		{Op: history.OpRelease}, {Op: history.OpAcquire, Within: scenarios.Span{Fixed: 3 * lease}}, {Op: history.OpWork}, {Op: history.OpRelease},
 	} {
 		step.Verb = scenarios.VerbOp
-		if p.handle.Skips(&step) {
+		if !p.handle.May(step.Op) {
 			continue
 		}
 		p.ahead = []scenarios.Step{step}

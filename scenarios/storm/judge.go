@@ -77,6 +77,7 @@ func Excuse(v checker.Verdict, events []history.Event, contract Contract, summar
 			byHost = fmt.Sprintf("%s at %.3fs, which the host explains: %s", a.Name, a.At.Seconds(), a.Beyond)
 		}
 	}
+	contract.nameBroken(v.Anomalies, r)
 	summary.Operations, summary.Faults, summary.First = len(r.returns), r.effects, r.first(v.Anomalies)
 	if byHost != "" && summary.First == nil {
 		return checker.Verdict{Kind: checker.Undecided, Reason: byHost}, &summary
