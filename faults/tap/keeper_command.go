@@ -171,6 +171,6 @@ func (k *keeper) deliver(f *flight, reply []byte) bool {
 			return false
 		}
 	}
-	k.out.push(reply)
+	k.push(reply)
 	return true
 }
