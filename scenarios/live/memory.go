@@ -30,8 +30,8 @@ const (
 // stallCost is what a notice of lateness makes the lab keep, in bytes.
 const stallCost = 64
 
-// eventsPerByte is how many bytes of memory the events of a history take for each of its file.
-const eventsPerByte = 2
+// memoryPerByte is how many bytes of memory the events of a history take for each of its file.
+const memoryPerByte = 2
 
 // memory bounds what the clients of a cell make the lab keep.
 type memory struct {
@@ -46,7 +46,7 @@ type memory struct {
 func (w *World) newMemory() *memory {
 	return &memory{
 		held:   w.memory.Part("bytes that the lab keeps for the clients of a cell", maxKept, spareKept),
-		events: w.memory.Part("bytes of events", eventsPerByte*maxHistory, spareHistory),
+		events: w.memory.Part("bytes of events", memoryPerByte*maxHistory, spareHistory),
 	}
 }
 
@@ -63,7 +63,7 @@ func (m *memory) room(size, most int64, inMemory bool) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := eventsPerByte * int(size)
+	now := memoryPerByte * int(size)
 	if m.events.Resize(m.kept, now) != nil {
 		return false
 	}

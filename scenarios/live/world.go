@@ -87,7 +87,7 @@ type Config struct {
 	NoStateProbes bool          // no state probes around each command
 	AnyCommand    bool          // let clients send any command to a server at an address
 	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
-	MaxHistory    int64         // bytes that a cell's history may reach by commands; zero: 32 MiB, or 960 MiB of a storm
+	MaxHistory    int64         // bytes that a cell's history may reach by what clients do; zero: 32 MiB, or 960 MiB of a storm
 	Alone         bool          // this program starts no other processes: it may adopt orphans (see process.Guard)
 }
 
