@@ -385,6 +385,9 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	}
 	if f.meets(faults.ActDropReply) {
 		s.out.mute()
+		if f.ends() {
+			s.down.Close()
+		}
 		f.reach(faults.ActDropReply)
 	}
 	for _, armed := range f.breakpoints {
