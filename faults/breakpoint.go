@@ -12,6 +12,7 @@ type Breakpoint struct {
 	Nth    int // of the requests that Match counts, from 1
 	Match  Match
 	Server string // by name; empty: any, and all are counted together
+	Ends   bool   // of ActDropReply: the connection ends with the reply, for a client that would wait on
 }
 
 // Action is what happens at a breakpoint.

@@ -21,7 +21,7 @@ const (
 	minLease   = 50 * time.Millisecond
 	maxLease   = 10 * time.Minute
 	maxClients = 16
-	maxName    = 16 // bytes of a client's name
+	maxName    = 24 // bytes of a client's name
 	maxSteps   = 500
 )
 

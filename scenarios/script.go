@@ -97,7 +97,7 @@ const (
 	NeedsZooKeeper  Need = "zookeeper"  // on a ZooKeeper
 	NeedsEnsemble   Need = "ensemble"   // the servers of the script are those of an ensemble, the leader first
 	NeedsLease      Need = "lease"      // the lock has a lease
-	NeedsResend     Need = "resend"     // the client library resends a command when no reply comes
+	NeedsResend     Need = "resend"     // the client library resends a command when no reply comes, or the connection ends
 	NeedsNoResend   Need = "no-resend"  //
 	NeedsRenewal    Need = "renewal"    // the lock renews itself in the background
 	NeedsCheck      Need = "check"      // the client can check whether the lock is still held

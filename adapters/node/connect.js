@@ -3,7 +3,7 @@ import Redis from 'ioredis';
 
 export const has = (word) => process.argv.includes(word);
 
-/** Connects to each server: with the default options of ioredis, which sends again what got no reply, or, with the word once, without that. */
+/** Connects to each server: with the default options of ioredis, which sends again what got no reply when its connection ends, or, with the word once, without that. */
 function connect(servers) {
   const once = {maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, enableOfflineQueue: false};
   const options = has('once') ? {...once, retryStrategy: () => 10} : {};
@@ -21,5 +21,5 @@ export class OnRedis {
 export function named(name, about) {
   const servers = has('majority') && {servers: 'majority'};
   const words = ['majority', 'once'].filter(has);
-  return {name: [name, ...words].join('-'), about: [about, ...words].join(', '), resends: !has('once'), ...servers};
+  return {name: [name, ...words].join('-'), about: [about, ...words].join(', '), resends: !has('once') && 'connection', ...servers};
 }

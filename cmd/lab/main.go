@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/supervise"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/report"
 )
@@ -101,11 +102,11 @@ func spoken(err error) []error {
 	return nil
 }
 
-// collectLess lets the heap grow to five times what is in use before garbage is collected, unless GOGC says otherwise. A run of many cells
+// collectLess lets the heap grow to five times what is in use before garbage is collected, unless GOGC says otherwise or the address space is limited. A run of many cells
 // makes much garbage and keeps little: this saves a fifth of the processor time of a suite, for some 60 MB. A search saves a twentieth while its
 // tables are small, for some 150 MB.
 func collectLess() {
-	if os.Getenv("GOGC") == "" {
+	if os.Getenv("GOGC") == "" && !supervise.Confined() {
 		debug.SetGCPercent(400)
 	}
 }

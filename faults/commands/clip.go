@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// Shown is more than a history shows of a value, in bytes, and so in elements and in bytes of each.
+const Shown = clipBytes + utf8.UTFMax
+
 const (
 	clipBytes = 200 // of an argument, a reply or a value in the record
 	clipArgs  = 64  // arguments of one command in the record

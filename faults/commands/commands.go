@@ -111,7 +111,7 @@ func (table Table) Find(args [][]byte) Traits {
 	const longest = 32
 	name := args[0]
 	if len(name) > longest {
-		return unknown(string(bytes.ToUpper(name)))
+		return unknown(string(bytes.ToUpper(name[:longest])))
 	}
 	var room [longest]byte
 	upper := room[:len(name)]

@@ -112,8 +112,14 @@ func (f *fields) text() string {
 // texts reads a vector of strings.
 func (f *fields) texts() []string {
 	n := int(f.int32())
-	var all []string
-	for i := 0; i < n && !f.short; i++ { // the count alone reserves no memory
+	if n > len(f.rest)/LengthBytes { // each has a length
+		f.short = true
+	}
+	if f.short || n <= 0 {
+		return nil
+	}
+	all := make([]string, 0, n)
+	for range n {
 		all = append(all, f.text())
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/toxics"
 	"github.com/rs/zerolog"
 )
 
@@ -27,6 +28,7 @@ func serve() (*served, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve toxiproxy's API: %w", err)
 	}
+	toxics.Register("latency", new(latency))
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	s := &served{
 		api: api,

@@ -8,18 +8,20 @@ import "fmt"
 
 // Limits bound what one message may hold. A zero field means its default.
 type Limits struct {
-	Bulk     int // bytes of one string; default 512 MiB, as in Redis
-	Elements int // elements that one array, map, set or request may announce; default 1 Mi
-	Depth    int // levels of nesting; default 64
-	Line     int // bytes of a line: a simple string, an error, an inline command; default 1 MiB
-	Message  int // bytes of a whole message; default 1 GiB
-	// Held bounds the buffers of all Readers that share it; nil: nothing does.
+	Bulk      int // bytes of one string; default 512 MiB, as in Redis
+	Elements  int // elements of one reply, those of its elements included; default 100,000
+	Arguments int // of one request, its name included; default 10,000
+	Depth     int // levels of nesting; default 64
+	Line      int // bytes of a line: a simple string, an error; default 1 MiB
+	Message   int // bytes of a whole message; default 1 GiB
+	// Held bounds what all Readers hold that share it; nil: nothing does.
 	Held *Budget
 }
 
 func (l Limits) withDefaults() Limits {
 	l.Bulk = orDefault(l.Bulk, 512<<20)
-	l.Elements = orDefault(l.Elements, 1<<20)
+	l.Elements = orDefault(l.Elements, 100_000)
+	l.Arguments = orDefault(l.Arguments, 10_000)
 	l.Depth = orDefault(l.Depth, 64)
 	l.Line = orDefault(l.Line, 1<<20)
 	l.Message = orDefault(l.Message, 1<<30)

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	firstBuffer = 4 << 10
-	keepBuffer  = 1 << 20 // a buffer that a large message has grown beyond this is released
-	noProgress  = 100     // empty reads in a row after which a read fails
+	firstBuffer   = 4 << 10
+	keepBuffer    = 64 << 10 // a buffer that a large message has grown beyond this is released,
+	keepArguments = 64       // and so is the room for more arguments than these
+	noProgress    = 100      // empty reads in a row after which a read fails
 )
 
 // Reader reads messages from a stream. It is not safe for concurrent use.
@@ -23,6 +24,9 @@ type Reader struct {
 	pos    int // how much of the current message has been read
 	spans  []span
 	args   [][]byte
+	held   int // bytes of the above
+	left   int // elements that the current reply may still have
+	keep   shape
 }
 
 // span is an argument's place within the current message.
@@ -52,6 +56,7 @@ func (r Reply) Line() ([]byte, bool) {
 // a SyntaxError, or the stream's.
 func (r *Reader) ReadReply() (Reply, error) {
 	r.begin()
+	r.left = r.limits.Elements
 	kind, err := r.value(0, nil)
 	if err != nil {
 		return Reply{}, r.explain(err)
@@ -71,19 +76,33 @@ func (r *Reader) Rest() io.Reader {
 func (r *Reader) begin() {
 	r.from += r.pos
 	r.pos = 0
+	if cap(r.args) > keepArguments {
+		r.limits.Held.Give(r.held - len(r.buf))
+		r.spans, r.args, r.held = nil, nil, len(r.buf)
+	}
 	if r.from < r.end {
 		return
 	}
 	r.from, r.end = 0, 0
-	if cap(r.buf) > keepBuffer {
+	if len(r.buf) > keepBuffer {
 		r.Close()
 	}
 }
 
-// Close releases the buffer. A Reader that is used again gets a new one.
+// Close releases what the Reader holds. One that is used again gets a new buffer.
 func (r *Reader) Close() {
-	r.limits.Held.Give(len(r.buf))
+	r.limits.Held.Give(r.held)
+	r.spans, r.args, r.held = nil, nil, 0
 	r.buf, r.from, r.end, r.pos = nil, 0, 0, 0
+}
+
+// take asks for n more bytes to be held.
+func (r *Reader) take(n int) error {
+	err := r.limits.Held.Take(n)
+	if err == nil {
+		r.held += n
+	}
+	return err
 }
 
 // raw is the part of the current message that has been read.
@@ -133,8 +152,8 @@ func (r *Reader) makeRoom() error {
 	target := r.buf
 	if r.end-r.from > len(r.buf)/2 || len(r.buf) == 0 {
 		size := max(firstBuffer, 2*len(r.buf))
-		if !r.limits.Held.Take(size - len(r.buf)) {
-			return r.limits.Held.Exceeded()
+		if err := r.take(size - len(r.buf)); err != nil {
+			return err
 		}
 		target = make([]byte, size)
 	}
@@ -145,7 +164,7 @@ func (r *Reader) makeRoom() error {
 
 // line reads a line that ends in CRLF and returns it without the CRLF.
 func (r *Reader) line() ([]byte, error) {
-	line, err := r.until('\n')
+	line, err := r.until('\n', r.limits.Line)
 	if err != nil {
 		return nil, err
 	}
@@ -155,27 +174,27 @@ func (r *Reader) line() ([]byte, error) {
 	return line[:len(line)-2], nil
 }
 
-// until reads up to and including the delimiter.
-func (r *Reader) until(delimiter byte) ([]byte, error) {
+// until reads up to and including the delimiter, and at most about limit bytes.
+func (r *Reader) until(delimiter byte, limit int) ([]byte, error) {
 	looked := 0
 	for {
 		received := r.buf[r.from+r.pos : r.end]
 		if at := bytes.IndexByte(received[looked:], delimiter); at >= 0 {
 			line := received[:looked+at+1]
-			if len(line) > r.limits.Line+2 {
+			if len(line) > limit+2 {
 				break
 			}
 			return line, r.advance(len(line))
 		}
 		looked = len(received)
-		if looked > r.limits.Line+2 {
+		if looked > limit+2 {
 			break
 		}
 		if err := r.fill(); err != nil {
 			return nil, err
 		}
 	}
-	return nil, &LimitError{What: "line", Limit: r.limits.Line}
+	return nil, &LimitError{What: "line", Limit: limit}
 }
 
 // size reads the length in a header line without its type; -1 stands for null.

@@ -107,9 +107,12 @@ func TestLimits(t *testing.T) {
 		{"nesting", "*1\r\n*1\r\n*1\r\n", "levels of nesting: more than 2"},
 		{"line", "+" + strings.Repeat("x", 30), "line: more than 20"},
 		{"line that ends", "+" + strings.Repeat("x", 30) + "\r\n", "line: more than 20"},
-		{"message", "*3\r\n*3\r\n" + strings.Repeat("$10\r\n0123456789\r\n", 9), "message: more than 64"},
+		{"message", strings.Repeat("|0\r\n", 20) + ":1\r\n", "message: more than 64"},
 		{"streamed string", "$?\r\n;8\r\n01234567\r\n;8\r\n", "piece of a string of announced length 8: more than 2"},
-		{"streamed array", "*?\r\n" + strings.Repeat(":1\r\n", 7), "streamed array, set or map: more than 3"},
+		{"streamed array", "*?\r\n" + strings.Repeat(":1\r\n", 7), "elements of a reply: more than 3"},
+		{"nested arrays", "*2\r\n*1\r\n:1\r\n*1\r\n:1\r\n", "elements of a reply: more than 3"},
+		{"map of many", "%2\r\n", "elements of a reply: more than 3"},
+		{"attributes", "|1\r\n+a\r\n:1\r\n|1\r\n+a\r\n:1\r\n:1\r\n", "elements of a reply: more than 3"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +125,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
-	for _, wire := range []string{"$536870912\r\nabc", "*1048576\r\n:1\r\n"} {
+	for _, wire := range []string{"$536870912\r\nabc", "*100000\r\n:1\r\n"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := NewReader(strings.NewReader(wire), Limits{}).ReadReply()
@@ -143,6 +146,18 @@ func TestLargeStringKeepsTheReaderSmall(t *testing.T) {
 	assert.Equal(t, "+OK\r\n", string(reply.Raw))
 	r.begin()
 	assert.LessOrEqual(t, cap(r.buf), keepBuffer)
+}
+
+// TestParseHead: the beginning is that of the whole message, whose end is checked.
+func TestParseHead(t *testing.T) {
+	const wire = "*3\r\n*2\r\n$5\r\nabcde\r\n:1\r\n+ok\r\n$?\r\n;2\r\nab\r\n;2\r\ncd\r\n;0\r\n"
+	for elements, want := range []string{"[]", "[[]]", "[[abc]]", "[[abc 1]]", "[[abc 1] ok]", "[[abc 1] ok abc]", "[[abc 1] ok abc]"} {
+		head, err := ParseHead([]byte(wire), Limits{}, elements, 3)
+		require.NoError(t, err)
+		assert.Equal(t, want, head.String())
+	}
+	_, err := ParseHead([]byte(wire[:len(wire)-1]), Limits{}, 1, 3)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 func TestRest(t *testing.T) {

@@ -3,7 +3,14 @@ package resp
 import (
 	"bytes"
 	"fmt"
+	"unsafe"
 )
+
+// maxInline is the length in bytes of the longest inline command, as in Redis.
+const maxInline = 64 << 10
+
+// firstArguments is the room for arguments of a first request.
+const firstArguments = 8
 
 // Request is one command of a client.
 type Request struct {
@@ -39,8 +46,8 @@ func (r *Reader) request() error {
 	if err != nil {
 		return SyntaxError(fmt.Sprintf("request of %s arguments", quote(line[1:])))
 	}
-	if count > int64(r.limits.Elements) {
-		return &LimitError{What: fmt.Sprintf("request of announced %d arguments", count), Limit: r.limits.Elements}
+	if count > int64(r.limits.Arguments) {
+		return &LimitError{What: fmt.Sprintf("request of announced %d arguments", count), Limit: r.limits.Arguments}
 	}
 	r.spans = r.spans[:0]
 	for range count {
@@ -48,11 +55,31 @@ func (r *Reader) request() error {
 		if err != nil {
 			return err
 		}
+		if err := r.roomForArgument(len(r.spans)); err != nil {
+			return err
+		}
 		r.spans = append(r.spans, at)
 	}
 	for _, at := range r.spans {
 		r.args = append(r.args, r.bytes(at))
 	}
+	return nil
+}
+
+// roomForArgument makes room for one more than n arguments. Room doubles when arguments fill it, so an announced number alone takes none.
+func (r *Reader) roomForArgument(n int) error {
+	if n < cap(r.args) {
+		return nil
+	}
+	const each = int(unsafe.Sizeof(span{}) + unsafe.Sizeof([]byte{}))
+	room := max(firstArguments, 2*n)
+	if err := r.take((room - n) * each); err != nil {
+		return err
+	}
+	spans, args := make([]span, len(r.spans), room), make([][]byte, len(r.args), room)
+	copy(spans, r.spans)
+	copy(args, r.args)
+	r.spans, r.args = spans, args
 	return nil
 }
 
@@ -74,29 +101,30 @@ func (r *Reader) argument() (span, error) {
 	return r.blob(n)
 }
 
-// inline reads an inline command, with Redis's quoting.
+// inline reads an inline command, with Redis's quoting. A line with unbalanced quotes, which the server rejects, is one argument.
 func (r *Reader) inline() error {
-	line, err := r.until('\n')
+	line, err := r.until('\n', min(r.limits.Line, maxInline))
 	if err != nil {
 		return err
 	}
-	r.args = splitInline(r.args, bytes.TrimSuffix(line[:len(line)-1], []byte("\r")))
-	return nil
-}
-
-// splitInline splits a line at blanks. A line with unbalanced quotes, which the server rejects, is one argument.
-func splitInline(args [][]byte, line []byte) [][]byte {
-	whole := line
-	for {
-		line = bytes.TrimLeft(line, " \t\r\n\v\f\x00")
-		if len(line) == 0 {
-			return args
+	line = bytes.TrimSuffix(line[:len(line)-1], []byte("\r"))
+	for rest := line; ; {
+		rest = bytes.TrimLeft(rest, " \t\r\n\v\f\x00")
+		if len(rest) == 0 {
+			return nil
 		}
-		arg, rest, ok := inlineArg(line)
+		arg, behind, ok := inlineArg(rest)
 		if !ok {
-			return append(args[:0], whole)
+			r.args = append(r.args[:0], line)
+			return nil
 		}
-		args, line = append(args, arg), rest
+		if len(r.args) == r.limits.Arguments {
+			return &LimitError{What: "arguments of an inline request", Limit: r.limits.Arguments}
+		}
+		if err := r.roomForArgument(len(r.args)); err != nil {
+			return err
+		}
+		r.args, rest = append(r.args, arg), behind
 	}
 }
 

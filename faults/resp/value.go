@@ -2,6 +2,7 @@ package resp
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -70,8 +71,22 @@ func (v Value) String() string {
 
 // Parse parses the first message in raw, without its attributes.
 func Parse(raw []byte, limits Limits) (Value, error) {
+	return parse(raw, limits, shape{math.MaxInt, math.MaxInt})
+}
+
+// ParseHead is Parse for who needs the beginning only: so many elements at any depth, and so many bytes of each text. The rest is checked, and takes no
+// memory.
+func ParseHead(raw []byte, limits Limits, elements, text int) (Value, error) {
+	return parse(raw, limits, shape{elements, text})
+}
+
+// shape bounds what is kept of a message.
+type shape struct{ elements, text int }
+
+func parse(raw []byte, limits Limits, keep shape) (Value, error) {
+	limits.Held = nil // raw is in the buffer of another Reader
 	r := NewReader(strings.NewReader(""), limits)
-	r.buf, r.end = raw, len(raw)
+	r.buf, r.end, r.left, r.keep = raw, len(raw), r.limits.Elements, keep
 	var v Value
 	if _, err := r.value(0, &v); err != nil {
 		return Value{}, r.explain(err)
@@ -114,12 +129,12 @@ func (r *Reader) body(kind Kind, rest []byte, depth int, v *Value) error {
 	}
 	switch kind {
 	case KindSimple, KindError, KindDouble, KindBigNumber, KindBool:
-		return text(v, rest)
+		return r.text(v, rest)
 	case KindInteger:
 		if _, err := parseInt(rest); err != nil {
 			return SyntaxError(fmt.Sprintf("integer %s", quote(rest)))
 		}
-		return text(v, rest)
+		return r.text(v, rest)
 	case KindNull:
 		return null(v)
 	case KindString, KindBulkError, KindVerbatim:
@@ -130,9 +145,10 @@ func (r *Reader) body(kind Kind, rest []byte, depth int, v *Value) error {
 	return SyntaxError(fmt.Sprintf("a value begins with %s", quote([]byte{byte(kind)})))
 }
 
-func text(v *Value, from []byte) error {
+// text appends a text, or a piece of one.
+func (r *Reader) text(v *Value, from []byte) error {
 	if v != nil {
-		v.Text = string(from)
+		v.Text += string(from[:min(len(from), r.keep.text-len(v.Text))])
 	}
 	return nil
 }
@@ -159,7 +175,7 @@ func (r *Reader) str(length []byte, v *Value) error {
 	if err != nil {
 		return err
 	}
-	return text(v, r.bytes(at))
+	return r.text(v, r.bytes(at))
 }
 
 func (r *Reader) streamedString(v *Value) error {
@@ -183,9 +199,7 @@ func (r *Reader) streamedString(v *Value) error {
 			return err
 		}
 		total += n
-		if v != nil {
-			v.Text += string(r.bytes(at))
-		}
+		_ = r.text(v, r.bytes(at))
 	}
 }
 
@@ -206,6 +220,9 @@ func (r *Reader) elements(kind Kind, length []byte, depth int, v *Value) error {
 	if kind == KindMap || kind == kindAttribute {
 		n *= 2
 	}
+	if n > r.left {
+		return r.tooWide()
+	}
 	for range n {
 		if err := r.element(depth, v); err != nil {
 			return err
@@ -215,7 +232,7 @@ func (r *Reader) elements(kind Kind, length []byte, depth int, v *Value) error {
 }
 
 func (r *Reader) streamedElements(depth int, v *Value) error {
-	for range 2 * r.limits.Elements {
+	for {
 		if err := r.need(1); err != nil {
 			return err
 		}
@@ -227,16 +244,24 @@ func (r *Reader) streamedElements(depth int, v *Value) error {
 			return err
 		}
 	}
-	return &LimitError{What: "streamed array, set or map", Limit: r.limits.Elements}
 }
 
 func (r *Reader) element(depth int, v *Value) error {
-	if v == nil {
+	if r.left == 0 {
+		return r.tooWide()
+	}
+	r.left--
+	if v == nil || r.keep.elements == 0 {
 		_, err := r.value(depth+1, nil)
 		return err
 	}
+	r.keep.elements--
 	var element Value
 	_, err := r.value(depth+1, &element)
 	v.List = append(v.List, element)
 	return err
+}
+
+func (r *Reader) tooWide() error {
+	return &LimitError{What: "elements of a reply", Limit: r.limits.Elements}
 }

@@ -2,9 +2,11 @@ package tap
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 )
 
@@ -16,7 +18,11 @@ type dialect struct {
 	txn     *transaction // nil outside MULTI
 	subs    map[string]map[string]bool
 	opaque  bool // the rest of the stream is passed on unread
+	size    int  // bytes that the names of keys and channels in it take
 }
+
+// nameCost is what the tap keeps of a name beside its bytes.
+const nameCost = 64
 
 // replyMode follows CLIENT REPLY.
 type replyMode uint8
@@ -34,6 +40,7 @@ type transaction struct {
 	writes, drops bool
 	db            int  // the last SELECT; -1 if there is none
 	odd           bool // its EXEC may change how to read the connection
+	size          int  // bytes of its keys
 }
 
 // pubsubFamily names the set that a subscription command changes; empty for any other command.
@@ -108,10 +115,10 @@ func (d *dialect) settle(f *flight, reply resp.Reply) {
 	failed := reply.Kind == resp.KindError || reply.Kind == resp.KindBulkError
 	switch {
 	case failed && f.Name == "EXEC":
-		d.txn = nil
+		d.endTransaction()
 	case failed:
 	case f.queued:
-		d.txn.queue(f)
+		d.size += d.txn.queue(f)
 	default:
 		d.succeed(f, reply)
 	}
@@ -128,7 +135,7 @@ func (d *dialect) succeed(f *flight, reply resp.Reply) {
 	case "MULTI":
 		d.txn = &transaction{db: -1}
 	case "DISCARD":
-		d.txn = nil
+		d.endTransaction()
 	case "EXEC":
 		d.commit(reply)
 	case "MONITOR", "SYNC", "PSYNC":
@@ -136,7 +143,12 @@ func (d *dialect) succeed(f *flight, reply resp.Reply) {
 	}
 }
 
-func (txn *transaction) queue(f *flight) {
+// queue takes in a command, and returns how many bytes more the transaction takes.
+func (txn *transaction) queue(f *flight) int {
+	before := txn.size
+	for _, key := range slices.Concat(f.keys, f.own) {
+		txn.size += len(key) + nameCost
+	}
 	txn.keys = append(txn.keys, f.keys...)
 	txn.own = append(txn.own, f.own...)
 	txn.writes = txn.writes || f.Writes && len(f.keys) > 0
@@ -145,11 +157,21 @@ func (txn *transaction) queue(f *flight) {
 	if f.Name == "SELECT" {
 		txn.db = f.selects
 	}
+	return txn.size - before
+}
+
+// endTransaction forgets the transaction, and returns it.
+func (d *dialect) endTransaction() *transaction {
+	txn := d.txn
+	if txn != nil {
+		d.size -= txn.size
+	}
+	d.txn = nil
+	return txn
 }
 
 func (d *dialect) commit(reply resp.Reply) {
-	txn := d.txn
-	d.txn = nil
+	txn := d.endTransaction()
 	if txn == nil || reply.Kind == resp.KindNull || bytes.HasPrefix(reply.Raw, []byte("*-1")) {
 		return
 	}
@@ -185,13 +207,15 @@ func (d *dialect) hear(f *flight, reply resp.Reply, limits resp.Limits) role {
 	if reply.Kind != resp.KindPush && !d.mayBeNews(f, reply.Kind) {
 		return answerTo(f)
 	}
-	notice, err := resp.Parse(reply.Raw, limits)
-	if err != nil || len(notice.List) == 0 {
+	head, err := resp.ParseHead(reply.Raw, limits, 4, commands.Shown) // a confirmation has three elements
+	if err != nil || len(head.List) == 0 {
 		return answerTo(f)
 	}
-	what := strings.ToUpper(notice.List[0].Text)
-	if family := pubsubFamily(what); family != "" && len(notice.List) == 3 {
-		d.note(family, notice)
+	what := strings.ToUpper(head.List[0].Text)
+	if family := pubsubFamily(what); family != "" && len(head.List) == 3 {
+		if notice, err := resp.ParseHead(reply.Raw, limits, 3, len(reply.Raw)); err == nil { // with the whole name
+			d.note(family, notice)
+		}
 		return confirms(f, what)
 	}
 	isMessage := what == "MESSAGE" || what == "PMESSAGE" || what == "SMESSAGE"
@@ -216,18 +240,23 @@ func (d *dialect) mayBeNews(f *flight, kind resp.Kind) bool {
 
 // note follows the sets of subscriptions.
 func (d *dialect) note(family string, notice resp.Value) {
-	name := notice.List[1]
-	if strings.Contains(notice.List[0].Text, "unsub") {
-		delete(d.subs[family], name.Text)
+	name := notice.List[1].Text
+	known, ends := d.subs[family][name], strings.Contains(notice.List[0].Text, "unsub")
+	if known && ends {
+		d.size -= len(name) + nameCost
+		delete(d.subs[family], name)
+	}
+	if known || ends {
 		return
 	}
+	d.size += len(name) + nameCost
 	if d.subs == nil {
 		d.subs = map[string]map[string]bool{}
 	}
 	if d.subs[family] == nil {
 		d.subs[family] = map[string]bool{}
 	}
-	d.subs[family][name.Text] = true
+	d.subs[family][name] = true
 }
 
 // subscriptions is the number of channels and patterns.

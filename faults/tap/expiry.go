@@ -150,9 +150,12 @@ func (s *session) beforeExpiry(f *flight) {
 	s.tap.withdraw(f)
 	if f.Name == "WATCH" {
 		for _, key := range f.own {
+			if !s.keep(len(key) + nameCost) {
+				return
+			}
 			e.watched[key]++
+			s.watches = append(s.watches, key)
 		}
-		s.watches = append(s.watches, f.own...)
 	}
 }
 
@@ -175,6 +178,7 @@ func (s *session) unwatch() []string {
 	keys := s.watches
 	s.watches = nil
 	for _, key := range keys {
+		s.account.Give(len(key) + nameCost)
 		if s.tap.expiries.watched[key]--; s.tap.expiries.watched[key] == 0 {
 			delete(s.tap.expiries.watched, key)
 		}

@@ -35,8 +35,8 @@ type flight struct {
 	before []history.State
 }
 
-// describe begins the flight of a command that has arrived.
-func (s *session) describe(f *flight, request resp.Request) {
+// describe begins the flight of a command that has arrived. The error says that the tap would have to keep too much for it.
+func (s *session) describe(f *flight, request resp.Request) error {
 	d := &s.dialect
 	*f = flight{Traits: s.tap.commands.Find(request.Args), db: d.db}
 	f.queued = d.queues(f.Name)
@@ -64,9 +64,12 @@ func (s *session) describe(f *flight, request resp.Request) {
 		f.breakpoints = s.tap.take(s.client, f, request.Args)
 	}
 	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {
+		if err := s.account.Take(len(request.Raw)); err != nil {
+			return err
+		}
 		f.raw = slices.Clone(request.Raw)
 	}
-	s.remember(f, request.Raw)
+	return s.remember(f, request.Raw)
 }
 
 // expects is dialect.expects under the session's lock.
@@ -82,6 +85,11 @@ func (f *flight) recorded() bool { return f.args != nil }
 // meets says whether a breakpoint with the action applies to the command.
 func (f *flight) meets(action faults.Action) bool {
 	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Action == action })
+}
+
+// ends says whether the connection ends with the reply that a breakpoint drops.
+func (f *flight) ends() bool {
+	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Ends })
 }
 
 // prepare probes the keys and takes the times, right before the command is sent. The flight has the turn unless it needs none.
@@ -147,12 +155,12 @@ func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
 	return changes, asked
 }
 
-// oneLine renders a reply for the history.
+// oneLine renders a reply for the history, which takes only the beginning of a long one.
 func oneLine(reply resp.Reply, limits resp.Limits) string {
 	if line, ok := reply.Line(); ok {
 		return string(commands.AppendClipped(nil, line))
 	}
-	value, err := resp.Parse(reply.Raw, limits)
+	value, err := resp.ParseHead(reply.Raw, limits, commands.Shown, commands.Shown)
 	if err != nil {
 		return ""
 	}

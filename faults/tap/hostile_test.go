@@ -3,6 +3,7 @@ package tap
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/resp"
 )
@@ -111,7 +113,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 // TestWhatClientsHoldIsBounded: unfinished requests and unread replies of all connections together. What is done with, counts no more.
 func TestWhatClientsHoldIsBounded(t *testing.T) {
 	onServers(t, func(t *testing.T, addr string) {
-		held := resp.NewBudget(24 << 20)
+		held := resp.NewBudget("bytes that the lab keeps", 24<<20)
 		b := setUp(t, addr, func(c *Config) { c.Limits.Held = held })
 		long := strings.Repeat("x", 6<<20)
 		c := b.dial("C1")
@@ -128,7 +130,7 @@ func TestWhatClientsHoldIsBounded(t *testing.T) {
 			_, _ = unread.Conn.Read(make([]byte, 1))
 		}
 		await(t, "the error of the tap", b.Done())
-		assert.EqualError(t, b.Err(), "tap: reply of redis to client C2: bytes of unfinished messages and unread replies: more than 25165824")
+		assert.EqualError(t, b.Err(), "tap: reply of redis to client C2: bytes that the lab keeps: more than 25165824")
 	})
 }
 
@@ -188,4 +190,84 @@ func TestNoConnectionCanBeAccepted(t *testing.T) {
 	var host *HostError
 	require.ErrorAs(t, b.Err(), &host)
 	require.ErrorIs(t, host, syscall.EMFILE)
+}
+
+// TestWhatAConnectionMakesTheTapKeep: everything is charged to its client's budget, and given back with its connection at the latest. In each case
+// the buffers alone fit.
+func TestWhatAConnectionMakesTheTapKeep(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	many := func(n int, message ...string) string {
+		return strings.Repeat(string(resp.AppendCommand(nil, message...)), n)
+	}
+	names := func(verb string) string {
+		var all strings.Builder
+		for i := range 100 {
+			all.Write(resp.AppendCommand(nil, verb, fmt.Sprint(i, long)))
+		}
+		return all.String()
+	}
+	points := func(n int, action faults.Action) (all []Breakpoint) {
+		for i := range n {
+			at := faults.Breakpoint{Action: action, Match: faults.Match{Kind: faults.MatchAny}, Nth: i + 1}
+			all = append(all, Breakpoint{Breakpoint: at, Client: "C1"})
+		}
+		return all
+	}
+	large := strings.Repeat(long, 7) // in a buffer of 1 MiB
+	tests := map[string]struct {
+		sends       string
+		connections int
+		room        int
+		arm         []Breakpoint
+	}{
+		"connections":                {"", 10, 10*connectionCost - 1, nil},
+		"arguments":                  {"*10000\r\n" + strings.Repeat("$1\r\nx\r\n", 9_999), 10, 10 * (connectionCost + 256<<10), nil},
+		"names of channels":          {names("SUBSCRIBE"), 1, 4 << 20, nil},
+		"names of patterns":          {names("PSUBSCRIBE"), 1, 4 << 20, nil},
+		"a transaction to be copied": {many(1, "MULTI") + many(100, "ECHO", long), 1, 4 << 20, points(1, faults.ActHoldCopy)},
+		"a duplicated request":       {many(1, "SET", "lock", large), 1, connectionCost + 1<<20 + 512<<10, points(1, faults.ActDuplicate)},
+		"copied requests":            {many(6, "SET", "lock", large), 1, connectionCost + 3<<20, points(6, faults.ActHoldCopy)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			held := resp.NewBudget("bytes", test.room)
+			b := setUp(t, startMini(t), func(c *Config) { c.Limits.Held = held })
+			var armed []*Armed
+			for _, point := range test.arm {
+				armed = append(armed, b.Arm(point))
+			}
+			var all []*conn
+			for range test.connections {
+				c := b.dial("C1")
+				all = append(all, c)
+				go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
+				go func() { _, _ = io.WriteString(c.Conn, test.sends) }()
+			}
+			await(t, "the error of the tap", b.Done())
+			assert.ErrorContains(t, b.Err(), fmt.Sprint("bytes: more than ", test.room))
+			for _, c := range all {
+				c.Close()
+			}
+			for _, point := range armed {
+				point.Disarm() // until then, copies are held
+			}
+			require.Eventually(t, func() bool { return isEmpty(held, test.room) }, bound, time.Millisecond)
+		})
+	}
+}
+
+// TestWideReplies: a reply of many elements, also of nested ones, ends its client's cell, and takes no more memory than its bytes.
+func TestWideReplies(t *testing.T) {
+	for name, script := range map[string]string{
+		"flat":   "local t = {} for i = 1, 200000 do t[i] = 1 end return t",
+		"nested": "local t = {} for i = 1, 500 do t[i] = {} for j = 1, 500 do t[i][j] = 1 end end return t",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setUp(t, startMini(t))
+			b.dial("C1").send("EVAL", script, "1", "lock")
+			await(t, "the error of the tap", b.Done())
+			assert.ErrorContains(t, b.Err(), "tap: reply of redis to client C1: ")
+			assert.ErrorContains(t, b.Err(), ": more than 100000")
+		})
+	}
 }

@@ -23,17 +23,18 @@ const maxPipelined = 1000
 // Pings pass at once in both directions, so that what is held does not end the session. Watch events keep their place among the replies: a
 // client learns of a watch from the reply that is before the event.
 type keeper struct {
-	tap    *Tap
-	client string
-	server string // at which address
-	number int64
-	down   net.Conn // to the client
-	up     net.Conn // to the server
-	in     *bufio.Reader
-	out    *outbox
-	queue  chan []byte   // requests that wait for the one in flight
-	answer chan []byte   // the reply to it
-	ended  chan struct{} // closed when the server says no more
+	tap     *Tap
+	client  string
+	server  string // at which address
+	number  int64
+	down    net.Conn // to the client
+	up      net.Conn // to the server
+	in      *bufio.Reader
+	out     *outbox
+	account *resp.Budget  // of all that the tap keeps for the connection
+	queue   chan []byte   // requests that wait for the one in flight
+	answer  chan []byte   // the reply to it
+	ended   chan struct{} // closed when the server says no more
 
 	writing sync.Mutex // guards writes to up
 
@@ -46,12 +47,12 @@ type keeper struct {
 }
 
 // serveKeeper relays between a client and a ZooKeeper until both are done.
-func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
+func (t *Tap) serveKeeper(client, upstream string, down net.Conn, account *resp.Budget) {
 	in := bufio.NewReader(down)
 	if first, err := in.Peek(1); err != nil || first[0] == '*' {
 		defer down.Close()
 		defer context.AfterFunc(t.ctx, func() { down.Close() })()
-		t.answerCanary(in, down)
+		t.answerCanary(in, down, account)
 		return
 	}
 	up, left, err := t.connect(client, upstream)
@@ -61,11 +62,10 @@ func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
 	}
 	defer left()
 	k := &keeper{
-		tap: t, client: client, server: upstream, number: t.conns.last.Add(1), down: down, up: up, in: in,
+		tap: t, client: client, server: upstream, number: t.conns.last.Add(1), down: down, up: up, in: in, account: account,
 		queue: make(chan []byte, maxPipelined), answer: make(chan []byte, 1), ended: make(chan struct{}),
 	}
-	held := t.cfg.Limits.Held
-	k.out = newOutbox(down, t.cfg.Queue, held, func() { k.complain("reply", held.Exceeded()) })
+	k.out = newOutbox(down, t.cfg.Queue, account, func(err error) { k.complain("reply", err) })
 	defer context.AfterFunc(t.ctx, k.abort)()
 	var all sync.WaitGroup
 	all.Go(k.answers)
@@ -79,9 +79,10 @@ func (t *Tap) serveKeeper(client, upstream string, down net.Conn) {
 }
 
 // answerCanary answers the lab's own PINGs, which go through the link of a client.
-func (t *Tap) answerCanary(in io.Reader, down net.Conn) {
-	pings := resp.NewReader(in, t.cfg.Limits)
-	defer pings.Close()
+func (t *Tap) answerCanary(in io.Reader, down net.Conn, account *resp.Budget) {
+	limits := t.cfg.Limits
+	limits.Held = account
+	pings := resp.NewReader(in, limits)
 	for {
 		request, err := pings.ReadRequest()
 		if err != nil || len(request.Args) != 2 {
@@ -104,20 +105,12 @@ func (k *keeper) abort() {
 func (k *keeper) requests() {
 	defer close(k.queue)
 	for first := true; ; first = false {
-		taken := 0
-		frame, err := jute.ReadFrameWithin(k.in, func(n int) (err error) {
-			if err = k.room(n); err == nil {
-				taken = n
-			}
-			return err
-		})
+		frame, err := jute.ReadFrameWithin(k.in, k.room)
 		if err != nil {
-			k.tap.cfg.Limits.Held.Give(taken)
 			k.complain("request", err)
 			return
 		}
 		if closed(k.ended) {
-			k.passed(frame)
 			return
 		}
 		if first {
@@ -139,7 +132,6 @@ func (k *keeper) requests() {
 func (k *keeper) take(frame []byte) error {
 	request, err := jute.DecodeRequest(frame)
 	if err != nil {
-		k.passed(frame)
 		return err
 	}
 	if request.Op == jute.OpPing {
@@ -147,7 +139,6 @@ func (k *keeper) take(frame []byte) error {
 		return k.ping(frame)
 	}
 	if request.Xid == jute.XidEvent || request.Xid == jute.XidPing {
-		k.passed(frame)
 		return jute.SyntaxError(fmt.Sprintf("a request with the number %d", request.Xid))
 	}
 	if err = k.admit(request, len(frame)); err == nil {
@@ -158,7 +149,6 @@ func (k *keeper) take(frame []byte) error {
 			err = fmt.Errorf("client %s has more than %d requests that wait for a reply of %s", k.client, maxPipelined, k.tap.cfg.Server)
 		}
 	}
-	k.passed(frame)
 	k.tap.fail(fmt.Errorf("tap: %w", err))
 	return err
 }
@@ -219,7 +209,7 @@ func (k *keeper) answers() {
 	defer k.up.Close()
 	from := bufio.NewReader(k.up)
 	for first := true; ; first = false {
-		frame, err := jute.ReadFrame(from)
+		frame, err := jute.ReadFrameWithin(from, k.account.Take)
 		if err != nil {
 			k.complain("reply", err)
 			return
@@ -253,8 +243,10 @@ func (k *keeper) connected(frame []byte) error {
 	k.mu.Lock()
 	k.id = session.Session
 	k.mu.Unlock()
-	k.tap.nodes.open(session, k.tap.cfg.Since())
-	k.out.push(frame)
+	if err := k.tap.nodes.open(session, k.tap.cfg.Since()); err != nil {
+		return err
+	}
+	k.push(frame)
 	return nil
 }
 
@@ -265,7 +257,7 @@ func (k *keeper) receive(frame []byte) error {
 		return err
 	}
 	if reply.Xid == jute.XidPing {
-		k.out.push(frame)
+		k.push(frame)
 		return nil
 	}
 	k.mu.Lock()
@@ -277,9 +269,15 @@ func (k *keeper) receive(frame []byte) error {
 		k.flies, k.waiting = false, true
 		k.answer <- frame
 	default:
-		k.out.push(frame)
+		k.push(frame)
 	}
 	return nil
+}
+
+// push passes on a frame of the server.
+func (k *keeper) push(frame []byte) {
+	k.out.push(frame)
+	k.passed(frame)
 }
 
 // delivered passes on what came behind a reply that has been passed on.
@@ -288,7 +286,7 @@ func (k *keeper) delivered() {
 	defer k.mu.Unlock()
 	k.waiting = false
 	for _, frame := range k.behind {
-		k.out.push(frame)
+		k.push(frame)
 	}
 	k.behind = nil
 }
@@ -303,8 +301,7 @@ func (k *keeper) pass() {
 			break
 		}
 	}
-	for frame := range k.queue { // its sender must not wait for room
-		k.passed(frame)
+	for range k.queue { // its sender must not wait for room
 	}
 }
 

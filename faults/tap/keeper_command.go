@@ -164,6 +164,9 @@ func (k *keeper) deliver(f *flight, reply []byte) bool {
 	}
 	if f.meets(faults.ActDropReply) {
 		k.out.mute()
+		if f.ends() {
+			k.down.Close()
+		}
 		f.reach(faults.ActDropReply)
 	}
 	for _, armed := range f.breakpoints {
@@ -171,6 +174,6 @@ func (k *keeper) deliver(f *flight, reply []byte) bool {
 			return false
 		}
 	}
-	k.out.push(reply)
+	k.push(reply)
 	return true
 }

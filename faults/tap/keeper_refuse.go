@@ -57,11 +57,8 @@ func (k *keeper) room(n int) error {
 	if n > maxRequest {
 		return jute.SyntaxError(fmt.Sprintf("a request of %d bytes, more than %d", n, maxRequest))
 	}
-	if held := k.tap.cfg.Limits.Held; !held.Take(n) {
-		return held.Exceeded()
-	}
-	return nil
+	return k.account.Take(n)
 }
 
-// passed gives that room back.
-func (k *keeper) passed(frame []byte) { k.tap.cfg.Limits.Held.Give(len(frame) - jute.LengthBytes) }
+// passed gives the room of a frame back.
+func (k *keeper) passed(frame []byte) { k.account.Give(len(frame) - jute.LengthBytes) }

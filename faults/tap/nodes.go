@@ -67,13 +67,20 @@ func newNodes(t *Tap) *nodes {
 	return n
 }
 
-// open takes in that the server has answered a handshake.
-func (n *nodes) open(session jute.Connect, at time.Duration) {
+// open takes in that the server has answered a handshake. The error says that there are too many sessions: each is remembered beyond its connection.
+func (n *nodes) open(session jute.Connect, at time.Duration) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if session.Session != 0 {
-		n.sessions[session.Session] = sessionLife{timeout: session.Timeout, heard: at}
+	if session.Session == 0 {
+		return nil
 	}
+	if _, known := n.sessions[session.Session]; !known {
+		if err := n.tap.cfg.Limits.Held.Take(nameCost); err != nil {
+			return err
+		}
+	}
+	n.sessions[session.Session] = sessionLife{timeout: session.Timeout, heard: at}
+	return nil
 }
 
 // hear takes in that the server gets something of a session.

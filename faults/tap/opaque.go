@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/commands"
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/history"
 )
 
@@ -38,12 +39,12 @@ type relay struct {
 
 // serveOpaque relays between a client and a server whose protocol the tap does not read. It passes on every byte at once, but for breakpoints. An end
 // of either side is one of the other.
-func (t *Tap) serveOpaque(client string, down net.Conn) {
+func (t *Tap) serveOpaque(client string, down net.Conn, account *resp.Budget) {
 	in := bufio.NewReader(down)
 	if first, err := in.Peek(1); err != nil || first[0] == '*' {
 		defer down.Close()
 		defer context.AfterFunc(t.ctx, func() { down.Close() })()
-		t.answerCanary(in, down)
+		t.answerCanary(in, down, account)
 		return
 	}
 	addr, _ := t.wayOf(client)

@@ -16,15 +16,15 @@ import (
 const flushTime = time.Second
 
 // keepBatch is the size beyond which a written batch is not used again as a queue.
-const keepBatch = 1 << 20
+const keepBatch = 16 << 10
 
-// outbox queues bytes for one client, so that a client that does not read delays no other. If the budget is exceeded, it breaks the connection
-// and calls exceeded, which must not call it back.
+// outbox queues bytes for one client, so that a client that does not read delays no other. If the account has too few, it breaks the connection
+// and calls exceeded with the error, which must not call it back.
 type outbox struct {
 	conn     net.Conn
 	limit    int
-	budget   *resp.Budget
-	exceeded func()
+	account  *resp.Budget
+	exceeded func(error)
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -39,8 +39,8 @@ type outbox struct {
 	dead    bool // conn is broken
 }
 
-func newOutbox(conn net.Conn, limit int, budget *resp.Budget, exceeded func()) *outbox {
-	o := &outbox{conn: conn, limit: limit, budget: budget, exceeded: exceeded}
+func newOutbox(conn net.Conn, limit int, account *resp.Budget, exceeded func(error)) *outbox {
+	o := &outbox{conn: conn, limit: limit, account: account, exceeded: exceeded}
 	o.changed.L = &o.mu
 	return o
 }
@@ -55,7 +55,7 @@ func (o *outbox) run() {
 			return
 		}
 		_, err := o.conn.Write(batch)
-		o.budget.Give(len(batch))
+		o.account.Give(len(batch))
 		o.written(nil, err)
 	}
 }
@@ -171,17 +171,18 @@ func (o *outbox) add(b []byte) {
 
 // take says whether n bytes may be queued; if not, the connection is broken.
 func (o *outbox) take(n int) bool {
-	if o.budget.Take(n) {
+	err := o.account.Take(n)
+	if err == nil {
 		return true
 	}
 	o.die()
-	o.exceeded()
+	o.exceeded(err)
 	return false
 }
 
 // die drops the queue, and what will be queued.
 func (o *outbox) die() {
-	o.budget.Give(len(o.waiting))
+	o.account.Give(len(o.waiting))
 	o.dead, o.waiting = true, nil
 }
 

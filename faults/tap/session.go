@@ -25,21 +25,23 @@ type session struct {
 	up      net.Conn // to the server
 	in      *resp.Reader
 	back    *resp.Reader
-	watches []string // the lab's keys that it watches; belongs to the holder of the turn
-	begun   [][]byte // the commands of the transaction so far, while a breakpoint may need a copy
-	kept    []byte   // the first reply to a duplicated command; belongs to the goroutine that reads answers
+	watches []string     // the lab's keys that it watches; belongs to the holder of the turn
+	begun   [][]byte     // the commands of the transaction so far, while a breakpoint may need a copy
+	kept    []byte       // the first reply to a duplicated command; belongs to the goroutine that reads answers
+	account *resp.Budget // of all that the tap keeps for the connection
 	out     *outbox
 	idle    chan struct{} // holds a token while no command is in flight; its holder may write to up
 	ended   chan struct{} // closed, under mu, when the server will answer no more
 
 	mu      sync.Mutex
 	flying  bool // flight is at the server
+	charged int  // for dialect
 	flight  flight
 	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
 
 // serve relays between a client and the server until both are done.
-func (t *Tap) serve(client string, down net.Conn) {
+func (t *Tap) serve(client string, down net.Conn, account *resp.Budget) {
 	addr, other := t.wayOf(client)
 	up, left, err := t.connect(client, addr)
 	if err != nil {
@@ -48,15 +50,14 @@ func (t *Tap) serve(client string, down net.Conn) {
 		return
 	}
 	defer left()
+	limits := t.cfg.Limits
+	limits.Held = account
 	s := &session{
-		tap: t, client: client, addr: addr, other: other, number: t.conns.last.Add(1), down: down, up: up,
-		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
+		tap: t, client: client, addr: addr, other: other, number: t.conns.last.Add(1), down: down, up: up, account: account,
+		in: resp.NewReader(down, limits), back: resp.NewReader(up, limits), idle: make(chan struct{}, 1),
 		ended: make(chan struct{}),
 	}
-	held := t.cfg.Limits.Held
-	s.out = newOutbox(down, t.cfg.Queue, held, func() { s.complain("reply", held.Exceeded()) })
-	defer s.in.Close()
-	defer s.back.Close()
+	s.out = newOutbox(down, t.cfg.Queue, account, func(err error) { s.complain("reply", err) })
 	s.idle <- struct{}{}
 	defer context.AfterFunc(t.ctx, s.abort)()
 	var both sync.WaitGroup
@@ -154,7 +155,10 @@ func (s *session) pass(request resp.Request) bool {
 	}
 	s.out.waitForRoom()
 	f := &s.flight
-	s.describe(f, request)
+	if err := s.describe(f, request); err != nil {
+		s.complain("request", err)
+		return false
+	}
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == faults.ActHoldRequest && !s.hold(armed, nil) {
 			return false
@@ -211,8 +215,9 @@ func (s *session) send(f *flight, raw []byte) bool {
 		s.land(f)
 		return false
 	}
+	silent := f.silent // with an answer, another goroutine finishes the flight
 	_, err := s.up.Write(raw)
-	if f.silent {
+	if silent {
 		s.finish(f, nil)
 		return err == nil
 	}
@@ -282,7 +287,7 @@ func (s *session) receive(reply resp.Reply) {
 	switch s.roleOf(reply) {
 	case roleNews:
 		if s.kept != nil { // the order of messages stays
-			s.kept = append(s.kept, reply.Raw...)
+			s.keepReply(reply.Raw)
 			return
 		}
 		s.out.pushWhenRoom(reply.Raw)
@@ -308,7 +313,28 @@ func (s *session) roleOf(reply resp.Reply) role {
 		s.tap.fail(fmt.Errorf("tap: client %s has more than %d subscriptions on one connection to %s", s.client, maxSubscriptions, s.tap.cfg.Server))
 		s.up.Close()
 	}
+	s.charge()
 	return role
+}
+
+// charge takes or gives back what the state of the connection has come to take. The caller has mu.
+func (s *session) charge() {
+	if err := s.account.Resize(s.charged, s.dialect.size); err != nil {
+		s.complain("request", err)
+		s.up.Close()
+		return
+	}
+	s.charged = s.dialect.size
+}
+
+// keep charges the connection for bytes that the tap keeps; if there are too many, the connection ends.
+func (s *session) keep(bytes int) bool {
+	err := s.account.Take(bytes)
+	if err != nil {
+		s.complain("request", err)
+		s.up.Close()
+	}
+	return err == nil
 }
 
 // finish ends a command; reply is nil if none comes. The turn ends before the client gets the reply.
@@ -331,11 +357,14 @@ func (s *session) finish(f *flight, reply *resp.Reply) {
 	} else if f.silent {
 		s.dialect.settle(f, resp.Reply{Kind: resp.KindSimple})
 	}
+	s.charge()
 	s.mu.Unlock()
 	s.land(f)
 	if reply != nil && !s.deliver(f, reply) {
 		return
 	}
+	s.account.Give(len(f.raw))
+	*f = flight{} // what it names may be long
 	s.idle <- struct{}{}
 }
 
@@ -356,6 +385,9 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	}
 	if f.meets(faults.ActDropReply) {
 		s.out.mute()
+		if f.ends() {
+			s.down.Close()
+		}
 		f.reach(faults.ActDropReply)
 	}
 	for _, armed := range f.breakpoints {
@@ -368,7 +400,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		return true
 	}
 	// The operation may end with this reply, and the duplicate belongs to the operation.
-	s.kept = append(s.kept, reply.Raw...)
+	s.keepReply(reply.Raw)
 	f.again = true
 	f.awaited = 1
 	sent := s.send(f, f.raw)
@@ -378,12 +410,20 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 	return !sent
 }
 
+// keepReply keeps a message of the server until a duplicated command has its second answer.
+func (s *session) keepReply(raw []byte) {
+	if s.keep(len(raw)) {
+		s.kept = append(s.kept, raw...)
+	}
+}
+
 // deliverKept passes on the reply that was kept for a duplicate.
 func (s *session) deliverKept() {
 	if s.kept == nil {
 		return
 	}
 	s.out.deliver(s.kept)
+	s.account.Give(len(s.kept))
 	s.kept = nil
 }
 

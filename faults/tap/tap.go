@@ -28,8 +28,12 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// maxConnections bounds the connections of one client at a time: each takes descriptors of the lab, which all cells share.
-const maxConnections = 256
+// maxConnections bounds the connections of one client at a time: each takes descriptors of the lab, which all cells share. connectionCost is what each
+// makes the lab keep, in bytes: the buffers of a proxy and of the tap, and the goroutines of both.
+const (
+	maxConnections = 256
+	connectionCost = 160 << 10
+)
 
 // maxSubscriptions bounds the channels and patterns of one connection, whose names the tap remembers.
 const maxSubscriptions = 1000
@@ -145,7 +149,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.turn <- struct{}{}
 	own := cfg.Limits
-	own.Held = nil // what clients hold must not keep the lab from asking
+	own.Held = nil // what the lab keeps for clients must not keep it from asking
 	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, asking: cfg.Asking, links: map[int]*link{}}
 	check := t.prober.check
 	if len(cfg.Locks) > 0 {
@@ -206,24 +210,43 @@ func (t *Tap) accept(client, upstream string, listener net.Listener) {
 			t.fail(&HostError{fmt.Errorf("tap of %s for %s: %w", t.cfg.Server, client, err)})
 			return
 		}
-		if open.Add(1) > maxConnections {
-			open.Add(-1)
+		account := t.cfg.Limits.Held.Account()
+		if err := t.admit(&open, account); err != nil {
 			conn.Close()
-			t.fail(fmt.Errorf("tap: client %s has more than %d connections to %s", client, maxConnections, t.cfg.Server))
+			t.fail(fmt.Errorf("tap: client %s has %w to %s", client, err, t.cfg.Server))
 			continue
 		}
 		serve := t.serve
 		switch {
 		case t.nodes != nil:
-			serve = func(client string, conn net.Conn) { t.serveKeeper(client, upstream, conn) }
+			serve = func(client string, conn net.Conn, account *resp.Budget) {
+				t.serveKeeper(client, upstream, conn, account)
+			}
 		case t.cfg.Opaque:
 			serve = t.serveOpaque
 		}
-		if !t.begin(func() { defer open.Add(-1); serve(client, conn) }) {
+		serves := func() {
+			defer open.Add(-1)
+			defer account.Close()
+			serve(client, conn, account)
+		}
+		if !t.begin(serves) {
 			conn.Close()
 			return
 		}
 	}
+}
+
+// admit counts one more connection of a client.
+func (t *Tap) admit(open *atomic.Int64, account *resp.Budget) error {
+	if open.Add(1) > maxConnections {
+		open.Add(-1)
+		return fmt.Errorf("more than %d connections", maxConnections)
+	}
+	if err := account.Take(connectionCost); err != nil {
+		return fmt.Errorf("%d connections, and one more is too much (%w)", open.Add(-1), err)
+	}
+	return nil
 }
 
 // begin starts a task that Close waits for; it returns false if the tap has been closed.

@@ -41,10 +41,16 @@ func start(t *testing.T, args ...string) *lab {
 // startIn starts the lab in a directory, as a shell does: as the leader of a process group.
 func startIn(t *testing.T, dir string, args ...string) *lab {
 	t.Helper()
+	return startCommand(t, dir, os.Getenv(binary), args...)
+}
+
+// startCommand is startIn for a command that becomes the lab.
+func startCommand(t *testing.T, dir, name string, args ...string) *lab {
+	t.Helper()
 	l := &lab{dir: dir, tmp: t.TempDir(), mark: "LOCKLAB_TEST_RUN=" + rand.Text(), ended: make(chan struct{})}
 	require.NoError(t, os.Chmod(filepath.Dir(l.tmp), 0o711)) // PostgreSQL does not run as root: another user has directories below
 	l.out, l.err = filepath.Join(l.dir, "stdout"), filepath.Join(l.dir, "stderr")
-	l.cmd = l.command(args)
+	l.cmd = l.command(name, args)
 	// Files, not pipes: a descendant that was left behind would keep a pipe open, and with it this test.
 	stdout, err := os.Create(l.out)
 	require.NoError(t, err)
@@ -65,8 +71,8 @@ func startIn(t *testing.T, dir string, args ...string) *lab {
 	return l
 }
 
-func (l *lab) command(args []string) *exec.Cmd {
-	cmd := exec.Command(os.Getenv(binary), args...)
+func (l *lab) command(name string, args []string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
 	cmd.Dir = l.dir
 	for _, setting := range os.Environ() {
 		switch name, _, _ := strings.Cut(setting, "="); name {
@@ -173,7 +179,7 @@ func (l *lab) check(t *testing.T, dir string) (code int, stdout []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	cmd := l.command([]string{"check", "--json", dir})
+	cmd := l.command(os.Getenv(binary), []string{"check", "--json", dir})
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	defer stop()
 	var said strings.Builder

@@ -75,7 +75,7 @@ func TestClosedPipe(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, reads.Close())
 	l := &lab{dir: t.TempDir(), tmp: t.TempDir()}
-	cmd := l.command([]string{"list", "locks"})
+	cmd := l.command(os.Getenv(binary), []string{"list", "locks"})
 	cmd.Stdout = writes
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -38,6 +38,12 @@ func refused(what string) string {
 	return `^unknown: tap: client [\w-]+ sent ` + what + ` to \w+, which the lab refuses: `
 }
 
+// held is the verdict about a client that makes the lab keep too much: for it alone, or beside what others make it keep.
+func held(whom string) string {
+	return `^unknown: tap: (request of ` + whom + ` to redis: |reply of redis to ` + whom + `: |` + whom + ` has \d+ connections, and one more is too much \()` +
+		`bytes that the lab keeps for the clients of (a cell|all cells): more than \d+`
+}
+
 // onServers are bytes, commands and scripts.
 func onServers() []Attack {
 	const (
@@ -67,15 +73,24 @@ func onServers() []Attack {
 			Verdict: `^unknown: tap: request of client large-argument to redis: argument of announced length 419430400: `, strike: largeArgument},
 		{Name: "many-arguments", Does: "a request of 99,999,999 arguments", At: protocol.Work,
 			Verdict: `^unknown: tap: request of client many-arguments to redis: request of announced 99999999 arguments: `, strike: sends("*99999999")},
+		{Name: "many-small-arguments", Does: "9 connections, each with a request of 1,000,000 one-byte arguments", At: protocol.Work,
+			Verdict: `^unknown: tap: request of client many-small-arguments to redis: request of announced 1000000 arguments: more than 10000$`, strike: manySmallArguments},
+		{Name: "half-requests", Does: "250 connections, each with 9,999 of the 10,000 one-byte arguments of a request", At: protocol.Work,
+			Verdict: held("client half-requests"), strike: halfRequests},
 		{Name: "half-commands", Does: "20 commands of 15 MB that never end, each on a connection of its own", At: protocol.Work,
-			Verdict: `^unknown: tap: request of client half-commands to redis: bytes of unfinished messages and unread replies: more than 67108864$`, strike: halfCommands},
+			Verdict: held("client half-commands"), strike: halfCommands},
 		{Name: "unread-replies", Does: "20 connections that ask for 15 MB each and never read on", At: protocol.Work,
-			Verdict: `^unknown: tap: reply of redis to client unread-replies: bytes of unfinished messages and unread replies: more than 67108864$`, strike: unreadReplies},
+			Verdict: held("client unread-replies"), strike: unreadReplies},
+		{Name: "wide-reply", Does: "9 connections, each with a script that returns 1,000,000 numbers, in 1,000 tables", At: protocol.Work,
+			Verdict: `^unknown: tap: reply of redis to client wide-reply: elements of a reply: more than 100000$`, strike: wideReply},
 		{Name: "connections", Does: "300 connections", At: protocol.Work, Verdict: `^unknown: tap: client connections has more than 256 connections to redis$`,
 			strike: manyConnections},
-		{Name: "pipeline", Does: "a pipeline of a million commands", At: protocol.Work, Verdict: `^unknown: the history is full \(32 MiB\): client pipeline sent \d+ commands$`, strike: pipeline},
+		{Name: "pipeline", Does: "a pipeline of a million commands", At: protocol.Work, Verdict: `^unknown: the history is full \(\d+ MiB\): client pipeline sent \d+ commands and notices$`, strike: pipeline},
 		{Name: "subscriptions", Does: "SUBSCRIBE to new channels without end", At: protocol.Work,
 			Verdict: `^unknown: tap: client subscriptions has more than 1000 subscriptions on one connection to redis$`, strike: subscriptions},
+		{Name: "long-channels", Does: "SUBSCRIBE to 100 channels with names of 1 MB", At: protocol.Work, Verdict: held("client long-channels"), strike: longChannels},
+		{Name: "endless-transaction", Does: "a transaction that asks for the lock without end", At: protocol.Work,
+			Verdict: `^unknown: the history is full \(\d+ MiB\): client endless-transaction sent \d+ commands and notices$`, strike: endlessTransaction},
 
 		{Name: "endless-script", Does: `EVAL "while true do end"`, At: protocol.Work,
 			Verdict: `^unknown: tap: redis did not answer endless-script's EVAL within 10s$`, strike: script("while true do end")},
@@ -98,6 +113,8 @@ func onProtocol() []Attack {
 			Verdict: `^unknown: large-answer: client wrote a line longer than 64 KiB`, strike: largeAnswer},
 		{Name: "notices", Does: "notices without end", At: protocol.Work,
 			Verdict: `^unknown: notices: client wrote more than 1 MiB of notices`, strike: writesEndlessly(`{"lost":"lock"}` + "\n")},
+		{Name: "late-notices", Does: "notices of lateness without end", At: protocol.Work,
+			Verdict: `^unknown: late-notices: client wrote more than 1 MiB of notices`, strike: writesEndlessly(`{"late_ms":0.001}` + "\n")},
 		{Name: "never-asked", Does: "an answer to a request that the lab never sent", At: protocol.Acquire,
 			Verdict: `^unknown: never-asked: client answered request 1000000, which was never asked or had its answer`, strike: answers(1_000_000)},
 		{Name: "answers-early", Does: "an answer to the request that the lab sends next", At: protocol.Open,

@@ -108,6 +108,49 @@ func halfCommands(s *scene) error {
 	return nil
 }
 
+// arguments are one-byte arguments of a request.
+func arguments(w io.Writer, n int) { repeat(w, "$1\r\nx\r\n", n) }
+
+func manySmallArguments(s *scene) error {
+	s.connect(9, func(conn net.Conn) {
+		fmt.Fprint(conn, "*1000000\r\n")
+		arguments(conn, 1_000_000)
+	})
+	return nil
+}
+
+func halfRequests(s *scene) error {
+	s.connect(250, func(conn net.Conn) {
+		fmt.Fprint(conn, "*10000\r\n")
+		arguments(conn, 9_999)
+	})
+	return livesOn(s) // until the lab has read what the system has taken
+}
+
+func wideReply(s *scene) error {
+	const text = "local wide = {} for i = 1, 1000 do wide[i] = {} for j = 1, 1000 do wide[i][j] = j end end return wide"
+	s.connect(9, func(conn net.Conn) { fmt.Fprint(conn, command("EVAL", text, "1", s.key)) })
+	for _, conn := range s.open {
+		await(conn)
+	}
+	return nil
+}
+
+func longChannels(s *scene) error {
+	return converse(s.server, func(w io.Writer) {
+		for i := range 100 {
+			fmt.Fprint(w, command("SUBSCRIBE", fmt.Sprint(i, strings.Repeat("x", 1<<20))))
+		}
+	})
+}
+
+func endlessTransaction(s *scene) error {
+	return converse(s.server, func(w io.Writer) {
+		fmt.Fprint(w, command("MULTI"))
+		repeat(w, command("GET", s.key), 1<<40)
+	})
+}
+
 func unreadReplies(s *scene) error {
 	s.connect(20, func(conn net.Conn) {
 		fmt.Fprint(conn, command("EVAL", fmt.Sprintf("return string.rep(string.rep('x', 1000), %d)", most/1000), "0"))

@@ -96,7 +96,7 @@ func Run() (End, error) {
 	defer stops.Close()
 	cmd := &exec.Cmd{
 		Path: path, Args: append([]string{os.Args[0], asChild}, os.Args[1:]...),
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Env: environment(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		ExtraFiles: []*os.File{orders, fromChild, toParent}, SysProcAttr: withParent(),
 	}
 	caught := make(chan os.Signal, 16)

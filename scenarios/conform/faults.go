@@ -140,7 +140,7 @@ func cancelsHeld(verb string, holds bool) func(*talk) {
 			t.await(p, patience, ruleCancelNow)
 		} else {
 			a := t.cancel(p, ruleCancelNow)
-			if known = verb == protocol.Release && t.subject.Traits.Resends && a.Outcome == protocol.OK; !known {
+			if known = verb == protocol.Release && t.subject.Traits.Resends != protocol.ResendsNothing && a.Outcome == protocol.OK; !known {
 				t.must(a, protocol.Unknown, ruleCancelled)
 			}
 		}
@@ -283,7 +283,7 @@ func breaksAmidAcquire(t *talk) {
 	}
 	t.lab(t.Disturb("C1", faults.LinkFault{Kind: faults.Refuse}))
 	t.lab(t.Heal("C1"))
-	if t.subject.Traits.Resends {
+	if t.subject.Traits.Resends != protocol.ResendsNothing {
 		t.skipped = "the client resends, as hello says"
 		return
 	}
@@ -304,7 +304,7 @@ func bearsSilence(t *talk) {
 	case t.subject.Traits.Servers > 1:
 		t.skipped = "a lock on several servers may have time-outs of its own"
 		return
-	case t.subject.Traits.Resends:
+	case t.subject.Traits.Resends == protocol.ResendsUnanswered:
 		t.skipped = "the client resends when no reply comes, as hello says"
 		return
 	}

@@ -64,7 +64,7 @@ func TestFailuresOfTheLabComeFirst(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &cell{taps: test.taps}
+			c := &cell{taps: test.taps, memory: new(memory)}
 			end, err := c.ending(test.ctx, test.err, labFailure(test.ctx, test.err))
 			assert.Equal(t, test.text, end.Detail.Text)
 			assert.Equal(t, test.says, end.Detail.Why)

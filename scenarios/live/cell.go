@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/faults/network"
@@ -37,8 +36,7 @@ type cell struct {
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality
 	taps    []*tap.Tap
-	held    *resp.Budget     // of all taps
-	full    atomic.Bool      // the history has no room for more commands
+	memory  *memory
 	peers   map[string]*peer // by client
 
 	resourceTap  *tap.Tap
@@ -141,7 +139,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 
 func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients []string, dir string) *cell {
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
-	c.held = resp.NewBudget(maxHeld)
+	c.memory = w.newMemory()
 	c.own = w.isolate(subject)
 	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
@@ -204,7 +202,7 @@ func (c *cell) applicable() error {
 
 // seen records a tap's event, unless the script has ended or the history is full.
 func (c *cell) seen(e history.Event) {
-	if c.isFull(e) {
+	if e.Kind == history.KindCommand && !c.admit(c.peers[history.ProcessOf(e.Client)]) {
 		return
 	}
 	c.Witness(e)
@@ -257,13 +255,6 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 	return nil
 }
 
-// Bounds on what clients and servers send, in bytes. Locks send less than a thousandth of each.
-const (
-	maxArgument = 16 << 20 // one string
-	maxHeld     = 64 << 20 // unfinished messages and unread replies of all connections of a cell
-	maxQueue    = 8 << 20  // unread replies of one connection, beyond which it is not served
-)
-
 func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *keys, resource bool) (*tap.Tap, error) {
 	breakpoints := &c.breakpoints
 	if resource {
@@ -273,7 +264,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
 		Refuse:      func(args [][]byte) string { return c.world.commands.Refusal(args, nil) },
-		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument, Held: c.held},
+		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument, Held: c.memory.held},
 		Queue:       maxQueue,
 		StateProbes: !c.world.cfg.NoStateProbes,
 		Since:       c.Now,
@@ -393,6 +384,7 @@ func (c *cell) close() error {
 	}
 	errs = append(errs, c.stopServers(), c.own.close())
 	c.keys.delete()
+	c.memory.free()
 	return errors.Join(errs...)
 }
 

@@ -147,7 +147,7 @@ func (c *cell) misconduct(ctx context.Context, failed bool) error {
 			return err
 		}
 	}
-	if c.full.Load() {
+	if c.memory.full.Load() {
 		return c.overflow()
 	}
 	return nil
@@ -164,48 +164,4 @@ func trouble(err error) error {
 	default:
 		return play.Undecided("%v", err)
 	}
-}
-
-// The size that a history may reach by commands, in bytes: it is judged in memory. That of a storm leaves room for what is recorded until the
-// storm has ended, since a longer file would not be read back.
-const (
-	maxHistory      = 32 << 20
-	maxStormHistory = history.MaxFile - 64<<20
-)
-
-// mostHistory is the size that the cell's history may reach by commands, in bytes.
-func (c *cell) mostHistory() int64 {
-	switch {
-	case c.world.cfg.MaxHistory > 0:
-		return c.world.cfg.MaxHistory
-	case c.storm != nil:
-		return maxStormHistory
-	}
-	return maxHistory
-}
-
-// isFull counts a command, and ends the cell if its history has become too large to take it.
-func (c *cell) isFull(e history.Event) bool {
-	if e.Kind != history.KindCommand {
-		return false
-	}
-	c.peers[history.ProcessOf(e.Client)].commands.Add(1)
-	if c.Record.Size() < c.mostHistory() {
-		return false
-	}
-	if !c.full.Swap(true) {
-		c.spoil(c.overflow())
-	}
-	return true
-}
-
-// overflow is how a cell with a full history ends.
-func (c *cell) overflow() error {
-	busiest := c.peers[c.Clients[0].Name]
-	for _, p := range c.peers {
-		if p.commands.Load() > busiest.commands.Load() {
-			busiest = p
-		}
-	}
-	return play.Undecided("the history is full (%d MiB): client %s sent %d commands", c.Record.Size()>>20, busiest.client.Name, busiest.commands.Load())
 }

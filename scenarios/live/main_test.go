@@ -4,6 +4,7 @@ package live_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -84,7 +85,7 @@ const stalledFor = 300 * time.Millisecond
 // never answers it; "hang VERB" answers it when it is cancelled; "slow VERB" answers late, and "stalled VERB" says
 // that it was not run meanwhile; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
 // error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
-// at the lock, and says no when its time is over; "late VERB" says that a sleep of it ended late by a third of the lease.
+// at the lock, and says no when its time is over; "persistent init" says in its hello that it resends what a connection has ended before; "late VERB" says that a sleep of it ended late by a third of the lease.
 func oddClient(quirks string) error {
 	hows := make(map[string]string)
 	command := ""
@@ -100,7 +101,11 @@ func oddClient(quirks string) error {
 	var lease float64 // in milliseconds
 	var key string
 	stdin, requests := io.Pipe()
-	go func() { exitWith(worker.Run(context.Background(), stdin, os.Stdout, impls.Every())) }()
+	var stdout io.Writer = os.Stdout
+	if hows[protocol.Init] == "persistent" {
+		stdout = persistent{}
+	}
+	go func() { exitWith(worker.Run(context.Background(), stdin, stdout, impls.Every())) }()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		req, err := protocol.DecodeRequest(lines.Bytes())
@@ -116,7 +121,7 @@ func oddClient(quirks string) error {
 			hung[req.ID] = true
 		case req.Do == protocol.Cancel && hung[req.Op]:
 			_, err = fmt.Printf(`{"id":%d,"outcome":"unknown"}`+"\n"+`{"id":%d,"outcome":"ok"}`+"\n", req.Op, req.ID)
-		case how == "", how == "deaf" && req.WithinMS == 0:
+		case how == "", how == "persistent", how == "deaf" && req.WithinMS == 0:
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "refuse":
 			_, err = fmt.Printf(`{"id":%d,"unsupported":true}`+"\n", req.ID)
@@ -158,6 +163,14 @@ func oddClient(quirks string) error {
 		}
 	}
 	return requests.Close()
+}
+
+// persistent is the output of a client whose library sends again what a connection has ended before.
+type persistent struct{}
+
+func (persistent) Write(line []byte) (int, error) {
+	_, err := os.Stdout.Write(bytes.Replace(line, []byte(`"hello":{`), []byte(`"hello":{"resends":"connection",`), 1))
+	return len(line), err
 }
 
 // send sends a command, and waits for the answer.

@@ -41,7 +41,7 @@ type peer struct {
 	resumed time.Time                 // when the lab last continued the process
 	cuts    cuts
 
-	commands atomic.Int64           // recorded, on all links
+	recorded atomic.Int64           // commands on all links, and notices
 	took     atomic.Int64           // when a server last gave it the lock, in nanoseconds of the cell; of a storm
 	taker    atomic.Pointer[string] // the handle to which it did
 
@@ -195,6 +195,9 @@ func (p *peer) fate() error {
 // heard records the messages of a process in their order, before the script's goroutine acts on them.
 func (p *peer) heard(msg protocol.Message) {
 	defer p.cell.notify()
+	if msg.ID == 0 && !p.cell.admit(p) {
+		return
+	}
 	switch {
 	case msg.Lost != "":
 		if h := p.named(msg.Lost); h != nil {
@@ -224,10 +227,15 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 	p.mu.Lock()
 	paused := p.resumed.After(due)
 	p.mu.Unlock()
-	if !paused {
-		p.cell.late.delayed(now.Sub(due))
-		p.cell.late.add(stall{due, now})
+	if paused {
+		return
 	}
+	if p.cell.memory.held.Take(stallCost) != nil {
+		p.cell.fill()
+		return
+	}
+	p.cell.late.delayed(now.Sub(due))
+	p.cell.late.add(stall{due, now})
 }
 
 // named is the named handle. In a process with one lock, any notice is about that one.

@@ -24,7 +24,7 @@ func TestLateClient(t *testing.T) {
 		"paused, woke at once": {resumed: now},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &peer{cell: &cell{stage: &stage{world: &World{pulse: &pulse{}}, base: now.Add(-2 * time.Second)}}, resumed: test.resumed}
+			p := &peer{cell: &cell{memory: new(memory), stage: &stage{world: &World{pulse: &pulse{}}, base: now.Add(-2 * time.Second)}}, resumed: test.resumed}
 			p.wasLate(now, time.Second)
 			assert.Equal(t, test.late, p.cell.LongestStall(0))
 			assert.Zero(t, p.cell.LongestStall(1500*time.Millisecond), "it began earlier")

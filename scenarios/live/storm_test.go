@@ -254,7 +254,7 @@ func TestAFullHistoryEndsAStorm(t *testing.T) {
 	cell := s.Run(t.Context(), stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: time.Minute, Work: time.Millisecond}))
 	require.Empty(t, cell.Failure)
 	require.Equal(t, checker.Undecided, cell.Verdict.Kind, cell.Verdict.String())
-	assert.Regexp(t, `^the history is full \(0 MiB\): client C\d sent \d+ commands$`, cell.Verdict.Reason)
+	assert.Regexp(t, `^the history is full \(0 MiB\): client C\d sent \d+ commands and notices$`, cell.Verdict.Reason)
 	info, err := os.Stat(filepath.Join(s.dir, cell.Dir, play.HistoryFile))
 	require.NoError(t, err)
 	assert.Greater(t, info.Size(), int64(bound))

@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/network"
 	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/resp"
 	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/scenarios/play"
@@ -86,7 +87,7 @@ type Config struct {
 	NoStateProbes bool          // no state probes around each command
 	AnyCommand    bool          // let clients send any command to a server at an address
 	Wait          string        // how clients wait between the tries of an acquire; empty: each lock's own way
-	MaxHistory    int64         // bytes that a cell's history may reach by commands; zero: 32 MiB, or 960 MiB of a storm
+	MaxHistory    int64         // bytes that a cell's history may reach by what clients do; zero: 32 MiB, or 960 MiB of a storm
 	Alone         bool          // this program starts no other processes: it may adopt orphans (see process.Guard)
 }
 
@@ -113,6 +114,7 @@ type World struct {
 	spares   spares
 	pool     *pool
 	pulse    *pulse
+	memory   *resp.Budget // of what clients make the lab keep, in all cells
 }
 
 // Open starts what the cells share. After an error nothing is left running.
@@ -121,6 +123,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		return nil, err
 	}
 	w := &World{cfg: cfg, commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	w.memory = resp.NewBudget("bytes that the lab keeps for the clients of all cells", maxKeptOfAll)
 	w.pulse = startPulse()
 	defer func() {
 		if err != nil {

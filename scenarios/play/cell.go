@@ -253,7 +253,7 @@ func (c *Cell) begin() {
 }
 
 // inTime ends a script on a host so slow that a lease may have expired: one step took more than a quarter of it, or all since the last wait
-// together more than half. A step that took so long on a host that ran is the lock's or the client's affair.
+// together more than half. A step that took so long on a host that ran is the lock's or the client's affair, and so is what a library waits by itself.
 func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
 	host, stalls := c.Stage.(Host)
 	if !stalls {
@@ -262,6 +262,9 @@ func (c *Cell) inTime(step *scenarios.Step, took time.Duration) error {
 	if step.Waits() {
 		c.pace.busy = spent{}
 		return nil
+	}
+	if step.Op == history.OpAcquire {
+		took = max(0, took-c.Traits.MinTry)
 	}
 	this := spent{took, host.Delayed() - c.pace.delayed}
 	c.pace.busy.all, c.pace.busy.delayed = c.pace.busy.all+this.all, c.pace.busy.delayed+this.delayed

@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/worker/protocol"
 )
 
 // Handle is one lock object of a client's process. It belongs to the script's goroutine; Current, NoticeLoss and NoticeValidity are safe
@@ -71,6 +72,7 @@ func (h *Handle) Begin(step *scenarios.Step) (*Operation, error) {
 
 // arm sets a breakpoint for the requests of one operation.
 func (h *Handle) arm(at faults.Breakpoint, op int64, work bool) *breakpoint {
+	at.Ends = at.Action == faults.ActDropReply && h.cell.Traits.Resends == protocol.ResendsBroken
 	return &breakpoint{Armed: h.cell.Stage.Arm(at, h.Name, op, work), want: at}
 }
 

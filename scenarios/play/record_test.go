@@ -84,6 +84,12 @@ func TestASlowStep(t *testing.T) {
 			require.ErrorContains(t, err, tc.why)
 		})
 	}
+	waits := &Cell{Stage: lateHost{by: time.Second}, Script: &scenarios.Script{Lease: 20 * time.Second}, Traits: Traits{MinTry: 8 * time.Second}}
+	for range 3 { // nor do they add up
+		require.NoError(t, waits.inTime(&scenarios.Step{Verb: scenarios.VerbOp, Op: history.OpAcquire}, 9*time.Second), "the library's own wait")
+	}
+	require.ErrorContains(t, waits.inTime(&scenarios.Step{Verb: scenarios.VerbOp, Op: history.OpRelease}, 7*time.Second), "took 7s, more than a quarter of the lease")
+
 	cell := &Cell{Stage: lateHost{by: 40 * time.Millisecond}, Script: &scenarios.Script{Lease: lease}}
 	for range 2 {
 		require.NoError(t, cell.inTime(&scenarios.Step{Verb: scenarios.VerbOp}, 200*time.Millisecond))

@@ -38,7 +38,7 @@ func (s Subject) Promises(word string) bool {
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: spec.Resends,
+		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: protocol.ResendsIf(spec.Resends),
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers || spec.Needs == impls.Masters, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
@@ -56,7 +56,7 @@ func SubjectOf(spec impls.Spec) Subject {
 // TraitsOf are the traits of a foreign client's lock, by its hello and its promises.
 func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, Separate: hello.Separate,
+		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, MinTry: protocol.Duration(hello.MinTryMS), Separate: hello.Separate,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
 		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
 		OneRequest: hello.OneRequest,
@@ -102,6 +102,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 			return s, fmt.Errorf("one_request in hello names %q, and may name %s and %s", op, protocol.Acquire, protocol.Release)
 		}
 	}
+	if hello.MinTryMS < 0 || hello.MinTryMS > protocol.MS(MaxLease) {
+		return s, fmt.Errorf("min_try_ms in hello is %v, and must be from 0 to %v", hello.MinTryMS, protocol.MS(MaxLease))
+	}
 	if hello.LabCuts && !hello.Separate {
 		return s, errors.New("lab_cuts in hello needs separate: the lab names other addresses in open")
 	}
@@ -115,7 +118,7 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}
 	s.Traits = TraitsOf(hello, promises)
 	s.Spec = &impls.Spec{Card: impls.Card{
-		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends,
+		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends != protocol.ResendsNothing,
 		EndsWithConnection: hello.EndsWithConnection, MinLease: protocol.Duration(hello.MinLeaseMS), Needs: needOf(hello), Servers: s.Traits.Servers,
 	}}
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -43,7 +44,8 @@ type Traits struct {
 	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session
 	Replicas  bool // the lock waits for replicas
 	Renews    bool
-	Resends   bool
+	Resends   protocol.Resends
+	MinTry    time.Duration // how long the shortest try of an acquire takes: the library waits by itself
 	Library   Library
 	Servers   int  // number of lock servers; less than two: one
 	Majority  bool // a majority of them is enough
@@ -261,6 +263,10 @@ var without = map[string]string{
 
 // lackFor says why the lock does not meet a need of a script, or "".
 func (t Traits) lackFor(need scenarios.Need) string {
+	again := "the client library resends commands"
+	if t.Resends == protocol.ResendsBroken {
+		again += " when a connection ends"
+	}
 	lacks := map[scenarios.Need]struct {
 		lacking bool
 		why     string
@@ -272,8 +278,8 @@ func (t Traits) lackFor(need scenarios.Need) string {
 		scenarios.NeedsMajority:   {!t.Majority, "a majority of servers is not enough for the lock"},
 		scenarios.NeedsLease:      {t.Leaseless, "the lock has no lease"},
 		scenarios.NeedsRenewal:    {!t.Renews, "the lock does not renew itself"},
-		scenarios.NeedsResend:     {!t.Resends, "the client library resends nothing"},
-		scenarios.NeedsNoResend:   {t.Resends, "the client library resends commands"},
+		scenarios.NeedsResend:     {t.Resends == protocol.ResendsNothing, "the client library resends nothing"},
+		scenarios.NeedsNoResend:   {t.Resends != protocol.ResendsNothing, again},
 		scenarios.NeedsReentrance: {!t.Reentrant, "the lock is not reentrant"},
 		scenarios.NeedsFairness:   {!t.Fair, "the lock does not promise fairness"},
 		scenarios.NeedsCheck:      {!t.Can(protocol.Check), without[protocol.Check]},

@@ -8,6 +8,7 @@ import (
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/service"
+	"github.com/locklab/locklab/worker/protocol"
 )
 
 // peer is a client's process: what the script does to a client is carried out here.
@@ -175,7 +176,7 @@ func (w pending) answered(replies []service.Reply) { w.resume(w.wait, process.In
 
 func (w pending) lost() {
 	after := hop
-	if w.cell.Traits.Resends {
+	if w.cell.Traits.Resends != protocol.ResendsNothing {
 		after += resendBackOff
 	}
 	w.cell.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
@@ -192,7 +193,7 @@ func (p *peer) request(w process.Wait) {
 		sent.conn.user = &subscription{peer: p, conn: sent.conn}
 	}
 	l.send(c, sent)
-	if c.Traits.Resends && w.Server != process.Resource {
+	if c.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
 		c.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
 				c.lose(sent)

@@ -149,15 +149,17 @@ type Hello struct {
 	// Workloads are the kinds of work that the client knows; none: a counter only.
 	Workloads []string `json:"workloads,omitempty"`
 	// The traits of its lock, as on an impls.Card.
-	Leaseless bool `json:"leaseless,omitempty"`
-	Renews    bool `json:"renews,omitempty"`
-	Resends   bool `json:"resends,omitempty"`
+	Leaseless bool    `json:"leaseless,omitempty"`
+	Renews    bool    `json:"renews,omitempty"`
+	Resends   Resends `json:"resends,omitempty"`
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
 	// OneRequest are the operations that are one request to the server and its reply, for breakpoints where the lab does not read the protocol.
 	OneRequest []string `json:"one_request,omitempty"`
 	// MinLeaseMS is the shortest lease with which the lock can keep its promises; zero: any.
 	MinLeaseMS float64 `json:"min_lease_ms,omitempty"`
+	// MinTryMS is how long the shortest try of an acquire takes, because the library waits by itself; zero: no longer than its commands.
+	MinTryMS float64 `json:"min_try_ms,omitempty"`
 	// Servers says how many of its servers the lock needs: Majority, All, or Sharded, the one that its key decides. Empty: it uses the first only.
 	Servers string `json:"servers,omitempty"`
 	// CannotCancel: nothing ends an operation of the library that waits, but the end of its connections.

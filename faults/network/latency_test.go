@@ -1,0 +1,31 @@
+package network
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/faults"
+)
+
+// TestAPartitionTakesInLittle: a client that sends without end into a partition makes the lab keep a few chunks, and then waits as on a network.
+func TestAPartitionTakesInLittle(t *testing.T) {
+	l, _ := openLink(t)
+	i := inject(t, l, faults.LinkFault{Kind: faults.Partition, Direction: faults.Requests})
+	conn, err := net.Dial("tcp", l.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	chunk, sent := make([]byte, 64<<10), 0
+	for {
+		require.NoError(t, conn.SetWriteDeadline(time.Now().Add(time.Second)))
+		n, err := conn.Write(chunk)
+		sent += n
+		if err != nil {
+			break // nobody reads on
+		}
+		require.Less(t, sent, 32<<20)
+	}
+	recoverFrom(t, i)
+}
