@@ -35,8 +35,8 @@ type flight struct {
 	before []history.State
 }
 
-// describe begins the flight of a command that has arrived.
-func (s *session) describe(f *flight, request resp.Request) {
+// describe begins the flight of a command that has arrived; unseen: it names a script that the tap has not seen.
+func (s *session) describe(f *flight, request resp.Request, unseen bool) {
 	d := &s.dialect
 	*f = flight{Traits: s.tap.commands.Find(request.Args), db: d.db}
 	f.queued = d.queues(f.Name)
@@ -61,7 +61,9 @@ func (s *session) describe(f *flight, request resp.Request) {
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(request.Args)
 		f.op, f.id = s.tap.cfg.Current(s.client)
-		f.breakpoints = s.tap.take(s.client, f, request.Args)
+		if !unseen { // the EVAL that follows counts
+			f.breakpoints = s.tap.take(s.client, f, request.Args)
+		}
 	}
 	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {
 		f.raw = slices.Clone(request.Raw)
