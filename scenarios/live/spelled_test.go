@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	seeds     = flag.Int("seeds", 500, "how many generated scripts a client sends to a server at an address; 10,000 take half a minute")
+	seeds     = flag.Int("seeds", 500, "how many generated scripts a client sends to a server at an address; 10,000 take five seconds, and .ci/run sends so many")
 	firstSeed = flag.Uint64("first-seed", 1, "the seed of the first of these scripts")
 )
 
