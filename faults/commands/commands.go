@@ -17,8 +17,9 @@ type Traits struct {
 	at     int // where the keys begin, or where their number stands (keysCounted)
 	dest   int // where one more key stands; zero: none
 	reach  reach
-	Writes bool // may change a key
-	Drops  bool // may remove a key
+	words  []string // its subcommands that touch nothing else; nil: it has none
+	Writes bool     // may change a key
+	Drops  bool     // may remove a key
 	// Blocks: the command may wait at the server, so the tap does not serialize it.
 	Blocks bool
 	// Unordered: the tap does not serialize it either, because it may end such a wait, or changes no keys.
@@ -54,18 +55,22 @@ func NewTable() Table {
 		}
 	}
 	add(Traits{keys: keysNone, reach: reachConnection}, "PING", "ECHO", "AUTH", "HELLO", "RESET", "QUIT", "INFO", "COMMAND", "TIME", "MULTI",
-		"EXEC", "DISCARD", "UNWATCH", "ROLE", "LASTSAVE", "READONLY", "READWRITE")
-	add(Traits{keys: keysNone, reach: reachSome}, "SELECT")
+		"EXEC", "DISCARD", "UNWATCH", "ROLE", "LASTSAVE", "READONLY", "READWRITE", "SELECT")
 	add(Traits{keys: keysNone, reach: reachChannel}, "PUBLISH", "SPUBLISH")
 	add(Traits{keys: keysNone, reach: reachServer}, "CONFIG", "PUBSUB", "DBSIZE", "KEYS", "SCAN", "RANDOMKEY", "CLUSTER", "ACL", "FLUSHALL",
 		"FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG")
 	add(Traits{keys: keysNone, Blocks: true, reach: reachConnection}, "WAIT", "WAITAOF")
-	add(Traits{keys: keysNone, Unordered: true, reach: reachSome}, "CLIENT", "SCRIPT")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachConnection, words: []string{
+		"SETNAME", "GETNAME", "SETINFO", "ID", "INFO", "REPLY", "NO-EVICT", "NO-TOUCH", "CACHING", "TRACKING", "TRACKINGINFO", "GETREDIR",
+	}}, "CLIENT")
+	add(Traits{keys: keysNone, Unordered: true, reach: reachScript, words: []string{"LOAD", "EXISTS"}}, "SCRIPT")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachServer}, "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER", "MONITOR", "SYNC", "PSYNC")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachChannels}, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachConnection}, "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
 	add(Traits{keys: keysAny, at: 1, reach: reachServer}, "SORT_RO")
-	add(Traits{keys: keysOne, at: 2}, "OBJECT", "MEMORY", "XINFO")
+	add(Traits{keys: keysOne, at: 2, words: []string{"ENCODING", "FREQ", "IDLETIME", "REFCOUNT"}}, "OBJECT")
+	add(Traits{keys: keysOne, at: 2, words: []string{"USAGE"}}, "MEMORY")
+	add(Traits{keys: keysOne, at: 2, words: []string{"STREAM", "GROUPS", "CONSUMERS"}}, "XINFO")
 	add(Traits{keys: keysStreams, at: 1}, "XREAD")
 	add(Traits{keys: keysStreams, at: 1, Writes: true}, "XREADGROUP")
 
@@ -75,15 +80,16 @@ func NewTable() Table {
 		"ZREVRANK", "ZRANGE", "ZREVRANGE", "ZCARD", "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZSCAN", "XLEN", "XRANGE", "XREVRANGE",
 		"BITPOS", "BITFIELD_RO", "HRANDFIELD", "HTTL", "HPTTL", "ZRANDMEMBER", "ZLEXCOUNT", "ZRANGEBYLEX", "ZREVRANGEBYLEX", "XPENDING",
 		"GEODIST", "GEOHASH", "GEOPOS", "GEOSEARCH")
-	add(Traits{keys: keysTwo, at: 1}, "LCS")
+	add(Traits{keys: keysTwo, at: 1, reach: reachServer}, "LCS") // it allocates the product of two lengths
 	add(Traits{keys: keysAll, at: 1}, "EXISTS", "MGET", "TOUCH", "WATCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT")
 	add(Traits{keys: keysCounted, at: 1}, "ZUNION", "ZINTER", "ZDIFF", "ZINTERCARD", "SINTERCARD")
 
 	add(Traits{keys: keysOne, at: 1, Writes: true}, "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETEX", "APPEND", "SETRANGE", "SETBIT",
-		"INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "RESTORE", "HSET",
+		"INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "HSET",
 		"HSETNX", "HMSET", "HINCRBY", "HINCRBYFLOAT", "LPUSH", "RPUSH", "LPUSHX", "RPUSHX", "LSET", "LINSERT", "SADD", "ZADD", "ZINCRBY",
 		"XADD", "XACK", "XCLAIM", "XAUTOCLAIM", "XSETID", "PFADD", "BITFIELD", "GEOADD", "HPERSIST")
-	add(Traits{keys: keysOne, at: 2, Writes: true}, "XGROUP")
+	add(Traits{keys: keysOne, at: 1, Writes: true, reach: reachServer}, "RESTORE") // what it restores may be damaged
+	add(Traits{keys: keysOne, at: 2, Writes: true, words: []string{"CREATE", "CREATECONSUMER", "DELCONSUMER", "DESTROY", "SETID"}}, "XGROUP")
 	add(Traits{keys: keysAll, at: 1, Writes: true}, "PFMERGE")
 	add(Traits{keys: keysPairs, at: 1, Writes: true}, "MSET", "MSETNX")
 	add(Traits{keys: keysTwo, at: 1, Writes: true}, "COPY")
@@ -97,8 +103,10 @@ func NewTable() Table {
 	add(Traits{keys: keysCounted, at: 2, dest: 1, Writes: true, Drops: true}, "ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE")
 	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true}, "RENAME", "RENAMENX", "RPOPLPUSH", "LMOVE", "SMOVE", "ZRANGESTORE", "GEOSEARCHSTORE")
 	add(Traits{keys: keysCounted, at: 1, Writes: true, Drops: true}, "LMPOP", "ZMPOP")
-	add(Traits{keys: keysCounted, at: 2}, "EVAL_RO", "EVALSHA_RO", "FCALL_RO")
-	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true}, "EVAL", "EVALSHA", "FCALL")
+	add(Traits{keys: keysCounted, at: 2, reach: reachScript}, "EVAL_RO", "EVALSHA_RO")
+	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true, reach: reachScript}, "EVAL", "EVALSHA")
+	add(Traits{keys: keysCounted, at: 2, reach: reachServer}, "FCALL_RO") // nobody sees what a function does
+	add(Traits{keys: keysCounted, at: 2, Writes: true, Drops: true, reach: reachServer}, "FCALL")
 
 	add(Traits{keys: keysAllButOne, at: 1, Writes: true, Drops: true, Blocks: true}, "BLPOP", "BRPOP", "BZPOPMIN", "BZPOPMAX")
 	add(Traits{keys: keysTwo, at: 1, Writes: true, Drops: true, Blocks: true}, "BRPOPLPUSH", "BLMOVE")
@@ -173,12 +181,30 @@ func (t Traits) keyRange(args [][]byte) (from, to, step int) {
 	case keysCounted:
 		return t.at + 1, min(t.at+1+countAt(args, t.at), len(args)), 1
 	case keysStreams:
-		from = 1 + slices.IndexFunc(args, func(arg []byte) bool { return bytes.EqualFold(arg, []byte("STREAMS")) })
-		if from > 0 {
+		if from = afterStreams(args); from > 0 {
 			return from, from + (len(args)-from)/2, 1
 		}
 	}
 	return 0, 0, 1
+}
+
+// afterStreams is where the keys of XREAD and XREADGROUP begin, as servers read their options; 0 if there are none.
+func afterStreams(args [][]byte) int {
+	for i := 1; i < len(args); {
+		switch upper(args, i) {
+		case "STREAMS":
+			return i + 1
+		case "NOACK":
+			i++
+		case "COUNT", "BLOCK", "CLAIM":
+			i += 2
+		case "GROUP":
+			i += 3
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 func countAt(args [][]byte, at int) int {

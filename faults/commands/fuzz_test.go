@@ -23,7 +23,7 @@ func FuzzRefusal(f *testing.F) {
 	never := []string{"FLUSHALL", "FLUSHDB", "SWAPDB", "SHUTDOWN", "REPLICAOF", "SLAVEOF", "MODULE", "DEBUG", "MIGRATE", "MONITOR", "SYNC", "PSYNC"}
 	f.Fuzz(func(t *testing.T, text string) {
 		args := bytes.Split([]byte(text), []byte("\n"))
-		ours, theirs := table.Refusal(args, nil), table.Refusal(args, own)
+		ours, theirs := table.Refusal(args), table.NewScope(own).Refusal(args)
 		name := strings.ToUpper(string(args[0]))
 		if slices.Contains(never, name) {
 			require.NotEmpty(t, ours, text)

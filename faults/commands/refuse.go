@@ -45,19 +45,8 @@ func refusalOf(name string) (refusal, bool) {
 }
 
 // Refusal says why a client under test must not send a command, or is empty. Whoever owns the server, no command may reach beyond the keys that
-// it names: end, stop or change the server, empty it, or have it reveal or replace what others wrote. On a server that others use, which own
-// tells by saying whether a key or a channel is the client's, it must name what is the client's, and nothing else; a nil own stands for a server
-// of the lab. args are the command and its arguments.
-func (table Table) Refusal(args [][]byte, own func(name []byte) bool) string {
-	why := reachesOut(args)
-	if why == "" && own != nil {
-		why = table.outside(args, own)
-	}
-	return why
-}
-
-// reachesOut says why a command must not reach any server, or is empty.
-func reachesOut(args [][]byte) string {
+// it names: end, stop or change the server, empty it, or have it reveal or replace what others wrote. args are the command and its arguments.
+func (table Table) Refusal(args [][]byte) string {
 	name := upper(args, 0)
 	rule, refused := refusalOf(name)
 	sub := upper(args, 1)

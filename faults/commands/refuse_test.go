@@ -38,9 +38,9 @@ func TestRefusal(t *testing.T) {
 		"EVAL x 0":                              "",
 		"an-unknown-one":                        "",
 	} {
-		assert.Equal(t, why, NewTable().Refusal(bytes.Fields([]byte(command)), nil), command)
+		assert.Equal(t, why, NewTable().Refusal(bytes.Fields([]byte(command))), command)
 		if why != "" {
-			assert.Equal(t, why, NewTable().Refusal(bytes.Fields([]byte(command)), func([]byte) bool { return true }), "with the same reason where others use the server")
+			assert.Equal(t, why, NewTable().NewScope(func([]byte) bool { return true }).Refusal(bytes.Fields([]byte(command))), "with the same reason where others use the server")
 		}
 	}
 }

@@ -2,10 +2,12 @@ package commands
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 )
 
 // reach says what a command can touch beside the keys that it names.
@@ -16,49 +18,141 @@ const (
 	reachConnection              // nothing but its own connection
 	reachChannel                 // its first argument is a channel
 	reachChannels                // all its arguments are channels
-	reachSome                    // that depends on its arguments
+	reachScript                  // what the script does that it brings or names
 	reachServer                  // keys that it does not name, other connections, or the server itself
 )
 
-// clientWords are the subcommands of CLIENT that concern only the connection.
-var clientWords = []string{
-	"SETNAME", "GETNAME", "SETINFO", "ID", "INFO", "REPLY", "NO-EVICT", "NO-TOUCH", "CACHING", "TRACKING", "TRACKINGINFO", "GETREDIR",
+// Scope is what a client may touch on a server that others use. It is safe for concurrent use.
+type Scope struct {
+	table Table
+	own   func(name []byte) bool
+
+	mu      sync.Mutex
+	scripts map[string]bool // by SHA: those that stay within the scope
 }
 
-// outside says why a command may touch more than somebody's own keys and channels, or "" if it cannot. Commands that the table does not
-// have are outside. What a script does with keys that it does not declare is seen only where its text names them.
-func (table Table) outside(args [][]byte, own func(name []byte) bool) string {
-	t := table.Find(args)
-	switch t.reach {
-	case reachConnection:
+// mostScripts bounds the scripts that a scope remembers.
+const mostScripts = 100_000
+
+// NewScope makes the scope of a client whose keys and channels own knows.
+func (table Table) NewScope(own func(name []byte) bool) *Scope {
+	return &Scope{table: table, own: own, scripts: map[string]bool{}}
+}
+
+// Refusal is Table.Refusal on a server that others use: a command must name what is the client's, and nothing else. What is not known to touch
+// that alone is refused.
+func (s *Scope) Refusal(args [][]byte) string {
+	if why := s.table.Refusal(args); why != "" {
+		return why
+	}
+	return s.outside(args)
+}
+
+// outside says why a command may touch more than the client's keys and channels, or is empty.
+func (s *Scope) outside(args [][]byte) string {
+	t := s.table.Find(args)
+	why := t.beyond(args, s.own)
+	if why != "" || t.reach != reachScript {
+		return why
+	}
+	text, has := t.script(args)
+	if !has {
 		return ""
-	case reachServer:
-		return "it can touch more than the keys that it names"
-	case reachChannel, reachChannels:
-		return t.foreignChannel(args, own)
-	case reachSome:
-		return someOutside(t.Name, args)
 	}
-	named, foreign := t.ownKeys(args, own)
-	switch {
-	case foreign != "":
-		return foreign
-	case t.Name == "COPY" && slices.ContainsFunc(args, func(arg []byte) bool { return bytes.EqualFold(arg, []byte("DB")) }):
-		return "it writes into another database"
-	case t.Name == "EVAL" || t.Name == "EVAL_RO":
-		return table.scriptOutside(args, named > 0, own)
-	case named == 0:
-		return "it names no key"
+	return s.admit(text)
+}
+
+// admit remembers a script that stays within the scope, or says why it may not.
+func (s *Scope) admit(source []byte) string {
+	sum := sha1.Sum(source)
+	sha := hex.EncodeToString(sum[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch why := ""; {
+	case s.scripts[sha]:
+		return ""
+	case len(s.scripts) == mostScripts:
+		return fmt.Sprintf("these are more than %d scripts", mostScripts)
+	default:
+		if why = s.table.scriptOutside(source, s.own); why != "" {
+			return why
+		}
 	}
+	s.scripts[sha] = true
 	return ""
 }
 
-// ownKeys counts the keys that a command names, and says if one is foreign.
-func (t Traits) ownKeys(args [][]byte, own func([]byte) bool) (named int, foreign string) {
+// Unseen says whether a command names a script that has not come through this scope: nobody knows what it does.
+func (s *Scope) Unseen(args [][]byte) bool {
+	if !s.table.Find(args).BySHA() || len(args) < 2 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.scripts[string(bytes.ToLower(args[1]))]
+}
+
+// script is the text of a script that a command brings.
+func (t Traits) script(args [][]byte) (text []byte, has bool) {
+	at := 1
+	switch {
+	case t.BySHA():
+		return nil, false
+	case t.Name == "SCRIPT":
+		if upper(args, 1) != "LOAD" {
+			return nil, false
+		}
+		at = 2
+	}
+	if len(args) <= at {
+		return nil, false // the server answers with an error
+	}
+	return args[at], true
+}
+
+// beyond says why a command may touch more than somebody's own keys and channels, whatever a script does that it runs; or is empty.
+func (t Traits) beyond(args [][]byte, own func(name []byte) bool) string {
+	switch {
+	case t.reach == reachServer:
+		return "it can touch more than the keys that it names"
+	case t.words != nil && !slices.Contains(t.words, upper(args, 1)):
+		return unknownForm
+	case t.reach == reachChannel, t.reach == reachChannels:
+		return t.foreignChannel(args, own)
+	case t.reach == reachConnection:
+		return t.beyondConnection(args)
+	case t.keys == keysCounted && !t.countsKeys(args):
+		return "its number of keys is wrong, or not written out"
+	case t.Name == "SCRIPT":
+		return ""
+	}
+	named, foreign := t.ownKeys(args, own)
+	switch {
+	case foreign != nil:
+		return fmt.Sprintf("the key %s is not this cell's", Clip(string(foreign)))
+	case named == 0 && t.reach == reachKeys:
+		return "it names no key"
+	case t.Name == "COPY" && (len(args) > 4 || len(args) == 4 && upper(args, 3) != "REPLACE"):
+		return unknownForm
+	}
+	return t.tooLarge(args)
+}
+
+// countsKeys says whether the number of keys that a command gives is a number as servers read it, of arguments that are there.
+func (t Traits) countsKeys(args [][]byte) bool {
+	if t.at >= len(args) {
+		return false
+	}
+	n := countAt(args, t.at)
+	return string(args[t.at]) == strconv.Itoa(n) && n <= len(args)-1-t.at
+}
+
+// ownKeys counts the keys that a command names, and returns one that is foreign.
+func (t Traits) ownKeys(args [][]byte, own func([]byte) bool) (named int, foreign []byte) {
 	t.eachKey(args, func(key []byte) {
 		named++
-		if !own(key) && foreign == "" {
-			foreign = fmt.Sprintf("the key %s is not this cell's", Clip(string(key)))
+		if !own(key) && foreign == nil {
+			foreign = append([]byte{}, key...)
 		}
 	})
 	return named, foreign
@@ -81,76 +175,20 @@ func (t Traits) foreignChannel(args [][]byte, own func([]byte) bool) string {
 	return ""
 }
 
-// someOutside judges the commands of reachSome.
-func someOutside(name string, args [][]byte) string {
-	word := ""
-	if len(args) > 1 {
-		word = strings.ToUpper(string(args[1]))
-	}
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(args[min(2, len(args)):], func(arg []byte) bool {
-			return slices.Contains(words, strings.ToUpper(string(arg)))
-		})
-	}
+// beyondConnection judges the commands of reachConnection.
+func (t Traits) beyondConnection(args [][]byte) string {
 	switch {
-	case name == "SELECT" && word != "0":
+	case t.Name == "SELECT" && (len(args) < 2 || string(args[1]) != "0"):
 		return "the lab uses database 0 only"
-	case name == "SCRIPT" && word != "LOAD" && word != "EXISTS", name == "CLIENT" && !slices.Contains(clientWords, word):
-		return "it can touch more than its own connection"
-	case word == "TRACKING" && has("BCAST", "REDIRECT", "PREFIX"):
-		return "it tracks keys of others"
+	case t.Name != "CLIENT" || upper(args, 1) != "TRACKING":
+		return ""
 	}
-	return ""
-}
-
-var (
-	// scriptCall is a call whose command the text of a script names, with its first argument if that is a literal, too.
-	scriptCall = regexp.MustCompile(`\b(?:redis|server)\s*\.\s*p?call\s*\(\s*(?:'([^']*)'|"([^"]*)")(?:\s*,\s*(?:'([^']*)'|"([^"]*)"))?`)
-	// scriptDoor is a word by which a script may call a command.
-	scriptDoor = regexp.MustCompile(`\b(?:redis|server|_G|getfenv|load|loadstring|rawget)\b`)
-)
-
-// scriptOutside judges what the text of a script shows. A script that declares no key may only use commands that need none.
-func (table Table) scriptOutside(args [][]byte, declares bool, own func([]byte) bool) string {
-	if len(args) < 2 {
-		return "it names no key"
-	}
-	source := args[1]
-	calls := scriptCall.FindAllSubmatch(source, -1)
-	if !declares && len(calls) != len(scriptDoor.FindAll(source, -1)) {
-		return "the script declares no key"
-	}
-	for _, call := range calls {
-		name := append(slices.Clone(call[1]), call[2]...)
-		literal := append(slices.Clone(call[3]), call[4]...)
-		if why := table.callOutside(name, literal, declares, own); why != "" {
-			return fmt.Sprintf("its script calls %s: %s", Clip(string(name)), why)
+	for _, arg := range args[2:] {
+		if word := string(bytes.ToUpper(arg)); word == "BCAST" || word == "REDIRECT" || word == "PREFIX" {
+			return "it tracks keys of others"
 		}
 	}
 	return ""
-}
-
-func (table Table) callOutside(name, literal []byte, declares bool, own func([]byte) bool) string {
-	t := table.Find([][]byte{name})
-	switch {
-	case t.reach == reachServer, t.reach == reachSome:
-		return "it can touch more than the keys that it names"
-	case t.reach == reachConnection:
-		return ""
-	case !declares:
-		return "the script declares no key"
-	case len(literal) > 0 && t.literalIsKey() && !own(literal):
-		return fmt.Sprintf("%s is not this cell's", Clip(string(literal)))
-	}
-	return ""
-}
-
-// literalIsKey says whether the first argument is a key or a channel.
-func (t Traits) literalIsKey() bool {
-	if t.reach == reachChannel || t.reach == reachChannels || t.dest == 1 {
-		return true
-	}
-	return t.at == 1 && t.keys != keysCounted && t.keys != keysStreams
 }
 
 // OwnKeys lists the keys of a command that are somebody's own, without duplicates.
@@ -161,13 +199,10 @@ func (t Traits) OwnKeys(args [][]byte, own func(name []byte) bool) []string {
 // SeesExpiry says whether a client can learn from the command's effect or answer whether a key has an expiry, or whether the command
 // carries the expiry to another key.
 func (t Traits) SeesExpiry() bool {
-	if t.keys == keysCounted && t.at == 2 && t.dest == 0 && !t.Blocks { // scripts and functions
-		return true
-	}
 	switch t.Name {
 	case "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "PERSIST", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "COPY", "RENAME", "RENAMENX",
 		"WATCH", "EXEC":
 		return true
 	}
-	return t.reach == reachServer
+	return t.reach == reachScript || t.reach == reachServer
 }

@@ -153,7 +153,7 @@ func (txn *transaction) queue(f *flight) int {
 	txn.own = append(txn.own, f.own...)
 	txn.writes = txn.writes || f.Writes && len(f.keys) > 0
 	txn.drops = txn.drops || f.Drops && len(f.keys) > 0
-	txn.odd = txn.odd || pubsubFamily(f.Name) != "" || f.Name == "CLIENT" || f.Name == "MONITOR"
+	txn.odd = txn.odd || isOdd(f.Name)
 	if f.Name == "SELECT" {
 		txn.db = f.selects
 	}
@@ -168,6 +168,11 @@ func (d *dialect) endTransaction() *transaction {
 	}
 	d.txn = nil
 	return txn
+}
+
+// isOdd says whether a command may change how to read the connection when its transaction is carried out.
+func isOdd(name string) bool {
+	return pubsubFamily(name) != "" || name == "CLIENT" || name == "MONITOR"
 }
 
 func (d *dialect) commit(reply resp.Reply) {

@@ -1,6 +1,7 @@
 package tap
 
 import (
+	"bytes"
 	"strconv"
 	"testing"
 	"time"
@@ -127,9 +128,8 @@ func TestKeysOfLateCopiesExpire(t *testing.T) {
 
 func TestCommandsBeyondAClientsOwnAreRefused(t *testing.T) {
 	onServers(t, func(t *testing.T, addr string) {
-		table := commands.NewTable()
-		own := func(name []byte) bool { return string(name) == "lock" }
-		b := setUp(t, addr, func(c *Config) { c.Refuse = func(args [][]byte) string { return table.Refusal(args, own) } })
+		scope := commands.NewTable().NewScope(func(name []byte) bool { return string(name) == "lock" })
+		b := setUp(t, addr, func(c *Config) { c.Refuse, c.Unseen = scope.Refusal, scope.Unseen })
 		direct, other := dialRaw(t, addr), b.dial("C2")
 		require.Equal(t, "OK", direct.do("SET", "theirs", "x"))
 		require.Equal(t, "OK", other.do("SET", "lock", "a"))
@@ -144,5 +144,62 @@ func TestCommandsBeyondAClientsOwnAreRefused(t *testing.T) {
 		c = b.dial("C1")
 		assert.Contains(t, c.do("DEL", "lock", "theirs"), "the key theirs is not this cell's")
 		assert.Equal(t, "x", direct.do("GET", "theirs"))
+	})
+}
+
+// A connection on which a transaction subscribes cannot be read on. Its commands would pass as they are.
+func TestTransactionsStayReadable(t *testing.T) {
+	for _, odd := range [][]string{{"SUBSCRIBE", "lock"}, {"CLIENT", "REPLY", "OFF"}} {
+		onServers(t, func(t *testing.T, addr string) {
+			scope := commands.NewTable().NewScope(func(name []byte) bool { return string(name) == "lock" })
+			b := setUp(t, addr, func(c *Config) { c.Refuse, c.Unseen = scope.Refusal, scope.Unseen })
+			direct, c := dialRaw(t, addr), b.dial("C1")
+			require.Equal(t, "OK", direct.do("SET", "theirs", "x"))
+			require.Equal(t, "OK", c.do("MULTI"))
+			assert.Contains(t, c.do(odd...), "-ERR the lab refuses "+odd[0])
+			await(t, "an error of the tap", b.Done())
+			assert.Equal(t, "x", direct.do("GET", "theirs"))
+		})
+	}
+}
+
+// What is at the server already does not run by its hash: to the client, the server lacks it. Once its text has passed, it runs. A breakpoint counts
+// the text alone.
+func TestScriptsThatTheTapHasNotSeen(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		scope := commands.NewTable().NewScope(func(name []byte) bool { return string(name) == "lock" })
+		b := setUp(t, addr, func(c *Config) { c.Refuse, c.Unseen = scope.Refusal, scope.Unseen })
+		direct, c := dialRaw(t, addr), b.dial("C1")
+		const source = "return redis.call('GET', KEYS[1])"
+		wipe, read := direct.do("SCRIPT", "LOAD", "return redis.call('FLUSHALL')"), direct.do("SCRIPT", "LOAD", source)
+		require.Equal(t, "OK", direct.do("SET", "lock", "a"))
+		armed := b.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{
+			Match: faults.Match{Kind: faults.MatchCommand, Command: "EVAL"}, Nth: 1, Action: faults.ActDropReply,
+		}})
+		assert.Contains(t, c.do("EVALSHA", wipe, "1", "lock"), "NOSCRIPT")
+		assert.Contains(t, c.do("EVALSHA", read, "1", "lock"), "NOSCRIPT")
+		assert.Equal(t, "a", direct.do("GET", "lock"))
+		events := b.recorded(2)
+		assert.Equal(t, []string{"EVALSHA", read, "1", "lock"}, events[1].Detail.Command.Args, "as the client sent it")
+		select {
+		case <-armed.Reached():
+			assert.Fail(t, "a breakpoint has counted a script that did not run")
+		default:
+		}
+		armed.Disarm()
+		assert.Equal(t, "a", c.do("EVAL", source, "1", "lock"))
+		assert.Equal(t, "a", c.do("EVALSHA", read, "1", "lock"))
+	})
+}
+
+// The server splits an inline command as the tap does, whatever blanks it knows.
+func TestInlineCommandsAreSplitOnce(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		scope := commands.NewTable().NewScope(func(name []byte) bool { return bytes.HasPrefix(name, []byte("lock")) })
+		b := setUp(t, addr, func(c *Config) { c.Refuse = scope.Refusal })
+		direct, c := dialRaw(t, addr), b.dial("C1")
+		c.sendRaw("SET lock\va\r\n")
+		require.Eventually(t, func() bool { return direct.do("GET", "lock") == "a" }, bound, time.Millisecond)
+		assert.Equal(t, "0", direct.do("EXISTS", "lock\va"))
 	})
 }

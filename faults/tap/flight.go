@@ -35,8 +35,9 @@ type flight struct {
 	before []history.State
 }
 
-// describe begins the flight of a command that has arrived. The error says that the tap would have to keep too much for it.
-func (s *session) describe(f *flight, request resp.Request) error {
+// describe begins the flight of a command that has arrived; unseen: it names a script that the tap has not seen. The error says that the tap would have
+// to keep too much for it.
+func (s *session) describe(f *flight, request resp.Request, unseen bool) error {
 	d := &s.dialect
 	*f = flight{Traits: s.tap.commands.Find(request.Args), db: d.db}
 	f.queued = d.queues(f.Name)
@@ -61,7 +62,9 @@ func (s *session) describe(f *flight, request resp.Request) error {
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(request.Args)
 		f.op, f.id = s.tap.cfg.Current(s.client)
-		f.breakpoints = s.tap.take(s.client, f, request.Args)
+		if !unseen { // the EVAL that follows counts
+			f.breakpoints = s.tap.take(s.client, f, request.Args)
+		}
 	}
 	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {
 		if err := s.account.Take(len(request.Raw)); err != nil {

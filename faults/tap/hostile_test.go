@@ -22,7 +22,7 @@ import (
 
 func bewares(c *Config) {
 	table := commands.NewTable()
-	c.Refuse = func(args [][]byte) string { return table.Refusal(args, nil) }
+	c.Refuse = table.Refusal
 }
 
 // TestEmptyRequests: a server ignores a request without a command, and miniredis panics at it. No server gets to see one.

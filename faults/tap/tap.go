@@ -1,6 +1,7 @@
 // Package tap is a proxy between clients and a Redis server that parses commands. It passes one command at a time, so their order is known,
 // asks the server for the state of watched keys before and after, and can hold, drop or duplicate a chosen request or reply. It changes no
-// byte of what passes. Requests without a command, which a server ignores and miniredis panics at, and refused commands do not pass.
+// byte of what passes, with two exceptions (wire). Requests without a command, which a server ignores and miniredis panics at, and refused
+// commands do not pass.
 //
 // It owns breakpoints on the wire, and records every command of a lock: the DEL of a release becomes an event of the history here
 // (flight.go). It must not know a script, a lock or a verdict.
@@ -67,6 +68,9 @@ type Config struct {
 	// Refuse says why a command, given with its arguments, does not pass, or is empty; nil refuses nothing. It is called by several
 	// goroutines at once. The client gets an error, its connection ends, and Err says so.
 	Refuse func(args [][]byte) string
+	// Unseen says whether a command names a script by its hash whose text has not passed Refuse; nil: never. To its client the server lacks
+	// the script, so that it sends the text.
+	Unseen func(args [][]byte) bool
 	// Patience bounds how long the server may take for one command that does not block; default 10 s. Time in which the host stalls
 	// counts little.
 	Patience time.Duration
@@ -126,8 +130,8 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	if cfg.Patience <= 0 {
 		cfg.Patience = 10 * time.Second
 	}
-	if cfg.Refuse == nil {
-		cfg.Refuse = func([][]byte) string { return "" }
+	if cfg.Unseen == nil {
+		cfg.Unseen = func([][]byte) bool { return false }
 	}
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }

@@ -25,7 +25,7 @@ func attacked(t *testing.T) *tap.Tap {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	table := commands.NewTable()
-	seen, err := tap.New(t.Context(), tap.Config{Server: "redis", Upstream: s.Addr(), Refuse: func(args [][]byte) string { return table.Refusal(args, nil) }})
+	seen, err := tap.New(t.Context(), tap.Config{Server: "redis", Upstream: s.Addr(), Refuse: table.Refusal})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, seen.Close()) })
 	addr, err := seen.Listen("C1")

@@ -263,7 +263,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	cfg := tap.Config{
 		Breakpoints: breakpoints, Server: name, Upstream: upstream, Host: c.world.cfg.Listen,
 		Watch:       watch,
-		Refuse:      func(args [][]byte) string { return c.world.commands.Refusal(args, nil) },
+		Refuse:      c.world.commands.Refusal,
 		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument, Held: c.memory.held},
 		Queue:       maxQueue,
 		StateProbes: !c.world.cfg.NoStateProbes,

@@ -139,6 +139,7 @@ func shellWord(text string) string {
 type keys struct {
 	ledger *ledger
 	prefix []byte // that every key contains: locks derive names of further keys from a key
+	scope  *commands.Scope
 
 	mu   sync.Mutex
 	seen map[string]struct{}
@@ -148,7 +149,9 @@ func (w *World) newKeys(prefix string) *keys {
 	if w.ledger == nil {
 		return nil
 	}
-	return &keys{ledger: w.ledger, prefix: []byte(prefix), seen: map[string]struct{}{}}
+	k := &keys{ledger: w.ledger, prefix: []byte(prefix), seen: map[string]struct{}{}}
+	k.scope = w.ledger.table.NewScope(k.own)
+	return k
 }
 
 func (k *keys) own(name []byte) bool { return bytes.Contains(name, k.prefix) }
@@ -192,7 +195,7 @@ func (k *keys) delete() {
 // refuse says why a command must not reach the server, or "". It remembers the keys that the command may write.
 func (k *keys) refuse(args [][]byte) string {
 	if !k.ledger.anything {
-		if why := k.ledger.table.Refusal(args, k.own); why != "" {
+		if why := k.scope.Refusal(args); why != "" {
 			return why + ", and the server is not the lab's (--allow-any-command)"
 		}
 	}
@@ -216,5 +219,8 @@ func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
 		return
 	}
 	cfg.Refuse = k.refuse
+	if !k.ledger.anything {
+		cfg.Unseen = k.scope.Unseen
+	}
 	cfg.Expiry = tap.Expiry{Own: k.own, For: leastExpiry + limit, Least: leastExpiry}
 }

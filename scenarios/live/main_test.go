@@ -84,8 +84,9 @@ const stalledFor = 300 * time.Millisecond
 // oddClient is a worker with quirks, separated by commas: "refuse VERB" does not know the verb, though it says so nowhere; "ignore VERB"
 // never answers it; "hang VERB" answers it when it is cancelled; "slow VERB" answers late, and "stalled VERB" says
 // that it was not run meanwhile; "babble VERB" writes a line that is no protocol; "flood VERB" writes much to standard
-// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, and goes on whatever comes of it; "deaf VERB" looks once
-// at the lock, and says no when its time is over; "persistent init" says in its hello that it resends what a connection has ended before; "late VERB" says that a sleep of it ended late by a third of the lease.
+// error first; "die VERB" exits; "send VERB COMMAND" sends the server a command first, in which {key} is the lock's key, and goes on whatever comes of it;
+// "deaf VERB" looks once at the lock, and says no when its time is over; "persistent init" says in its hello that it resends what a connection has ended
+// before; "late VERB" says that a sleep of it ended late by a third of the lease.
 func oddClient(quirks string) error {
 	hows := make(map[string]string)
 	command := ""
@@ -133,7 +134,7 @@ func oddClient(quirks string) error {
 				_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 			}
 		case how == "send":
-			send(servers[0], command)
+			send(servers[0], strings.ReplaceAll(command, "{key}", key))
 			_, err = fmt.Fprintf(requests, "%s\n", lines.Bytes())
 		case how == "late":
 			_, err = fmt.Printf("{\"late_ms\":%f}\n", lease/3)

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
@@ -109,24 +110,23 @@ func (t Task) together(ctx context.Context, keys []string, commands ...impls.Com
 	return done, err
 }
 
-// writeCompared runs commands, each preceded by its number of words, unless the resource has seen a greater fence.
-const writeCompared = `if tonumber(redis.call("GET", KEYS[#KEYS]) or 0) > tonumber(ARGV[1]) then
-	return redis.error_reply("` + staleFence + ` a greater fence has been seen")
-end
-local at = 2
-while at <= #ARGV do
-	local words = tonumber(ARGV[at])
-	redis.call(unpack(ARGV, at + 1, at + words))
-	at = at + 1 + words
-end
-return "OK"`
-
+// compared runs commands, each on the key behind its name, as one script, unless the resource has seen a greater fence. Names and keys are written out:
+// on a server that others use, the lab lets no other script pass.
 func (t Task) compared(ctx context.Context, keys []string, commands []impls.Command) (bool, error) {
-	args := []any{t.fence}
+	keys, args := append(keys, t.fenceKey()), []any{t.fence}
+	source := fmt.Sprintf(`if tonumber(redis.call("GET", KEYS[%d]) or 0) > tonumber(ARGV[1]) then
+	return redis.error_reply("`+staleFence+` a greater fence has been seen")
+end
+`, len(keys))
 	for _, command := range commands {
-		args = append(append(args, len(command)), command...)
+		source += fmt.Sprintf("redis.call(%q, KEYS[%d]", command[0], 1+slices.Index(keys, command[1].(string)))
+		for _, word := range command[2:] {
+			args = append(args, word)
+			source += fmt.Sprintf(", ARGV[%d]", len(args))
+		}
+		source += ")\n"
 	}
-	return accepted(t.Resource.Eval(ctx, &impls.Script{Source: writeCompared}, append(keys, t.fenceKey()), args...))
+	return accepted(t.Resource.Eval(ctx, &impls.Script{Source: source + `return "OK"`}, keys, args...))
 }
 
 // wrote is the answer to work that read a number and replaced it.
