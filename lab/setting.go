@@ -28,10 +28,14 @@ type Setting struct {
 
 	// The rest is about the live world.
 
-	Server    string // one of live.Servers, started by the lab, or the host:port of a running one; empty: embedded
-	Toxiproxy string // URL of a running toxiproxy; empty: an embedded one
-	Listen    string // the host on which the lab listens for an outside toxiproxy; empty: loopback
-	Advertise string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
+	// Server is one of live.Servers, started by the lab, or the address of a running one: host:port, redis://user@host:port/db, rediss:// with TLS, or
+	// zookeeper://host:port; empty: embedded.
+	Server string
+	// Credentials are what a Redis at an address asks for.
+	Credentials live.Credentials
+	Toxiproxy   string // URL of a running toxiproxy; empty: an embedded one
+	Listen      string // the host on which the lab listens for an outside toxiproxy; empty: loopback
+	Advertise   string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
 	// Alone says that this program starts no processes by itself: on Linux it may then adopt those that clients leave behind, and end them.
 	Alone         bool
 	NoStateProbes bool // do not ask the server for the state of the lock around each command
@@ -98,7 +102,7 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 		return nil, err
 	}
 	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
 		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ type Identity struct {
 // Identity asks the server for its identity. Fields that it does not tell are empty.
 func (r *Remote) Identity(ctx context.Context) (Identity, error) {
 	var about map[string]string
-	err := with(ctx, r.addr, 0, func(client redisclient.Client) (err error) {
+	err := with(ctx, r.at, func(client redisclient.Client) (err error) {
 		about, err = info(ctx, client, "server", "replication")
 		return err
 	})
@@ -51,21 +51,21 @@ const trialTime = time.Minute
 func (r *Remote) Try(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := with(ctx, r.addr, 0, func(client redisclient.Client) error {
+	err := with(ctx, r.at, func(client redisclient.Client) error {
 		about, err := info(ctx, client, "server", "replication", "cluster")
 		if err != nil {
-			return describe(err)
+			return r.at.describe(err)
 		}
 		if why := unsuited(about); why != "" {
 			return errors.New(why)
 		}
 		if err := client.Set(ctx, key, "trial", trialTime).Err(); err != nil {
-			return refusal(err)
+			return r.at.describe(err)
 		}
 		return client.Del(ctx, key).Err()
 	})
 	if err != nil {
-		return fmt.Errorf("redis at %s: %w", r.addr, err)
+		return fmt.Errorf("redis at %s: %w", r.at, err)
 	}
 	return nil
 }
@@ -81,28 +81,6 @@ func unsuited(about map[string]string) string {
 		return "it is a sentinel, which has no keys; give the address of the primary"
 	}
 	return ""
-}
-
-// refusal says in words why a server refuses a write, or even PING.
-func refusal(err error) error {
-	var refused redis.Error
-	if !errors.As(err, &refused) {
-		return describe(err)
-	}
-	code, _, _ := strings.Cut(err.Error(), " ")
-	why := map[string]string{
-		"OOM":        "it is full (maxmemory), and takes no more keys; make room or give another server",
-		"MISCONF":    "it cannot write to its disk, and takes no writes; see its log",
-		"READONLY":   "it is read-only; give the address of the primary",
-		"LOADING":    "it is still loading its data; try again later",
-		"NOREPLICAS": "it has too few replicas to take writes",
-		"MASTERDOWN": "it is a replica without its primary; give the address of the primary",
-		"NOPERM":     "its user may not write the lab's keys",
-	}[code]
-	if why == "" {
-		return describe(err)
-	}
-	return fmt.Errorf("%s: %w", why, err)
 }
 
 // info sends INFO for each section; older servers take one section at a time. A server that refuses INFO yields no facts.

@@ -33,7 +33,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startRedis(t)
 			test.prepare(t, s)
-			remote, err := At(bounded(t), s.Addr())
+			remote, err := At(bounded(t), Plain(s.Addr()))
 			if err == nil {
 				err = remote.Try(bounded(t), "locklab:trial")
 			}

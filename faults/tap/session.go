@@ -51,7 +51,7 @@ func (t *Tap) serve(client string, down net.Conn) {
 	s := &session{
 		tap: t, client: client, addr: addr, other: other, number: t.conns.last.Add(1), down: down, up: up,
 		in: resp.NewReader(down, t.cfg.Limits), back: resp.NewReader(up, t.cfg.Limits), idle: make(chan struct{}, 1),
-		ended: make(chan struct{}),
+		ended: make(chan struct{}), dialect: dialect{db: t.cfg.Entry.DB},
 	}
 	held := t.cfg.Limits.Held
 	s.out = newOutbox(down, t.cfg.Queue, held, func() { s.complain("reply", held.Exceeded()) })

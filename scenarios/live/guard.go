@@ -15,7 +15,7 @@ import (
 // The guard's kinds of undo, for foreign servers.
 const (
 	undoProxies = "proxies" // an address and a prefix
-	undoKeys    = "keys"    // an address and a quoted key
+	undoKeys    = "keys"    // a sealed endpoint, then quoted keys
 	undoNodes   = "nodes"   // the address of a ZooKeeper, and the node below which all others are
 )
 
@@ -37,23 +37,18 @@ func removeProxies(ctx context.Context, what []string) (found bool, err error) {
 }
 
 func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
-	byServer := map[string][]string{}
-	for _, one := range what {
-		addr, quoted, _ := strings.Cut(one, " ")
-		key, err := strconv.Unquote(quoted)
-		if err != nil {
-			return false, fmt.Errorf("%q: %w", one, err)
-		}
-		byServer[addr] = append(byServer[addr], key)
+	at, err := server.Unseal(what[0])
+	if err != nil {
+		return false, err
 	}
-	for addr, keys := range byServer {
-		deleted, err := server.DeleteKeys(ctx, addr, keys)
-		if err != nil {
-			return false, err
+	keys := make([]string, len(what)-1)
+	for i, quoted := range what[1:] {
+		if keys[i], err = strconv.Unquote(quoted); err != nil {
+			return false, fmt.Errorf("%q: %w", quoted, err)
 		}
-		found = found || deleted > 0
 	}
-	return found, nil
+	deleted, err := server.DeleteKeys(ctx, at, keys)
+	return deleted > 0, err
 }
 
 func removeNodes(ctx context.Context, what []string) (found bool, err error) {

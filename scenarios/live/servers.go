@@ -235,12 +235,20 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
 }
 
+// endpoint is how the lab itself gets to the server.
+func (s *lockServer) endpoint() server.Endpoint {
+	if remote, is := s.Server.(*server.Remote); is {
+		return remote.Endpoint()
+	}
+	return server.Plain(s.Addr())
+}
+
 // jump has the clock jump for the cell's keys.
 func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
 	if s.keys == nil {
 		return server.JumpClock(ctx, s.Addr(), 0, by)
 	}
-	return server.JumpClockOf(ctx, s.Addr(), 0, s.tap.Expiring(s.keys.all()), by)
+	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
 }
 
 func wrap(what string, err error) error {
@@ -282,7 +290,7 @@ func (c *cell) startResource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store.addr, c.partResource = s.Addr(), part
+	c.store.at, c.partResource = server.Plain(s.Addr()), part
 	c.mind(ctx, history.Resource, s)
 	return nil
 }

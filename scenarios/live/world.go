@@ -72,13 +72,17 @@ func IsGroup(server string) bool { return server == Sentinel || server == Cluste
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
 
+// Credentials are what a Redis at an address asks for.
+type Credentials = server.Credentials
+
 // Config configures the cells of a run.
 type Config struct {
 	Dir           string        // for the results; empty: a directory that Close removes
 	Guard         []string      // the command that runs GuardMain
 	Worker        []string      // the command of the lab's own client process, which knows the run's locks
 	Host          []string      // the command that runs server.HostMain
-	Server        string        // one of Servers, host:port, or zookeeper://host:port
+	Server        string        // one of Servers, host:port, the URL of a Redis, or zookeeper://host:port
+	Credentials   Credentials   // of a Redis at an address
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
@@ -189,10 +193,14 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 
 // approach makes sure that the server at the address can be used, before the first cell.
 func (w *World) approach(ctx context.Context) (err error) {
-	if w.remote, err = server.At(ctx, w.cfg.Server); err != nil {
+	at, err := server.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
+	if err != nil {
 		return err
 	}
-	w.ledger = newLedger(w.guard, w.remote.Addr(), w.prefix, w.cfg.AnyCommand, w.commands)
+	if w.remote, err = server.At(ctx, at); err != nil {
+		return err
+	}
+	w.ledger = newLedger(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
 	trial := w.prefix + "trial"
 	if err = w.ledger.note(trial); err != nil {
 		return err
@@ -347,11 +355,11 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 func (w *World) newStore(prefix string, own bool) *store {
 	switch {
 	case w.remote != nil:
-		return &store{addr: w.remote.Addr(), prefix: prefix, keys: w.newKeys(prefix)}
+		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.newKeys(prefix)}
 	case own:
 		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}
-	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
+	return &store{at: server.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }
 
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
