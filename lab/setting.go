@@ -79,8 +79,8 @@ func (s Setting) parallel() int {
 	return min(perCore*runtime.NumCPU(), live.MostCells())
 }
 
-// open opens the world, whose results go to dir; empty: nothing is kept.
-func (s Setting) open(ctx context.Context, dir string) (World, error) {
+// open opens the world, whose results go to dir; empty: nothing is kept. A server at an address must carry out the commands that locks send.
+func (s Setting) open(ctx context.Context, dir string, sends ...string) (World, error) {
 	timeout := cmp.Or(s.Timeout, time.Minute)
 	switch s.World {
 	case Sim:
@@ -102,7 +102,7 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 		return nil, err
 	}
 	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Sends: sends, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
 		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -41,33 +40,6 @@ func (i Identity) ChangedTo(now Identity) string {
 		return fmt.Sprintf("failed over: its replication id was %s and is %s", i.ReplID, now.ReplID)
 	}
 	return ""
-}
-
-// trialTime is how long the key of the trial lives, if nobody deletes it.
-const trialTime = time.Minute
-
-// Try says why the server cannot be used, in one line: a replica, a node of a cluster, or one that refuses writes. It writes the key, which
-// the caller must own, and deletes it.
-func (r *Remote) Try(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := with(ctx, r.at, func(client redisclient.Client) error {
-		about, err := info(ctx, client, "server", "replication", "cluster")
-		if err != nil {
-			return r.at.describe(err)
-		}
-		if why := unsuited(about); why != "" {
-			return errors.New(why)
-		}
-		if err := client.Set(ctx, key, "trial", trialTime).Err(); err != nil {
-			return r.at.describe(err)
-		}
-		return client.Del(ctx, key).Err()
-	})
-	if err != nil {
-		return fmt.Errorf("redis at %s: %w", r.at, err)
-	}
-	return nil
 }
 
 // unsuited says why a server of this kind cannot be used, or "".

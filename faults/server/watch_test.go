@@ -35,7 +35,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 			test.prepare(t, s)
 			remote, err := At(bounded(t), Plain(s.Addr()))
 			if err == nil {
-				err = remote.Try(bounded(t), "locklab:trial")
+				err = remote.Try(bounded(t), "locklab:trial", []string{"EVAL"})
 			}
 			if test.why == "" {
 				require.NoError(t, err)

@@ -83,6 +83,7 @@ type Config struct {
 	Host          []string      // the command that runs server.HostMain
 	Server        string        // one of Servers, host:port, the URL of a Redis, or zookeeper://host:port
 	Credentials   Credentials   // of a Redis at an address
+	Sends         []string      // the commands of the run's locks, which such a Redis is asked for before the first cell
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
@@ -205,7 +206,7 @@ func (w *World) approach(ctx context.Context) (err error) {
 	if err = w.ledger.note(trial); err != nil {
 		return err
 	}
-	if err = w.remote.Try(ctx, trial); err != nil {
+	if err = w.remote.Try(ctx, trial, w.cfg.Sends); err != nil {
 		w.ledger = nil // there is nothing to delete, or nobody to ask
 		return errors.Join(err, w.guard.ForgetUndo(undoKeys))
 	}
