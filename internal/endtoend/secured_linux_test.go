@@ -65,7 +65,7 @@ func TestServersThatAskForAPassword(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(hush+"\n"), 0o600))
 	_, tlsPort, err := net.SplitHostPort(tls)
 	require.NoError(t, err)
-	locks := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "holder-crashes", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
+	locks := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
 	for name, test := range map[string]struct {
 		env  string // the password
 		args []string
