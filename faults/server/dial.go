@@ -174,6 +174,8 @@ func (e Endpoint) explain(err error) error {
 		return denied("it does not answer to TLS within %v; write %s for a port without TLS", enterTime, redisScheme)
 	case errors.As(err, &slow) && slow.Timeout():
 		return denied("it does not answer within %v", enterTime)
+	case e.TLS != nil:
+		return fmt.Errorf("it ends the connection: %w", err)
 	}
 	return err
 }

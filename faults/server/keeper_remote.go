@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"path"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults/jute"
+	"github.com/locklab/locklab/faults/resp"
 )
 
 // KeeperScheme is the beginning of the address of a ZooKeeper that the lab does not start.
@@ -83,7 +83,7 @@ func speaksRedis(ctx context.Context, addr string) bool {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+	if _, err := conn.Write(resp.AppendCommand(nil, "PING")); err != nil {
 		return false
 	}
 	line, err := readLine(conn)

@@ -40,12 +40,9 @@ func At(ctx context.Context, at Endpoint) (*Remote, error) {
 
 // recognize says what a server is that does not answer like a Redis, if that shows.
 func (e Endpoint) recognize(ctx context.Context, err error) error {
-	var (
-		stranger *strangerError
-		refused  *DeniedError
-	)
+	var stranger *strangerError
 	switch {
-	case e.TLS != nil && errors.As(err, &refused) && speaksRedis(ctx, e.Addr):
+	case e.TLS != nil && speaksRedis(ctx, e.Addr):
 		return &DeniedError{"it does not speak TLS there; write " + redisScheme + " for a port without TLS"}
 	case e.TLS != nil || !errors.As(err, &stranger):
 	case speaksTLS(ctx, e.Addr):
