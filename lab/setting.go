@@ -33,9 +33,11 @@ type Setting struct {
 	Server string
 	// Credentials are what a Redis at an address asks for.
 	Credentials live.Credentials
-	Toxiproxy   string // URL of a running toxiproxy; empty: an embedded one
-	Listen      string // the host on which the lab listens for an outside toxiproxy; empty: loopback
-	Advertise   string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
+	// Restart is a shell command that stops and starts a Redis at an address: it gets one more word, stop or start. Empty: it is never restarted.
+	Restart   string
+	Toxiproxy string // URL of a running toxiproxy; empty: an embedded one
+	Listen    string // the host on which the lab listens for an outside toxiproxy; empty: loopback
+	Advertise string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
 	// Alone says that this program starts no processes by itself: on Linux it may then adopt those that clients leave behind, and end them.
 	Alone         bool
 	NoStateProbes bool // do not ask the server for the state of the lock around each command
@@ -101,8 +103,12 @@ func (s Setting) open(ctx context.Context, dir string, sends ...string) (World, 
 	if err != nil {
 		return nil, err
 	}
+	outside, err := self(asOutside)
+	if err != nil {
+		return nil, err
+	}
 	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Sends: sends, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Restart: s.Restart, Outside: outside, Sends: sends, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
 		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {

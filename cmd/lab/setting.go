@@ -28,6 +28,7 @@ type settingFlags struct {
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Server, "server", fromEnv(serverVar, live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, redis://user@host:port/db, rediss:// with TLS, or zookeeper://host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Restart, "restart-command", "", "scripts may restart a Redis at an address by `COMMAND`, which gets one more word: stop or start")
 	f.Credentials.Password = server.Secret(os.Getenv(passwordVar))
 	flags.StringVar(&f.passwordFile, "password-file", fromEnv(passwordFileVar, ""), "the password of a server at an address is in `FILE` (or in LOCKLAB_PASSWORD) [LOCKLAB_PASSWORD_FILE]")
 	flags.StringVar(&f.Credentials.CA, "tls-ca", fromEnv("LOCKLAB_TLS_CA", ""), "with rediss://: trust the authorities in `FILE` (default: the system's) [LOCKLAB_TLS_CA]")
@@ -60,7 +61,7 @@ func completeSetting(cmd *cobra.Command) {
 func (f *settingFlags) settle(cmd *cobra.Command) error {
 	f.NoStateProbes = !f.stateProbes
 	atAddress := !f.ownServer() && !live.OnZooKeeper(f.Server)
-	for _, flag := range credentialFlags {
+	for _, flag := range addressFlags {
 		if cmd.Flags().Changed(flag) && f.World != lab.Sim && !atAddress {
 			return usagef("--%s is for a Redis at an address, and --server is %s", flag, server.Redact(f.Server))
 		}
@@ -82,6 +83,7 @@ func (f *settingFlags) settle(cmd *cobra.Command) error {
 		{"listen", "the model has no network"},
 		{"advertise", "the model has no network"},
 		{"password-file", "the model has servers of its own"},
+		{"restart-command", "the model has servers of its own"},
 		{"tls-ca", "the model has no network"},
 		{"tls-cert", "the model has no network"},
 		{"tls-key", "the model has no network"},
@@ -142,8 +144,8 @@ func (f *settingFlags) checkServer() error {
 	return nil
 }
 
-// credentialFlags are the flags about a server at an address that does not let everybody in.
-var credentialFlags = []string{"password-file", "tls-ca", "tls-cert", "tls-key"}
+// addressFlags are the flags about a Redis at an address.
+var addressFlags = []string{"password-file", "tls-ca", "tls-cert", "tls-key", "restart-command"}
 
 // ownServer says whether the lab starts the servers.
 func (f *settingFlags) ownServer() bool {

@@ -87,6 +87,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.cfg.Server == Ensemble, w.cfg.Server == Cluster
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
+		defer w.reserve(script)()
 		failed = w.awaitTurn(ctx)
 	}
 	c := w.newCell(subject, script, clients, full)

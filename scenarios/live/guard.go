@@ -16,12 +16,13 @@ import (
 const (
 	undoProxies = "proxies" // an address and a prefix
 	undoKeys    = "keys"    // a sealed endpoint, then quoted keys
+	undoStop    = "stop"    // a quoted shell command that starts a server, and its sealed endpoint
 	undoNodes   = "nodes"   // the address of a ZooKeeper, and the node below which all others are
 )
 
 // GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
-	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoKeys: deleteKeys, undoNodes: removeNodes})
+	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoStop: startServer, undoKeys: deleteKeys, undoNodes: removeNodes})
 }
 
 func removeProxies(ctx context.Context, what []string) (found bool, err error) {
@@ -61,6 +62,11 @@ func removeNodes(ctx context.Context, what []string) (found bool, err error) {
 		found = found || removed
 	}
 	return found, nil
+}
+
+// OutsideMain is the main function of the command in Config.Outside. It returns when its input has ended.
+func OutsideMain(stdin io.Reader, stdout io.Writer, command string) error {
+	return process.OutsideMain(stdin, stdout, command)
 }
 
 // HostMain is the main function of the command in Config.Host. It returns when its input has ended.
