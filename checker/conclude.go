@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"cmp"
-
-	"github.com/locklab/locklab/history"
-)
+import "github.com/locklab/locklab/history"
 
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
 // hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
@@ -22,17 +18,20 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	case history.EndedStalled, history.EndedUnknown, history.EndedFailed:
 		return undecided(last.Detail.Why)
 	case history.EndedPremise:
-		return brokenOr(undecided(last.Detail.Why), events, opts)
+		return brokenOr(undecided(explained(last.Detail.Why, events, true)), events, opts)
 	}
 	p := newPremises()
 	v := judge(events, opts, p)
 	if why := p.verdict(); why != "" {
-		return undecided(why)
+		return undecided(explained(why, events, false))
 	}
 	if v.Kind != Safe {
 		return v
 	}
-	if why := cmp.Or(p.uninformed(), unasked(events)); why != "" {
+	if why := p.uninformed(); why != "" {
+		return undecided(explained(why, events, false))
+	}
+	if why := unasked(events); why != "" {
 		return undecided(why)
 	}
 	return v

@@ -52,7 +52,6 @@ type premises struct {
 	hit      bool            // one of them fell on something
 	asked    bool            // an acquire was answered after a fault had taken effect
 	learned  bool            // one of them by ok, or by no and a command of it had reached the lock's key
-	unclear  string          // the last of those that taught nothing, and what its client said of it; "" if it said nothing
 	missed   string          // the first fault that was taken back, or injected again, before it took effect
 }
 
@@ -88,9 +87,6 @@ func (p *premises) answered(f *timeline.Fact) {
 	p.alive = p.alive || ok && f.Event.Valid != history.ValidityExpired
 	p.asked = p.asked || p.effects > 0
 	p.learned = p.learned || p.effects > 0 && (ok || f.Op.Outcome == history.No && (t.seen || p.unread))
-	if d := f.Event.Detail; p.effects > 0 && d != nil && d.Error != "" {
-		p.unclear = fmt.Sprintf("%s's acquire was answered %s, %s", f.Event.Client, f.Op.Outcome, d.Error)
-	}
 	if f.Began && !t.seen && !p.unread && p.unseen == "" {
 		p.unseen = f.Event.Client
 	}
@@ -216,12 +212,8 @@ func (p *premises) verdict() string {
 // uninformed says why it counts for nothing that no anomaly was found: all who asked for the lock after a fault learned nothing. A client that
 // answers unknown to everything shows no anomaly.
 func (p *premises) uninformed() string {
-	const uninformed = "nobody who asked for the lock after the fault learned whether it was free"
-	switch {
-	case !p.asked || p.learned:
+	if !p.asked || p.learned {
 		return ""
-	case p.unclear != "":
-		return uninformed + ": " + p.unclear
 	}
-	return uninformed
+	return "nobody who asked for the lock after the fault learned whether it was free"
 }

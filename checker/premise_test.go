@@ -96,6 +96,6 @@ func TestUninformedQuotesTheClient(t *testing.T) {
 	events, err := readStory(path)
 	require.NoError(t, err)
 	events[len(events)-1].Detail = &history.Detail{Error: "TimeoutTooLarge(6)"}
-	require.Equal(t, "nobody who asked for the lock after the fault learned whether it was free: C2's acquire was answered unknown, TimeoutTooLarge(6)",
-		premisesOf(events).uninformed())
+	require.Equal(t, "nobody who asked for the lock after the fault learned whether it was free; C2's acquire was answered unknown: TimeoutTooLarge(6)",
+		explained(premisesOf(events).uninformed(), events, false))
 }

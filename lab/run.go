@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -71,7 +72,7 @@ func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	world, err := plan.open(ctx, plan.Results.Dir)
+	world, err := plan.open(ctx, plan.Results.Dir, plan.sends()...)
 	if err != nil {
 		return run, errors.Join(err, results.discard(report.RunFile))
 	}
@@ -82,6 +83,22 @@ func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
 // NewID is a name for a run; names sort by time.
 func NewID() string {
 	return fmt.Sprintf("%s-%04x", time.Now().Format("20060102-150405"), rand.N(1<<16))
+}
+
+// sends are the commands that the locks of the plan may send, as far as their cards say.
+func (p Plan) sends() []string {
+	all := map[string]bool{}
+	for _, c := range p.Cases {
+		if c.Subject.Spec == nil {
+			continue
+		}
+		for _, names := range c.Subject.Spec.Sends {
+			for _, name := range names {
+				all[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // record is what run.json says before the first cell.

@@ -20,6 +20,8 @@ const (
 	asWorker = "locklab-worker"
 	asHost   = "locklab-host"
 	asBench  = "locklab-bench"
+	// asOutside is followed by a shell command.
+	asOutside = "locklab-outside"
 )
 
 // Serve makes this program able to be the processes of a run in the live world, which are started from its own binary: clients that know
@@ -37,6 +39,8 @@ func Serve(locks ...impls.Spec) {
 		err = worker.Main(context.Background(), locks)
 	case asBench:
 		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, locks)
+	case asOutside:
+		err = live.OutsideMain(os.Stdin, os.Stdout, os.Args[len(os.Args)-1])
 	case asHost:
 		err = live.HostMain(os.Stdin, os.Stdout)
 	default:
@@ -53,7 +57,7 @@ var errNotServed = errors.New("this process was started as a part of a run, but 
 
 // self is the command that runs this program as a process of a run. Without Serve, a test binary runs no test in its place.
 func self(as string) ([]string, error) {
-	if len(os.Args) > 1 && slices.Contains([]string{asGuard, asWorker, asHost, asBench}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{asGuard, asWorker, asHost, asBench, asOutside}, os.Args[1]) {
 		return nil, errNotServed
 	}
 	path, err := os.Executable()

@@ -28,7 +28,13 @@ type Setting struct {
 
 	// The rest is about the live world.
 
-	Server    string // one of live.Servers, started by the lab, or the host:port of a running one; empty: embedded
+	// Server is one of live.Servers, started by the lab, or the address of a running one: host:port, redis://user@host:port/db, rediss:// with TLS, or
+	// zookeeper://host:port; empty: embedded.
+	Server string
+	// Credentials are what a Redis at an address asks for.
+	Credentials live.Credentials
+	// Restart is a shell command that stops and starts a Redis at an address: it gets one more word, stop or start. Empty: it is never restarted.
+	Restart   string
 	Toxiproxy string // URL of a running toxiproxy; empty: an embedded one
 	Listen    string // the host on which the lab listens for an outside toxiproxy; empty: loopback
 	Advertise string // the host by which that toxiproxy reaches the lab; empty: Listen; live.Auto: found out
@@ -75,8 +81,8 @@ func (s Setting) parallel() int {
 	return min(perCore*runtime.NumCPU(), live.MostCells())
 }
 
-// open opens the world, whose results go to dir; empty: nothing is kept.
-func (s Setting) open(ctx context.Context, dir string) (World, error) {
+// open opens the world, whose results go to dir; empty: nothing is kept. A server at an address must carry out the commands that locks send.
+func (s Setting) open(ctx context.Context, dir string, sends ...string) (World, error) {
 	timeout := cmp.Or(s.Timeout, time.Minute)
 	switch s.World {
 	case Sim:
@@ -97,8 +103,12 @@ func (s Setting) open(ctx context.Context, dir string) (World, error) {
 	if err != nil {
 		return nil, err
 	}
+	outside, err := self(asOutside)
+	if err != nil {
+		return nil, err
+	}
 	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Toxiproxy: s.Toxiproxy, Listen: s.Listen,
+		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Restart: s.Restart, Outside: outside, Sends: sends, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
 		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	})
 	if err != nil {

@@ -66,7 +66,7 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 		s.model = &Runner{World: model}
 	}
 	if plan.World != Sim {
-		world, err := plan.open(ctx, "")
+		world, err := plan.open(ctx, "", Plan{Cases: []Case{{Subject: plan.Subject}}}.sends()...)
 		if err != nil {
 			return nil, err
 		}

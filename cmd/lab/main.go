@@ -27,6 +27,10 @@ import (
 
 func main() {
 	lab.Serve(impls.Every()...)
+	if err := hidePassword(os.Args[1:], os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(codeFailed)
+	}
 	os.Exit(contained(os.Args[1:], func(signals <-chan os.Signal) int {
 		ctx, stop := interruptible(signals)
 		defer stop()
@@ -62,7 +66,12 @@ func interruptible(signals <-chan os.Signal) (context.Context, func()) {
 
 // run is the whole command: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return execute(ctx, newRoot(), args, stdin, stdout, stderr)
+	root := newRoot()
+	if err := forgetPassword(); err != nil {
+		fmt.Fprintln(stderr, "lab:", err)
+		return codeFailed
+	}
+	return execute(ctx, root, args, stdin, stdout, stderr)
 }
 
 // execute carries a command out and returns the exit code.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -183,12 +184,16 @@ func appendTo(ts *testscript.TestScript, _ bool, args []string) {
 // A keeper is a Redis that lets nobody UNLINK a key.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	switch args[0] {
-	case "redis", "keeper":
+	case "redis", "keeper", "guarded":
 		redis := miniredis.NewMiniRedis()
 		ts.Check(redis.Start())
-		if args[0] == "keeper" {
+		if args[0] == "guarded" {
+			redis.RequireAuth("hush")
+		}
+		if args[0] == "keeper" { // it refuses to delete, but for what is tried before the first cell
+			var tried atomic.Bool
 			redis.Server().SetPreHook(func(peer *miniserver.Peer, command string, _ ...string) bool {
-				refuses := strings.EqualFold(command, "UNLINK")
+				refuses := strings.EqualFold(command, "UNLINK") && tried.Swap(true)
 				if refuses {
 					peer.WriteError("NOPERM this user has no permissions to run the 'unlink' command")
 				}
@@ -202,6 +207,11 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 		web := httptest.NewServer(http.NotFoundHandler())
 		ts.Defer(web.Close)
 		ts.Setenv(args[1], web.Listener.Addr().String())
+	case "silent":
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		ts.Defer(func() { listener.Close() })
+		ts.Setenv(args[1], listener.Addr().String())
 	case "nobody":
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		ts.Check(err)

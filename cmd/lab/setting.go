@@ -21,12 +21,19 @@ import (
 // settingFlags say where cells run.
 type settingFlags struct {
 	lab.Setting
-	stateProbes bool
+	stateProbes  bool
+	passwordFile string
 }
 
 // bindServers binds the flags about servers and links.
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Server, "server", fromEnv("LOCKLAB_SERVER", live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, or zookeeper://host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Server, "server", fromEnv(serverVar, live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, redis://user@host:port/db, rediss:// with TLS, or zookeeper://host:port [LOCKLAB_SERVER]")
+	flags.StringVar(&f.Restart, "restart-command", "", "scripts may restart a Redis at an address by `COMMAND`, which gets one more word: stop or start")
+	f.Credentials.Password = server.Secret(os.Getenv(passwordVar))
+	flags.StringVar(&f.passwordFile, "password-file", fromEnv(passwordFileVar, ""), "the password of a server at an address is in `FILE` (or in LOCKLAB_PASSWORD) [LOCKLAB_PASSWORD_FILE]")
+	flags.StringVar(&f.Credentials.CA, "tls-ca", fromEnv("LOCKLAB_TLS_CA", ""), "with rediss://: trust the authorities in `FILE` (default: the system's) [LOCKLAB_TLS_CA]")
+	flags.StringVar(&f.Credentials.Cert, "tls-cert", fromEnv("LOCKLAB_TLS_CERT", ""), "with rediss://: show the client's certificate in `FILE` [LOCKLAB_TLS_CERT]")
+	flags.StringVar(&f.Credentials.Key, "tls-key", fromEnv("LOCKLAB_TLS_KEY", ""), "with rediss://: the key of that certificate is in `FILE` [LOCKLAB_TLS_KEY]")
 	flags.StringVar(&f.Toxiproxy, "toxiproxy", fromEnv("LOCKLAB_TOXIPROXY", ""), "use the toxiproxy at `URL` instead of the embedded one [LOCKLAB_TOXIPROXY]")
 	flags.StringVar(&f.Listen, "listen", fromEnv("LOCKLAB_LISTEN", ""), "listen on `HOST` for connections from that toxiproxy (default 127.0.0.1) [LOCKLAB_LISTEN]")
 	flags.StringVar(&f.Advertise, "advertise", fromEnv("LOCKLAB_ADVERTISE", ""), "toxiproxy reaches the lab at `HOST`, or auto (default: that of --listen) [LOCKLAB_ADVERTISE]")
@@ -53,6 +60,15 @@ func completeSetting(cmd *cobra.Command) {
 // settle looks at --world, and settles the flags that make no sense there.
 func (f *settingFlags) settle(cmd *cobra.Command) error {
 	f.NoStateProbes = !f.stateProbes
+	atAddress := !f.ownServer() && !live.OnZooKeeper(f.Server)
+	for _, flag := range addressFlags {
+		if cmd.Flags().Changed(flag) && f.World != lab.Sim && !atAddress {
+			return usagef("--%s is for a Redis at an address, and --server is %s", flag, server.Redact(f.Server))
+		}
+	}
+	if !atAddress {
+		f.Credentials, f.passwordFile = live.Credentials{}, "" // whatever the environment says
+	}
 	switch f.World {
 	case lab.Live:
 		return nil
@@ -66,6 +82,11 @@ func (f *settingFlags) settle(cmd *cobra.Command) error {
 		{"toxiproxy", "the model has no network"},
 		{"listen", "the model has no network"},
 		{"advertise", "the model has no network"},
+		{"password-file", "the model has servers of its own"},
+		{"restart-command", "the model has servers of its own"},
+		{"tls-ca", "the model has no network"},
+		{"tls-cert", "the model has no network"},
+		{"tls-key", "the model has no network"},
 		{"state-probes", "the model always knows the state"},
 		{"allow-any-command", "the model has servers of its own"},
 		{"questions", "the model always knows the state"},
@@ -100,11 +121,31 @@ func (f *settingFlags) check() error {
 
 func (f *settingFlags) checkServer() error {
 	names := live.Servers()
-	if f.ownServer() || live.OnZooKeeper(f.Server) || server.CheckAddr(f.Server) == nil {
+	if f.ownServer() || live.OnZooKeeper(f.Server) {
 		return nil
 	}
-	return unknown("server", f.Server, names, "--server takes "+enumerate(append(names, "an address like 127.0.0.1:6379 or zookeeper://127.0.0.1:2181"), "or"))
+	if !server.IsURL(f.Server) && server.CheckAddr(f.Server) != nil {
+		return unknown("server", server.Redact(f.Server), names, "--server takes "+
+			enumerate(append(names, "an address like 127.0.0.1:6379, rediss://user@127.0.0.1:6379/0 or zookeeper://127.0.0.1:2181"), "or"))
+	}
+	if f.passwordFile != "" {
+		if f.Credentials.Password != "" {
+			return usagef("there are two passwords: leave out %s, --password-file or the one in --server", passwordVar)
+		}
+		var err error
+		if f.Credentials.Password, err = readPassword(f.passwordFile); err != nil {
+			return err
+		}
+		f.passwordFile = ""
+	}
+	if _, err := server.ParseEndpoint(f.Server, f.Credentials); err != nil {
+		return usagef("--server: %v", plainly(err))
+	}
+	return nil
 }
+
+// addressFlags are the flags about a Redis at an address.
+var addressFlags = []string{"password-file", "tls-ca", "tls-cert", "tls-key", "restart-command"}
 
 // ownServer says whether the lab starts the servers.
 func (f *settingFlags) ownServer() bool {

@@ -237,6 +237,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
 	case f.chosen && (live.OnZooKeeper(f.Server) || f.forPrograms()):
 		return p, f.lacked(p)
+	case f.Restart != "":
+		return none, usagef("--restart-command: a storm restarts no server at an address; remove it")
 	case !f.ownServer() && !live.OnZooKeeper(f.Server) && p.Restarts():
 		return none, usagef("--faults: a server at an address is never restarted; remove restart")
 	}

@@ -108,6 +108,9 @@ func CheckURL(apiURL string) error {
 // parseURL returns the URL of an API without the slash at its end, and its host.
 func parseURL(text string) (api, host string, err error) {
 	u, err := url.Parse(text)
+	if err == nil && u.User != nil { // no toxiproxy asks for a password, and what it is called stands in results
+		return "", "", fmt.Errorf("toxiproxy at %q: leave out who you are", u.Redacted())
+	}
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", "", fmt.Errorf("toxiproxy at %q: not a URL like http://127.0.0.1:8474", text)
 	}

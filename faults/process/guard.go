@@ -47,7 +47,8 @@ type Guard struct {
 
 	mu      sync.Mutex // held while a line is written, and over the fields below
 	closed  bool
-	orphans *orphanage // nil: this process adopts none
+	orphans *orphanage   // nil: this process adopts none
+	outside map[int]bool // the processes of commands that are not the lab's
 	running map[*Process]struct{}
 	dirs    map[string]struct{}
 }

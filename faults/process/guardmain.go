@@ -16,8 +16,8 @@ import (
 // readyLine is what the guard process writes when it is ready.
 const readyLine = "guarding"
 
-// guardLine is the length in bytes of the longest line that the guard reads; paths are shorter everywhere.
-const guardLine = 64 << 10
+// guardLine is the length in bytes of the longest line that the guard reads; paths are shorter everywhere, and what is to be undone is mostly.
+const guardLine = 2 << 20
 
 // GuardMain is the main function of the guard process. It reads lines until its input ends:
 //
@@ -84,7 +84,7 @@ func (w *wards) follow(line string) error {
 	case "undo":
 		kind, what, _ := strings.Cut(what, " ")
 		if err := w.toUndo(kind, what, forget); err != nil {
-			return fmt.Errorf("guard: %q: %w", line, err)
+			return fmt.Errorf("guard: undo %s: %w", kind, err) // what is to be undone may hold a secret
 		}
 	default:
 		return fmt.Errorf("guard: %q: unknown", line)

@@ -14,8 +14,8 @@ import (
 // AdoptOrphans makes this process the parent of its descendants whose own parents end, so that Close ends all descendants of the guard's
 // processes, whatever they did to hide. When the guard is closed, this program must have no other processes: they would be taken for orphans.
 func (g *Guard) AdoptOrphans() error {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("adopt orphans: %w", err)
+	if err := adopt(); err != nil {
+		return err
 	}
 	o := &orphanage{guard: g, ended: make(chan os.Signal, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	signal.Notify(o.ended, syscall.SIGCHLD)
@@ -24,6 +24,25 @@ func (g *Guard) AdoptOrphans() error {
 	defer g.mu.Unlock()
 	g.orphans = o
 	return nil
+}
+
+// adopt makes this process the parent of its descendants whose own parents end.
+func adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	return nil
+}
+
+// ownChildren are the living children of this process.
+func ownChildren() (pids []int, err error) {
+	all, err := children()
+	for pid, s := range all {
+		if !s.dead() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
 }
 
 // orphanage has the orphans that this process has adopted.
@@ -102,6 +121,7 @@ func (o *orphanage) living(list func() (map[int]stat, error), reaps func(stat) b
 	var alive []int
 	for pid, s := range all {
 		switch {
+		case !s.dead() && o.guard.outside[pid]:
 		case !s.dead():
 			alive = append(alive, pid)
 		case reaps(s):
@@ -141,7 +161,7 @@ func (g *Guard) descendants(of int) (group, left int, err error) {
 		case pid == of:
 		case s.pgid == of:
 			group++
-		case lab[pid]:
+		case lab[pid], g.outside[pid]:
 		case descends(all, pid, of), g.orphans != nil && s.parent == os.Getpid():
 			left++
 		}

@@ -66,7 +66,7 @@ func TestCloseSaysWhatCannotBeUndone(t *testing.T) {
 	require.NoError(t, g.Undo("file", file))
 	err = g.Close()
 	require.ErrorContains(t, err, "undo trouble: nobody answers")
-	require.ErrorContains(t, err, `"undo unheard-of x": nothing that can be undone`)
+	require.ErrorContains(t, err, `undo unheard-of: nothing that can be undone`)
 	require.NoFileExists(t, file, "what can be undone is")
 }
 

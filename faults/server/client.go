@@ -14,26 +14,25 @@ import (
 )
 
 // with opens one connection to the server for the time of use: without CLIENT SETINFO, and without retries.
-func with(ctx context.Context, addr string, db int, use func(redisclient.Client) error) error {
-	return within(ctx, addr, db, 0, use)
+func with(ctx context.Context, at Endpoint, use func(redisclient.Client) error) error {
+	return within(ctx, at, 0, use)
 }
 
-// patiently is with, but only ctx bounds how long the server may take: load on the host is no failure.
+// patiently is with for a server of the lab's own, but only ctx bounds how long it may take: load on the host is no failure.
 func patiently(ctx context.Context, addr string, use func(redisclient.Client) error) error {
-	return within(ctx, addr, 0, -1, use)
+	return within(ctx, Plain(addr), -1, use)
 }
 
 // within bounds each reply by timeout; zero: the library's default, negative: none.
-func within(ctx context.Context, addr string, db int, timeout time.Duration, use func(redisclient.Client) error) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+func within(ctx context.Context, at Endpoint, timeout time.Duration, use func(redisclient.Client) error) error {
+	conn, err := at.Dial(ctx)
 	if err != nil {
-		return fmt.Errorf("unreachable: %w", err)
+		return err
 	}
 	defer conn.Close()
 	connections := make(chan net.Conn, 1)
 	connections <- conn
-	client := redisclient.New(addr, redisclient.Settings{
-		DB:          db,
+	client := redisclient.New(at.Addr, redisclient.Settings{
 		Connections: 1,
 		Timeout:     timeout,
 		// Connected above, because the library would log and repeat a failure that the caller has to judge.
@@ -51,26 +50,62 @@ func within(ctx context.Context, addr string, db int, timeout time.Duration, use
 }
 
 // ask sends PING and INFO server. A server that refuses INFO yields no facts.
-func ask(ctx context.Context, addr string) (about map[string]string, err error) {
-	err = with(ctx, addr, 0, func(client redisclient.Client) (err error) {
+func ask(ctx context.Context, at Endpoint) (about map[string]string, err error) {
+	err = with(ctx, at, func(client redisclient.Client) (err error) {
 		if err := client.Ping(ctx).Err(); err != nil {
-			return refusal(err)
+			return at.describe(err)
 		}
 		if about, err = info(ctx, client, "server"); err != nil {
-			return describe(err)
+			return at.describe(err)
 		}
 		return nil
 	})
 	return about, err
 }
 
-func describe(err error) error {
-	var refused redis.Error
-	switch {
-	case errors.As(err, &refused) && strings.HasPrefix(err.Error(), "NOAUTH"):
-		return fmt.Errorf("it asks for a password, and the lab has none: %w", err)
-	case errors.As(err, &refused):
-		return fmt.Errorf("it refuses: %w", err)
+// describe says in words why a server does not do what the lab asks of it.
+func (e Endpoint) describe(err error) error {
+	var (
+		refused redis.Error
+		slow    net.Error
+	)
+	if errors.As(err, &refused) {
+		return worded(err.Error(), err)
 	}
-	return fmt.Errorf("it does not answer like a Redis: %w", err)
+	if errors.As(err, &slow) && slow.Timeout() {
+		return fmt.Errorf("it accepts connections, and does not answer like a Redis in time: %w", err)
+	}
+	if e.TLS != nil {
+		err = e.explain(err) // a client's certificate is judged after the handshake
+	}
+	var denied *DeniedError
+	if errors.As(err, &denied) {
+		return err
+	}
+	return &strangerError{err}
+}
+
+// strangerError is the answer of a server that may be no Redis.
+type strangerError struct{ err error }
+
+func (e *strangerError) Error() string { return "it does not answer like a Redis: " + e.err.Error() }
+func (e *strangerError) Unwrap() error { return e.err }
+
+// worded puts the meaning of a server's error before its words.
+func worded(text string, err error) error {
+	code, _, _ := strings.Cut(text, " ")
+	why := map[string]string{
+		"NOAUTH":     "it asks for a password, and the lab has none; set LOCKLAB_PASSWORD or give --password-file",
+		"OOM":        "it is full (maxmemory), and takes no more keys; make room or give another server",
+		"MISCONF":    "it cannot write to its disk, and takes no writes; see its log",
+		"READONLY":   "it is read-only; give the address of the primary",
+		"LOADING":    "it is still loading its data; try again later",
+		"NOREPLICAS": "it has too few replicas to take writes",
+		"MASTERDOWN": "it is a replica without its primary; give the address of the primary",
+		"NOPERM":     "its user may not do what the lab needs; docs/servers.md has an ACL rule that is enough",
+	}[code]
+	if why == "" {
+		why = "it refuses"
+	}
+	return fmt.Errorf("%s: %w", why, err)
 }

@@ -117,7 +117,7 @@ func TestASlotMigratesInPart(t *testing.T) {
 	require.ErrorContains(t, errorOf(t, from, "GET", key), "ASK ")
 	require.ErrorContains(t, errorOf(t, from, "GET", absent), "ASK ")
 	require.ErrorContains(t, errorOf(t, from, "MGET", key, other), "TRYAGAIN ")
-	require.NoError(t, with(bounded(t), to, 0, func(client redisclient.Client) error {
+	require.NoError(t, with(bounded(t), Plain(to), func(client redisclient.Client) error {
 		asked := client.Pipeline()
 		asked.Do(bounded(t), "ASKING")
 		value := asked.Get(bounded(t), key)
@@ -138,7 +138,7 @@ func all(string) bool { return true }
 // errorOf is the error of a command to a node.
 func errorOf(t *testing.T, addr string, args ...any) error {
 	t.Helper()
-	return with(bounded(t), addr, 0, func(client redisclient.Client) error { return client.Do(bounded(t), args...).Err() })
+	return with(bounded(t), Plain(addr), func(client redisclient.Client) error { return client.Do(bounded(t), args...).Err() })
 }
 
 // TestTheMastersOfALock: its keys are on three primaries, and each can fail over alone.

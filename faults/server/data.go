@@ -9,9 +9,9 @@ import (
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
-// Lay writes data: it runs commands on database 0.
-func Lay(ctx context.Context, addr string, commands [][]any) error {
-	err := patiently(ctx, addr, func(client redisclient.Client) error {
+// Lay writes data: it runs commands in the endpoint's database.
+func Lay(ctx context.Context, at Endpoint, commands [][]any) error {
+	err := within(ctx, at, -1, func(client redisclient.Client) error {
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, command := range commands {
 				pipe.Do(ctx, command...)
@@ -21,7 +21,7 @@ func Lay(ctx context.Context, addr string, commands [][]any) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("laying data at %s: %w", addr, err)
+		return fmt.Errorf("laying data at %s: %w", at, err)
 	}
 	return nil
 }

@@ -40,31 +40,31 @@ const (
 // and in evidence their old and new TTLs. The caller makes sure that no command is in flight. It is for servers of the lab's own: others
 // may have millions of keys.
 func JumpClock(ctx context.Context, addr string, db int, d time.Duration) (moved int, evidence string, err error) {
-	return jump(ctx, addr, db, allKeys, nil, d)
+	return jump(ctx, Endpoint{Addr: addr, DB: db}, allKeys, nil, d)
 }
 
-// JumpClockOf is JumpClock for the named keys only.
-func JumpClockOf(ctx context.Context, addr string, db int, keys []string, d time.Duration) (moved int, evidence string, err error) {
+// JumpClockOf is JumpClock for the named keys only, in the endpoint's database.
+func JumpClockOf(ctx context.Context, at Endpoint, keys []string, d time.Duration) (moved int, evidence string, err error) {
 	if len(keys) == 0 {
 		evidence, err = jumpEvidence(nil, d)
 		return 0, evidence, err
 	}
-	return jump(ctx, addr, db, namedKeys, keys, d)
+	return jump(ctx, at, namedKeys, keys, d)
 }
 
-func jump(ctx context.Context, addr string, db int, which string, keys []string, d time.Duration) (moved int, evidence string, err error) {
+func jump(ctx context.Context, at Endpoint, which string, keys []string, d time.Duration) (moved int, evidence string, err error) {
 	by := d.Round(time.Millisecond)
 	var answer []string
-	err = with(ctx, addr, db, func(client redisclient.Client) (err error) {
+	err = with(ctx, at, func(client redisclient.Client) (err error) {
 		answer, err = client.Eval(ctx, fmt.Sprintf(jumpScript, which), keys, by.Milliseconds()).StringSlice()
 		return err
 	})
 	if err != nil {
-		return 0, "", fmt.Errorf("jump of the clock at %s: %w", addr, err)
+		return 0, "", fmt.Errorf("jump of the clock at %s: %w", at, err)
 	}
 	evidence, err = jumpEvidence(answer, by)
 	if err != nil {
-		return 0, "", fmt.Errorf("jump of the clock at %s: %w", addr, err)
+		return 0, "", fmt.Errorf("jump of the clock at %s: %w", at, err)
 	}
 	return len(answer) / 2, evidence, nil
 }

@@ -24,7 +24,7 @@ func TestJumpClock(t *testing.T) {
 		do(t, s, 0, "PEXPIRE", "cell:hash", 100_000)
 
 		cell := []string{"cell:long", "cell:short", "cell:hash", "cell:eternal", "cell:absent"}
-		moved, evidence, err := JumpClockOf(bounded(t), s.Addr(), 0, cell, 50*time.Second)
+		moved, evidence, err := JumpClockOf(bounded(t), Plain(s.Addr()), cell, 50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 3, moved)
 		require.Contains(t, evidence, "cell:short: ")
@@ -35,7 +35,7 @@ func TestJumpClock(t *testing.T) {
 		require.Equal(t, int64(-2), left("cell:short"))
 		require.Equal(t, int64(-1), left("cell:eternal"))
 
-		moved, _, err = JumpClockOf(bounded(t), s.Addr(), 0, cell, -50*time.Second)
+		moved, _, err = JumpClockOf(bounded(t), Plain(s.Addr()), cell, -50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 2, moved)
 		within(90_000, 100_000, "cell:long")
@@ -48,7 +48,7 @@ func TestJumpClock(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, moved)
 		require.Equal(t, "no key has an expiry", evidence)
-		moved, evidence, err = JumpClockOf(bounded(t), s.Addr(), 0, nil, time.Second)
+		moved, evidence, err = JumpClockOf(bounded(t), Plain(s.Addr()), nil, time.Second)
 		require.NoError(t, err)
 		require.Zero(t, moved)
 		require.Equal(t, "no key has an expiry", evidence)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/locklab/locklab/faults/jute"
+	"github.com/locklab/locklab/faults/resp"
 )
 
 // KeeperScheme is the beginning of the address of a ZooKeeper that the lab does not start.
@@ -34,7 +36,7 @@ func KeeperAt(ctx context.Context, addr string) (*RemoteKeeper, error) {
 	defer cancel()
 	k := &RemoteKeeper{addr: addr, version: "of unknown version"}
 	for timeout, granted := range map[time.Duration]*time.Duration{time.Millisecond: &k.shortest, 24 * time.Hour: &k.longest} {
-		session, err := jute.Dial(ctx, addr, timeout)
+		session, err := firstSession(ctx, addr, timeout)
 		if err != nil {
 			return nil, fmt.Errorf("ZooKeeper at %s: %w", addr, err)
 		}
@@ -48,6 +50,56 @@ func KeeperAt(ctx context.Context, addr string) (*RemoteKeeper, error) {
 		k.version = found[1]
 	}
 	return k, nil
+}
+
+// firstSession opens a session, and says in words why there is none.
+func firstSession(ctx context.Context, addr string, timeout time.Duration) (*jute.Client, error) {
+	late := fmt.Errorf("it accepts connections, and does not answer like a ZooKeeper within %v", enterTime)
+	bounded, cancel := context.WithTimeoutCause(ctx, enterTime, late)
+	defer cancel()
+	session, err := jute.Dial(bounded, addr, timeout)
+	var refused *net.OpError
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return session, err
+	case errors.As(err, &refused) && refused.Op == "dial":
+		return nil, fmt.Errorf("unreachable: %w", err)
+	case speaksRedis(ctx, addr):
+		return nil, fmt.Errorf("it is a Redis; write %s%s", redisScheme, addr)
+	}
+	return nil, err
+}
+
+// soonest bounds the look at what else a server may be: it has answered, or kept silent, before.
+const soonest = 500 * time.Millisecond
+
+// speaksRedis says whether a server answers PING as a Redis does.
+func speaksRedis(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, soonest)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Write(resp.AppendCommand(nil, "PING")); err != nil {
+		return false
+	}
+	line, err := readLine(conn)
+	return err == nil && (line == "+PONG" || strings.HasPrefix(line, "-NOAUTH") || strings.HasPrefix(line, "-LOADING"))
+}
+
+// speaksKeeper says whether a server opens a session as a ZooKeeper does.
+func speaksKeeper(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, soonest)
+	defer cancel()
+	session, err := jute.Dial(ctx, addr, enterTime)
+	if err != nil {
+		return false
+	}
+	_ = session.End() // it is a ZooKeeper all the same
+	return true
 }
 
 // Addr is its address.

@@ -10,14 +10,14 @@ import (
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
-// Limit sets the TTL of a key in database 0. It returns false if there is no such key.
-func Limit(ctx context.Context, addr, key string, d time.Duration) (limited bool, err error) {
-	err = with(ctx, addr, 0, func(client redisclient.Client) (err error) {
+// Limit sets the TTL of a key in the endpoint's database. It returns false if there is no such key.
+func Limit(ctx context.Context, at Endpoint, key string, d time.Duration) (limited bool, err error) {
+	err = with(ctx, at, func(client redisclient.Client) (err error) {
 		limited, err = client.PExpire(ctx, key, d).Result()
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("limit %s at %s: %w", key, addr, err)
+		return false, fmt.Errorf("limit %s at %s: %w", key, at, err)
 	}
 	return limited, nil
 }
@@ -28,12 +28,12 @@ const scanCount = 1000
 // deleteBatch is the number of keys of each UNLINK: small enough not to delay other clients of the server.
 const deleteBatch = 100
 
-// DeleteKeys deletes keys of database 0 by name, and returns how many there were.
-func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64, err error) {
+// DeleteKeys deletes keys of the endpoint's database by name, and returns how many there were.
+func DeleteKeys(ctx context.Context, at Endpoint, keys []string) (deleted int64, err error) {
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	err = with(ctx, addr, 0, func(client redisclient.Client) error {
+	err = with(ctx, at, func(client redisclient.Client) error {
 		for batch := range slices.Chunk(keys, deleteBatch) {
 			n, err := unlink(ctx, client, batch)
 			if err != nil {
@@ -44,7 +44,7 @@ func DeleteKeys(ctx context.Context, addr string, keys []string) (deleted int64,
 		return nil
 	})
 	if err != nil {
-		return deleted, fmt.Errorf("delete %d keys at %s: %w", len(keys), addr, err)
+		return deleted, fmt.Errorf("delete %d keys at %s: %w", len(keys), at, err)
 	}
 	return deleted, nil
 }
@@ -64,7 +64,7 @@ func DeletePrefix(ctx context.Context, addr string, db int, prefix string) (dele
 	if prefix == "" {
 		return 0, fmt.Errorf("delete keys at %s: an empty prefix would delete everybody's", addr)
 	}
-	err = with(ctx, addr, db, func(client redisclient.Client) error {
+	err = with(ctx, Endpoint{Addr: addr, DB: db}, func(client redisclient.Client) error {
 		var cursor uint64
 		for {
 			keys, next, err := client.Scan(ctx, cursor, pattern(prefix), scanCount).Result()

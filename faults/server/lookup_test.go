@@ -13,11 +13,11 @@ import (
 func TestErrorsNameTheServer(t *testing.T) {
 	s := startEmbedded(t)
 	require.NoError(t, s.Close())
-	_, limitErr := Limit(bounded(t), s.Addr(), "key", time.Second)
-	layErr := Lay(bounded(t), s.Addr(), [][]any{{"SET", "key", "x"}})
+	_, limitErr := Limit(bounded(t), Plain(s.Addr()), "key", time.Second)
+	layErr := Lay(bounded(t), Plain(s.Addr()), [][]any{{"SET", "key", "x"}})
 	_, _, jumpErr := JumpClock(bounded(t), s.Addr(), 0, time.Second)
 	_, deleteErr := DeletePrefix(bounded(t), s.Addr(), 0, "x")
-	_, namedErr := DeleteKeys(bounded(t), s.Addr(), []string{"x"})
+	_, namedErr := DeleteKeys(bounded(t), Plain(s.Addr()), []string{"x"})
 	for _, err := range []error{limitErr, layErr, jumpErr, deleteErr, namedErr} {
 		require.ErrorContains(t, err, "at "+s.Addr()+": unreachable")
 	}
@@ -56,7 +56,7 @@ func TestDeleteKeys(t *testing.T) {
 		}
 		do(t, s, 0, "SET", "theirs", "x")
 		for _, want := range []int64{2*deleteBatch + 1, 0} {
-			deleted, err := DeleteKeys(bounded(t), s.Addr(), keys)
+			deleted, err := DeleteKeys(bounded(t), Plain(s.Addr()), keys)
 			require.NoError(t, err)
 			require.Equal(t, want, deleted)
 		}
@@ -70,7 +70,7 @@ func TestDeleteKeysWithoutUnlink(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(old.Close)
 	require.NoError(t, old.Register("DEL", func(peer *miniserver.Peer, _ string, keys []string) { peer.WriteInt(len(keys)) }))
-	deleted, err := DeleteKeys(bounded(t), old.Addr().String(), []string{"one", "two"})
+	deleted, err := DeleteKeys(bounded(t), Plain(old.Addr().String()), []string{"one", "two"})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), deleted)
 }
@@ -103,11 +103,11 @@ func TestPatternIsLiteral(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
-		limited, err := Limit(bounded(t), s.Addr(), "lock", time.Minute)
+		limited, err := Limit(bounded(t), Plain(s.Addr()), "lock", time.Minute)
 		require.NoError(t, err)
 		require.False(t, limited, "there is nothing to limit")
 		do(t, s, 0, "SET", "lock", "a")
-		limited, err = Limit(bounded(t), s.Addr(), "lock", time.Minute)
+		limited, err = Limit(bounded(t), Plain(s.Addr()), "lock", time.Minute)
 		require.NoError(t, err)
 		require.True(t, limited)
 		left, ok := do(t, s, 0, "PTTL", "lock").(int64)

@@ -80,7 +80,7 @@ func onEach(t *testing.T, test func(t *testing.T, s Server)) {
 func do(t *testing.T, s Server, db int, args ...any) any {
 	t.Helper()
 	var answer any
-	err := with(bounded(t), s.Addr(), db, func(client redisclient.Client) (err error) {
+	err := with(bounded(t), Endpoint{Addr: s.Addr(), DB: db}, func(client redisclient.Client) (err error) {
 		answer, err = client.Do(bounded(t), args...).Result()
 		return err
 	})

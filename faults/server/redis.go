@@ -177,7 +177,7 @@ func (r *Redis) awaitReady(ctx context.Context, p *process.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
-		about, err := ask(ctx, r.addr)
+		about, err := ask(ctx, Plain(r.addr))
 		if err == nil && about["process_id"] == strconv.Itoa(p.PID()) {
 			r.version = about["redis_version"]
 			return nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 
 // Remote is a Redis that runs at an address. The lab neither starts nor ends it.
 type Remote struct {
-	addr    string
+	at      Endpoint
 	version string
 }
 
@@ -17,34 +18,49 @@ type Remote struct {
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if _, noNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || noNumber != nil {
-		return fmt.Errorf("redis at %q: not an address like 127.0.0.1:6379", addr)
+		return fmt.Errorf("redis at %q: not an address like 127.0.0.1:6379", Redact(addr))
 	}
 	return nil
 }
 
-// At returns the server at the address, which must answer.
-func At(ctx context.Context, addr string) (*Remote, error) {
-	if err := CheckAddr(addr); err != nil {
-		return nil, err
-	}
+// At returns the server at the endpoint, which must answer.
+func At(ctx context.Context, at Endpoint) (*Remote, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	about, err := ask(ctx, addr)
+	about, err := ask(ctx, at)
 	if err != nil {
-		return nil, fmt.Errorf("redis at %s: %w", addr, err)
+		return nil, fmt.Errorf("redis at %s: %w", at, at.recognize(ctx, err))
 	}
 	version := about["redis_version"]
 	if version == "" {
 		version = "of unknown version"
 	}
-	return &Remote{addr: addr, version: version}, nil
+	return &Remote{at: at, version: version}, nil
 }
 
-// Addr is its address as given.
-func (r *Remote) Addr() string { return r.addr }
+// recognize says what a server is that does not answer like a Redis, if that shows.
+func (e Endpoint) recognize(ctx context.Context, err error) error {
+	var stranger *strangerError
+	switch {
+	case e.TLS != nil && speaksRedis(ctx, e.Addr):
+		return &DeniedError{"it does not speak TLS there; write " + redisScheme + " for a port without TLS"}
+	case e.TLS != nil || !errors.As(err, &stranger):
+	case speaksTLS(ctx, e.Addr):
+		return &DeniedError{"it speaks TLS there; write " + redissScheme + " for a port with TLS"}
+	case speaksKeeper(ctx, e.Addr):
+		return &DeniedError{"it is a ZooKeeper; write " + KeeperScheme + e.Addr}
+	}
+	return err
+}
+
+// Addr is where it listens: host:port.
+func (r *Remote) Addr() string { return r.at.Addr }
+
+// Endpoint is how the lab gets there.
+func (r *Remote) Endpoint() Endpoint { return r.at }
 
 // Describe says what it is, with its version.
-func (r *Remote) Describe() string { return fmt.Sprintf("redis %s at %s", r.version, r.addr) }
+func (r *Remote) Describe() string { return fmt.Sprintf("redis %s at %s", r.version, r.at) }
 
 // Close does nothing: the server is not the lab's.
 func (r *Remote) Close() error { return nil }

@@ -82,7 +82,7 @@ func TestReplicaIsMissed(t *testing.T) {
 // acknowledged is how many replicas acknowledge a write.
 func acknowledged(t *testing.T, s Server) (count int64) {
 	t.Helper()
-	require.NoError(t, with(bounded(t), s.Addr(), 0, func(client redisclient.Client) error {
+	require.NoError(t, with(bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
 		if err := client.Set(bounded(t), "key", "acknowledged", 0).Err(); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func TestSplit(t *testing.T) {
 		require.ErrorContains(t, err, "two primaries already")
 		require.ErrorContains(t, s.Reset(bounded(t)), "another primary")
 		require.NoError(t, s.Demote(bounded(t)))
-		_, err = ask(bounded(t), old)
+		_, err = ask(bounded(t), Plain(old))
 		require.Error(t, err, "it answers nobody")
 	}
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))

@@ -23,7 +23,7 @@ const noReplicas = "NOREPLICAS"
 func caughtUp(ctx context.Context, addr string, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return within(ctx, addr, markerDB, -1, func(client redisclient.Client) error {
+	return within(ctx, Endpoint{Addr: addr, DB: markerDB}, -1, func(client redisclient.Client) error {
 		for {
 			// WAIT is about what its own connection has written.
 			err := client.Set(ctx, markerKey, "", time.Second).Err()

@@ -36,7 +36,7 @@ func TestReset(t *testing.T) {
 	}
 	assert.Nil(t, do(t, s, 0, "GET", "lock"))
 	assert.Nil(t, do(t, s, 3, "GET", "other"))
-	err := with(bounded(t), s.Addr(), 0, func(client redisclient.Client) error {
+	err := with(bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
 		return client.Do(bounded(t), "EVALSHA", sha, "0").Err()
 	})
 	require.ErrorContains(t, err, "NOSCRIPT")

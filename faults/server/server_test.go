@@ -30,7 +30,7 @@ func TestDescribe(t *testing.T) {
 	_, version, err := FindRedis()
 	require.NoError(t, err)
 	require.Contains(t, s.Describe(), version)
-	at, err := At(bounded(t), s.Addr())
+	at, err := At(bounded(t), Plain(s.Addr()))
 	require.NoError(t, err)
 	require.Equal(t, "redis "+version+" at "+s.Addr(), at.Describe())
 	require.Equal(t, s.Addr(), at.Addr())
@@ -129,7 +129,7 @@ func TestDownForAWhile(t *testing.T) {
 			do(t, s, 0, "SET", "short", "x", "PX", 30)
 			sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
 			require.NoError(t, stopper.Stop(bounded(t)))
-			_, err := ask(bounded(t), s.Addr())
+			_, err := ask(bounded(t), Plain(s.Addr()))
 			require.Error(t, err, "nobody answers")
 			_, err = net.Listen("tcp", s.Addr())
 			require.Error(t, err, "the port is kept")
@@ -274,13 +274,13 @@ func TestAtErrors(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
 			}
-			_, err := At(ctx, answering(t, test.answer))
+			_, err := At(ctx, Plain(answering(t, test.answer)))
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, "redis at 127.0.0.1:")
 		})
 	}
 	for _, addr := range []string{"", "localhost", ":6379", "127.0.0.1:", "127.0.0.1:redis", "127.0.0.1:70000", "http://x"} {
-		_, err := At(t.Context(), addr)
+		_, err := ParseEndpoint(addr, Credentials{})
 		require.ErrorContains(t, err, "not an address like", addr)
 	}
 }
@@ -321,7 +321,7 @@ func answering(t *testing.T, answer string) string {
 
 func TestAtAServerThatDoesNotSayItsVersion(t *testing.T) {
 	s := startEmbedded(t)
-	at, err := At(bounded(t), s.Addr())
+	at, err := At(bounded(t), Plain(s.Addr()))
 	require.NoError(t, err)
 	require.Equal(t, "redis of unknown version at "+s.Addr(), at.Describe())
 }

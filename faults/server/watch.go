@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,7 +22,7 @@ type Identity struct {
 // Identity asks the server for its identity. Fields that it does not tell are empty.
 func (r *Remote) Identity(ctx context.Context) (Identity, error) {
 	var about map[string]string
-	err := with(ctx, r.addr, 0, func(client redisclient.Client) (err error) {
+	err := with(ctx, r.at, func(client redisclient.Client) (err error) {
 		about, err = info(ctx, client, "server", "replication")
 		return err
 	})
@@ -43,33 +42,6 @@ func (i Identity) ChangedTo(now Identity) string {
 	return ""
 }
 
-// trialTime is how long the key of the trial lives, if nobody deletes it.
-const trialTime = time.Minute
-
-// Try says why the server cannot be used, in one line: a replica, a node of a cluster, or one that refuses writes. It writes the key, which
-// the caller must own, and deletes it.
-func (r *Remote) Try(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := with(ctx, r.addr, 0, func(client redisclient.Client) error {
-		about, err := info(ctx, client, "server", "replication", "cluster")
-		if err != nil {
-			return describe(err)
-		}
-		if why := unsuited(about); why != "" {
-			return errors.New(why)
-		}
-		if err := client.Set(ctx, key, "trial", trialTime).Err(); err != nil {
-			return refusal(err)
-		}
-		return client.Del(ctx, key).Err()
-	})
-	if err != nil {
-		return fmt.Errorf("redis at %s: %w", r.addr, err)
-	}
-	return nil
-}
-
 // unsuited says why a server of this kind cannot be used, or "".
 func unsuited(about map[string]string) string {
 	switch {
@@ -81,28 +53,6 @@ func unsuited(about map[string]string) string {
 		return "it is a sentinel, which has no keys; give the address of the primary"
 	}
 	return ""
-}
-
-// refusal says in words why a server refuses a write, or even PING.
-func refusal(err error) error {
-	var refused redis.Error
-	if !errors.As(err, &refused) {
-		return describe(err)
-	}
-	code, _, _ := strings.Cut(err.Error(), " ")
-	why := map[string]string{
-		"OOM":        "it is full (maxmemory), and takes no more keys; make room or give another server",
-		"MISCONF":    "it cannot write to its disk, and takes no writes; see its log",
-		"READONLY":   "it is read-only; give the address of the primary",
-		"LOADING":    "it is still loading its data; try again later",
-		"NOREPLICAS": "it has too few replicas to take writes",
-		"MASTERDOWN": "it is a replica without its primary; give the address of the primary",
-		"NOPERM":     "its user may not write the lab's keys",
-	}[code]
-	if why == "" {
-		return describe(err)
-	}
-	return fmt.Errorf("%s: %w", why, err)
 }
 
 // info sends INFO for each section; older servers take one section at a time. A server that refuses INFO yields no facts.

@@ -33,9 +33,9 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startRedis(t)
 			test.prepare(t, s)
-			remote, err := At(bounded(t), s.Addr())
+			remote, err := At(bounded(t), Plain(s.Addr()))
 			if err == nil {
-				err = remote.Try(bounded(t), "locklab:trial")
+				err = remote.Try(bounded(t), "locklab:trial", []string{"EVAL"})
 			}
 			if test.why == "" {
 				require.NoError(t, err)

@@ -53,6 +53,8 @@ func TestZooKeeper(t *testing.T) {
 	assert.Empty(t, names)
 	require.NoError(t, c.End())
 
+	_, err = At(ctx, Plain(z.Addr()))
+	require.ErrorContains(t, err, "it is a ZooKeeper; write zookeeper://"+z.Addr())
 	remote, err := KeeperAt(ctx, z.Addr())
 	require.NoError(t, err)
 	assert.Equal(t, z.Addr(), remote.Addr())

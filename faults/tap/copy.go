@@ -60,7 +60,7 @@ func (s *session) sendCopy(armed *Armed, f *flight) {
 	case <-s.tap.ctx.Done():
 		return
 	}
-	up, err := dial(s.tap.ctx, s.addr)
+	up, err := s.tap.dial(s.client, s.addr)
 	if err != nil {
 		return
 	}

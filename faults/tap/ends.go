@@ -1,6 +1,8 @@
 package tap
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -20,7 +22,7 @@ type ends struct{ client, addr string }
 
 // connect connects a client to the server at an address. The connection counts as open until left is called.
 func (t *Tap) connect(client, addr string) (up net.Conn, left func(), err error) {
-	up, err = dial(t.ctx, addr)
+	up, err = t.dial(client, addr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,6 +39,16 @@ func (t *Tap) connect(client, addr string) (up net.Conn, left func(), err error)
 		delete(c.open, ended)
 		close(ended)
 	}, nil
+}
+
+// dial opens a connection to the server at an address for a client.
+func (t *Tap) dial(client, addr string) (net.Conn, error) {
+	up, err := t.cfg.Entry.Dial(t.ctx, addr)
+	var denied *DeniedError
+	if errors.As(err, &denied) {
+		t.fail(fmt.Errorf("tap of %s for client %s: %w", t.cfg.Server, client, err))
+	}
+	return up, err
 }
 
 // Ends returns a channel for each connection of a client that now leads to the server at an address. It is closed when the connection has ended in both

@@ -85,7 +85,7 @@ func (t *Tap) left(keys []string) ([]time.Duration, error) {
 	if len(keys) == 0 {
 		return left, nil
 	}
-	err := t.prober.use(0, func(l *link) error {
+	err := t.prober.use(t.cfg.Entry.DB, func(l *link) error {
 		for _, key := range keys {
 			l.Send("PTTL", key)
 		}
@@ -108,7 +108,7 @@ func (t *Tap) left(keys []string) ([]time.Duration, error) {
 func (t *Tap) ask(args ...string) bool {
 	done := false
 	// Whoever uses the server next meets the same error.
-	_ = t.prober.use(0, func(l *link) error {
+	_ = t.prober.use(t.cfg.Entry.DB, func(l *link) error {
 		answer, err := probe.Ask(l, args...)
 		done = err == nil && answer.Int() == 1
 		return err

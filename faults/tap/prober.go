@@ -17,6 +17,7 @@ const dialTime = 5 * time.Second
 type prober struct {
 	life   context.Context // when it ends the connections are closed
 	addr   string
+	entry  Entry
 	limits resp.Limits
 	asking bool // as in Config
 	links  map[int]*link
@@ -34,7 +35,7 @@ type link struct {
 
 // check makes sure that the server answers at all.
 func (a *prober) check(ctx context.Context) error {
-	l, err := a.link(ctx, 0)
+	l, err := a.link(ctx, a.entry.DB)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (a *prober) states(db int, keys []string) ([]history.State, error) {
 func (a *prober) knowsScript(sha string) bool {
 	known := true
 	// The command that follows meets the same error and reports it.
-	_ = a.use(0, func(l *link) error {
+	_ = a.use(a.entry.DB, func(l *link) error {
 		answer, err := probe.Ask(l, "SCRIPT", "EXISTS", sha)
 		known = err != nil || len(answer.List) != 1 || answer.List[0].Int() != 0
 		return err
@@ -92,13 +93,13 @@ func (a *prober) link(ctx context.Context, db int) (*link, error) {
 	if l := a.links[db]; l != nil {
 		return l, nil
 	}
-	conn, err := dial(ctx, a.addr)
+	conn, err := a.entry.Dial(ctx, a.addr)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{conn: conn, limits: a.limits, asking: a.asking, replies: resp.NewReader(conn, a.limits)}
 	l.unbind = context.AfterFunc(a.life, func() { conn.Close() })
-	if db != 0 {
+	if db != a.entry.DB {
 		if _, err := probe.Ask(l, "SELECT", strconv.Itoa(db)); err != nil {
 			l.close()
 			return nil, err

@@ -55,7 +55,7 @@ func (t *Tap) serve(client string, down net.Conn, account *resp.Budget) {
 	s := &session{
 		tap: t, client: client, addr: addr, other: other, number: t.conns.last.Add(1), down: down, up: up, account: account,
 		in: resp.NewReader(down, limits), back: resp.NewReader(up, limits), idle: make(chan struct{}, 1),
-		ended: make(chan struct{}),
+		ended: make(chan struct{}), dialect: dialect{db: t.cfg.Entry.DB},
 	}
 	s.out = newOutbox(down, t.cfg.Queue, account, func(err error) { s.complain("reply", err) })
 	s.idle <- struct{}{}

@@ -46,11 +46,13 @@ const CanaryPrefix = "lab-canary-"
 type Config struct {
 	Server   string // the server's name in the history: "redis", "resource"
 	Upstream string // the server's host:port
-	Host     string // where listeners bind; 127.0.0.1 if empty
+	// Entry is how connections to the server are opened; the zero Entry dials plain ones.
+	Entry Entry
+	Host  string // where listeners bind; 127.0.0.1 if empty
 	// Watch says whether a key is watched: only commands that name a watched key are recorded and count for breakpoints.
 	// Nil watches nothing. It is called by several goroutines at once.
 	Watch func(key string) bool
-	// StateProbes: ask the server, without a password, for the state of watched keys before and after each command that names them. If the
+	// StateProbes: ask the server for the state of watched keys before and after each command that names them. If the
 	// server does not answer, as during a restart, the record of the command has no changes.
 	StateProbes bool
 	// Since reads the clock of the run.
@@ -89,6 +91,19 @@ type Config struct {
 	// with more.
 	Queue int
 }
+
+// Entry is the way into a server that does not let everybody in. What clients send is not asked: they need no secret, and see none.
+type Entry struct {
+	// Dial opens a connection on which commands may follow. A *DeniedError makes the tap fail; to the client the server is down.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	DB   int // the database in which such connections are
+}
+
+// DeniedError is why a server does not let the lab in.
+type DeniedError struct{ Err error }
+
+func (e *DeniedError) Error() string { return e.Err.Error() }
+func (e *DeniedError) Unwrap() error { return e.Err }
 
 // Tap is a tap in front of one server. It is safe for concurrent use.
 type Tap struct {
@@ -136,6 +151,9 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	if cfg.Watch == nil {
 		cfg.Watch = func(string) bool { return false }
 	}
+	if cfg.Entry.Dial == nil {
+		cfg.Entry.Dial = dial
+	}
 	if cfg.Breakpoints == nil {
 		cfg.Breakpoints = new(Breakpoints)
 	}
@@ -154,7 +172,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	t.turn <- struct{}{}
 	own := cfg.Limits
 	own.Held = nil // what the lab keeps for clients must not keep it from asking
-	t.prober = prober{life: t.ctx, addr: cfg.Upstream, limits: own, asking: cfg.Asking, links: map[int]*link{}}
+	t.prober = prober{life: t.ctx, addr: cfg.Upstream, entry: cfg.Entry, limits: own, asking: cfg.Asking, links: map[int]*link{}}
 	check := t.prober.check
 	if len(cfg.Locks) > 0 {
 		t.nodes = newNodes(t)
@@ -264,14 +282,14 @@ func (t *Tap) begin(task func()) bool {
 	return true
 }
 
-// State reads the state of a key of database 0 while no command is in flight.
+// State reads the state of a key of the entry's database while no command is in flight.
 func (t *Tap) State(ctx context.Context, key string) (state history.State, err error) {
 	err = t.Exclusively(ctx, func() error {
 		if t.nodes != nil {
 			state, err = t.nodes.state(key)
 			return err
 		}
-		states, err := t.prober.states(0, []string{key})
+		states, err := t.prober.states(t.cfg.Entry.DB, []string{key})
 		t.hide([]string{key}, states)
 		state = states[0]
 		return err
@@ -279,10 +297,10 @@ func (t *Tap) State(ctx context.Context, key string) (state history.State, err e
 	return state, err
 }
 
-// Values is probe.Values of a key of database 0, read while no command is in flight.
+// Values is probe.Values of a key of the entry's database, read while no command is in flight.
 func (t *Tap) Values(ctx context.Context, key string) (values []string, err error) {
 	err = t.Exclusively(ctx, func() error {
-		return t.prober.use(0, func(l *link) (err error) {
+		return t.prober.use(t.cfg.Entry.DB, func(l *link) (err error) {
 			values, err = probe.Values(l, key)
 			return err
 		})

@@ -23,7 +23,6 @@ type Client interface {
 
 // Settings of a client. The zero value is the library's own.
 type Settings struct {
-	DB          int
 	Connections int           // how many at most
 	Timeout     time.Duration // of each reply; negative: none
 	// Dial connects instead of the library, which repeats what fails.
@@ -34,7 +33,6 @@ type Settings struct {
 func New(addr string, s Settings) Client {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
-		DB:                       s.DB,
 		Dialer:                   s.Dial,
 		Protocol:                 2,
 		DisableIdentity:          true,

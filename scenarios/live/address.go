@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -18,10 +19,13 @@ const (
 
 // meetServer notes which server is at the address, if the cell uses one.
 func (c *cell) meetServer(ctx context.Context) (err error) {
-	if c.keys != nil {
-		c.before, err = c.world.remote.Identity(ctx)
+	if c.keys == nil {
+		return nil
 	}
-	return err
+	if c.before, err = c.world.remote.Identity(ctx); err != nil {
+		return fmt.Errorf("redis at %s: %w", c.world.remote.Endpoint(), err)
+	}
+	return nil
 }
 
 // serverChanged ends a cell whose server at an address was restarted, failed over or lost meanwhile, whatever came of the script: what

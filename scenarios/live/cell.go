@@ -85,6 +85,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.cfg.Server == Ensemble, w.cfg.Server == Cluster
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
+		defer w.reserve(script)()
 		failed = w.awaitTurn(ctx)
 	}
 	c := w.newCell(subject, script, clients, full)
@@ -243,7 +244,7 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 	if err := c.startServers(ctx); err != nil {
 		return err
 	}
-	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.addr, c.IsData, c.store.keys, true); err != nil {
+	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.at.Addr, c.IsData, c.store.keys, true); err != nil {
 		return err
 	}
 	if c.store.keys != nil {
@@ -285,7 +286,9 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	if !resource {
 		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.opaque() != ""
 	}
-	keys.confine(&cfg, c.limit())
+	if keys != nil {
+		keys.confine(&cfg, c.limit())
+	}
 	t, err := tap.New(ctx, cfg)
 	if err != nil {
 		return nil, err

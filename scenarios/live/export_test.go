@@ -6,13 +6,14 @@ import (
 
 	"github.com/locklab/locklab/faults/commands"
 	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/faults/tap"
 	"github.com/locklab/locklab/history"
 )
 
 // TapAt is a tap as a cell has it in front of a server at an address, for keys that contain a prefix.
 func TapAt(ctx context.Context, guard *process.Guard, addr, prefix string) (*tap.Tap, error) {
-	w := &World{ledger: newLedger(guard, addr, prefix, false, commands.NewTable())}
+	w := &World{ledger: newLedger(guard, server.Plain(addr), prefix, false, commands.NewTable())}
 	cfg := tap.Config{
 		Server: "redis", Upstream: addr, Since: func() time.Duration { return 0 }, Record: func(history.Event) {},
 		Current: func(string) (op history.Op, id int64) { return op, id },

@@ -15,13 +15,14 @@ import (
 // The guard's kinds of undo, for foreign servers.
 const (
 	undoProxies = "proxies" // an address and a prefix
-	undoKeys    = "keys"    // an address and a quoted key
+	undoKeys    = "keys"    // a sealed endpoint, then quoted keys
+	undoStop    = "stop"    // a quoted shell command that starts a server, and its sealed endpoint
 	undoNodes   = "nodes"   // the address of a ZooKeeper, and the node below which all others are
 )
 
 // GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
-	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoKeys: deleteKeys, undoNodes: removeNodes})
+	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoStop: startServer, undoKeys: deleteKeys, undoNodes: removeNodes})
 }
 
 func removeProxies(ctx context.Context, what []string) (found bool, err error) {
@@ -37,23 +38,18 @@ func removeProxies(ctx context.Context, what []string) (found bool, err error) {
 }
 
 func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
-	byServer := map[string][]string{}
-	for _, one := range what {
-		addr, quoted, _ := strings.Cut(one, " ")
-		key, err := strconv.Unquote(quoted)
-		if err != nil {
-			return false, fmt.Errorf("%q: %w", one, err)
-		}
-		byServer[addr] = append(byServer[addr], key)
+	at, err := server.Unseal(what[0])
+	if err != nil {
+		return false, err
 	}
-	for addr, keys := range byServer {
-		deleted, err := server.DeleteKeys(ctx, addr, keys)
-		if err != nil {
-			return false, err
+	keys := make([]string, len(what)-1)
+	for i, quoted := range what[1:] {
+		if keys[i], err = strconv.Unquote(quoted); err != nil {
+			return false, fmt.Errorf("%q: %w", quoted, err)
 		}
-		found = found || deleted > 0
 	}
-	return found, nil
+	deleted, err := server.DeleteKeys(ctx, at, keys)
+	return deleted > 0, err
 }
 
 func removeNodes(ctx context.Context, what []string) (found bool, err error) {
@@ -66,6 +62,11 @@ func removeNodes(ctx context.Context, what []string) (found bool, err error) {
 		found = found || removed
 	}
 	return found, nil
+}
+
+// OutsideMain is the main function of the command in Config.Outside. It returns when its input has ended.
+func OutsideMain(stdin io.Reader, stdout io.Writer, command string) error {
+	return process.OutsideMain(stdin, stdout, command)
 }
 
 // HostMain is the main function of the command in Config.Host. It returns when its input has ended.

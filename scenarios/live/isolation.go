@@ -27,7 +27,7 @@ type isolation struct {
 
 // isolate gives the cell of a foreign client servers of its own.
 func (w *World) isolate(subject play.Subject) *isolation {
-	if subject.Argv == nil || !w.startsServers() {
+	if subject.Argv == nil || !w.startsServers() && w.cfg.Restart == "" {
 		return nil
 	}
 	return &isolation{world: w}

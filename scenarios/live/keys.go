@@ -32,7 +32,7 @@ const keysTime = 10 * time.Second
 // knows each key before it is written. It is safe for concurrent use.
 type ledger struct {
 	guard    *process.Guard
-	addr     string
+	at       server.Endpoint
 	prefix   string // that every key contains
 	anything bool   // clients may send any command
 	table    commands.Table
@@ -41,8 +41,8 @@ type ledger struct {
 	left map[string]bool // false: has been deleted once, when its cell ended
 }
 
-func newLedger(guard *process.Guard, addr, prefix string, anything bool, table commands.Table) *ledger {
-	return &ledger{guard: guard, addr: addr, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
+func newLedger(guard *process.Guard, at server.Endpoint, prefix string, anything bool, table commands.Table) *ledger {
+	return &ledger{guard: guard, at: at, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
 }
 
 // note remembers a key that is about to be written.
@@ -54,14 +54,23 @@ func (l *ledger) note(key string) error {
 	if known {
 		return nil
 	}
-	return l.guard.Undo(undoKeys, l.addr+" "+strconv.Quote(key))
+	if len(l.left) == 1 {
+		sealed, err := l.at.Seal()
+		if err == nil {
+			err = l.guard.Undo(undoKeys, sealed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.guard.Undo(undoKeys, strconv.Quote(key))
 }
 
 // delete deletes keys. What it cannot delete is left to close.
 func (l *ledger) delete(keys []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
 	defer cancel()
-	if _, err := server.DeleteKeys(ctx, l.addr, keys); err != nil {
+	if _, err := server.DeleteKeys(ctx, l.at, keys); err != nil {
 		return
 	}
 	l.mu.Lock()
@@ -78,7 +87,7 @@ func (l *ledger) close() error {
 	defer l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
 	defer cancel()
-	_, err := server.DeleteKeys(ctx, l.addr, slices.Sorted(maps.Keys(l.left)))
+	_, err := server.DeleteKeys(ctx, l.at, slices.Sorted(maps.Keys(l.left)))
 	if err != nil {
 		maps.DeleteFunc(l.left, func(_ string, left bool) bool { return !left })
 		if err = l.remains(err, slices.Sorted(maps.Keys(l.left))); err == nil {
@@ -96,11 +105,7 @@ func (l *ledger) remains(err error, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	host, port, splitErr := net.SplitHostPort(l.addr)
-	if splitErr != nil {
-		return splitErr
-	}
-	cli := fmt.Sprintf("redis-cli -h %s -p %s", host, port)
+	cli := l.at.CLI()
 	how := fmt.Sprintf("%s --scan --pattern '*%s*' | xargs -n 100 %s UNLINK", cli, l.prefix, cli)
 	if len(keys) <= mostNamed {
 		words := make([]string, len(keys))
@@ -194,12 +199,12 @@ func (k *keys) delete() {
 
 // refuse says why a command must not reach the server, or "". It remembers the keys that the command may write.
 func (k *keys) refuse(args [][]byte) string {
+	traits := k.ledger.table.Find(args)
 	if !k.ledger.anything {
-		if why := k.scope.Refusal(args); why != "" {
+		if why := k.outside(traits.Name, args); why != "" {
 			return why + ", and the server is not the lab's (--allow-any-command)"
 		}
 	}
-	traits := k.ledger.table.Find(args)
 	if !traits.Writes {
 		return ""
 	}
@@ -209,15 +214,36 @@ func (k *keys) refuse(args [][]byte) string {
 	return ""
 }
 
+// outside says why a command touches more than the cell's keys, or "".
+func (k *keys) outside(name string, args [][]byte) string {
+	at := k.ledger.at
+	switch {
+	case name == "SELECT" && len(args) == 2 && at.DB != 0:
+		if string(args[1]) == strconv.Itoa(at.DB) {
+			return ""
+		}
+		return fmt.Sprintf("the lab uses database %d only", at.DB)
+	case name == "RESET" && (at.DB != 0 || at.User != "" || at.Password != ""):
+		return "it would end what the lab has said to the server, its user and database"
+	}
+	return k.scope.Refusal(args)
+}
+
 // leastExpiry is what a key without an expiry of its client's has left at any time in its cell, and how long it outlives a lab and a guard
 // that were both killed.
 const leastExpiry = time.Hour
 
-// confine has a tap keep to the cell's keys.
+// confine has a tap enter the server at the address, and keep to the cell's keys.
 func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
-	if k == nil {
-		return
-	}
+	at := k.ledger.at
+	cfg.Entry = tap.Entry{DB: at.DB, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := at.Dial(ctx)
+		var denied *server.DeniedError
+		if errors.As(err, &denied) {
+			err = &tap.DeniedError{Err: err}
+		}
+		return conn, err
+	}}
 	cfg.Refuse = k.refuse
 	if !k.ledger.anything {
 		cfg.Unseen = k.scope.Unseen

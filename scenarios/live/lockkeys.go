@@ -42,7 +42,7 @@ func (s *lockServer) stateOf(ctx context.Context, lock string) (history.State, e
 func (s *lockServer) limit(ctx context.Context, lock string, by time.Duration) (evidence string, err error) {
 	var limited bool
 	for _, key := range s.cell.LockKeys.Of(lock).Keys {
-		is, err := server.Limit(ctx, s.Addr(), s.tag+key, by)
+		is, err := server.Limit(ctx, s.endpoint(), s.tag+key, by)
 		if err != nil {
 			return "", wrap("limiting the lock", err)
 		}

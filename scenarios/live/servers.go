@@ -65,7 +65,9 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 			s.tap.Break()
 		}
 	case f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain:
-		err = s.breaking(ctx, s.tap, s.Addr(), do)
+		if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
+			err = s.adopt()
+		}
 	default:
 		err = s.tap.Exclusively(ctx, do)
 	}
@@ -78,8 +80,18 @@ func (s *lockServer) ComeBack(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) })
+	if err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) }); err == nil {
+		err = s.adopt()
+	}
 	return "the server answers again, with the data that it had", atServer(wrap("starting the server again", err))
+}
+
+// adopt has the keys that the lab has put back at an address expire again.
+func (s *lockServer) adopt() error {
+	if s.keys == nil {
+		return nil
+	}
+	return s.tap.Adopt(s.keys.all())
 }
 
 func (s *lockServer) replicator() (server.Replicator, error) {
@@ -235,12 +247,20 @@ func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, 
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
 }
 
+// endpoint is how the lab itself gets to the server.
+func (s *lockServer) endpoint() server.Endpoint {
+	if remote, is := s.Server.(interface{ Endpoint() server.Endpoint }); is {
+		return remote.Endpoint()
+	}
+	return server.Plain(s.Addr())
+}
+
 // jump has the clock jump for the cell's keys.
 func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
 	if s.keys == nil {
 		return server.JumpClock(ctx, s.Addr(), 0, by)
 	}
-	return server.JumpClockOf(ctx, s.Addr(), 0, s.tap.Expiring(s.keys.all()), by)
+	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
 }
 
 func wrap(what string, err error) error {
@@ -282,7 +302,7 @@ func (c *cell) startResource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store.addr, c.partResource = s.Addr(), part
+	c.store.at, c.partResource = server.Plain(s.Addr()), part
 	c.mind(ctx, history.Resource, s)
 	return nil
 }
@@ -312,6 +332,9 @@ func (c *cell) startServers(ctx context.Context) error {
 		switch {
 		case c.world.opaque() != "":
 			s.Server, s.part, err = c.world.startOpaque(ctx, log)
+		case c.world.remote != nil && c.world.cfg.Restart != "":
+			remote := s.restartable()
+			s.Server, s.part = remote, remote.Close
 		case c.own != nil && c.world.keeper == nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
 		default:

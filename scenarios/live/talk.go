@@ -191,7 +191,7 @@ func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t
 // Do sends a command to each lock server, past links and taps.
 func (t *Talk) Do(command ...any) (err error) {
 	for _, s := range t.cell.servers {
-		err = errors.Join(err, server.Lay(t.ctx, s.Addr(), [][]any{command}))
+		err = errors.Join(err, server.Lay(t.ctx, s.endpoint(), [][]any{command}))
 	}
 	return err
 }

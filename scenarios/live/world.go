@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,13 +74,20 @@ func IsGroup(server string) bool { return server == Sentinel || server == Cluste
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
 
+// Credentials are what a Redis at an address asks for.
+type Credentials = server.Credentials
+
 // Config configures the cells of a run.
 type Config struct {
 	Dir           string        // for the results; empty: a directory that Close removes
 	Guard         []string      // the command that runs GuardMain
 	Worker        []string      // the command of the lab's own client process, which knows the run's locks
 	Host          []string      // the command that runs server.HostMain
-	Server        string        // one of Servers, host:port, or zookeeper://host:port
+	Server        string        // one of Servers, host:port, the URL of a Redis, or zookeeper://host:port
+	Credentials   Credentials   // of a Redis at an address
+	Restart       string        // the command that stops and starts such a Redis; empty: it is never restarted
+	Outside       []string      // the command that runs process.OutsideMain
+	Sends         []string      // the commands of the run's locks, which such a Redis is asked for before the first cell
 	Toxiproxy     string        // URL of a running toxiproxy; empty: one inside the lab
 	Listen        string        // the host on which the taps listen; empty: loopback
 	Advertise     string        // the host by which toxiproxy reaches the taps; empty: the same; Auto: detected
@@ -104,8 +112,9 @@ type World struct {
 	first    string               // describes the servers, if the resource is another one
 	resource *spare               // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *server.Remote
-	ledger   *ledger // of the keys at an address; nil: the servers are the lab's own
-	prefix   string  // of every key of this run at an address
+	apart    sync.RWMutex // a cell that restarts the server at an address has it alone
+	ledger   *ledger      // of the keys at an address; nil: the servers are the lab's own
+	prefix   string       // of every key of this run at an address
 	commands commands.Table
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
@@ -172,7 +181,10 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	if w.startsServers() {
 		return w, w.startResource(ctx)
 	}
-	return w, w.approach(ctx)
+	if err = w.approach(ctx); err == nil && cfg.Restart != "" {
+		err = w.prepareRestarts(ctx)
+	}
+	return w, err
 }
 
 // startGuard starts the guard.
@@ -192,15 +204,19 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 
 // approach makes sure that the server at the address can be used, before the first cell.
 func (w *World) approach(ctx context.Context) (err error) {
-	if w.remote, err = server.At(ctx, w.cfg.Server); err != nil {
+	at, err := server.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
+	if err != nil {
 		return err
 	}
-	w.ledger = newLedger(w.guard, w.remote.Addr(), w.prefix, w.cfg.AnyCommand, w.commands)
+	if w.remote, err = server.At(ctx, at); err != nil {
+		return err
+	}
+	w.ledger = newLedger(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
 	trial := w.prefix + "trial"
 	if err = w.ledger.note(trial); err != nil {
 		return err
 	}
-	if err = w.remote.Try(ctx, trial); err != nil {
+	if err = w.remote.Try(ctx, trial, w.cfg.Sends); err != nil {
 		w.ledger = nil // there is nothing to delete, or nobody to ask
 		return errors.Join(err, w.guard.ForgetUndo(undoKeys))
 	}
@@ -310,7 +326,7 @@ func (w *World) startsServers() bool {
 
 // embeds says whether Redis servers are embedded ones.
 func (w *World) embeds() bool {
-	return w.cfg.Server == Embedded || OnZooKeeper(w.cfg.Server) || w.opaque() != ""
+	return w.cfg.Server == Embedded || OnZooKeeper(w.cfg.Server) || w.opaque() != "" || w.cfg.Restart != ""
 }
 
 // ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
@@ -349,12 +365,12 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 // cell with servers of its own sets the address when it starts them.
 func (w *World) newStore(prefix string, own bool) *store {
 	switch {
-	case w.remote != nil:
-		return &store{addr: w.remote.Addr(), prefix: prefix, keys: w.newKeys(prefix)}
+	case w.remote != nil && w.cfg.Restart == "":
+		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.newKeys(prefix)}
 	case own:
 		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}
-	return &store{addr: w.resource.Addr(), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
+	return &store{at: server.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }
 
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
@@ -380,7 +396,11 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 	if max(script.Servers, traits.Servers) > 1 {
 		return "the lock needs several independent servers, and at the address is one"
 	}
-	return traits.Lack(script, play.Limits{faults.ServerStop: "a server at an address is never restarted", faults.Replicas: play.NeedsReplicas})
+	limits := play.Limits{faults.Replicas: play.NeedsReplicas}
+	if w.cfg.Restart == "" {
+		limits[faults.ServerStop] = neverRestarted
+	}
+	return traits.Lack(script, limits)
 }
 
 func (w *World) linkName(client, what string) string {

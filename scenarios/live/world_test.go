@@ -46,7 +46,7 @@ func TestAddressIsLeftAsItWas(t *testing.T) {
 		tells(t, events, "C1 work: ok", "redis clock-jump: effective", "C2 work: ok", "counter 2", "end: complete")
 	}
 	cell, _ := s.playScript(t, builtin(t, "redis-restarts-empty"), subject(t, "setpx-lua"))
-	assert.Equal(t, "n/a: a server at an address is never restarted", cell.Verdict.String())
+	assert.Equal(t, "n/a: a server at an address is never restarted (--restart-command)", cell.Verdict.String())
 	assert.Equal(t, checker.ByNeeds, cell.Expected.By)
 
 	keys, err := client.Keys(ctx, "*").Result()
