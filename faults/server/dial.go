@@ -166,18 +166,24 @@ func (e Endpoint) explain(err error) error {
 	case errors.As(err, &noTLS):
 		return denied("it does not speak TLS there: %v; write %s for a port without TLS", noTLS, redisScheme)
 	case errors.As(err, &alert), strings.Contains(text, "remote error: tls:"):
-		if e.TLS != nil && len(e.TLS.Cert) == 0 {
-			return denied("it ends the handshake: %v; it may ask for a client's certificate: give --tls-cert and --tls-key", err)
-		}
-		return denied("it ends the handshake: %v; check --tls-cert and --tls-key", err)
+		return denied("it ends the handshake: %v; %s", err, e.whichCertificate())
 	case errors.As(err, &slow) && slow.Timeout() && e.TLS != nil:
 		return denied("it does not answer to TLS within %v; write %s for a port without TLS", enterTime, redisScheme)
 	case errors.As(err, &slow) && slow.Timeout():
 		return denied("it does not answer within %v", enterTime)
 	case e.TLS != nil:
-		return fmt.Errorf("it ends the connection: %w", err)
+		// A server that wants a certificate may end the connection before its reason is read.
+		return fmt.Errorf("it ends the connection: %w; %s", err, e.whichCertificate())
 	}
 	return err
+}
+
+// whichCertificate is what to do where a server may not like the lab's certificate.
+func (e Endpoint) whichCertificate() string {
+	if e.TLS != nil && len(e.TLS.Cert) > 0 {
+		return "check --tls-cert and --tls-key"
+	}
+	return "it may ask for a client's certificate: give --tls-cert and --tls-key"
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
