@@ -61,7 +61,7 @@ func NewTable() Table {
 		"FLUSHDB", "SWAPDB", "LATENCY", "SLOWLOG")
 	add(Traits{keys: keysNone, Blocks: true, reach: reachConnection}, "WAIT", "WAITAOF")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachConnection, words: []string{
-		"SETNAME", "GETNAME", "SETINFO", "ID", "INFO", "REPLY", "NO-EVICT", "NO-TOUCH", "CACHING", "TRACKING", "TRACKINGINFO", "GETREDIR",
+		"SETNAME", "GETNAME", "SETINFO", "ID", "INFO", "REPLY", "NO-EVICT", "NO-TOUCH", "CACHING", "TRACKING", "TRACKINGINFO", "GETREDIR", "MAINT_NOTIFICATIONS",
 	}}, "CLIENT")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachScript, words: []string{"LOAD", "EXISTS"}}, "SCRIPT")
 	add(Traits{keys: keysNone, Unordered: true, reach: reachServer}, "FUNCTION", "DEBUG", "SHUTDOWN", "FAILOVER", "MONITOR", "SYNC", "PSYNC")

@@ -18,7 +18,7 @@ func TestWhatIsOutside(t *testing.T) {
 	within := [][]string{
 		{"GET", "mine:a"}, {"set", "mine:a", "x"}, {"SETNX", "wrapped{mine:a}", "x"}, {"DEL", "mine:a", "mine:b"}, {"MSET", "mine:a", "1", "mine:b", "2"},
 		{"PING"}, {"HELLO", "3"}, {"SELECT", "0"}, {"MULTI"}, {"EXEC"}, {"INFO"}, {"COMMAND"}, {"TIME"}, {"WAIT", "1", "0"},
-		{"CLIENT", "SETNAME", "theirs"}, {"client", "setinfo", "LIB-NAME", "x"}, {"CLIENT", "TRACKING", "ON", "OPTIN"},
+		{"CLIENT", "MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "internal-ip"}, {"CLIENT", "SETNAME", "theirs"}, {"client", "setinfo", "LIB-NAME", "x"}, {"CLIENT", "TRACKING", "ON", "OPTIN"},
 		{"PUBLISH", "mine:c", "theirs"}, {"SUBSCRIBE", "mine:c", "mine:d"}, {"PSUBSCRIBE", "__keyspace@0__:mine:a"},
 		{"PSUBSCRIBE", "mine:[ab]*"}, {"UNSUBSCRIBE"},
 		{"SCRIPT", "LOAD", "return 1"}, {"SCRIPT", "EXISTS", "abc"}, {"EVALSHA", "abc", "1", "mine:a", "theirs"}, {"EVALSHA_RO", "abc", "0"},
