@@ -111,7 +111,7 @@ func (w *wards) end() error {
 	for _, dir := range w.dirs {
 		errs = append(errs, os.RemoveAll(dir))
 	}
-	for _, t := range w.tasks {
+	for _, t := range slices.Backward(w.tasks) { // what was done last may be in the way of what was done before
 		errs = append(errs, w.undo(t))
 	}
 	return errors.Join(errs...)

@@ -101,5 +101,11 @@ func startServer(ctx context.Context, what []string) (found bool, err error) {
 	if err != nil || at.Answers(ctx) {
 		return false, err
 	}
-	return true, server.Start(ctx, command)
+	if err := server.Start(context.WithoutCancel(ctx), command); err != nil {
+		return false, err
+	}
+	for !at.Answers(ctx) && ctx.Err() == nil {
+		_ = sleep(ctx, askPause)
+	}
+	return false, context.Cause(ctx)
 }
