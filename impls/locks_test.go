@@ -198,6 +198,10 @@ func TestWhatLocksSend(t *testing.T) {
 			{want: "EVAL delete k t4", reply: zero},
 		}},
 		{"reply lost", "watchdog-published/blind-renewal", unknown, 0, []exchange{{err: errLost}}},
+		{"reply lost, caught", "watchdog-published/swallowed-error", no, 0, []exchange{{err: errLost}}},
+		{"all replies lost, caught", "watchdog-published", no, 0, []exchange{{err: errLost}, {err: errLost}, {err: errLost}, {err: errLost}}},
+		{"release lost", "watchdog-published/blind-renewal", ok, unknown, []exchange{set, {want: "EVAL delete k t1", err: errLost}}},
+		{"release lost, caught", "watchdog-published", ok, no, []exchange{set, {want: "EVAL delete k t1", err: errLost}}},
 
 		{"taken", "watchdog", no, 0, []exchange{{want: "SET k t1 NX PX 900"}}},
 		{"refused", "watchdog", no, 0, []exchange{{err: errRefused}}},

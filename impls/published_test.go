@@ -166,6 +166,15 @@ func TestPublishedWatchdogs(t *testing.T) {
 	}
 }
 
+// setRedis catches the error of a thread that cannot be started, and returns true.
+func TestWatchdogThatIsNotStarted(t *testing.T) {
+	env := newFake(t, exchange{reply: "OK"})
+	held, err := lock(t, "watchdog-published/unstarted-watchdog", env).TryAcquire(t.Context())
+	require.NoError(t, err)
+	assert.True(t, held)
+	assert.Nil(t, env.task)
+}
+
 // The published watchdog reads its clock when its thread starts: after the reply to SET, and before it waits for the static monitor.
 func TestWatchdogCountsFromTheReply(t *testing.T) {
 	for name, want := range map[string]time.Duration{

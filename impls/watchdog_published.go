@@ -20,6 +20,7 @@ const (
 	bugForeignEncoding = "foreign-encoding"
 	bugLongSleep       = "long-sleep"
 	bugLateStart       = "late-start"
+	bugNoWatchdog      = "unstarted-watchdog"
 )
 
 func watchdogPublished() Spec {
@@ -33,9 +34,11 @@ func watchdogPublished() Spec {
 		{Name: bugSpentRetries, What: "the three retries belong to the object, not to one acquire"},
 		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog silently"},
 		{Name: bugLateStart, What: "the watchdog counts from the reply to SET: after a slow reply its first renewal comes too late"},
+		{Name: bugSwallowed, What: "every error is caught: a release whose reply is lost answers no, and so does a SET that the server may have executed"},
 		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token and refused by its own ghost lock"},
 		{Name: bugForeignEncoding, What: "the renewal encodes the key differently from SET: it renews a key that does not exist", Apart: true},
 		{Name: bugLongSleep, What: "the sleep after a renewal is always 3 s: a lease of 2 s expires meanwhile", Apart: true},
+		{Name: bugNoWatchdog, What: "a watchdog that cannot be started is caught and logged: acquire says yes, and nothing renews the lock", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -43,7 +46,7 @@ func watchdogPublished() Spec {
 			Idea:   "SET NX PX with a token, and a thread that renews the lease after two thirds of it, as published; it polls where the published one spins",
 			Source: "article 002, A7",
 			Bug: "the renewal is blind; flag, token, monitor and retries are shared by unrelated locks; " +
-				"a watchdog counts from the reply to SET, and can outlive its lock",
+				"a watchdog counts from the reply to SET, and can outlive its lock; errors are caught and become no",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
@@ -76,7 +79,8 @@ type watchdogState struct {
 
 const publishedRetries = 3
 
-// TryAcquire retries at once after a refusal or an error, as long as it has retries left.
+// TryAcquire retries at once after a refusal or an error, as long as it has retries left. The published lock() cannot tell the two apart,
+// because setRedis catches every exception and returns false.
 func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !l.bugs.has(bugSpentRetries) {
 		l.shared().restoreRetries()
@@ -94,23 +98,33 @@ func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 		if held {
 			l.thread().setToken(token)
 			l.flag().set()
-			l.env.Go(func(ctx context.Context) { l.guard(ctx, token, began) })
+			if !l.bugs.has(bugNoWatchdog) {
+				l.env.Go(func(ctx context.Context) { l.guard(ctx, token, began) })
+			}
 			return true, nil
 		}
 		if ctx.Err() != nil || err != nil && !l.bugs.has(bugRetriesBlindly) || !l.shared().retry() {
-			return false, err
+			return false, l.caught(err)
 		}
 	}
 }
 
-// Release deletes the lock and then clears the flag. It does not wait for the watchdog.
+// caught is what becomes of an error in setRedis or releaseLock, which log each exception and return false.
+func (l *watchdogPublishedLock) caught(err error) error {
+	if l.bugs.has(bugSwallowed) {
+		return nil
+	}
+	return err
+}
+
+// Release deletes the lock and then clears the flag, which it leaves set after an exception. It does not wait for the watchdog.
 func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
 	script := &Script{Source: compareAndDelete}
 	removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.thread().getToken()))
 	if removed || !l.bugs.has(bugUnclearedFlag) {
 		l.flag().clear()
 	}
-	return removed, err
+	return removed, l.caught(err)
 }
 
 // guard is the watchdog. The published code sleeps 3 s after a renewal of a lease of 20 s, or of 2 s. Until the next renewal is due it spins
