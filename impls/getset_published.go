@@ -162,12 +162,12 @@ func (l *getsetPublishedLock) Pause(waited time.Duration) time.Duration {
 	return 0
 }
 
-// token is the thread's static variable; a client process stands for one thread.
+// token is the published thread-local in a static variable: a thread has one for all its lock objects.
 func (l *getsetPublishedLock) token() *localToken {
 	if !l.bugs.has(bugSharedToken) {
 		return &l.own
 	}
-	return l.env.Shared("getset-published", func() any { return new(localToken) }).(*localToken)
+	return threadLocal(l.env, "getset-published token", zero[localToken])
 }
 
 func (l *getsetPublishedLock) stamp() string {

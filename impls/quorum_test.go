@@ -200,9 +200,9 @@ func TestMultilock(t *testing.T) {
 		{"the last refuses", "redisson-redlock", ok, 0, []exchange{granted("S1", a), granted("S2", b), refused("S3", c)}},
 		{"two refuse", "redisson-redlock", no, 0, []exchange{granted("S1", a), refused("S2", b), refused("S3", c), freed("S1", a)}},
 		{"names on one server", "redisson-redlock/one-server", ok, ok, []exchange{
-			{want: "S2 EVAL count in k 900 t1:1"}, {want: "S2 EVAL count in k-2 900 t1:2"}, {want: "S2 EVAL count in k-3 900 t1:3"},
-			{want: "S2 EVAL count out k k:channel 900 t1:1", reply: one}, {want: "S2 EVAL count out k-2 k-2:channel 900 t1:2", reply: one},
-			{want: "S2 EVAL count out k-3 k-3:channel 900 t1:3", reply: one},
+			{want: "S2 EVAL count in k 900 t1:1"}, {want: "S2 EVAL count in k-2 900 t1:1"}, {want: "S2 EVAL count in k-3 900 t1:1"},
+			{want: "S2 EVAL count out k k:channel 900 t1:1", reply: one}, {want: "S2 EVAL count out k-2 k-2:channel 900 t1:1", reply: one},
+			{want: "S2 EVAL count out k-3 k-3:channel 900 t1:1", reply: one},
 		}},
 	}
 	for _, test := range append(tests, fairRedlockTests()...) {

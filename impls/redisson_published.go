@@ -60,9 +60,9 @@ func (l *redissonPublishedLock) nextRenewal() time.Duration {
 }
 
 func (l *redissonPublishedLock) timers() *expirationRenewalMap {
-	return l.env.Shared("redisson timers", func() any {
+	return static(l.env, "redisson timers", func() *expirationRenewalMap {
 		return &expirationRenewalMap{entries: map[string]*expirationEntry{}}
-	}).(*expirationRenewalMap)
+	})
 }
 
 // expirationRenewalMap has a client's renewals by the name of their lock.

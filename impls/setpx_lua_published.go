@@ -158,12 +158,12 @@ func (l *setpxLuaPublishedLock) closeClient(ctx context.Context) error {
 
 // connections are the pool of the process.
 func (l *setpxLuaPublishedLock) connections() *permits {
-	return l.env.Shared("setpx-lua-published", func() any { return &permits{free: 2} }).(*permits)
+	return static(l.env, "setpx-lua-published pool", func() *permits { return &permits{free: 2} })
 }
 
-// monitor is that of the published lock object. A process has one object for each key, and its handles are the threads that use it.
+// monitor is that of the published lock object, which has one key.
 func (l *setpxLuaPublishedLock) monitor() *permits {
-	return l.env.Shared("setpx-lua-published "+l.opts.Key, func() any { return &permits{free: 1} }).(*permits)
+	return field(l.env, "setpx-lua-published monitor "+l.opts.Key, func() *permits { return &permits{free: 1} })
 }
 
 // until polls step until it returns true.
