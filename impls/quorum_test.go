@@ -50,6 +50,25 @@ var (
 	delReplies = map[string]any{"ok": one, "no": zero}
 )
 
+// The keys of Redlock as article 003 words it end after a twentieth of the lease; its hold does, too, unless it has no end.
+func TestTinyExpiry(t *testing.T) {
+	for name, limited := range map[string]bool{"tiny-expiry": true, "no-end+tiny-expiry": false, "no-end": false} {
+		env := newFake(t, exchange{reply: "OK"}, exchange{reply: "OK"}, exchange{reply: "OK"})
+		env.servers = 3
+		l := lock(t, "redlock-endless/"+name, env)
+		held, err := l.TryAcquire(t.Context())
+		assert.NoError(t, err)
+		assert.True(t, held)
+		px := "PX 45"
+		if name == "no-end" {
+			px = "PX 900"
+		}
+		assert.Contains(t, env.sent[0], px)
+		_, declares := l.(impls.Limited)
+		assert.Equal(t, limited, declares, name)
+	}
+}
+
 func TestRedlock(t *testing.T) {
 	ok, no, unknown := history.OK, history.No, history.Unknown
 	const all = "S1 ok, S2 ok, S3 ok, S4 ok, S5 ok"

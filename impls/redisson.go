@@ -2,6 +2,7 @@ package impls
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type redissonLock struct {
 	opts Options
 	bugs bugs
 	left time.Duration
+	// leaseTime is what the published code keeps in a field of the lock object, in milliseconds; nil: the lease never changes.
+	leaseTime *atomic.Int64
 }
 
 // countIn takes the lock, once more if it is ours. Otherwise it returns the rest of the holder's lease.
@@ -136,7 +139,13 @@ func (l *redissonLock) Wakeups(ctx context.Context) (Subscription, error) {
 }
 
 func (l *redissonLock) channel() string { return l.opts.Key + ":channel" }
-func (l *redissonLock) lease() int64    { return l.opts.Lease.Milliseconds() }
+
+func (l *redissonLock) lease() int64 {
+	if l.leaseTime != nil {
+		return l.leaseTime.Load()
+	}
+	return l.opts.Lease.Milliseconds()
+}
 
 func (l *redissonLock) client() *redissonClient {
 	return static(l.env, "redisson", func() *redissonClient {

@@ -45,6 +45,29 @@ func TestPublishedRenewals(t *testing.T) {
 	}
 }
 
+// An inner acquire with a lease of its own overwrites the lock object's: the renewal goes on with that, and so does the release. It is not renewed itself,
+// and the next acquire without one puts the watchdog's back.
+func TestInnerLeaseOverwritesTheOuterOne(t *testing.T) {
+	for name, inner := range map[string]string{"redisson-published": "900", "redisson-published/overwritten-lease": "225"} {
+		env := newFake(t, exchange{want: "EVAL count in k 900 t1:1"}, exchange{want: "EVAL count in k " + inner + " t1:1"})
+		l := lock(t, name, env)
+		for range 2 {
+			_, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+		}
+		env.exchanges = []exchange{{want: "EVAL expire counted k " + inner + " t1:1", reply: zero}}
+		env.background()
+		env.exchanges, env.task = []exchange{
+			{want: "EVAL count out k k:channel " + inner + " t1:1", reply: zero}, {want: "EVAL count out k k:channel " + inner + " t1:1", reply: one},
+			{want: "EVAL count in k 900 t1:1"},
+		}, nil
+		_, _ = l.Release(t.Context())
+		_, _ = l.Release(t.Context())
+		_, _ = l.TryAcquire(t.Context())
+		assert.Empty(t, env.exchanges, name)
+	}
+}
+
 // What becomes of the renewal when a thread releases the lock while its renewal is on the way, and another thread takes it.
 func TestRenewalAnsweredAfterRelease(t *testing.T) {
 	for name, heirRenewed := range map[string]bool{"redisson-published": false, "redisson": true} {
