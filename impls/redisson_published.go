@@ -36,7 +36,7 @@ func redissonPublished() Spec {
 
 type redissonPublishedLock struct {
 	redissonLock
-	holds int // of its thread
+	holds int // of its thread, to tell an inner acquire; only with the bug overwritten-lease
 }
 
 // countOutGone is countOut as of 3.9.1: an absent lock counts as released.
@@ -49,34 +49,30 @@ end
 // TryAcquire writes the lease that its caller names, or else the watchdog's, into the field of the lock object, as tryLockInnerAsync does. The bug:
 // release and renewal use the field, whatever the hold was granted for. A lease that is named is not renewed.
 func (l *redissonPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
-	lease, named := l.opts.Lease, l.holds > 0 && l.bugs.has(bugOverwrittenLease)
-	if named {
-		lease /= 4
-	}
-	l.keepLease().Store(lease.Milliseconds())
+	inner := l.bugs.has(bugOverwrittenLease) && l.overwrite()
 	held, err := l.try(ctx)
-	if held {
+	if held && l.bugs.has(bugOverwrittenLease) {
 		l.holds++
 	}
-	if held && !named {
+	if held && !inner {
 		l.timers().schedule(l)
 	}
 	return held, err
 }
 
-// keepLease is internalLockLeaseTime. The published lock object has one name.
-func (l *redissonPublishedLock) keepLease() *atomic.Int64 {
-	l.leaseTime = field(l.env, "redisson lease of "+l.opts.Key, func() *atomic.Int64 {
-		lease := new(atomic.Int64)
-		lease.Store(l.opts.Lease.Milliseconds())
-		return lease
-	})
-	return l.leaseTime
+// overwrite writes the lease of this acquire into internalLockLeaseTime, and says whether it is an inner one. The published lock object has one name.
+func (l *redissonPublishedLock) overwrite() (inner bool) {
+	l.leaseTime = field(l.env, "redisson lease of "+l.opts.Key, zero[atomic.Int64])
+	lease := l.opts.Lease
+	if inner = l.holds > 0; inner {
+		lease /= 4
+	}
+	l.leaseTime.Store(lease.Milliseconds())
+	return inner
 }
 
 // Release cancels the renewal of whichever thread is registered if the lock is free now, its own after an error, and otherwise none.
 func (l *redissonPublishedLock) Release(ctx context.Context) (bool, error) {
-	l.keepLease()
 	l.holds = max(0, l.holds-1)
 	reply, err := l.giveBack(ctx, countOutGone)
 	switch {
