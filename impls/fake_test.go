@@ -104,7 +104,7 @@ func (f *fake) Thread() string { return "1" }
 
 // user is the Env of another client in the process: it uses the lock object, in the thread.
 type user struct {
-	*fake
+	impls.Env
 	object, thread string
 }
 

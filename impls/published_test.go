@@ -2,8 +2,6 @@ package impls_test
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,52 +19,6 @@ func on(t *testing.T, name, key string, env impls.Env) impls.Lock {
 	spec, found := impls.Find(name)
 	require.True(t, found)
 	return spec.New(env, impls.Options{Key: key, Lease: 900 * time.Millisecond})
-}
-
-// Whose token the second acquire of a process overwrites: a static thread-local is the thread's, one in a field is the thread's and the object's.
-func TestWhoseTokenIsOverwritten(t *testing.T) {
-	for name, users := range map[string]map[[2]string]bool{ // by object and thread
-		"getset-published/shared-token":        {{"a", "1"}: true, {"b", "1"}: true, {"a", "2"}: false, {"b", "2"}: false},
-		"watchdog-published/overwritten-token": {{"a", "1"}: true, {"b", "1"}: false, {"a", "2"}: false, {"b", "2"}: false},
-	} {
-		for who, overwrites := range users {
-			acquired := exchange{reply: one}
-			if strings.HasPrefix(name, "watchdog") {
-				acquired.reply = "OK"
-			}
-			env := newFake(t, acquired, acquired)
-			first, second := on(t, name, "k", env), on(t, name, "k2", user{env, who[0], who[1]})
-			for _, l := range []impls.Lock{first, second} {
-				held, err := l.TryAcquire(t.Context())
-				require.NoError(t, err)
-				require.True(t, held)
-			}
-			env.exchanges = []exchange{{reply: mine(1, 0)}, {reply: one}}
-			if strings.HasPrefix(name, "watchdog") {
-				env.exchanges = []exchange{{reply: one}}
-			}
-			_, _ = first.Release(t.Context())
-			released := slices.Contains([]string{"DEL k", "EVAL delete k t1"}, env.sent[len(env.sent)-1])
-			assert.Equal(t, !overwrites, released, "%s by %v: %v", name, who, env.sent)
-		}
-	}
-}
-
-// The flag is the lock object's, the monitor the process's.
-func TestWhoseWatchdogsStop(t *testing.T) {
-	for who, stops := range map[[2]string]bool{{"a", "1"}: true, {"a", "2"}: true, {"b", "1"}: false, {"b", "2"}: false} {
-		env := newFake(t, exchange{reply: "OK"}, exchange{reply: "OK"}, exchange{reply: one})
-		l, other := on(t, "watchdog-published/shared-flag", "k", env), on(t, "watchdog-published/shared-flag", "k2", user{env, who[0], who[1]})
-		_, _ = l.TryAcquire(t.Context())
-		dog := env.task
-		_, _ = other.TryAcquire(t.Context())
-		_, _ = other.Release(t.Context())
-		ctx, cancel := context.WithCancel(t.Context())
-		env.exchanges = []exchange{{meanwhile: cancel}}
-		dog(ctx)
-		cancel()
-		assert.Equal(t, stops, len(env.exchanges) == 1, "release by %v", who)
-	}
 }
 
 // A second lock of the thread overwrites the token of the first, which can then not be released.

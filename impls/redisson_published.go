@@ -62,7 +62,7 @@ func (l *redissonPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 
 // overwrite writes the lease of this acquire into internalLockLeaseTime, and says whether it is an inner one. The published lock object has one name.
 func (l *redissonPublishedLock) overwrite() (inner bool) {
-	l.leaseTime = field(l.env, "redisson lease of "+l.opts.Key, zero[atomic.Int64])
+	l.keepLease()
 	lease := l.opts.Lease
 	if inner = l.holds > 0; inner {
 		lease /= 4
@@ -71,9 +71,21 @@ func (l *redissonPublishedLock) overwrite() (inner bool) {
 	return inner
 }
 
+// keepLease has this lock use the field of its object, which the constructor sets to the watchdog's lease.
+func (l *redissonPublishedLock) keepLease() {
+	l.leaseTime = field(l.env, "redisson lease of "+l.opts.Key, func() *atomic.Int64 {
+		lease := new(atomic.Int64)
+		lease.Store(l.opts.Lease.Milliseconds())
+		return lease
+	})
+}
+
 // Release cancels the renewal of whichever thread is registered if the lock is free now, its own after an error, and otherwise none.
 func (l *redissonPublishedLock) Release(ctx context.Context) (bool, error) {
 	l.holds = max(0, l.holds-1)
+	if l.bugs.has(bugOverwrittenLease) {
+		l.keepLease()
+	}
 	reply, err := l.giveBack(ctx, countOutGone)
 	switch {
 	case err != nil:

@@ -83,7 +83,7 @@ func (l *setpxLuaPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// remove retries until it succeeds or its time is over. The bug: it retries even though the lock is no longer ours. Without a token the published
+// remove retries until it succeeds or its time is over, 2³¹−1 ms. The bug: it retries even though the lock is no longer ours. Without a token the published
 // release prints "lock is null!" and returns false.
 func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
 	if l.token == "" {
@@ -91,31 +91,24 @@ func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
 	}
 	const pause = 200 * time.Millisecond
 	script := &Script{Source: compareAndDelete}
-	for over := l.env.Now().Add(l.releaseTime()); ; {
+	for over := l.env.Now().Add(forEver); !l.env.Now().After(over); {
 		removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token))
 		if removed {
 			l.token = "" // lockThreadLocal.remove()
 			return true, nil
 		}
-		if err != nil || !l.env.Now().Before(over) {
+		if err != nil || !l.bugs.has(bugEndlessUnlock) {
 			return false, err
 		}
 		if err := l.env.Sleep(ctx, pause); err != nil {
 			return false, err
 		}
 	}
+	return false, nil
 }
 
 // forEver is Integer.MAX_VALUE, the published default of both leases and releases.
 const forEver = math.MaxInt32 * time.Millisecond
-
-// releaseTime is how long a release retries.
-func (l *setpxLuaPublishedLock) releaseTime() time.Duration {
-	if l.bugs.has(bugEndlessUnlock) {
-		return forEver
-	}
-	return 0
-}
 
 func (l *setpxLuaPublishedLock) lease() time.Duration {
 	if l.bugs.has(bugEndlessLease) {
