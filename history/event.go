@@ -94,7 +94,7 @@ type Event struct {
 	// ID numbers the operations of a history from 1; call and return share it.
 	ID int64
 	// Client is the client's name in the script ("C1"); empty if the lab acted. A further handle in the same process is a client of its
-	// own ("C1.b", see ProcessOf), except in faults that hit the whole process.
+	// own ("C1.b/2", see ProcessOf), except in faults that hit the whole process.
 	Client string
 	// Lock is the key of the lock that the event is about.
 	Lock string

@@ -65,8 +65,10 @@ func TestFindData(t *testing.T) {
 	assert.Nil(t, work.Find("money"))
 }
 
-func TestProcessOf(t *testing.T) {
-	assert.Equal(t, "C1", ProcessOf("C1"))
-	assert.Equal(t, "C1", ProcessOf("C1.b"))
-	assert.Equal(t, "C5-3", ProcessOf("C5-3.c"))
+func TestPartsOfNames(t *testing.T) {
+	for name, want := range map[string][3]string{
+		"C1": {"C1", "a", "1"}, "C1.b": {"C1", "b", "1"}, "C5-3.c": {"C5-3", "c", "1"}, "C1/2": {"C1", "a", "2"}, "C1.b/12": {"C1", "b", "12"},
+	} {
+		assert.Equal(t, want, [3]string{ProcessOf(name), ObjectOf(name), ThreadOf(name)}, name)
+	}
 }

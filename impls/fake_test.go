@@ -99,6 +99,18 @@ func (f *fake) Shared(key string, make func() any) any {
 	return f.shared[key]
 }
 
+func (f *fake) Object() string { return "a" }
+func (f *fake) Thread() string { return "1" }
+
+// user is the Env of another client in the process: it uses the lock object, in the thread.
+type user struct {
+	impls.Env
+	object, thread string
+}
+
+func (u user) Object() string { return u.object }
+func (u user) Thread() string { return u.thread }
+
 // background runs the task until it ends or all exchanges are used up.
 func (f *fake) background() { f.task(f.ctx) }
 

@@ -132,7 +132,7 @@ func (l *getsetLock) Held(ctx context.Context) (bool, error) {
 // stamp is the value of the lock's key.
 type stamp struct {
 	Expires int64  `json:"expires"` // when the holder's lease ends, by its own clock, in milliseconds
-	Token   string `json:"token"`
+	Token   string `json:"token,omitempty"`
 }
 
 // stamp is a value for a lease that starts now.

@@ -14,6 +14,7 @@ const (
 	bugLocalCheck   = "local-check"
 	bugForgetsFirst = "forgets-first"
 	bugStaleStamp   = "stale-stamp"
+	bugEqualStamps  = "equal-stamps"
 )
 
 func getsetPublished() Spec {
@@ -24,7 +25,8 @@ func getsetPublished() Spec {
 		{Name: bugStaleStamp, What: "GETSET writes the value computed before SETNX: a try that takes long writes a lease that has ended"},
 		wallClockBug(),
 		{Name: bugShortLease, What: "the lease in ms is multiplied by 1,000 and used as ns: it ends 1,000 times too early", Apart: true},
-		{Name: bugLostRetry, What: "after nil from GET it retries, discards the result and fails on the nil", Apart: true},
+		{Name: bugLostRetry, What: "after nil from GET it retries, discards the result and throws a null pointer: the wait is over, and the lock may be taken", Apart: true},
+		{Name: bugEqualStamps, What: "two locks that end at the same time are equal: a client deletes another's for its own", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -32,7 +34,7 @@ func getsetPublished() Spec {
 			Idea:   "getset as its code was published; its clock is nanoTime, which starts at boot",
 			Source: "article 000 v1, A3, published code",
 			Bug: "expiry by clocks that cannot be compared, one token for all locks of a thread, a check that asks no server, " +
-				"a release that clears the token before DEL, a lease counted from before SETNX, a wait measured by the wall clock; on request, a lease much too short and a retry whose result is lost",
+				"a release that clears the token before DEL, a lease counted from before SETNX, a wait measured by the wall clock; on request, a lease much too short, a retry whose result is lost and stamps that are equal",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
@@ -51,6 +53,10 @@ func getsetPublished() Spec {
 		},
 	}
 }
+
+// tick is by how much the clock advances at a time with the bug equal-stamps. The published stamps are equal if two clients read the same nanosecond,
+// or a clock of less precision the same tick; here it is so long that they always do. Without the bug a token tells stamps apart.
+const tick = time.Hour
 
 // getsetPublishedLock reads Env.Monotonic where the published code reads nanoTime: the offset between two clients' clocks stands for the
 // difference in their machines' uptimes.
@@ -79,6 +85,9 @@ func (t *localToken) set(value string) {
 	t.value = value
 }
 
+// errNullPointer: the published code parses the nil that it read before its retry, and throws out of acquire().
+const errNullPointer = Exception("null pointer: the value of the lock, which was nil, is asked whether it has expired")
+
 func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	server := l.env.Server()
 	mine := l.stamp()
@@ -96,8 +105,8 @@ func (l *getsetPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	if !found {
 		held, err := l.TryAcquire(ctx)
-		if l.bugs.has(bugLostRetry) {
-			return false, err // even if held: the published code then fails on the nil
+		if err == nil && l.bugs.has(bugLostRetry) {
+			return false, errNullPointer // even if held
 		}
 		return held, err
 	}
@@ -162,12 +171,12 @@ func (l *getsetPublishedLock) Pause(waited time.Duration) time.Duration {
 	return 0
 }
 
-// token is the thread's static variable; a client process stands for one thread.
+// token is the published thread-local in a static variable: a thread has one for all its lock objects.
 func (l *getsetPublishedLock) token() *localToken {
 	if !l.bugs.has(bugSharedToken) {
 		return &l.own
 	}
-	return l.env.Shared("getset-published", func() any { return new(localToken) }).(*localToken)
+	return threadLocal(l.env, "getset-published token", zero[localToken])
 }
 
 func (l *getsetPublishedLock) stamp() string {
@@ -175,5 +184,9 @@ func (l *getsetPublishedLock) stamp() string {
 	if l.bugs.has(bugShortLease) {
 		lease = time.Duration(lease.Milliseconds() * 1000)
 	}
-	return newStamp(l.env.Monotonic()+lease, l.env.Token())
+	expires := l.env.Monotonic() + lease
+	if l.bugs.has(bugEqualStamps) {
+		return newStamp(expires.Truncate(tick)+tick, "")
+	}
+	return newStamp(expires, l.env.Token())
 }

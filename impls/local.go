@@ -49,5 +49,5 @@ func (l *localLock) Release(context.Context) (bool, error)    { return l.mutex()
 func (l *localLock) Held(context.Context) (bool, error) { return l.mutex().pass(l, l), nil }
 
 func (l *localLock) mutex() *localMutex {
-	return l.env.Shared("local "+l.key, func() any { return new(localMutex) }).(*localMutex)
+	return static(l.env, "local "+l.key, zero[localMutex])
 }

@@ -115,8 +115,13 @@ type Env interface {
 	// waits until fn has returned.
 	Go(fn func(ctx context.Context)) (stop func())
 	// Shared is state that all locks of this client process share: the result of make at the first call with the key. The value must be
-	// safe for concurrent use and must never block: to wait, a lock sleeps and polls.
+	// safe for concurrent use and must never block: to wait, a lock sleeps and polls. A lock whose source keeps state by lock object or by
+	// thread puts the name of that into the key: one Lock may be another thread's view of an object, or an object's view of another key.
 	Shared(key string, make func() any) any
+	// Object names the lock object of the process that the client uses.
+	Object() string
+	// Thread names the thread of the process that uses it.
+	Thread() string
 	// Lost tells the client that the lock is no longer held, and why.
 	Lost(why string)
 	// Renewed tells the client that a background renewal was confirmed: the hold is valid for d from now.

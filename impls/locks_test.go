@@ -111,7 +111,12 @@ func TestWhatLocksSend(t *testing.T) {
 		{"turn", "getset-published", ok, ok, []exchange{
 			{want: "SETNX k " + mine(1, 0), reply: one}, {want: "GET k", reply: mine(1, 0)}, {want: "DEL k", reply: one},
 		}},
-		{"the retry is lost", "getset-published/lost-retry", no, 0, []exchange{{reply: zero}, {want: "GET k"}, {reply: one}}},
+		{"a null pointer after the retry", "getset-published/lost-retry", no, ok, []exchange{
+			{reply: zero}, {want: "GET k"}, {reply: one}, {want: "GET k", reply: mine(2, 0)}, {want: "DEL k", reply: one},
+		}},
+		{"equal stamps", "getset-published/equal-stamps", ok, ok, []exchange{
+			{want: `SETNX k {"expires":3600000}`, reply: one}, {want: "GET k", reply: `{"expires":3600000}`}, {want: "DEL k", reply: one},
+		}},
 		{"the retry counts", "getset-published/local-check", ok, 0, []exchange{{reply: zero}, {want: "GET k"}, {reply: one}}},
 		{"lease in ns", "getset-published/short-lease", ok, 0, []exchange{
 			{want: `SETNX k {"expires":1000000,"token":"t1"}`, reply: one},
@@ -156,7 +161,7 @@ func TestWhatLocksSend(t *testing.T) {
 		}},
 
 		{"turn", "setpx-lua-published", ok, ok, []exchange{set, {want: "EVAL delete k t1", reply: one}}},
-		{"token unsaved", "setpx-lua-published", unknown, no, []exchange{{err: errLost}, {want: "EVAL delete k ", reply: zero}}},
+		{"token unsaved", "setpx-lua-published", unknown, no, []exchange{{err: errLost}}},
 		{"release without end", "setpx-lua-published/endless-release", ok, unknown, append([]exchange{set},
 			append(slices.Repeat([]exchange{{want: "EVAL delete k t1", reply: zero}}, 50), exchange{err: errLost})...)},
 
@@ -198,6 +203,10 @@ func TestWhatLocksSend(t *testing.T) {
 			{want: "EVAL delete k t4", reply: zero},
 		}},
 		{"reply lost", "watchdog-published/blind-renewal", unknown, 0, []exchange{{err: errLost}}},
+		{"reply lost, caught", "watchdog-published/swallowed-error", no, 0, []exchange{{err: errLost}}},
+		{"all replies lost, caught", "watchdog-published", no, 0, []exchange{{err: errLost}, {err: errLost}, {err: errLost}, {err: errLost}}},
+		{"release lost", "watchdog-published/blind-renewal", ok, unknown, []exchange{set, {want: "EVAL delete k t1", err: errLost}}},
+		{"release lost, caught", "watchdog-published", ok, no, []exchange{set, {want: "EVAL delete k t1", err: errLost}}},
 
 		{"taken", "watchdog", no, 0, []exchange{{want: "SET k t1 NX PX 900"}}},
 		{"refused", "watchdog", no, 0, []exchange{{err: errRefused}}},

@@ -18,6 +18,11 @@ type ScriptError string
 
 func (e ScriptError) Error() string { return string(e) }
 
+// Exception is an error of the lock's own code, such as a null pointer: each reply came, and the user is told that it did not get what it asked for.
+type Exception string
+
+func (e Exception) Error() string { return string(e) }
+
 // ErrorReply turns the text of an error reply into an error: in reply to a script a ScriptError, unless the error code says that the
 // server refused to start the script; a ServerError otherwise.
 func ErrorReply(text string, toScript bool) error {
@@ -36,6 +41,7 @@ func ErrorReply(text string, toScript bool) error {
 //
 //	none                                        OutcomeNone
 //	ServerError: refused, not carried out       No
+//	Exception: thrown by the lock's own code    No
 //	ScriptError: a script failed half-way       Unknown
 //	a context ended: cancelled, or timed out    Unknown
 //	anything else (network, malformed replies)  Unknown
@@ -43,7 +49,8 @@ func Classify(err error) history.Outcome {
 	if err == nil {
 		return history.OutcomeNone
 	}
-	if refused := ServerError(""); errors.As(err, &refused) {
+	refused, thrown := ServerError(""), Exception("")
+	if errors.As(err, &refused) || errors.As(err, &thrown) {
 		return history.No
 	}
 	return history.Unknown

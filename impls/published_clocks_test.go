@@ -55,7 +55,7 @@ func TestReleaseIsBoundedByTheWallClock(t *testing.T) {
 	_, err := l.TryAcquire(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, history.No, impls.Outcome(l.Release(t.Context())))
-	assert.Equal(t, []time.Duration{200 * time.Millisecond, 200 * time.Millisecond}, pauses)
+	assert.Len(t, pauses, 3, "and one after the last try, as published")
 	assert.Empty(t, env.exchanges)
 }
 

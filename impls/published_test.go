@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/impls/waiting"
 )
 
 // on is another lock of the same process, on the key.
@@ -111,16 +112,42 @@ func TestReleaseKeepsItsTokenUntilGetMatches(t *testing.T) {
 	}
 }
 
-// The published release of article 000 v2 sends its token again after it has succeeded.
-func TestTokenIsKeptAfterRelease(t *testing.T) {
-	env := newFake(t, exchange{reply: "OK"}, exchange{want: "EVAL delete k t1", reply: one}, exchange{want: "EVAL delete k t1", reply: zero})
+// The release of article 000 v2 removes its token when it has succeeded, and only then. Without one it sends nothing, and does not wait.
+func TestOnlyASuccessfulReleaseRemovesTheToken(t *testing.T) {
+	script := exchange{want: "EVAL delete k t1"}
+	env := newFake(t, exchange{reply: "OK"}, script.answered(zero), exchange{want: script.want, err: errLost}, script.answered(one))
 	l := lock(t, "setpx-lua-published", env)
+	assert.Equal(t, history.No, impls.Outcome(l.Release(t.Context())), "it has never had the lock")
 	_, err := l.TryAcquire(t.Context())
 	require.NoError(t, err)
-	for _, want := range []history.Outcome{history.OK, history.No} {
+	for _, want := range []history.Outcome{history.No, history.Unknown, history.OK, history.No, history.No} {
 		assert.Equal(t, want, impls.Outcome(l.Release(t.Context())))
 	}
-	assert.Empty(t, env.exchanges)
+	assert.Len(t, env.sent, 4)
+
+	env = newFake(t)
+	assert.Equal(t, history.No, impls.Outcome(lock(t, "setpx-lua-published/endless-release", env).Release(t.Context())), "it does not wait for 24.9 days")
+	assert.Equal(t, start, env.clock)
+}
+
+// A waiter does not try again after the exception. The lock is taken.
+func TestNullPointerEndsTheWait(t *testing.T) {
+	env := newFake(t, exchange{reply: zero}, exchange{want: "GET k"}, exchange{reply: one})
+	l := lock(t, "getset-published/lost-retry", env)
+	held, err := waiting.Acquire(t.Context(), t.Context(), env, l, waiting.Spin())
+	assert.ErrorContains(t, err, "null pointer")
+	assert.Equal(t, history.No, impls.Outcome(held, err))
+	assert.Len(t, env.sent, 3)
+}
+
+// Both articles have a lease that is as good as none: 2³¹−1 ms, and milliseconds that are passed as seconds.
+func TestEndlessLeases(t *testing.T) {
+	env := newFake(t, exchange{want: "SET k t1 NX PX 2147483647", reply: "OK"})
+	_, err := lock(t, "setpx-lua-published/endless-lease", env).TryAcquire(t.Context())
+	require.NoError(t, err)
+	env = newFake(t, exchange{reply: one}, exchange{want: "EXPIRE k 900", reply: one})
+	_, err = lock(t, "setnx-expire-published", env).TryAcquire(t.Context())
+	require.NoError(t, err)
 }
 
 func TestSpentRetries(t *testing.T) {
@@ -164,6 +191,15 @@ func TestPublishedWatchdogs(t *testing.T) {
 			assert.Empty(t, env.said, "nobody is told")
 		})
 	}
+}
+
+// setRedis catches the error of a thread that cannot be started, and returns true.
+func TestWatchdogThatIsNotStarted(t *testing.T) {
+	env := newFake(t, exchange{reply: "OK"})
+	held, err := lock(t, "watchdog-published/unstarted-watchdog", env).TryAcquire(t.Context())
+	require.NoError(t, err)
+	assert.True(t, held)
+	assert.Nil(t, env.task)
 }
 
 // The published watchdog reads its clock when its thread starts: after the reply to SET, and before it waits for the static monitor.
@@ -256,7 +292,7 @@ func TestMonitorIsThatOfTheLockObject(t *testing.T) {
 
 func TestRedissonRenewsOncePerName(t *testing.T) {
 	env := newFake(t, exchange{}, exchange{}, exchange{want: "EVAL expire counted k 900 t1:1", reply: zero}, exchange{reply: one})
-	lost, heir := lock(t, "redisson", env), lock(t, "redisson", env)
+	lost, heir := lock(t, "redisson", env), lock(t, "redisson", user{env, "a", "2"})
 	_, err := lost.TryAcquire(t.Context())
 	require.NoError(t, err)
 	first := env.task

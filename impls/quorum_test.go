@@ -50,6 +50,25 @@ var (
 	delReplies = map[string]any{"ok": one, "no": zero}
 )
 
+// The keys of Redlock as article 003 words it end after a twentieth of the lease; its hold does, too, unless it has no end.
+func TestTinyExpiry(t *testing.T) {
+	for name, limited := range map[string]bool{"tiny-expiry": true, "no-end+tiny-expiry": false, "no-end": false} {
+		env := newFake(t, exchange{reply: "OK"}, exchange{reply: "OK"}, exchange{reply: "OK"})
+		env.servers = 3
+		l := lock(t, "redlock-endless/"+name, env)
+		held, err := l.TryAcquire(t.Context())
+		assert.NoError(t, err)
+		assert.True(t, held)
+		px := "PX 45"
+		if name == "no-end" {
+			px = "PX 900"
+		}
+		assert.Contains(t, env.sent[0], px)
+		_, declares := l.(impls.Limited)
+		assert.Equal(t, limited, declares, name)
+	}
+}
+
 func TestRedlock(t *testing.T) {
 	ok, no, unknown := history.OK, history.No, history.Unknown
 	const all = "S1 ok, S2 ok, S3 ok, S4 ok, S5 ok"
@@ -200,9 +219,9 @@ func TestMultilock(t *testing.T) {
 		{"the last refuses", "redisson-redlock", ok, 0, []exchange{granted("S1", a), granted("S2", b), refused("S3", c)}},
 		{"two refuse", "redisson-redlock", no, 0, []exchange{granted("S1", a), refused("S2", b), refused("S3", c), freed("S1", a)}},
 		{"names on one server", "redisson-redlock/one-server", ok, ok, []exchange{
-			{want: "S2 EVAL count in k 900 t1:1"}, {want: "S2 EVAL count in k-2 900 t1:2"}, {want: "S2 EVAL count in k-3 900 t1:3"},
-			{want: "S2 EVAL count out k k:channel 900 t1:1", reply: one}, {want: "S2 EVAL count out k-2 k-2:channel 900 t1:2", reply: one},
-			{want: "S2 EVAL count out k-3 k-3:channel 900 t1:3", reply: one},
+			{want: "S2 EVAL count in k 900 t1:1"}, {want: "S2 EVAL count in k-2 900 t1:1"}, {want: "S2 EVAL count in k-3 900 t1:1"},
+			{want: "S2 EVAL count out k k:channel 900 t1:1", reply: one}, {want: "S2 EVAL count out k-2 k-2:channel 900 t1:1", reply: one},
+			{want: "S2 EVAL count out k-3 k-3:channel 900 t1:1", reply: one},
 		}},
 	}
 	for _, test := range append(tests, fairRedlockTests()...) {

@@ -2,6 +2,7 @@ package impls
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,11 +34,12 @@ func redisson() Spec {
 
 // redissonLock is one thread's view of the lock.
 type redissonLock struct {
-	env    Env
-	opts   Options
-	bugs   bugs
-	thread string // "client:thread", the field of the hash
-	left   time.Duration
+	env  Env
+	opts Options
+	bugs bugs
+	left time.Duration
+	// leaseTime is what the published code keeps in a field of the lock object, in milliseconds; nil: the lease never changes.
+	leaseTime *atomic.Int64
 }
 
 // countIn takes the lock, once more if it is ours. Otherwise it returns the rest of the holder's lease.
@@ -137,17 +139,19 @@ func (l *redissonLock) Wakeups(ctx context.Context) (Subscription, error) {
 }
 
 func (l *redissonLock) channel() string { return l.opts.Key + ":channel" }
-func (l *redissonLock) lease() int64    { return l.opts.Lease.Milliseconds() }
+
+func (l *redissonLock) lease() int64 {
+	if l.leaseTime != nil {
+		return l.leaseTime.Load()
+	}
+	return l.opts.Lease.Milliseconds()
+}
 
 func (l *redissonLock) client() *redissonClient {
-	return l.env.Shared("redisson", func() any {
+	return static(l.env, "redisson", func() *redissonClient {
 		return &redissonClient{id: l.env.Token(), renewals: renewals{entries: map[string]*renewal{}}}
-	}).(*redissonClient)
+	})
 }
 
-func (l *redissonLock) name() string {
-	if l.thread == "" {
-		l.thread = l.client().id + ":" + l.client().newThread()
-	}
-	return l.thread
-}
+// name is the field of the hash: "client:thread".
+func (l *redissonLock) name() string { return l.client().id + ":" + l.env.Thread() }

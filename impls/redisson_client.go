@@ -3,7 +3,6 @@ package impls
 import (
 	"context"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -11,17 +10,6 @@ import (
 type redissonClient struct {
 	id       string
 	renewals renewals
-
-	mu      sync.Mutex
-	threads int
-}
-
-// newThread numbers the threads of the client: each open lock is used by a thread of its own.
-func (c *redissonClient) newThread() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.threads++
-	return strconv.Itoa(c.threads)
 }
 
 // renewals are registered per lock name.

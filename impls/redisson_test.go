@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// One open lock is one thread: t1:1 and t1:2 are two threads of the client t1.
+// t1:1 and t1:2 are two threads of the client t1.
 
 func TestNamedLeaseHasNoWatchdog(t *testing.T) {
 	for name, renewed := range map[string]bool{"redisson-lease": false, "redisson-published": true, "redisson": true} {
@@ -45,12 +45,35 @@ func TestPublishedRenewals(t *testing.T) {
 	}
 }
 
+// An inner acquire with a lease of its own overwrites the lock object's: the renewal goes on with that, and so does the release. It is not renewed itself,
+// and the next acquire without one puts the watchdog's back.
+func TestInnerLeaseOverwritesTheOuterOne(t *testing.T) {
+	for name, inner := range map[string]string{"redisson-published": "900", "redisson-published/overwritten-lease": "225"} {
+		env := newFake(t, exchange{want: "EVAL count in k 900 t1:1"}, exchange{want: "EVAL count in k " + inner + " t1:1"})
+		l := lock(t, name, env)
+		for range 2 {
+			_, err := l.TryAcquire(t.Context())
+			require.NoError(t, err)
+		}
+		env.exchanges = []exchange{{want: "EVAL expire counted k " + inner + " t1:1", reply: zero}}
+		env.background()
+		env.exchanges, env.task = []exchange{
+			{want: "EVAL count out k k:channel " + inner + " t1:1", reply: zero}, {want: "EVAL count out k k:channel " + inner + " t1:1", reply: one},
+			{want: "EVAL count in k 900 t1:1"},
+		}, nil
+		_, _ = l.Release(t.Context())
+		_, _ = l.Release(t.Context())
+		_, _ = l.TryAcquire(t.Context())
+		assert.Empty(t, env.exchanges, name)
+	}
+}
+
 // What becomes of the renewal when a thread releases the lock while its renewal is on the way, and another thread takes it.
 func TestRenewalAnsweredAfterRelease(t *testing.T) {
 	for name, heirRenewed := range map[string]bool{"redisson-published": false, "redisson": true} {
 		t.Run(name, func(t *testing.T) {
 			env := newFake(t, exchange{})
-			owner, heir := lock(t, name, env), lock(t, name, env)
+			owner, heir := lock(t, name, env), lock(t, name, user{env, "a", "2"})
 			_, err := owner.TryAcquire(t.Context())
 			require.NoError(t, err)
 			env.exchanges = []exchange{{want: "EVAL expire counted k 900 t1:1", reply: one, meanwhile: func() {
@@ -87,7 +110,7 @@ func TestPublishedReleaseAndRenewal(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			env := newFake(t, exchange{}, test.release)
-			l, other := lock(t, "redisson-published", env), lock(t, "redisson-published", env)
+			l, other := lock(t, "redisson-published", env), lock(t, "redisson-published", user{env, "a", "2"})
 			_, err := l.TryAcquire(t.Context())
 			require.NoError(t, err)
 			env.task = nil
@@ -118,8 +141,8 @@ func fairRedlockTests() []multilockTest {
 		}},
 		{"names on one server", "redisson-fair-redlock/one-server", history.OK, 0, []exchange{
 			{want: "S2 EVAL in turn k k:queue k:timeout 900 t1:1 9000 1000000"},
-			{want: "S2 EVAL in turn k-2 k-2:queue k-2:timeout 900 t1:2 9000 1000000"},
-			{want: "S2 EVAL in turn k-3 k-3:queue k-3:timeout 900 t1:3 9000 1000000"},
+			{want: "S2 EVAL in turn k-2 k-2:queue k-2:timeout 900 t1:1 9000 1000000"},
+			{want: "S2 EVAL in turn k-3 k-3:queue k-3:timeout 900 t1:1 9000 1000000"},
 		}},
 	}
 }

@@ -40,12 +40,31 @@ func redlockNoSecondLook() Spec {
 	}
 }
 
+// The bugs of Redlock as article 003 words it.
+const (
+	bugNoEnd      = "no-end"
+	bugTinyExpiry = "tiny-expiry"
+)
+
 func redlockEndless() Spec {
+	bugs := []Bug{
+		{Name: bugNoEnd, What: "the validity is not checked again: its holder continues after its leases have expired"},
+		{Name: bugTinyExpiry, What: "the keys expire after some tens of milliseconds, before most work begins: the bound for one server is taken for the lease", Apart: true},
+	}
+	card := redlockCard("redlock-endless", bugs[0].What, "redlock whose hold does not end with its validity")
+	card.Bugs = bugs
 	return Spec{
-		Card: redlockCard("redlock-endless", "the validity is not checked again: its holder continues after its leases have expired",
-			"redlock whose hold does not end with its validity"),
+		Card: card,
 		New: func(env Env, opts Options) Lock {
-			return &redlockLock{env: env, opts: opts, clock: leaseClock{env: env}, keyOn: sameKey}
+			shown := shownBy(opts, bugs)
+			if shown.has(bugTinyExpiry) {
+				opts.Lease /= 20 // longer than the article's, so that a busy machine can ask five servers meanwhile
+			}
+			l := redlockLock{env: env, opts: opts, clock: leaseClock{env: env}, keyOn: sameKey}
+			if shown.has(bugNoEnd) {
+				return &l
+			}
+			return &limitedRedlock{l}
 		},
 	}
 }

@@ -5,6 +5,7 @@ import "slices"
 // All lists the locks on Redis, and the one without a server, in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
 	return []Spec{
+		none(),
 		local(),
 		setnxDel(),
 		setnxExpiredDel(),

@@ -23,7 +23,7 @@ func TestCardsAreComplete(t *testing.T) {
 			assert.NotEmpty(t, spec.Idea)
 			assert.Contains(t, spec.Source, "article")
 			assert.Contains(t, spec.Promises, impls.MutualExclusion)
-			assert.Equal(t, spec.Name == "local", spec.Needs == impls.NoServer)
+			assert.Equal(t, spec.Name == "local" || spec.Name == "none", spec.Needs == impls.NoServer)
 			several := spec.Needs == impls.MostServers || spec.Needs == impls.EveryServer
 			assert.Equal(t, several, spec.Servers > 1)
 			found, ok := impls.Find(spec.Name)
@@ -61,7 +61,7 @@ func TestWhatLocksCanDo(t *testing.T) {
 		"local", "getset", "getset-nil-expired", "getset-nil-lost", "getset-published", "setpx-lua", "redisson-watchdog", "fenced",
 		"setpx-lua-resend",
 	}, names(impls.Spec.CanCheck))
-	assert.Equal(t, []string{"local", "setnx-del", "setnx-watch", "setnx-watch-published"},
+	assert.Equal(t, []string{"none", "local", "setnx-del", "setnx-watch", "setnx-watch-published"},
 		names(func(s impls.Spec) bool { return s.Leaseless }))
 	assert.Equal(t, []string{
 		"watchdog-published", "redisson-watchdog", "watchdog", "redisson-published", "redisson", "redisson-fair",
@@ -111,6 +111,7 @@ func TestClassify(t *testing.T) {
 		{context.Canceled, history.Unknown},
 		{context.DeadlineExceeded, history.Unknown},
 		{errors.New("connection reset by peer"), history.Unknown},
+		{fmt.Errorf("in acquire: %w", impls.Exception("null pointer")), history.No},
 	}
 	for _, test := range tests {
 		assert.Equal(t, test.want, impls.Classify(test.err), "%v", test.err)

@@ -11,6 +11,7 @@ import (
 const (
 	bugEndlessUnlock = "endless-release"
 	bugStarvingPool  = "starving-pool"
+	bugEndlessLease  = "endless-lease"
 )
 
 func setpxLuaPublished() Spec {
@@ -18,6 +19,7 @@ func setpxLuaPublished() Spec {
 		{Name: bugStarvingPool, What: "a waiter keeps its connection, of two, and a thread that waits for one blocks the others of its lock from returning theirs"},
 		wallClockBug(),
 		{Name: bugEndlessUnlock, What: "a release that does not find its token retries every 200 ms, for 24.9 days", Apart: true},
+		{Name: bugEndlessLease, What: "the constructor without a lease, which the sale uses, takes 2³¹−1 ms: a crashed holder stops everybody for 24.9 days", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -25,7 +27,7 @@ func setpxLuaPublished() Spec {
 			Idea:   "setpx-lua as its code was published",
 			Source: "article 000 v2, A4, published code",
 			Bug: "waiters leave the holder no connection to release with; a lost reply leaves the token unsaved; a wait is measured by the wall clock; " +
-				"on request, a release after the lease that never ends",
+				"on request, a release after the lease that never ends, and a lease that does not, either",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
@@ -49,7 +51,7 @@ type setpxLuaPublishedLock struct {
 	env     Env
 	opts    Options
 	bugs    bugs
-	token   string // kept after a release, as published
+	token   string // the published thread-local, which each lock object has; removed by a successful release only
 	waiting bool   // its client waits, and keeps a connection
 }
 
@@ -59,7 +61,7 @@ func (l *setpxLuaPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	token := l.env.Token()
-	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
+	held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.lease().Milliseconds()))
 	if held {
 		l.token = token
 	}
@@ -81,27 +83,38 @@ func (l *setpxLuaPublishedLock) Release(ctx context.Context) (bool, error) {
 	return removed, err
 }
 
-// remove retries until it succeeds or its time is over. The bug: it retries even though the lock is no longer ours.
+// remove retries until it succeeds or its time is over, 2³¹−1 ms. The bug: it retries even though the lock is no longer ours. Without a token the published
+// release prints "lock is null!" and returns false.
 func (l *setpxLuaPublishedLock) remove(ctx context.Context) (bool, error) {
+	if l.token == "" {
+		return false, nil
+	}
 	const pause = 200 * time.Millisecond
 	script := &Script{Source: compareAndDelete}
-	for over := l.env.Now().Add(l.releaseTime()); ; {
+	for over := l.env.Now().Add(forEver); !l.env.Now().After(over); {
 		removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token))
-		if removed || err != nil || !l.env.Now().Before(over) {
-			return removed, err
+		if removed {
+			l.token = "" // lockThreadLocal.remove()
+			return true, nil
+		}
+		if err != nil || !l.bugs.has(bugEndlessUnlock) {
+			return false, err
 		}
 		if err := l.env.Sleep(ctx, pause); err != nil {
 			return false, err
 		}
 	}
+	return false, nil
 }
 
-// releaseTime is how long a release retries: as published, 2³¹−1 ms.
-func (l *setpxLuaPublishedLock) releaseTime() time.Duration {
-	if l.bugs.has(bugEndlessUnlock) {
-		return math.MaxInt32 * time.Millisecond
+// forEver is Integer.MAX_VALUE, the published default of both leases and releases.
+const forEver = math.MaxInt32 * time.Millisecond
+
+func (l *setpxLuaPublishedLock) lease() time.Duration {
+	if l.bugs.has(bugEndlessLease) {
+		return forEver
 	}
-	return 0
+	return l.opts.Lease
 }
 
 // Pause is that of the published code.
@@ -158,12 +171,12 @@ func (l *setpxLuaPublishedLock) closeClient(ctx context.Context) error {
 
 // connections are the pool of the process.
 func (l *setpxLuaPublishedLock) connections() *permits {
-	return l.env.Shared("setpx-lua-published", func() any { return &permits{free: 2} }).(*permits)
+	return static(l.env, "setpx-lua-published pool", func() *permits { return &permits{free: 2} })
 }
 
-// monitor is that of the published lock object. A process has one object for each key, and its handles are the threads that use it.
+// monitor is that of the published lock object, which has one key.
 func (l *setpxLuaPublishedLock) monitor() *permits {
-	return l.env.Shared("setpx-lua-published "+l.opts.Key, func() any { return &permits{free: 1} }).(*permits)
+	return field(l.env, "setpx-lua-published monitor "+l.opts.Key, func() *permits { return &permits{free: 1} })
 }
 
 // until polls step until it returns true.

@@ -2,7 +2,6 @@ package impls
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -20,6 +19,7 @@ const (
 	bugForeignEncoding = "foreign-encoding"
 	bugLongSleep       = "long-sleep"
 	bugLateStart       = "late-start"
+	bugNoWatchdog      = "unstarted-watchdog"
 )
 
 func watchdogPublished() Spec {
@@ -29,13 +29,15 @@ func watchdogPublished() Spec {
 		{Name: bugUnclearedFlag, What: "a failed release does not clear the flag: the watchdog goes on, whoever owns the lock"},
 		{Name: bugStaticMonitor, What: "watchdogs synchronise on a static object: one runs at a time, the next may be too late"},
 		{Name: bugSurvivor, What: "the flag is not read during a sleep: cleared and set again meanwhile, it keeps the old watchdog running"},
-		{Name: bugOverwritten, What: "any acquire overwrites the thread's token: the lock held before cannot be released"},
+		{Name: bugOverwritten, What: "any acquire by the same thread and lock object overwrites the token: the lock held before cannot be released"},
 		{Name: bugSpentRetries, What: "the three retries belong to the object, not to one acquire"},
 		{Name: bugSilentEnd, What: "an error in the renewal ends the watchdog silently"},
 		{Name: bugLateStart, What: "the watchdog counts from the reply to SET: after a slow reply its first renewal comes too late"},
+		{Name: bugSwallowed, What: "every error is caught: a release whose reply is lost answers no, and so does a SET that the server may have executed"},
 		{Name: bugRetriesBlindly, What: "a SET whose reply is lost is retried with a new token and refused by its own ghost lock"},
 		{Name: bugForeignEncoding, What: "the renewal encodes the key differently from SET: it renews a key that does not exist", Apart: true},
 		{Name: bugLongSleep, What: "the sleep after a renewal is always 3 s: a lease of 2 s expires meanwhile", Apart: true},
+		{Name: bugNoWatchdog, What: "a watchdog that cannot be started is caught and logged: acquire says yes, and nothing renews the lock", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -43,7 +45,7 @@ func watchdogPublished() Spec {
 			Idea:   "SET NX PX with a token, and a thread that renews the lease after two thirds of it, as published; it polls where the published one spins",
 			Source: "article 002, A7",
 			Bug: "the renewal is blind; flag, token, monitor and retries are shared by unrelated locks; " +
-				"a watchdog counts from the reply to SET, and can outlive its lock",
+				"a watchdog counts from the reply to SET, and can outlive its lock; errors are caught and become no",
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety},
 			Needs:    OneServer,
@@ -61,30 +63,22 @@ type watchdogPublishedLock struct {
 	env  Env
 	opts Options
 	bugs bugs
-	own  watchdogState // unless the state is shared
-}
-
-// watchdogState is the published code's state in its lock object and its thread. A client process has one of each.
-type watchdogState struct {
-	mu        sync.Mutex
-	on        bool // the flag that keeps watchdogs going
-	cleared   int  // how often it was cleared
-	token     string
-	spent     int  // retries used up
-	monitored bool // a watchdog is in the monitor
+	own  watchdogObject // unless the bug is that all keys and threads of a lock object have one
+	hold localToken     // unless the bug is that the thread has one for all keys
 }
 
 const publishedRetries = 3
 
-// TryAcquire retries at once after a refusal or an error, as long as it has retries left.
+// TryAcquire retries at once after a refusal or an error, as long as it has retries left. The published lock() cannot tell the two apart,
+// because setRedis catches every exception and returns false.
 func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !l.bugs.has(bugSpentRetries) {
-		l.shared().restoreRetries()
+		l.object().restoreRetries()
 	}
 	for {
 		token := l.env.Token()
 		if l.bugs.has(bugOverwritten) {
-			l.thread().setToken(token)
+			l.token().set(token)
 		}
 		if l.bugs.has(bugSharedFlag) {
 			l.flag().set()
@@ -92,25 +86,35 @@ func (l *watchdogPublishedLock) TryAcquire(ctx context.Context) (bool, error) {
 		began := l.env.Now()
 		held, err := stored(l.env.Server().Do(ctx, "SET", l.opts.Key, token, "NX", "PX", l.opts.Lease.Milliseconds()))
 		if held {
-			l.thread().setToken(token)
+			l.token().set(token)
 			l.flag().set()
-			l.env.Go(func(ctx context.Context) { l.guard(ctx, token, began) })
+			if !l.bugs.has(bugNoWatchdog) {
+				l.env.Go(func(ctx context.Context) { l.guard(ctx, token, began) })
+			}
 			return true, nil
 		}
-		if ctx.Err() != nil || err != nil && !l.bugs.has(bugRetriesBlindly) || !l.shared().retry() {
-			return false, err
+		if ctx.Err() != nil || err != nil && !l.bugs.has(bugRetriesBlindly) || !l.object().retry() {
+			return false, l.caught(err)
 		}
 	}
 }
 
-// Release deletes the lock and then clears the flag. It does not wait for the watchdog.
+// caught is what becomes of an error in setRedis or releaseLock, which log each exception and return false.
+func (l *watchdogPublishedLock) caught(err error) error {
+	if l.bugs.has(bugSwallowed) {
+		return nil
+	}
+	return err
+}
+
+// Release deletes the lock and then clears the flag, which it leaves set after an exception. It does not wait for the watchdog.
 func (l *watchdogPublishedLock) Release(ctx context.Context) (bool, error) {
 	script := &Script{Source: compareAndDelete}
-	removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.thread().getToken()))
+	removed, err := applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token().get()))
 	if removed || !l.bugs.has(bugUnclearedFlag) {
 		l.flag().clear()
 	}
-	return removed, err
+	return removed, l.caught(err)
 }
 
 // guard is the watchdog. The published code sleeps 3 s after a renewal of a lease of 20 s, or of 2 s. Until the next renewal is due it spins
@@ -125,7 +129,7 @@ func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed
 		sleep = l.opts.Lease * 3 / 2
 	}
 	if l.bugs.has(bugStaticMonitor) {
-		monitor := l.shared()
+		monitor := static(l.env, "watchdog-published monitor", zero[watchdogMonitor])
 		for !monitor.enter() {
 			if l.env.Sleep(ctx, step) != nil {
 				return
@@ -173,22 +177,23 @@ func (l *watchdogPublishedLock) renew(ctx context.Context, token string) bool {
 	return owner
 }
 
-func (l *watchdogPublishedLock) shared() *watchdogState {
-	return l.env.Shared("watchdog-published", func() any { return new(watchdogState) }).(*watchdogState)
+// object is what the published lock object keeps in its fields.
+func (l *watchdogPublishedLock) object() *watchdogObject {
+	return field(l.env, "watchdog-published", zero[watchdogObject])
 }
 
 // flag holds this lock's flag.
-func (l *watchdogPublishedLock) flag() *watchdogState {
+func (l *watchdogPublishedLock) flag() *watchdogObject {
 	if l.bugs.has(bugSharedFlag) {
-		return l.shared()
+		return l.object()
 	}
 	return &l.own
 }
 
-// thread holds this lock's token.
-func (l *watchdogPublishedLock) thread() *watchdogState {
+// token holds this lock's token: as published, in a thread-local of the lock object, which has one for all keys.
+func (l *watchdogPublishedLock) token() *localToken {
 	if l.bugs.has(bugOverwritten) {
-		return l.shared()
+		return threadLocalField(l.env, "watchdog-published token", zero[localToken])
 	}
-	return &l.own
+	return &l.hold
 }

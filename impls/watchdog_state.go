@@ -1,47 +1,50 @@
 package impls
 
-// Each method is one atomic step, for locks and watchdogs that run concurrently.
+import "sync"
 
-func (s *watchdogState) set() {
+// watchdogObject is what the published lock object keeps in its fields. Each method is one atomic step, for locks and watchdogs that run
+// concurrently.
+type watchdogObject struct {
+	mu      sync.Mutex
+	on      bool // the flag that keeps watchdogs going
+	cleared int  // how often it was cleared
+	spent   int  // retries used up
+}
+
+// watchdogMonitor is the static object on which watchdogs synchronise.
+type watchdogMonitor struct {
+	mu      sync.Mutex
+	entered bool
+}
+
+func (s *watchdogObject) set() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on = true
 }
 
-func (s *watchdogState) clear() {
+func (s *watchdogObject) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on = false
 	s.cleared++
 }
 
-func (s *watchdogState) clearings() int {
+func (s *watchdogObject) clearings() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cleared
 }
 
 // keeps says whether the flag is on and was not cleared since: a watchdog that waits busily notices every clearing.
-func (s *watchdogState) keeps(cleared int) bool {
+func (s *watchdogObject) keeps(cleared int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.on && s.cleared == cleared
 }
 
-func (s *watchdogState) getToken() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.token
-}
-
-func (s *watchdogState) setToken(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.token = token
-}
-
 // retry uses a retry, if one is left.
-func (s *watchdogState) retry() bool {
+func (s *watchdogObject) retry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spent == publishedRetries {
@@ -51,25 +54,25 @@ func (s *watchdogState) retry() bool {
 	return true
 }
 
-func (s *watchdogState) restoreRetries() {
+func (s *watchdogObject) restoreRetries() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spent = 0
 }
 
 // enter enters the monitor, unless another watchdog is in it.
-func (s *watchdogState) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.monitored {
+func (m *watchdogMonitor) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entered {
 		return false
 	}
-	s.monitored = true
+	m.entered = true
 	return true
 }
 
-func (s *watchdogState) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.monitored = false
+func (m *watchdogMonitor) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entered = false
 }

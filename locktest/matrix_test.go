@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/lab"
@@ -104,6 +105,8 @@ func (e *ownEnv) Session() impls.Session   { return nil }
 func (e *ownEnv) Now() time.Time           { return time.Now() }
 func (e *ownEnv) Monotonic() time.Duration { return time.Since(e.began) }
 func (e *ownEnv) Token() string            { return rand.Text() }
+func (e *ownEnv) Object() string           { return history.ObjectOf(e.access.Client) }
+func (e *ownEnv) Thread() string           { return history.ThreadOf(e.access.Client) }
 func (e *ownEnv) Lost(why string)          { e.access.Lost(why) }
 func (e *ownEnv) Renewed(d time.Duration)  { e.access.Renewed(d) }
 
@@ -134,7 +137,7 @@ func (e *ownEnv) Go(fn func(ctx context.Context)) (stop func()) {
 func (e *ownEnv) Shared(key string, fresh func() any) any {
 	e.shared.mu.Lock()
 	defer e.shared.mu.Unlock()
-	process := e.access.Client[:2]
+	process := history.ProcessOf(e.access.Client)
 	if e.shared.values[process] == nil {
 		e.shared.values[process] = map[string]any{}
 	}

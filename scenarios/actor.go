@@ -12,6 +12,7 @@ import (
 type actor struct {
 	name     string
 	host     *host
+	beside   []*actor // the others that its thread uses
 	appeared bool
 	acquired bool // it has tried to
 	died     int
@@ -217,6 +218,9 @@ func (a *actor) die(step Step) error {
 	if a.pending != nil {
 		return fmt.Errorf("%s's operation of line %d is still under way; %s", a.name, a.pending.Line, a.wayOn())
 	}
+	if len(a.beside) > 0 {
+		return fmt.Errorf("the thread of %s uses %s, too, and only a thread with one lock can die; give one of them a thread of its own, as in %s/2", a.name, a.beside[0].name, a.host.name)
+	}
 	a.died = step.Line
 	return nil
 }
@@ -224,6 +228,10 @@ func (a *actor) die(step Step) error {
 func (a *actor) start(step Step) error {
 	if a.pending != nil {
 		return fmt.Errorf("%s's operation of line %d is still under way; %s", a.name, a.pending.Line, a.wayOn())
+	}
+	if i := slices.IndexFunc(a.beside, func(other *actor) bool { return other.pending != nil }); i >= 0 {
+		return fmt.Errorf("%s is used by the thread of %s, whose operation of line %d is still under way; give it a thread of its own, as in %s/2",
+			a.name, a.beside[i].name, a.beside[i].pending.Line, a.name)
 	}
 	if step.Op == history.OpAcquire {
 		a.acquired = true

@@ -92,8 +92,8 @@ func TestParseNeverFailsWithoutWords(t *testing.T) {
 func drawScript(t *rapid.T) string {
 	lines := rapid.SliceOfN(rapid.StringMatching(`# ?[ -~äö]{0,40}`), 0, 3).Draw(t, "comment")
 	lease := time.Duration(rapid.Int64Range(int64(minLease), int64(maxLease/2)).Draw(t, "lease"))
-	lines = append(lines, "lease "+lease.String(), "clients C1 C1.b C2", "servers 3")
-	if other := rapid.SampledFrom([]string{"", "C1.b", "C2 C1"}).Draw(t, "other"); other != "" {
+	lines = append(lines, "lease "+lease.String(), "clients C1 C1.b C1/2 C2", "servers 3")
+	if other := rapid.SampledFrom([]string{"", "C1.b", "C1/2", "C2 C1"}).Draw(t, "other"); other != "" {
 		lines = append(lines, "other-key "+other)
 	}
 	if source := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "source"); withoutComment("source "+source) == "source "+source && strings.Trim(source, " ,") != "" {
@@ -108,14 +108,15 @@ func drawScript(t *rapid.T) string {
 // drawStory leaves out drawn steps that make no sense after those before, and ends what was begun.
 func drawStory(t *rapid.T, lease time.Duration) []string {
 	var lines []string
-	p := &parser{script: &Script{Clients: []string{"C1", "C2"}, Handles: []string{"C1.b"}, Servers: 3}}
+	p := &parser{script: &Script{Clients: []string{"C1", "C2"}, Handles: []string{"C1.b", "C1/2"}, Servers: 3}}
 	one, two := &host{name: "C1", links: linksTo(3)}, &host{name: "C2", links: linksTo(3)}
-	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
+	cast := map[string]*actor{"C1": {name: "C1", host: one}, "C1.b": {name: "C1.b", host: one}, "C1/2": {name: "C1/2", host: one}, "C2": {name: "C2", host: two}, "": {host: &host{}}}
+	cast["C1"].beside, cast["C1.b"].beside = []*actor{cast["C1.b"]}, []*actor{cast["C1"]}
 	copies := saved{}
 	parted := newInterludes()
-	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C2"]}, since: map[string]int{}}
+	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C1/2"], cast["C2"]}, since: map[string]int{}}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
-	for _, text := range append([]string{"C1.b acquire"}, steps...) { // so that it does something before its process may crash
+	for _, text := range append([]string{"C1.b acquire", "C1/2 acquire"}, steps...) { // so that they do something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
 		if err != nil || checkStep(step, lease) != nil || parted.check(step) != nil || off.act(step) != nil || copies.act(step, 3) != nil {
 			continue
@@ -171,7 +172,7 @@ func drawStep(t *rapid.T) string {
 	verb := one("verb", op, op, "await", "continue", "continue in background", "give up", "times out", "waits", "waits until lost", "takes in the reply", "pause", "resume", "crash", "thread dies", "renews hold reply of "+nth+"write", "clock ahead "+amount, "clock behind "+amount,
 		"clock rate 0.5", "clock right", "cut off", "cut off replies", "refuse", "delay "+amount, "lose replies", "heal",
 		"cut off from S1 S3", "cut off requests from S2", "refuse S3", "delay "+amount+" to S2", "lose replies from S1", "heal S1", "heal S2 S3")
-	return one("client", "C1", "C1.b", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
+	return one("client", "C1", "C1.b", "C1/2", "C2") + " " + verb + one("want", "", "", " => ok", " => held-up", " => unknown | no", " => done")
 }
 
 func FuzzParse(f *testing.F) {

@@ -131,6 +131,8 @@ func (p *parser) missing(before int) {
 	}
 	if err := p.otherKey(); err != nil && len(p.script.Clients) > 0 {
 		p.wrong.add(p.seen["other-key"], "%s", err)
+	} else if err := p.script.same(); err != nil {
+		p.wrong.add(p.seen["clients"], "%s", err)
 	}
 	if len(p.script.Steps) == 0 && len(p.wrong.all) == 0 {
 		p.wrong.add(before, "the script has no steps; add one such as 'C1 acquire => ok'")

@@ -24,9 +24,13 @@ const (
 func checkStory(s *Script, wrong *complaints) {
 	actors := map[string]*actor{}
 	for _, client := range s.Clients {
-		shared := &host{name: client, links: linksTo(s.Servers)}
-		for _, name := range append(s.HandlesOf(client), client) {
-			actors[name] = &actor{name: name, host: shared}
+		shared, threads := &host{name: client, links: linksTo(s.Servers)}, map[string][]*actor{}
+		for _, name := range append([]string{client}, s.HandlesOf(client)...) {
+			who, thread := &actor{name: name, host: shared}, history.ThreadOf(name)
+			for _, other := range threads[thread] {
+				who.beside, other.beside = append(who.beside, other), append(other.beside, who)
+			}
+			actors[name], threads[thread] = who, append(threads[thread], who)
 		}
 	}
 	told := map[int]bool{}

@@ -17,6 +17,8 @@ type env struct {
 	session impls.Session   // nil: the lock servers are no ZooKeeper
 	clock   *clock
 	handle  string
+	object  string
+	thread  string
 	say     func(protocol.Message)
 	shared  *shared
 	tasks   sync.WaitGroup
@@ -86,6 +88,10 @@ func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 }
 
 func (e *env) Shared(key string, make func() any) any { return e.shared.of(key, make) }
+
+func (e *env) Object() string { return e.object }
+
+func (e *env) Thread() string { return e.thread }
 
 func (e *env) Lost(why string) {
 	e.tell(protocol.Message{Lost: e.handle, Why: why})

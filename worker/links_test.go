@@ -17,7 +17,7 @@ func TestLocksWithServersOfTheirOwn(t *testing.T) {
 			common, own := newGate(t, startMini(t)), newGate(t, startMini(t))
 			c := opened(t, common.addr, lock, long)
 			answer := c.ask(protocol.Request{
-				Do: protocol.Open, Handle: "own", Lock: lock, Key: "lock", LeaseMS: protocol.MS(long), Servers: []string{own.addr}, Resource: own.addr,
+				Do: protocol.Open, Handle: "own", User: protocol.User{Thread: "h"}, Lock: lock, Key: "lock", LeaseMS: protocol.MS(long), Servers: []string{own.addr}, Resource: own.addr,
 			})
 			require.Equal(t, protocol.OK, answer.Outcome, answer.Error)
 			on := func(handle, verb string) string {

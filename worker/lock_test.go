@@ -114,7 +114,7 @@ func TestAcquireWaitsForItsBound(t *testing.T) {
 	one, two := opened(t, addr, "setpx-lua", long), opened(t, addr, "setpx-lua", long)
 	require.Equal(t, protocol.OK, one.do(protocol.Acquire))
 	// The bound is real time, also for a client whose clock runs a hundred times too fast.
-	require.Equal(t, protocol.OK, two.ask(protocol.Request{Do: protocol.Skew, Rate: 100}).Outcome)
+	require.Equal(t, protocol.OK, two.ask(protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{Rate: 100}}).Outcome)
 	began := time.Now()
 	answer := two.ask(protocol.Request{Do: protocol.Acquire, Handle: "h", WithinMS: 100})
 	assert.Equal(t, protocol.No, answer.Outcome)
@@ -159,7 +159,7 @@ func TestClockAheadTakesALiveLock(t *testing.T) {
 	one, two := opened(t, addr, "getset", long), opened(t, addr, "getset", long)
 	require.Equal(t, protocol.OK, one.do(protocol.Acquire))
 	require.Equal(t, protocol.No, two.do(protocol.Acquire))
-	require.Equal(t, protocol.OK, two.ask(protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(2 * long)}).Outcome)
+	require.Equal(t, protocol.OK, two.ask(protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{OffsetMS: protocol.MS(2 * long)}}).Outcome)
 	assert.Equal(t, protocol.OK, two.do(protocol.Acquire))
 	assert.Equal(t, protocol.No, one.do(protocol.Check), "its value was overwritten")
 	assert.Equal(t, protocol.No, one.do(protocol.Release))

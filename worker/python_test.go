@@ -46,7 +46,7 @@ func TestPythonTakesTurns(t *testing.T) {
 		assert.Equal(t, protocol.No, one.do(protocol.Check))
 		assert.Equal(t, protocol.No, one.do(protocol.Release))
 
-		assert.True(t, one.ask(protocol.Request{Do: protocol.Skew, OffsetMS: 1000}).Unsupported)
+		assert.True(t, one.ask(protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{OffsetMS: 1000}}).Unsupported)
 		assert.Equal(t, protocol.OK, one.do(protocol.Close))
 		assert.Equal(t, protocol.No, one.do(protocol.Acquire), "the handle is closed")
 		assert.Equal(t, protocol.OK, one.ask(protocol.Request{Do: protocol.Exit}).Outcome)

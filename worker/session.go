@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -199,7 +200,7 @@ func (s *session) open(req protocol.Request) protocol.Message {
 		return refused(err.Error())
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	e := &env{ctx: ctx, servers: links.forLock(), clock: s.clock, handle: req.Handle, say: s.out.say, shared: s.shared}
+	e := &env{ctx: ctx, servers: links.forLock(), clock: s.clock, handle: req.Handle, object: cmp.Or(req.Object, req.Handle), thread: cmp.Or(req.Thread, req.Handle), say: s.out.say, shared: s.shared}
 	if links.keeper != nil {
 		e.session = links.keeper
 	}

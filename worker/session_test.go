@@ -220,7 +220,7 @@ func TestReset(t *testing.T) {
 	c.begin(addr)
 	c.open("watchdog", long)
 	require.Equal(t, protocol.OK, c.do(protocol.Acquire))
-	require.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(time.Hour)}).Outcome)
+	require.Equal(t, protocol.OK, c.ask(protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{OffsetMS: protocol.MS(time.Hour)}}).Outcome)
 	reset := c.ask(protocol.Request{Do: protocol.Reset})
 	require.Equal(t, protocol.OK, reset.Outcome, reset.Error)
 	assert.EqualValues(t, 1, direct(t, addr).Exists(t.Context(), "lock").Val(), "a reset releases nothing")

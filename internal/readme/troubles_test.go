@@ -43,7 +43,8 @@ func troubles() []trouble {
 		{"A3", "nil from GETSET counts as lost, nil from GET as expired: the ghost lock is overwritten by another one", "both-read-nil", "getset-nil-lost/nil-lost+nil-expired", "ghost-lock", "getset-nil-expired"},
 		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
 		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
-		{"A3 code", "★ the retry after nil from GET throws its result away", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
+		{"A3 code", "★ the retry after nil from GET throws its result away, and a null pointer out of acquire: the waiter does not go on", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
+		{"A3 code", "★ two locks are equal if they end at the same time: a release that is asked again deletes the next one's", "release-tried-again", "getset-published/equal-stamps", "double-holder, wrongful-delete", "getset"},
 		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published/local-check", "stale-write, lost-update", "getset"},
 		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published/stale-stamp", "double-holder, early-grant", "getset"},
 		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published/forgets-first", "stuck-lock", "getset"},
@@ -61,6 +62,7 @@ func troubles() []trouble {
 		{"A4 code", "★ 000: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setpx-lua-published/wall-clock", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ 001: the wait is measured by the local wall clock: set back, the client waits on", "waiting-clock-set-back", "setex-lua-published/wall-clock", "hung-operation", "setpx-lua"},
 		{"A4 code", "★ 001: the release swallows its error and says no: the lock stays, and its user does not know", "release-broken-off", "setex-lua-published/swallowed-error", "unreleasable, false-alarm", "setpx-lua"},
+		{"A4 code", "★ 000: the lease is 2³¹−1 ms unless its user names one, and the sale names none: a crashed holder stops it for 24.9 days", "holder-crashes", "setpx-lua-published/endless-lease", "stuck-lock", "setpx-lua"},
 		{"A4", "★ a SET comes late, when its client has given up: to take back helps only if it is there already", "late-acquire", "setpx-lua", "ghost-lock", "redlock"},
 
 		{"A5", "a crash between SETNX and EXPIRE: stuck for ever without the repair", "crash-between-setnx-and-expire", "setnx-expire-norepair", "stuck-lock", "setnx-expire"},
@@ -80,13 +82,15 @@ func troubles() []trouble {
 		{"A7", "★ the flag is one per lock object: release of another key stops every watchdog", "release-stops-another-watchdog", "watchdog-published/shared-flag", "double-holder", "watchdog"},
 		{"A7", "★ watchdogs synchronise on one static object: the second lock of the process is not renewed", "second-lock-not-renewed", "watchdog-published/static-monitor", "double-holder", "watchdog"},
 		{"A7", "★ release, then any acquire during the sleep: the old watchdog survives and renews the old key", "surviving-watchdog", "watchdog-published/blind-renewal+shared-flag+surviving-watchdog", "wrongful-renew, stuck-lock", "watchdog"},
-		{"A7", "★ any try overwrites the thread's token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published/overwritten-token", "unreleasable", "watchdog"},
+		{"A7", "★ any try by the same thread and lock object overwrites its token: the first lock cannot be released", "failed-try-overwrites-token", "watchdog-published/overwritten-token", "unreleasable", "watchdog"},
 		{"A7", "★ a business thread that dies without release is renewed for ever", "thread-dies-holding", "watchdog-published", "stuck-lock", "setpx-lua"},
 		{"A7", "★ the watchdog counts from the reply to SET: after a slow reply the lease ends before the first renewal", "slow-grant", "watchdog-published/late-start", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ an error in the renewal ends the watchdog silently", "renewal-reply-lost", "watchdog-published/silent-end", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a clock set back delays the renewal", "clock-set-back-while-renewing", "watchdog-published", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ SET and renewal encode the key differently: it renews a key that does not exist, unnoticed", "work-longer-than-lease", "watchdog-published/foreign-encoding", "double-holder, lost-update", "watchdog"},
 		{"A7", "★ a lost SET reply is retried with a new token: a ghost", "acquire-broken-off", "watchdog-published/retried-set", "ghost-lock", "watchdog"},
+		{"A7", "★ every error is caught: a release that was carried out says no when its reply is lost", "release-reply-lost", "watchdog-published/swallowed-error", "false-alarm", "watchdog"},
+		{"A7", "★ a watchdog that cannot be started is logged: acquire says yes, and nothing renews the lock", "work-longer-than-lease", "watchdog-published/unstarted-watchdog", "double-holder, lost-update", "watchdog"},
 
 		{"A7", "★ a lease of 3 s or less ends while the watchdog sleeps", "work-longer-than-lease", "watchdog-published/long-sleep", "double-holder, lost-update", "watchdog"},
 		{"A7, swarthy/redis-semaphore#205", "★ a renewal on its way meets the release, and arrives at the next one's lock", "renewal-after-release", "watchdog-published/blind-renewal", "wrongful-renew", "watchdog"},
@@ -96,6 +100,7 @@ func troubles() []trouble {
 		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
 
 		{"A8 code", "a caller that names a lease has no watchdog: longer work is unprotected", "work-longer-than-lease", "redisson-lease", "double-holder, lost-update", "redisson-published"},
+		{"A8 code", "★ an inner acquire that names a lease overwrites that of the lock object, and shortens a hold that is renewed", "one-release-too-few", "redisson-published/overwritten-lease", "double-holder", "redisson"},
 
 		{"A9", "★ a retry is counted twice: one release leaves the lock held", "acquired-twice-by-retry", "redisson", "unreleasable", "watchdog"},
 		{"A9", "★ renewal is registered per client and name: where one thread has lost the lock, another's is not renewed", "second-thread-not-renewed", "redisson", "double-holder", "watchdog"},
@@ -113,6 +118,7 @@ func troubles() []trouble {
 		{"A11", "★ the clock of one server of the majority jumps", "one-clock-jumps", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ one server of the majority restarts without its data", "one-restarts-empty", "redlock", "double-holder, early-grant", ""},
 		{"A11", "★ half of the servers taken for a majority: an even split grants twice", "even-split", "redlock-no-second-look/half-majority", "double-holder, lost-update", "redlock"},
+		{"A11", "★ the keys expire after some tens of milliseconds, as 003 puts it: before most work begins", "asked-for-half-a-lease", "redlock-endless/no-end+tiny-expiry", "double-holder", "redlock"},
 		{"A11", "★ one primary of the majority fails over to a replica that lacks the lock", "one-fails-over", "redlock", "double-holder, early-grant", ""},
 		{"A12", "★ three locks of different names on one server are no independent quorum: they are lost together", "one-restarts-empty-of-five", "redisson-redlock/one-server", "double-holder", "redisson-redlock"},
 		{"A12 code", "★ three fair locks of different names on one server: the majority is lost with one server", "one-restarts-empty-of-five", "redisson-fair-redlock/one-server", "double-holder", "redisson-fair-redlock"},
@@ -151,6 +157,7 @@ func troubles() []trouble {
 
 		{"001", "★ the client library sends DEL again, on the next one's lock", "release-reply-lost-resent", "setpx-del-resend", "double-holder, wrongful-delete", "setpx-lua-resend"},
 		{"001, redis/go-redis#2985", "★ the client library sends SET NX again, and is refused by its own ghost", "acquire-reply-lost-resent", "setpx-lua-resend", "ghost-lock", ""},
+		{"W1", "no lock at all: the sale that oversells", "last-item-two-requests", "none", "double-holder, lost-update", "watchdog"},
 		{"W1", "stock 1, two requests both see 1: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
 		{"W2", "★ the stock is in memory: two instances have two stocks, and no lock helps", "flash-sale-two-instances", "setpx-lua", "lost-update", ""},
 		{"W3", "two buyers of one item, the first one's lease over: paid twice", "market-two-buyers", "setpx-lua", "lost-update", "watchdog"},

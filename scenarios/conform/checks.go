@@ -25,7 +25,7 @@ func Checks() []Check {
 		{Name: "work", About: "work counts on the resource, held or not", hold: works},
 		{Name: "workload", About: "work that hello does not list is unsupported", clients: 1, hold: unknownWorkload},
 		{Name: "order", About: "operations on one handle run in order", clients: 1, hold: inOrder},
-		{Name: "handles", wire: true, About: "handles do not wait for each other, and keep to their servers", clients: 1, handles: []string{"C1.b"}, hold: handlesApart},
+		{Name: "handles", wire: true, About: "handles do not wait for each other, and keep to their servers", clients: 1, handles: []string{"C1/2"}, hold: handlesApart},
 		{Name: "close", About: "close releases nothing, and the handle can be opened again", hold: closes},
 		{Name: "skew", About: "the clock can be set at any time", needs: protocol.Skew, clients: 1, hold: skews},
 		{Name: "idle", About: "idle answers when no background task waits for a reply", needs: protocol.Idle, clients: 1, hold: idles},
@@ -36,7 +36,7 @@ func Checks() []Check {
 }
 
 func opensSilently(t *talk) {
-	t.ask("C1", protocol.Request{Do: protocol.Skew, Rate: 1}) // answered after open, whatever comes of it
+	t.ask("C1", protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{Rate: 1}}) // answered after open, whatever comes of it
 	if n := t.Sent("C1"); n > 0 {
 		t.broken(ruleOpen, "open sent %d commands about the lock's key", n)
 	}
@@ -205,7 +205,7 @@ func handlesApart(t *talk) {
 		t.skipped = "a lock on several servers is granted although one request is held"
 		return
 	}
-	second := t.Open("C1.b")
+	second := t.Open("C1/2")
 	t.must(t.ask("C1", second), protocol.OK, ruleOpen)
 	held := t.Hold("C1", false)
 	defer held.Disarm()
@@ -213,7 +213,7 @@ func handlesApart(t *talk) {
 	t.reached(held, first)
 	other := t.ask("C1", protocol.Request{Do: protocol.Acquire, Handle: second.Handle})
 	t.must(other, protocol.OK, ruleApart)
-	if !t.over() && t.Sent("C1.b") == 0 {
+	if !t.over() && t.Sent("C1/2") == 0 {
 		t.broken(ruleSeparate, "the second handle sent nothing to the address that its open names")
 	}
 	held.Release()
@@ -231,7 +231,7 @@ func closes(t *talk) {
 }
 
 func skews(t *talk) {
-	for _, req := range []protocol.Request{{Do: protocol.Skew, OffsetMS: -3_600_000, Rate: 2}, {Do: protocol.Skew}} {
+	for _, req := range []protocol.Request{{Do: protocol.Skew, Clock: protocol.Clock{OffsetMS: -3_600_000, Rate: 2}}, {Do: protocol.Skew}} {
 		t.must(t.ask("C1", req), protocol.OK, ruleSkew)
 		t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleSkew)
 		t.must(t.do("C1", protocol.Release), protocol.OK, ruleSkew)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -68,6 +69,7 @@ func (p *peer) openAll(ctx context.Context) error {
 func (p *peer) openRequest(h *play.Handle) protocol.Request {
 	req := protocol.Request{
 		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
+		User: protocol.User{Object: history.ObjectOf(h.Name), Thread: history.ThreadOf(h.Name)},
 	}
 	if h != p.client.Handles[0] || p.hello.LabCuts {
 		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()

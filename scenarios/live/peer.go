@@ -391,7 +391,7 @@ func (p *peer) SetClock(ctx context.Context, offset time.Duration, rate float64)
 	if p.noClock != "" {
 		return play.NotApplicable("the clock of %s cannot be set: %s", p.client.Name, p.noClock)
 	}
-	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Skew, OffsetMS: protocol.MS(offset), Rate: rate})
+	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{OffsetMS: protocol.MS(offset), Rate: rate}})
 	if err == nil && msg.Outcome != protocol.OK {
 		return play.Undecided("%s did not set its clock%s", p.client.Name, clause(msg.Error))
 	}

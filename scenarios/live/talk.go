@@ -23,7 +23,7 @@ type Talk struct {
 	ctx  context.Context
 }
 
-// Talk starts the clients of a subject, each with its further handles ("C1.b"), has them say hello, and calls do. The error is a *ClientError
+// Talk starts the clients of a subject, each with its further handles ("C1/2"), has them say hello, and calls do. The error is a *ClientError
 // if one of them did not say hello.
 func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Duration, clients, handles []string, dir string, do func(*Talk)) (err error) {
 	full := filepath.Join(w.cfg.Dir, dir)

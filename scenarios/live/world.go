@@ -404,7 +404,7 @@ func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
 }
 
 func (w *World) linkName(client, what string) string {
-	return fmt.Sprintf("%d-%s-%s", w.names.Add(1), client, what)
+	return fmt.Sprintf("%d-%s-%s", w.names.Add(1), strings.ReplaceAll(client, "/", "-"), what) // it is part of a path of toxiproxy's API
 }
 
 // advertised is a tap's address as toxiproxy must dial it.

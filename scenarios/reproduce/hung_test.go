@@ -37,40 +37,40 @@ func hung(client string, events ...int) checker.Anomaly {
 // TestAcquiresThatWaitForSiblings are forced by acquires of the same process that keep what they share: of each client the last, and only
 // those that were refused before.
 func TestAcquiresThatWaitForSiblings(t *testing.T) {
-	s := newTale("C1", "C2", "C2.b", "C2.c", "C3")
+	s := newTale("C1", "C2", "C2/2", "C2/3", "C3")
 	s.takes("C1")
 	s.waits("C2", lease)
 	s.sends("C2", "SET", "C1")
-	s.waits("C2.b", lease)
-	s.sends("C2.b", "SET", "C1")
+	s.waits("C2/2", lease)
+	s.sends("C2/2", "SET", "C1")
 	s.waits("C3", lease) // of another process
 	s.sends("C3", "SET", "C1")
-	called := s.waits("C2.c", 500*ms)
-	s.returns("C2.b", history.No, nil)
-	s.waits("C2.b", lease)
-	s.sends("C2.b", "SET", "C1")
+	called := s.waits("C2/3", 500*ms)
+	s.returns("C2/2", history.No, nil)
+	s.waits("C2/2", lease)
+	s.sends("C2/2", "SET", "C1")
 	s.expires()
 	s.gaveUp("C2")
 	s.waits("C2", lease) // it is refused later
-	s.sends("C2.c", "SET", "C1")
+	s.sends("C2/3", "SET", "C1")
 	s.sends("C2", "SET", "C1")
-	s.gaveUp("C2.b")
-	last := s.gaveUp("C2.c")
+	s.gaveUp("C2/2")
+	last := s.gaveUp("C2/3")
 	s.add(history.Event{Kind: history.KindExit, Client: "C2"})
 	require.Equal(t, strings.TrimPrefix(`
 C1    acquire
 C2    acquire within 10 leases in background
 C2    waits
-C2.b  acquire within 10 leases in background
-C2.b  waits
-C2.c  acquire within 0.2 leases in background
+C2/2  acquire within 10 leases in background
+C2/2  waits
+C2/3  acquire within 0.2 leases in background
       wait for 0.5 leases
 C2    give up
-C2.b  give up
-C2.c  waits
+C2/2  give up
+C2/3  waits
       wait for 0.15 leases
-C2.c  give up
-`, "\n"), forced(t, s, "setpx-lua-published", hung("C2.c", called, last)))
+C2/3  give up
+`, "\n"), forced(t, s, "setpx-lua-published", hung("C2/3", called, last)))
 }
 
 // TestAcquiresWhoseClockIsSetBack are forced by that: what counts is by how much it is in all.
@@ -96,11 +96,11 @@ C2  give up
 
 // TestAcquiresThatHangForAnotherReason are read as any operation is.
 func TestAcquiresThatHangForAnotherReason(t *testing.T) {
-	s := newTale("C1", "C2", "C2.b")
+	s := newTale("C1", "C2", "C2/2")
 	s.takes("C1")
 	s.clock("C2", "offset -2s, rate 1") // before
-	s.waits("C2.b", lease)
-	s.sends("C2.b", "SET", "C1")
+	s.waits("C2/2", lease)
+	s.sends("C2/2", "SET", "C1")
 	called := s.waits("C2", 500*ms)
 	s.sends("C2", "SET", "C1") // at once
 	last := s.gaveUp("C2")

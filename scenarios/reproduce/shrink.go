@@ -197,8 +197,8 @@ func acts(s *scenarios.Script, client string, as func(string) string) bool {
 
 func itself(name string) string { return name }
 
-// renamed is the script with its clients numbered in the order in which they appear. Where several locks of a process are used, the
-// further ones are named b, c and so on; where it is one, that is its client's.
+// renamed is the script with its clients numbered in the order in which they appear. Where only one lock of a process is used, that is its
+// client's; which of several are one object, or one thread's, stays.
 func renamed(s *scenarios.Script) *scenarios.Script {
 	used := make(map[string][]string) // by process
 	for _, step := range s.Steps {
@@ -207,7 +207,7 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 			used[process] = append(used[process], step.Client)
 		}
 	}
-	names, further := make(map[string]string), make(map[string]int)
+	names := make(map[string]string)
 	out := *s
 	out.Clients, out.Handles, out.Steps = nil, nil, nil
 	for _, step := range s.Steps {
@@ -219,8 +219,7 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 		if names[step.Client] == "" && process != "" {
 			names[step.Client] = names[process]
 			if len(used[process]) > 1 {
-				names[step.Client] = fmt.Sprintf("%s.%c", names[process], 'b'+further[process])
-				further[process]++
+				names[step.Client] += step.Client[len(process):]
 				out.Handles = append(out.Handles, names[step.Client])
 			}
 		}

@@ -24,7 +24,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	order.prune()
 	order.arrange()
 	w := &writer{
-		schedule: order, lock: lock, names: map[int]string{}, open: map[int]*opened{}, paused: map[int]bool{}, clocks: map[int]float64{}, dead: map[int]bool{}, partitions: partitions{apart: map[int]bool{}, unsent: map[int][]*trace.Step{}},
+		schedule: order, lock: lock, naming: naming{map[int]string{}, map[int]string{}}, open: map[int]*opened{}, paused: map[int]bool{}, clocks: map[int]float64{}, dead: map[int]bool{}, partitions: partitions{apart: map[int]bool{}, unsent: map[int][]*trace.Step{}},
 		late: map[int][]*trace.Step{}, lateBeside: map[int]bool{}, cut: map[int]bool{}, renewing: map[int]bool{}, touched: map[int]leased{}, saved: map[int]leased{},
 		out: &scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,
@@ -84,9 +84,9 @@ type opened struct {
 type writer struct {
 	*schedule
 	partitions
+	naming
 	lock       impls.Spec
 	out        *scenarios.Script
-	names      map[int]string // of clients
 	open       map[int]*opened
 	paused     map[int]bool          // processes, each by its first client
 	dead       map[int]bool          // processes
@@ -316,28 +316,36 @@ func (w *writer) step(who int, s scenarios.Step) {
 	w.lab(s)
 }
 
-// name is a client by its name in the script: processes are numbered in the order in which they appear, and further clients in one are
-// handles.
+// naming is how clients, and processes by their first clients, are called in the script.
+type naming struct{ names, hosts map[int]string }
+
+// name is a client by its name in the script: processes are numbered in the order in which they appear. Which of several clients in one are one
+// lock object, or one thread's, is as in the history.
 func (w *writer) name(who int) string {
 	if w.names[who] != "" {
 		return w.names[who]
 	}
 	host := w.process(who)
-	if w.names[host] == "" {
-		w.names[host] = fmt.Sprintf("C%d", len(w.out.Clients)+1)
-		w.out.Clients = append(w.out.Clients, w.names[host])
+	if w.hosts[host] == "" {
+		w.hosts[host] = fmt.Sprintf("C%d", len(w.out.Clients)+1)
+		w.out.Clients = append(w.out.Clients, w.hosts[host])
 	}
-	if who != host {
-		further := 0
-		for other := range who {
-			if other != host && w.process(other) == host {
-				further++
-			}
-		}
-		w.names[who] = fmt.Sprintf("%s.%c", w.names[host], 'b'+further)
+	w.names[who] = w.hosts[host] + w.handle(who)
+	if w.names[who] != w.hosts[host] {
 		w.out.Handles = append(w.out.Handles, w.names[who])
 	}
 	return w.names[who]
+}
+
+// handle is what a client's name adds to that of its process; nothing if it is the only one there.
+func (w *writer) handle(who int) string {
+	for other := range w.trace.Clients {
+		if other != who && w.process(other) == w.process(who) {
+			name := w.trace.Names[who]
+			return name[len(history.ProcessOf(name)):]
+		}
+	}
+	return ""
 }
 
 func (w *writer) lab(s scenarios.Step) { w.out.Steps = append(w.out.Steps, s) }

@@ -73,13 +73,13 @@ func TestTimesOfTheModel(t *testing.T) {
 func TestWaysToWait(t *testing.T) {
 	const text = `
 		lease 60s
-		clients C1 C1.b
+		clients C1 C1/2
 		C1 acquire => ok
-		C1.b acquire within 50ms => no
-		C1.b acquire within 10s in background
+		C1/2 acquire within 50ms => no
+		C1/2 acquire within 10s in background
 		C1 release => ok
-		C1.b await => ok
-		C1.b release => ok`
+		C1/2 await => ok
+		C1/2 release => ok`
 	for _, way := range []string{"spin", "yield", "sleep:5ms", "spin-yield:10ms", "yield-sleep:10ms,5ms", "backoff:1ms,9ms,1"} {
 		for _, lock := range []string{"local", "setpx-lua"} {
 			cell, events := playText(t, lock, text, way)

@@ -104,14 +104,18 @@ func (p *Plan) Names(i int) []string {
 	return names
 }
 
-// HandlesIn names the further locks in the process of a client.
+// HandlesIn names the further locks in the process of a client. Each has a thread of its own; every other one is a lock object of its own.
 func (p *Plan) HandlesIn(client string) (handles []string) {
 	number, _, _ := strings.Cut(client[1:], "-")
 	if n, err := strconv.Atoi(number); err != nil || n%2 == 0 {
 		return nil
 	}
 	for k := range p.Handles {
-		handles = append(handles, fmt.Sprintf("%s.%c", client, 'b'+k))
+		object := ""
+		if k%2 == 1 {
+			object = fmt.Sprintf(".%c", 'b'+k/2)
+		}
+		handles = append(handles, fmt.Sprintf("%s%s/%d", client, object, k+2))
 	}
 	return handles
 }

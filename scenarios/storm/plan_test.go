@@ -140,8 +140,8 @@ func TestSeedSeven(t *testing.T) {
 // same storm again.
 func TestPlansAreFrozen(t *testing.T) {
 	for of, want := range map[[2]int64]uint64{
-		{1, 0}: 0x75f36bd41db49db0, {2, 0}: 0x817e24776d5be29f, {77, 0}: 0x78dc6479d50512c7,
-		{1, 1}: 0x7176fe730f8cddd7, {1, 3}: 0xacb3aba77fc62f46,
+		{1, 0}: 0x2469ad054d40f3ad, {2, 0}: 0xb71c7010090d3a5e, {77, 0}: 0x7d8debdfbbabdabc,
+		{1, 1}: 0xdbc6fe664fc4c3ce, {1, 3}: 0x4bb7fad974504a5f,
 	} {
 		seed, servers := of[0], int(of[1])
 		p := storm.New(storm.Params{
@@ -371,8 +371,8 @@ func TestFurtherLocks(t *testing.T) {
 	p := storm.New(params)
 	require.Equal(t, plain.Strikes, p.Strikes)
 	require.Empty(t, plain.HandlesIn("C1"))
-	require.Equal(t, []string{"C1.b", "C1.c"}, p.HandlesIn("C1"))
+	require.Equal(t, []string{"C1/2", "C1.b/3"}, p.HandlesIn("C1"))
 	require.Empty(t, p.HandlesIn("C2"))
-	require.Equal(t, []string{"C3-12.b", "C3-12.c"}, p.HandlesIn("C3-12"))
-	require.Contains(t, p.String(), "\n# further locks in the process of every other client: C1.b C1.c …\n")
+	require.Equal(t, []string{"C3-12/2", "C3-12.b/3"}, p.HandlesIn("C3-12"))
+	require.Contains(t, p.String(), "\n# further locks in the process of every other client: C1/2 C1.b/3 …\n")
 }

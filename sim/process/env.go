@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -89,6 +90,9 @@ func (e *env) Shared(key string, make func() any) any {
 	}
 	return value
 }
+
+func (e *env) Object() string { return history.ObjectOf(e.handle) }
+func (e *env) Thread() string { return history.ThreadOf(e.handle) }
 
 func (e *env) Lost(why string) { e.tell(Notice{Kind: Lost, Handle: e.handle, Why: why}) }
 

@@ -112,6 +112,8 @@ func (e *mirrorEnv) Servers() []impls.Server {
 func (e *mirrorEnv) Now() time.Time           { return time.Unix(1_700_000_000, 0).Add(e.mine.server.Now()) }
 func (e *mirrorEnv) Monotonic() time.Duration { return e.mine.server.Now() }
 func (e *mirrorEnv) Token() string            { e.tokens++; return "token" + strconv.Itoa(e.tokens) }
+func (e *mirrorEnv) Object() string           { return "a" }
+func (e *mirrorEnv) Thread() string           { return "1" }
 func (e *mirrorEnv) Lost(string)              {}
 func (e *mirrorEnv) Renewed(time.Duration) {
 }

@@ -79,6 +79,7 @@ type Request struct {
 	Lock    string  `json:"lock,omitempty"` // name of the algorithm; a client that has only one may ignore it
 	Key     string  `json:"key,omitempty"`  // open: the lock's key; work: that of the counter, or of other data
 	LeaseMS float64 `json:"lease_ms,omitempty"`
+	User
 	// open may also name Servers and Resource, which this lock and its work then use instead of init's
 
 	// acquire: retry until so much time has passed; zero: try once
@@ -93,10 +94,19 @@ type Request struct {
 
 	// cancel: the id of the operation to cancel
 	Op int64 `json:"op,omitempty"`
+	Clock
+}
 
-	// skew: the client's clock reads real time × rate + offset from now on
+// Clock is what skew sets: the client's clock reads real time × rate + offset from now on.
+type Clock struct {
 	OffsetMS float64 `json:"offset_ms,omitempty"`
 	Rate     float64 `json:"rate,omitempty"`
+}
+
+// User is by what a client uses a handle: which lock object of the process it is, and which thread uses it; empty: one that no other handle has.
+type User struct {
+	Object string `json:"object,omitempty"`
+	Thread string `json:"thread,omitempty"`
 }
 
 // Message is what a client writes: a reply if it has an ID, a notice otherwise.

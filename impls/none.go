@@ -1,0 +1,24 @@
+package impls
+
+import "context"
+
+func none() Spec {
+	return Spec{
+		Card: Card{
+			Name:      "none",
+			Idea:      "no lock: whoever asks has it",
+			Source:    "article 003, the sale before it has a lock",
+			Bug:       "nothing keeps two clients apart: both read the same stock and sell it",
+			Promises:  []Promise{MutualExclusion, CrashSafety, IgnoresClientTime},
+			Needs:     NoServer,
+			Sends:     sends(nil, nil),
+			Leaseless: true,
+		},
+		New: func(Env, Options) Lock { return noLock{} },
+	}
+}
+
+type noLock struct{}
+
+func (noLock) TryAcquire(context.Context) (bool, error) { return true, nil }
+func (noLock) Release(context.Context) (bool, error)    { return true, nil }
