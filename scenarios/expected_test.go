@@ -65,7 +65,7 @@ func TestBuiltinExpectedKnowsTheArticles(t *testing.T) {
 		for _, name := range r.verdict.Names() {
 			found[r.lock][name] = true
 		}
-		if r.scenario == "take-turns" && r.lock != "local" { // that one fails where there are two machines
+		if r.scenario == "take-turns" && r.lock != "none" && r.lock != "local" { // the one is no lock, the other fails where there are two machines
 			assert.Equal(t, checker.Safe, r.verdict.Kind, r.lock)
 		}
 	}

@@ -83,6 +83,7 @@ func TestWhoseLockReleaseRemoves(t *testing.T) {
 		"setnx-expired-del": {protocol.OK, 0},
 		"getset-published":  {protocol.OK, 1}, // it does not say
 		"local":             {protocol.OK, 1}, // it does not know the server
+		"none":              {protocol.OK, 1}, // nor does this one
 	}
 	eachServer(t, func(t *testing.T, addr string) {
 		for _, spec := range impls.All() {
