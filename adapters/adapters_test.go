@@ -54,7 +54,7 @@ func TestAdapters(t *testing.T) {
 		}
 		greet(func() {
 			at := cmp.Or(a.Server, live.RedisServer)
-			subject, err := lab.Meet(t.Context(), lab.Setting{Server: at}, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Command}})
+			subject, err := lab.Meet(t.Context(), lab.Setting{Server: at}, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Here()}})
 			if !assert.NoError(t, err, a.Name) {
 				return
 			}

@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,12 +31,10 @@ const (
 // Missing looks for it on this machine.
 func (n Need) Missing() (err error) {
 	switch n {
-	case NeedsRedisPy:
-		return exec.Command("python3", "-c", "import redis").Run()
+	case NeedsRedisPy, NeedsKazoo:
+		_, err = FindPython(n.library())
 	case NeedsRedisRb:
 		return exec.Command("ruby", "-e", `require "redis"`).Run()
-	case NeedsKazoo:
-		return exec.Command("python3", "-c", "import kazoo").Run()
 	case NeedsEtcd:
 		_, _, err = server.FindEtcd()
 	case NeedsPostgres:
@@ -48,6 +47,35 @@ func (n Need) Missing() (err error) {
 		_, err = exec.LookPath(n.program())
 	}
 	return err
+}
+
+// python are the interpreters that are looked at: the first one in PATH may be a shim that hides the system's libraries.
+func python() []string { return []string{"python3", "/usr/bin/python3"} }
+
+// FindPython is the path of the first interpreter of Python that has a library.
+func FindPython(library string) (path string, err error) {
+	for _, path := range python() {
+		out, failed := exec.Command(path, "-c", "import "+library).CombinedOutput()
+		if failed == nil {
+			return path, nil
+		}
+		if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); lines[len(lines)-1] != "" {
+			failed = errors.New(lines[len(lines)-1])
+		}
+		err = failed
+	}
+	return "", err
+}
+
+// library is the module of Python that is needed; empty: none.
+func (n Need) library() string {
+	switch n {
+	case NeedsRedisPy:
+		return "redis"
+	case NeedsKazoo:
+		return "kazoo"
+	}
+	return ""
 }
 
 // Part is the name of it in LOCKLAB_REQUIRE.
@@ -64,6 +92,19 @@ func (n Need) Part() string {
 }
 
 func (n Need) program() string { return strings.Fields(string(n))[0] }
+
+// Here is Command as it is run on this machine: by the interpreter of Python that has the library.
+func (a Adapter) Here() string {
+	for _, need := range a.Needs {
+		if need.library() == "" {
+			continue
+		}
+		if path, err := FindPython(need.library()); err == nil {
+			return strings.Replace(a.Command, string(NeedsPython), path, 1)
+		}
+	}
+	return a.Command
+}
 
 // Lacks is the first need of the client that is missing on this machine; empty if there is none.
 func (a Adapter) Lacks() Need {

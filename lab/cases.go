@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -229,12 +230,14 @@ func Scenarios(names ...string) ([]*scenarios.Script, error) {
 		return all, err
 	}
 	var found []*scenarios.Script
+	var wrong []error
 	for _, name := range names {
 		script, ok := scenarios.Find(all, name)
 		if !ok {
-			return nil, fmt.Errorf("no scenario %q comes with the lab", name)
+			wrong = append(wrong, fmt.Errorf("no scenario %q comes with the lab", name))
+			continue
 		}
 		found = append(found, script)
 	}
-	return found, nil
+	return found, errors.Join(wrong...)
 }

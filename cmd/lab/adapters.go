@@ -37,7 +37,7 @@ docs/scorecard.md has what came of them.`,
 			l := list{heads: []string{"NAME", "LIBRARY", "STATE", "OPTIONS"}}
 			var entries []adapterEntry
 			for _, a := range adapters.All() {
-				e := adapterEntry{a.Name, a.Library, a.Options, cmp.Or(adapterLacks(a), "ok"), a.Prepare, a.Command, cmp.Or(a.Server, live.RedisServer)}
+				e := adapterEntry{a.Name, a.Library, a.Options, cmp.Or(adapterLacks(a), "ok"), a.Prepare, a.Here(), cmp.Or(a.Server, live.RedisServer)}
 				entries = append(entries, e)
 				l.rows = append(l.rows, []string{e.Name, e.Library, e.State, e.Options})
 			}
@@ -94,7 +94,7 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 	}
 	on := cmp.Or(a.Server, live.RedisServer)
 	return say(cmd, "%s", report.Next(invocation(os.Args[0]),
-		[]string{"adapter", "doctor", "--server", on, "--client", a.Command}, []string{"lock", "run", "--server", on, "--client", a.Command}))
+		[]string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
 }
 
 func adapterNames() []string {

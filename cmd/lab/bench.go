@@ -143,6 +143,7 @@ func benchLocks(names, usual []string, own ...impls.Spec) (locks []impls.Spec, a
 	if len(names) == 0 {
 		names, absent = usual, planned
 	}
+	var wrong []error
 	for _, name := range names {
 		at := slices.IndexFunc(planned, func(a bench.Absent) bool { return a.Lock == name })
 		if at >= 0 {
@@ -151,13 +152,17 @@ func benchLocks(names, usual []string, own ...impls.Spec) (locks []impls.Spec, a
 		}
 		spec, found := impls.Lookup(slices.Concat(impls.Every(), own), name)
 		if !found {
-			return nil, nil, unknown("lock", name, lockNames(), see("lab list locks"))
+			wrong = append(wrong, unknown("lock", name, lockNames(), see("lab list locks")))
+			continue
 		}
 		if why := measure.Lacks(spec); why != "" {
 			absent = append(absent, bench.Absent{Lock: name, Why: why})
 			continue
 		}
 		locks = append(locks, spec)
+	}
+	if wrong != nil {
+		return nil, nil, errors.Join(wrong...)
 	}
 	if len(locks) == 0 {
 		return nil, nil, &nothingError{"nothing to measure: " + absent[0].Lock + " is n/a, because " + absent[0].Why}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,4 +34,17 @@ func TestCommandsInDocs(t *testing.T) {
 		}
 	}
 	assert.Greater(t, seen, 50)
+}
+
+// TestCounterexampleInReadme: the README shows what the command above it prints, but for how long it took.
+func TestCounterexampleInReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	shown := regexp.MustCompile("(?s)\n\\$ go run ./cmd/lab (explore [^\n]*)\n(setpx-lua: .*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, shown)
+	var stdout, stderr bytes.Buffer
+	run(t.Context(), strings.Fields(shown[1]), strings.NewReader(""), &stdout, &stderr)
+	require.Empty(t, stderr.String())
+	took := regexp.MustCompile(`in \S+ \(\d+/s\)`)
+	assert.Equal(t, took.ReplaceAllString(stdout.String(), "in T"), took.ReplaceAllString(shown[2], "in T"), "put what %s prints into README.md", shown[1])
 }

@@ -203,16 +203,12 @@ func python(ctx context.Context) finding {
 		what: "python3 with redis-py", use: "adapters/python", word: "python",
 		remedy: "get it, for example: apt-get install python3-redis",
 	}
-	for _, python := range []string{"python3", "/usr/bin/python3"} {
-		out, err := exec.CommandContext(ctx, python, "-c", "import sys, redis; print(sys.version.split()[0], 'with redis-py', redis.__version__)").CombinedOutput()
-		if err == nil {
-			f.version, f.err = strings.TrimSpace(string(out))+" as "+python, nil
-			return f
-		}
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		if f.err = err; lines[len(lines)-1] != "" {
-			f.err = errors.New(lines[len(lines)-1])
-		}
+	path, err := adapters.FindPython("redis")
+	if err != nil {
+		f.err = err
+		return f
 	}
+	out, err := exec.CommandContext(ctx, path, "-c", "import sys, redis; print(sys.version.split()[0], 'with redis-py', redis.__version__)").Output()
+	f.version, f.err = strings.TrimSpace(string(out))+" as "+path, err
 	return f
 }

@@ -277,17 +277,18 @@ func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 	for _, name := range explore.Anomalies() {
 		names = append(names, string(name))
 	}
+	var wrong []error
 	for _, name := range f.anomalies {
 		known := checker.Named(name)
 		if known == checker.DeadGrant {
 			return usagef("the explorer does not look for %s; lab run and lab check judge it", known)
 		}
 		if !slices.Contains(names, string(known)) {
-			return unknown("anomaly", name, names, see("lab list anomalies"))
+			wrong = append(wrong, unknown("anomaly", name, names, see("lab list anomalies")))
 		}
 		plan.Only = append(plan.Only, known)
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // limit reads --limit.

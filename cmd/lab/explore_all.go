@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,17 +109,19 @@ func (f *exploreFlags) tableLocks(args []string) ([]impls.Spec, error) {
 		return all, nil
 	}
 	var locks []impls.Spec
+	var wrong []error
 	for _, name := range args {
 		if spec, ok := impls.Lookup(slices.Concat(impls.OnReplicas(), impls.OnCluster()), name); ok {
 			return nil, needsOther(spec)
 		}
 		i := slices.IndexFunc(all, func(s impls.Spec) bool { return s.Name == name })
 		if i < 0 {
-			return nil, unknown("lock", name, lockNames(), see("lab list locks"))
+			wrong = append(wrong, unknown("lock", name, lockNames(), see("lab list locks")))
+			continue
 		}
 		locks = append(locks, all[i])
 	}
-	return locks, nil
+	return locks, errors.Join(wrong...)
 }
 
 // checkTable: the table has bounds of its own.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,17 +140,19 @@ func selectScripts(args []string) ([]*scenarios.Script, error) {
 		return builtin, err
 	}
 	var scripts []*scenarios.Script
+	var wrong []error
 	for _, arg := range args {
 		script, err := selectScript(builtin, arg)
 		if err != nil {
-			return nil, err
+			wrong = append(wrong, err)
+			continue
 		}
 		if other, ok := scenarios.Find(scripts, script.Name); ok {
 			return nil, usagef("scenario %s is given twice: %s and %s", script.Name, other.Path, script.Path)
 		}
 		scripts = append(scripts, script)
 	}
-	return scripts, nil
+	return scripts, errors.Join(wrong...)
 }
 
 func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, error) {
@@ -185,17 +188,19 @@ func (f *runFlags) subjects() ([]play.Subject, error) {
 // subjectsOf are the locks of those names.
 func subjectsOf(names []string) ([]play.Subject, error) {
 	var subjects []play.Subject
+	var wrong []error
 	for i, name := range names {
 		spec, ok := impls.Find(name)
 		if !ok {
-			return nil, unknown("lock", name, lockNames(), see("lab list locks"))
+			wrong = append(wrong, unknown("lock", name, lockNames(), see("lab list locks")))
+			continue
 		}
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--lock names %s twice; use --count to repeat it", name)
 		}
 		subjects = append(subjects, play.SubjectOf(spec))
 	}
-	return subjects, nil
+	return subjects, errors.Join(wrong...)
 }
 
 // foreign are the subjects of --client, before they have said hello.

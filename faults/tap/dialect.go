@@ -19,6 +19,7 @@ type dialect struct {
 	subs    map[string]map[string]bool
 	opaque  bool // the rest of the stream is passed on unread
 	size    int  // bytes that the names of keys and channels in it take
+	charged int  // of them, to the account of the connection
 }
 
 // nameCost is what the tap keeps of a name beside its bytes.
@@ -131,7 +132,7 @@ func (d *dialect) succeed(f *flight, reply resp.Reply) {
 	case "HELLO":
 		d.resp3 = reply.Kind == resp.KindMap
 	case "RESET":
-		*d = dialect{}
+		*d = dialect{charged: d.charged}
 	case "MULTI":
 		d.txn = &transaction{db: -1}
 	case "DISCARD":

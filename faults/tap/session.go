@@ -35,7 +35,6 @@ type session struct {
 
 	mu      sync.Mutex
 	flying  bool // flight is at the server
-	charged int  // for dialect
 	flight  flight
 	dialect dialect // the token's holder may read it without mu, except subs, which change at any time
 }
@@ -351,26 +350,6 @@ func (s *session) roleOf(reply resp.Reply) role {
 	}
 	s.charge()
 	return role
-}
-
-// charge takes or gives back what the state of the connection has come to take. The caller has mu.
-func (s *session) charge() {
-	if err := s.account.Resize(s.charged, s.dialect.size); err != nil {
-		s.complain("request", err)
-		s.up.Close()
-		return
-	}
-	s.charged = s.dialect.size
-}
-
-// keep charges the connection for bytes that the tap keeps; if there are too many, the connection ends.
-func (s *session) keep(bytes int) bool {
-	err := s.account.Take(bytes)
-	if err != nil {
-		s.complain("request", err)
-		s.up.Close()
-	}
-	return err == nil
 }
 
 // finish ends a command; reply is nil if none comes. The turn ends before the client gets the reply.

@@ -177,6 +177,15 @@ func TestActionSteps(t *testing.T) {
 	code, out = run("explore --all local", "", "points") // which has no summary
 	assert.Equal(t, 0, code, out)
 	assert.FileExists(t, filepath.Join(m.work, "points", "points.json"))
+
+	for _, command := range []string{"check whole", "explain whole setpx-lua/take-turns", "list locks", "show take-turns", "explore local --clients 2 --rounds 1", "doctor --help"} {
+		code, out = run(command, "", "unused") // which have no flags for that
+		assert.Equal(t, 0, code, "%s: %s", command, out)
+	}
+	assert.NoFileExists(t, filepath.Join(m.work, "unused"))
+	code, out = run("list locks", "python3 mine.py", "unused")
+	assert.Equal(t, 64, code, out)
+	assert.Contains(t, out, "unknown flag", "what the user asked for is not dropped")
 }
 
 // gitlab is the part of GitLab's format that the template uses.

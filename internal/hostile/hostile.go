@@ -89,7 +89,7 @@ func onServers() []Attack {
 		{Name: "subscriptions", Does: "SUBSCRIBE to new channels without end", At: protocol.Work,
 			Verdict: `^unknown: tap: client subscriptions has more than 1000 subscriptions on one connection to redis$`, strike: subscriptions},
 		{Name: "long-channels", Does: "SUBSCRIBE to 100 channels with names of 1 MB", At: protocol.Work, Verdict: held("client long-channels"), strike: longChannels},
-		{Name: "endless-transaction", Does: "a transaction that asks for the lock without end", At: protocol.Work,
+		{Name: "endless-transaction", Does: "a transaction that deletes the lock without end", At: protocol.Work,
 			Verdict: `^unknown: the history is full \(\d+ MiB\): client endless-transaction sent \d+ commands and notices$`, strike: endlessTransaction},
 
 		{Name: "endless-script", Does: `EVAL "while true do end"`, At: protocol.Work,

@@ -147,7 +147,7 @@ func longChannels(s *scene) error {
 func endlessTransaction(s *scene) error {
 	return converse(s.server, func(w io.Writer) {
 		fmt.Fprint(w, command("MULTI"))
-		repeat(w, command("GET", s.key), 1<<40)
+		repeat(w, s.deletes(), 1<<40)
 	})
 }
 
@@ -167,10 +167,13 @@ func manyConnections(s *scene) error {
 	return nil
 }
 
+// deletes is a command whose record takes much of the history.
+func (s *scene) deletes() string {
+	return command(append([]string{"DEL", s.key}, slices.Repeat([]string{strings.Repeat("x", 200)}, 60)...)...)
+}
+
 func pipeline(s *scene) error {
-	long := strings.Repeat("x", 200)
-	deletes := command(append([]string{"DEL", s.key}, slices.Repeat([]string{long}, 60)...)...)
-	return converse(s.server, func(w io.Writer) { repeat(w, deletes, 1_000_000) })
+	return converse(s.server, func(w io.Writer) { repeat(w, s.deletes(), 1_000_000) })
 }
 
 func subscriptions(s *scene) error {

@@ -61,6 +61,10 @@ func notes() []note {
 			"The same with ioredis, which sends again what got no reply when it has connected anew (`autoResendUnfulfilledCommands`, by default true): `redlock.js:282` of redlock 4 rejects with LockError, `index.js:296` of redlock 5 with ExecutionError.",
 		},
 		{
+			[]string{"redis-semaphore"}, []string{"acquire-reply-lost-resent"}, []checker.Name{checker.GhostLock},
+			"ioredis sends the SET NX again when it has connected anew; its own key refuses it, and `mutex/acquire.js:17` takes that for another client's lock. redlock sends a script, deletes its own key after a refusal, and is safe here.",
+		},
+		{
 			[]string{"redlock-4-majority", "redlock-5-majority", "redlock-5-using"}, []string{"clock-set-back-in-acquire"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite, checker.LostUpdate},
 			"The validity is measured by the wall clock, `Date.now()`, from before the first request to after the last (`redlock.js:397` and `419`; redlock 5: `index.js:210`, and `433` for the next extension): set back in between, it is too long. redlock 5 on three servers is done when two have answered: the reply which this scenario holds back delays it only where the process is stopped before both of the others are read (five of six plays). The lab's own Redlock measures it by a monotonic clock.",
 		},

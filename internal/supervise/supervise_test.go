@@ -200,6 +200,20 @@ func TestSIGQUITWritesATrace(t *testing.T) {
 	assert.Contains(t, r.line(t), "crashed false, quit true")
 }
 
+// A fatal signal to the parent crashes the child, so that the program's exit code is its own choice and not the runtime's 2.
+func TestFatalSignalsAreCrashes(t *testing.T) {
+	for _, sig := range fatal() {
+		if sig == syscall.SIGQUIT {
+			continue
+		}
+		t.Run(fmt.Sprint(sig), func(t *testing.T) {
+			r := startWaiting(t)
+			require.NoError(t, r.Process.Signal(sig))
+			assert.Contains(t, r.line(t), "crashed true, quit false")
+		})
+	}
+}
+
 // The child ends with its parent, even if it is stopped.
 func TestChildEndsWithItsParent(t *testing.T) {
 	r := startWaiting(t)

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 )
 
@@ -23,6 +24,13 @@ const (
 
 // passedOn are the signals that both processes catch.
 func passedOn() []os.Signal { return []os.Signal{syscall.SIGINT, syscall.SIGTERM} }
+
+// fatal are signals at which the runtime writes a trace and exits with 2. The child is to do so: then it is known to have crashed.
+func fatal() []os.Signal {
+	return []os.Signal{
+		syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
+	}
+}
 
 // Child says whether this process is the child. If so, it takes the parent's argument out of os.Args, and returns the SIGINT and SIGTERM that
 // either process is sent. The child ends with its parent.
@@ -100,7 +108,7 @@ func Run() (End, error) {
 		ExtraFiles: []*os.File{orders, fromChild, toParent}, SysProcAttr: withParent(),
 	}
 	caught := make(chan os.Signal, 16)
-	signal.Notify(caught, append(passedOn(), syscall.SIGQUIT)...)
+	signal.Notify(caught, append(passedOn(), fatal()...)...)
 	err = cmd.Start()
 	_, _, _ = orders.Close(), fromChild.Close(), toParent.Close()
 	if err != nil {
@@ -118,7 +126,7 @@ func Run() (End, error) {
 // pass passes signals on to the child. One that it has had from the terminal counts once.
 func pass(caught <-chan os.Signal, orders io.Writer, child *os.Process) {
 	for sig := range caught {
-		if sig == syscall.SIGQUIT { // the runtime's business
+		if slices.Contains(fatal(), sig) { // the runtime's business
 			_ = child.Signal(sig)
 			continue
 		}

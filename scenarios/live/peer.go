@@ -238,10 +238,10 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 	p.cell.late.add(stall{due, now})
 }
 
-// named is the named handle. In a process with one lock, any notice is about that one.
+// named is the named handle; nil: it is one of another cell that the process has served.
 func (p *peer) named(name string) *play.Handle {
 	for _, h := range p.client.Handles {
-		if p.handle(h) == name || len(p.client.Handles) == 1 {
+		if p.handle(h) == name {
 			return h
 		}
 	}

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Conn struct {
 
 	mu      sync.Mutex
 	waiting map[int64]asked
+	opened  map[string]bool // handles that the client was asked to open
 	unasked int   // bytes of notices since the last request
 	err     error // why quit is closed
 }
@@ -65,6 +67,7 @@ func NewConn(w io.Writer, r io.Reader, on func(Message)) *Conn {
 		done:    make(chan struct{}),
 		quit:    make(chan struct{}),
 		waiting: make(map[int64]asked),
+		opened:  make(map[string]bool),
 	}
 	go c.read()
 	go c.write()
@@ -100,6 +103,9 @@ func (c *Conn) Send(req Request) (<-chan Message, error) {
 	}
 	answer := make(chan Message, 1)
 	c.waiting[req.ID] = asked{req.Do, answer}
+	if req.Do == Open {
+		c.opened[req.Handle] = true
+	}
 	c.unasked = 0
 	return answer, nil
 }
@@ -215,7 +221,12 @@ func (c *Conn) notice(message Message, size int) (wrong string) {
 	c.mu.Lock()
 	c.unasked += size
 	flood := c.unasked > MaxUnasked
+	handle := cmp.Or(message.Lost, message.Valid)
+	stray := handle != "" && !c.opened[handle]
 	c.mu.Unlock()
+	if stray {
+		return fmt.Sprintf("client wrote a notice about the handle %q, which was never opened", clip(handle))
+	}
 	if flood {
 		return "client wrote more than 1 MiB of notices that nobody asked for"
 	}

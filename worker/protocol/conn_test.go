@@ -42,6 +42,16 @@ func connect(t *testing.T) *peer {
 	return p
 }
 
+// opens has the lab send a request that opens a handle, which stays without an answer.
+func (p *peer) opens(handle string) *peer {
+	p.t.Helper()
+	_, err := p.conn.Send(protocol.Request{ID: 1 << 40, Do: protocol.Open, Handle: handle})
+	require.NoError(p.t, err)
+	_, err = p.requests.ReadString('\n')
+	require.NoError(p.t, err)
+	return p
+}
+
 func (p *peer) send(id int64, verb string) <-chan protocol.Message {
 	p.t.Helper()
 	answer, err := p.conn.Send(protocol.Request{ID: id, Do: verb})
@@ -75,7 +85,7 @@ func (p *peer) ended() error {
 }
 
 func TestAnswersMayOvertake(t *testing.T) {
-	p := connect(t)
+	p := connect(t).opens("h")
 	one, two := p.send(1, protocol.Acquire), p.send(2, protocol.Cancel)
 	for _, want := range []string{`{"id":1,"do":"acquire"}`, `{"id":2,"do":"cancel"}`} {
 		line, err := p.requests.ReadString('\n')
@@ -99,6 +109,8 @@ func TestAnswersMayOvertake(t *testing.T) {
 func TestMisconduct(t *testing.T) {
 	notice := fmt.Sprintf(`{"lost":"h","why":%q}`+"\n", strings.Repeat("x", 60_000))
 	tests := []struct{ name, output, want string }{
+		{"a handle that was never opened", `{"lost":"other"}` + "\n", `client wrote a notice about the handle "other", which was never opened (line 1)`},
+		{"its validity", `{"valid":"other","valid_ms":5}` + "\n", `client wrote a notice about the handle "other", which was never opened (line 1)`},
 		{"nonsense", `{"lost":"h"}` + "\nhello lab\n", `client wrote a line that is no protocol message: "hello lab": not a JSON object (line 2)`},
 		{"clipped", strings.Repeat("x", 1000) + "\n", `"` + strings.Repeat("x", 80) + `…"`},
 		{"terminal codes", "\x1b[2J\n", `"\x1b[2J"`},
@@ -111,7 +123,7 @@ func TestMisconduct(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p := connect(t)
+			p := connect(t).opens("h")
 			pending := p.send(1, protocol.Init)
 			go p.write(test.output)
 			err := p.ended()
@@ -151,7 +163,7 @@ func TestClosedInput(t *testing.T) {
 }
 
 func TestRequestsRestartTheCountOfNotices(t *testing.T) {
-	p := connect(t)
+	p := connect(t).opens("h")
 	notice := fmt.Sprintf(`{"lost":"h","why":%q}`+"\n", strings.Repeat("x", 60_000))
 	for id := range int64(40) {
 		answer := p.send(id+1, protocol.Check)
