@@ -57,7 +57,8 @@ func ContractIn(e checker.Expected) Contract {
 
 // Conclude judges a storm by its history: what the checker finds in any history, and of each anomaly whether a fault explains it that the
 // lock does not promise to survive. It completes the summary with what the history says. If nothing but the host explains an anomaly, and
-// no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not.
+// no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not. So it is if the storm was
+// interrupted before a promise was broken.
 func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
 	return Excuse(checker.Conclude(events, Options()), events, contract, summary)
 }
@@ -78,7 +79,12 @@ func Excuse(v checker.Verdict, events []history.Event, contract Contract, summar
 		}
 	}
 	summary.Operations, summary.Faults, summary.First = len(r.returns), r.effects, r.first(v.Anomalies)
-	if byHost != "" && summary.First == nil {
+	cut, interrupted := checker.Interrupted(events)
+	switch {
+	case summary.First != nil:
+	case interrupted && v.Kind == checker.Broken:
+		return checker.Verdict{Kind: checker.Undecided, Reason: cut}, &summary
+	case byHost != "":
 		return checker.Verdict{Kind: checker.Undecided, Reason: byHost}, &summary
 	}
 	v.Anomalies = shorten(v.Anomalies)
