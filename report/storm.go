@@ -36,7 +36,7 @@ type stormed struct {
 	lock           string
 	storms, caught int
 	undecided      int
-	interrupted    int // of the undecided
+	interrupted    int             // of the undecided
 	soonest        []time.Duration // sorted
 	names          []checker.Name  // that caught it
 	operations     int
