@@ -20,6 +20,8 @@ type Run struct {
 	Dir       string    `json:"-"`         // where the results lie
 	Cells     []Cell    `json:"cells"`
 	Finished  bool      `json:"finished"` // false: interrupted, or the lab was killed
+	// Elsewhere: the run is in a setting that nobody reviewed, such as a server at an address. What is n/a there is news.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Part is set if the run is one part of several, each for a machine of its own, and says which.
 	Part *Part `json:"part,omitempty"`
 }
@@ -47,6 +49,8 @@ type Cell struct {
 	Dir      string   `json:"dir"`
 	Verdict  Verdict  `json:"verdict"`
 	Expected Expected `json:"expected"`
+	// Interrupted: the cell was begun and not played to its end. What it showed counts; that it showed nothing does not.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Data says in one line what became of the data that was worked on; empty for a counter.
 	Data string `json:"data,omitempty"`
 	// Skipped lists the steps of the script that were not carried out, each with its line and the reason.

@@ -5,20 +5,20 @@ import "github.com/locklab/locklab/history"
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
 // hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
 func Conclude(events []history.Event, opts Options) Verdict {
-	if len(events) == 0 {
-		return undecided("nothing was recorded")
+	last := endOf(events)
+	if last == nil {
+		why, _ := Interrupted(events)
+		return undecided(why)
 	}
-	last := events[len(events)-1]
-	if last.Kind != history.KindEnd || last.Detail == nil {
-		return undecided("the history breaks off: the run was cut short")
-	}
-	switch last.Detail.Text {
-	case history.EndedNA:
-		return Verdict{Kind: NotApplicable, Reason: last.Detail.Why}
+	switch last.Text {
+	case history.EndedNA, history.EndedLacks:
+		return Verdict{Kind: NotApplicable, Reason: last.Why}
 	case history.EndedStalled, history.EndedUnknown, history.EndedFailed:
-		return undecided(last.Detail.Why)
+		return undecided(last.Why)
 	case history.EndedPremise:
-		return brokenOr(undecided(explained(last.Detail.Why, events, true)), events, opts)
+		return brokenOr(undecided(explained(last.Why, events, true)), events, opts)
+	case history.EndedInterrupted:
+		return brokenOr(undecided(last.Why), events, opts)
 	}
 	p := newPremises()
 	v := judge(events, opts, p)
@@ -44,6 +44,35 @@ func brokenOr(otherwise Verdict, events []history.Event, opts Options) Verdict {
 		return v
 	}
 	return otherwise
+}
+
+// Interrupted says whether a history is that of a part of its cell, and why: the cell was ended early, or the lab was killed.
+func Interrupted(events []history.Event) (why string, interrupted bool) {
+	switch end := endOf(events); {
+	case len(events) == 0:
+		return "nothing was recorded", true
+	case end == nil:
+		return "interrupted: the history breaks off", true
+	case end.Text == history.EndedInterrupted:
+		return end.Why, true
+	}
+	return "", false
+}
+
+// Lacks says what the lock, its client or the servers of a history lack for its script, or "".
+func Lacks(events []history.Event) string {
+	if end := endOf(events); end != nil && end.Text == history.EndedLacks {
+		return end.Why
+	}
+	return ""
+}
+
+// endOf says how the script of a history ended; nil: the history breaks off.
+func endOf(events []history.Event) *history.Detail {
+	if len(events) == 0 || events[len(events)-1].Kind != history.KindEnd {
+		return nil
+	}
+	return events[len(events)-1].Detail
 }
 
 func undecided(why string) Verdict { return Verdict{Kind: Undecided, Reason: why} }

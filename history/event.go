@@ -52,10 +52,13 @@ const (
 const (
 	EndedComplete = "complete" // every step was carried out, and every precondition observed
 	EndedNA       = "n/a"      // the script does not apply to this lock, client or server
+	EndedLacks    = "lacks"    // the same, because the lock, its client or the servers lack what the script needs
 	EndedPremise  = "premise"  // a precondition was not observed, without a host stall
 	EndedStalled  = "stalled"  // a host stall may have ended a lease too early
 	EndedUnknown  = "unknown"  // the client misbehaved, or the time of the cell was over
 	EndedFailed   = "failed"   // the lab or a server failed
+	// EndedInterrupted: whoever ran the cell ended it early, by a signal or a time limit.
+	EndedInterrupted = "interrupted"
 )
 
 // ValidityExpired is the Valid of a hold that the lock declared to be over: in a KindValid or an answer to renew it ends the hold, and an

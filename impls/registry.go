@@ -4,7 +4,7 @@ import "slices"
 
 // All lists the locks on Redis, and the one without a server, in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
-	return []Spec{
+	return equalTokens(
 		none(),
 		local(),
 		setnxDel(),
@@ -41,13 +41,13 @@ func All() []Spec {
 			"DEL is resent when its reply is lost, and then removes the next owner's lock"),
 		resending(setpxLua(), "setpx-lua-resend",
 			"SET NX is resent when its reply is lost, and is refused by its own ghost lock"),
-	}
+	)
 }
 
 // OnZooKeeper lists the locks whose service is a ZooKeeper, in the order of reports. They run in the model, and in the live world where the server
 // is one.
 func OnZooKeeper() []Spec {
-	return []Spec{zookeeperHerd(), zookeeper(), curatorMutex(), goZooKeeper(), zookeeperProtected(), zookeeperFenced()}
+	return equalTokens(zookeeperHerd(), zookeeper(), curatorMutex(), goZooKeeper(), zookeeperProtected(), zookeeperFenced())
 }
 
 // OnReplicas lists the locks that need a Redis with replicas, in the order of reports. The explorer has none.
@@ -64,6 +64,14 @@ func Every() []Spec { return slices.Concat(All(), OnReplicas(), OnCluster(), OnZ
 
 // Find returns the lock of that name; see Lookup.
 func Find(name string) (Spec, bool) { return Lookup(Every(), name) }
+
+// equalTokens declares of locks that they compare tokens for equality alone.
+func equalTokens(specs ...Spec) []Spec {
+	for i := range specs {
+		specs[i].EqualTokens = true
+	}
+	return specs
+}
 
 // resending is the lock with a client library that keeps its default retries.
 func resending(spec Spec, name, bug string) Spec {

@@ -65,7 +65,7 @@ type order struct {
 }
 
 // runAll runs the cases by run, and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
-// cut short and left out.
+// cut short.
 func runAll(ctx context.Context, cases []Case, order order, progress progress, run func(context.Context, Case) checker.Cell) ([]checker.Cell, error) {
 	var (
 		mu    sync.Mutex
@@ -85,8 +85,8 @@ func runAll(ctx context.Context, cases []Case, order order, progress progress, r
 	end := func(i int, cell checker.Cell) {
 		mu.Lock()
 		defer mu.Unlock()
-		if ctx.Err() != nil && cases[i].Storm == nil {
-			return
+		if ctx.Err() != nil && cell.Failure != "" && cases[i].Storm == nil {
+			return // what fails when a cell is cut short is no failure of the lab
 		}
 		ended[i] = &cell
 		if err := progress.cellEnded(cell); err != nil && stop == nil {
@@ -192,26 +192,32 @@ func expectedByCard(card *impls.Spec) checker.Expected {
 	return checker.Expected{Verdict: safe, By: checker.ByCard}
 }
 
-// Settle makes the planned cell out into what its history shows. lacks is what the script needs and does not have here; as that is
-// reviewed too, it is news only in a setting that nobody reviewed: elsewhere, under another workload, or with servers of
-// another kind than the lock needs. failure is that of the lab around
-// the script.
-func (c Case) Settle(out *checker.Cell, events []history.Event, lacks string, elsewhere bool, failure error) {
-	out.Verdict, out.Storm = c.Conclude(events)
-	out.Data, out.Skipped = checker.Tally(events), checker.Skipped(events)
-	ours := c.Expected.By == checker.ByMatrix && c.Subject.Argv == nil && !elsewhere && !play.ServesOthers(lacks)
-	if asReviewed := ours || c.Expected.By == checker.ByFile; lacks != "" && !asReviewed {
-		out.Expected = lacking(lacks)
+// Settled is a cell with the verdict that its history deserves. elsewhere is that of its run.
+func Settled(cell checker.Cell, events []history.Event, elsewhere bool) checker.Cell {
+	why, interrupted := checker.Interrupted(events)
+	cell.Data, cell.Skipped, cell.Interrupted = checker.Tally(events), checker.Skipped(events), interrupted
+	cell.Expected = expectedWithout(checker.Lacks(events), cell, elsewhere)
+	switch {
+	case cell.Storm != nil:
+		cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
+	case interrupted: // whether the host stalled is known of a whole script only
+		cell.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: why}
+	case cell.Expected.By == checker.ByPromises:
+		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), checker.Storm{})
+	default:
+		cell.Verdict = checker.Conclude(events, checker.Options{})
 	}
-	if failure != nil {
-		out.Failure = failure.Error()
-		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
-	}
+	return cell
 }
 
-// lacking is what is expected of a cell that lacks what its script needs.
-func lacking(what string) checker.Expected {
-	return checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: what}, By: checker.ByNeeds}
+// expectedWithout is what is expected of a cell that lacks something that its script needs; "": it lacks nothing. As that is reviewed, too, it
+// is news only in a setting that nobody reviewed: elsewhere, under another workload, or with servers of another kind than the lock needs.
+func expectedWithout(lacks string, cell checker.Cell, elsewhere bool) checker.Expected {
+	ours := cell.Expected.By == checker.ByMatrix && cell.Client == nil && !elsewhere && !play.ServesOthers(lacks)
+	if lacks == "" || ours || cell.Expected.By == checker.ByFile {
+		return cell.Expected
+	}
+	return checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
 }
 
 // Subjects are locks in Go; Serve must know them.

@@ -12,8 +12,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // NoRunError says that there is no run that could be read.
@@ -66,7 +64,7 @@ func check(ctx context.Context, run *checker.Run, histories *Histories, sink rep
 	run.Cells = nil
 	out := &Checked{Run: run}
 	for _, was := range recorded {
-		cell, err := judgeAgain(ctx, histories, was)
+		cell, err := judgeAgain(ctx, run, histories, was)
 		if errors.Is(err, fs.ErrNotExist) && !run.Finished {
 			continue // never begun
 		}
@@ -79,7 +77,7 @@ func check(ctx context.Context, run *checker.Run, histories *Histories, sink rep
 		if err != nil {
 			return nil, &NoRunError{run.Dir, err}
 		}
-		if run.Finished && !sameFindings(cell.Verdict, was.Verdict) {
+		if was.Verdict.Kind != "" && !sameFindings(cell.Verdict, was.Verdict) {
 			out.Differs = append(out.Differs, difference(was, cell))
 		}
 		run.Cells = append(run.Cells, cell)
@@ -107,7 +105,7 @@ func difference(was, now checker.Cell) error {
 }
 
 // judgeAgain reads the history of a cell and judges it. Where the lab failed there is nothing to judge, and maybe no history.
-func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (checker.Cell, error) {
+func judgeAgain(ctx context.Context, run *checker.Run, histories *Histories, cell checker.Cell) (checker.Cell, error) {
 	if cell.Failure != "" {
 		return cell, nil
 	}
@@ -115,37 +113,19 @@ func judgeAgain(ctx context.Context, histories *Histories, cell checker.Cell) (c
 	if err != nil {
 		return cell, err
 	}
-	now, err := judgedUntil(ctx, cell, events)
+	now, err := settledUntil(ctx, run, cell, events)
 	if err != nil {
 		return cell, err
-	}
-	// A lab that was killed has not settled the cell: the table speaks of servers that were not there.
-	if v := now.Verdict; cell.Verdict.Kind == "" && v.Kind == checker.NotApplicable && play.ServesOthers(v.Reason) {
-		now.Expected = lacking(v.Reason)
 	}
 	now.Known = cell.Known && now.Verdict.Same(cell.Verdict)
 	return now, nil
 }
 
-// judged is the cell with the verdict that its history deserves.
-func judged(cell checker.Cell, events []history.Event) checker.Cell {
-	cell.Data, cell.Skipped = checker.Tally(events), checker.Skipped(events)
-	switch {
-	case cell.Storm != nil:
-		cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
-	case cell.Expected.By == checker.ByPromises:
-		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), checker.Storm{})
-	default:
-		cell.Verdict = checker.Conclude(events, checker.Options{})
-	}
-	return cell
-}
-
-// judgedUntil is judged. When ctx ends first, the judgement is left to end by itself, and its verdict is dropped: it waits for nothing, and
+// settledUntil is Settled. When ctx ends first, the judgement is left to end by itself, and its verdict is dropped: it waits for nothing, and
 // changes nothing but its own memory.
-func judgedUntil(ctx context.Context, cell checker.Cell, events []history.Event) (checker.Cell, error) {
+func settledUntil(ctx context.Context, run *checker.Run, cell checker.Cell, events []history.Event) (checker.Cell, error) {
 	done := make(chan checker.Cell, 1)
-	go func() { done <- judged(cell, events) }()
+	go func() { done <- Settled(cell, events, run.Elsewhere) }()
 	select {
 	case now := <-done:
 		return now, nil
@@ -165,7 +145,7 @@ func ReadCell(ctx context.Context, run *checker.Run, cell checker.Cell) (_ check
 	if err != nil {
 		return cell, nil, &NoRunError{run.Dir, err}
 	}
-	cell, err = judgedUntil(ctx, cell, events)
+	cell, err = settledUntil(ctx, run, cell, events)
 	return cell, events, err
 }
 

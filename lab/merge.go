@@ -171,7 +171,7 @@ func complete(pieces []piece, by map[int]string) error {
 func whole(runs []*checker.Run) *checker.Run {
 	first := runs[0]
 	run := &checker.Run{
-		ID: NewID(), Seed: first.Seed, World: first.World, Server: first.Server, Toxiproxy: first.Toxiproxy, Lab: first.Lab,
+		ID: NewID(), Seed: first.Seed, World: first.World, Server: first.Server, Toxiproxy: first.Toxiproxy, Lab: first.Lab, Elsewhere: first.Elsewhere,
 		Started: first.Started, Platform: platforms(runs), Command: unsharded(first.Command), Finished: true,
 		Cells: make([]checker.Cell, first.Part.Total),
 	}

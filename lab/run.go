@@ -56,7 +56,7 @@ type Options struct {
 var errFailFast = errors.New("a surprise or a failure, after which no more cells were to be started")
 
 // Run runs cells and judges them. The run that it returns has the cells that ended, in the order of the plan; Finished is false if these
-// are not all. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
+// are not all, or one was interrupted. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
 func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
 	var part *checker.Part
 	if plan.Shard != (Shard{}) {
@@ -105,7 +105,8 @@ func (p Plan) sends() []string {
 func (p Plan) record() *checker.Run {
 	run := &checker.Run{
 		ID: NewID(), Started: time.Now(), Seed: p.Seed, World: cmp.Or(p.World, Live), Lab: Version(), Dir: p.Results.Dir, Command: p.Command,
-		Platform: fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
+		Elsewhere: !p.reviewed(),
+		Platform:  fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
 	}
 	if base := filepath.Base(run.Dir); idPattern.MatchString(base) {
 		run.ID = base
@@ -140,7 +141,7 @@ func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, 
 	if err := results.publish(run); err != nil {
 		return err
 	}
-	runner := Runner{World: world, Elsewhere: !p.reviewed()}
+	runner := Runner{World: world, Elsewhere: run.Elsewhere}
 	packer := newPacker(run)
 	if p.Results.Dir != "" {
 		runner.Keep = packer.save
@@ -158,13 +159,15 @@ func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, 
 	for i := range ended {
 		ended[i].Known = p.known(ended[i])
 	}
-	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned)
+	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned) && !slices.ContainsFunc(ended, isInterrupted)
 	err = errors.Join(results.write(run), packer.pack(ended))
 	run.Cells = ended
 	return errors.Join(err, teller.tell(report.RunEnd, nil), results.prune(), context.Cause(ctx))
 }
 
 func (p Plan) known(cell checker.Cell) bool { return p.Known != nil && p.Known(cell) }
+
+func isInterrupted(c checker.Cell) bool { return c.Interrupted }
 
 // withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for Check.
 func withEnded(planned, ended []checker.Cell) []checker.Cell {

@@ -74,7 +74,11 @@ func (r Runner) run(ctx context.Context, cs Case) (checker.Cell, []history.Event
 			break
 		}
 	}
-	cs.Settle(&out, played.Events, played.Lacks, r.Elsewhere, err)
+	out = Settled(out, played.Events, r.Elsewhere)
+	if err != nil {
+		out.Failure, out.Interrupted = err.Error(), false
+		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}
+	}
 	out.Took = time.Since(started)
 	if _, writes := r.World.(writingWorld); !writes && r.Keep != nil && out.Failure == "" {
 		if err := r.Keep(out, played.Header, played.Events); err != nil {

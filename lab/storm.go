@@ -101,9 +101,3 @@ func (c Case) storm() *checker.Storm {
 	}
 	return &checker.Storm{Seed: c.Storm.Seed, Planned: len(c.Storm.Strikes)}
 }
-
-// Conclude judges the history of a cell.
-func (c Case) Conclude(events []history.Event) (checker.Verdict, *checker.Storm) {
-	cell := judged(checker.Cell{Storm: c.storm(), Expected: c.Expected}, events)
-	return cell.Verdict, cell.Storm
-}

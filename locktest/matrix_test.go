@@ -48,8 +48,7 @@ func TestMatrixInBubbles(t *testing.T) {
 				world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, ownLibrary(spec))}
 				played, err := world.Play(context.Background(), subject, script, "")
 				require.NoError(t, err)
-				cell := cs.Planned()
-				cs.Settle(&cell, played.Events, played.Lacks, true, nil)
+				cell := lab.Settled(cs.Planned(), played.Events, true)
 				if cell.Verdict.Kind == checker.NotApplicable {
 					t.Skip(cell.Verdict.Reason)
 				}

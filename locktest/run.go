@@ -96,9 +96,8 @@ func (s *suite) play(t *testing.T, script *scenarios.Script) {
 	if err != nil {
 		t.Fatalf("locktest: the lab failed: %v", err)
 	}
-	cell := cs.Planned()
+	cell := lab.Settled(cs.Planned(), played.Events, true)
 	cell.Took = time.Since(began)
-	cs.Settle(&cell, played.Events, played.Lacks, true, nil)
 	switch cell.Verdict.Kind {
 	case checker.NotApplicable:
 		t.Skipf("n/a: %s", cell.Verdict.Reason)

@@ -89,7 +89,7 @@ func markNumbers(numbers []int) string {
 func (s *story) head() {
 	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(roundName(s.cell, s.cell.Round)), outcome(s.cell))
 	if s.cell.Storm != nil {
-		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(*s.cell.Storm))
+		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(s.cell))
 	}
 	if s.cell.Data != "" {
 		fmt.Fprintln(&s.b, dataWordsOf(s.cell))

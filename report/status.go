@@ -61,9 +61,17 @@ func outcome(c checker.Cell) string {
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise, statusKnown:
-		return clean(fmt.Sprintf("%s%s; expected %s (%s)", c.Verdict, brokenPromises(c.Verdict), expectation(c.Expected), author(c.Expected)))
+		return clean(fmt.Sprintf("%s%s; expected %s (%s)", found(c), brokenPromises(c.Verdict), expectation(c.Expected), author(c.Expected)))
 	}
-	return clean(c.Verdict.String())
+	return clean(found(c))
+}
+
+// found is the verdict. That of an interrupted cell says so: its reason, if nothing was found.
+func found(c checker.Cell) string {
+	if c.Interrupted && c.Verdict.Kind == checker.Broken {
+		return c.Verdict.String() + "; interrupted after that"
+	}
+	return c.Verdict.String()
 }
 
 // outcomeBeside is outcome where the status stands beside it, so that "n/a" and "unknown" need not be said twice.

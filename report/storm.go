@@ -31,11 +31,15 @@ func brokenPromises(v checker.Verdict) string {
 	return after("; breaks ", strings.Join(words, ", "))
 }
 
-// stormWords says in one line how a storm went.
-func stormWords(s checker.Storm) string {
+// stormWords says in one line how the storm of a cell went.
+func stormWords(c checker.Cell) string {
+	s := c.Storm
 	text := fmt.Sprintf("seed %d: %s, %d of %s struck", s.Seed, plural(s.Operations, "operation", "operations"),
 		s.Faults, plural(s.Planned, "fault", "faults"))
-	if s.First == nil {
+	switch {
+	case s.First == nil && c.Interrupted:
+		return text + " before it was interrupted"
+	case s.First == nil:
 		return text + "; no promise was broken"
 	}
 	return fmt.Sprintf("%s; caught by %s after %s, at operation %d", text, clean(string(s.First.Name)), duration(s.First.After), s.First.Operation)
@@ -46,6 +50,7 @@ type stormed struct {
 	lock           string
 	storms, caught int
 	undecided      int
+	interrupted    int             // of the undecided
 	soonest        []time.Duration // sorted
 	names          []checker.Name  // that caught it
 	operations     int
@@ -76,6 +81,9 @@ func (s *stormed) add(c checker.Cell) {
 	s.operations += c.Storm.Operations
 	if c.Verdict.Kind == checker.Undecided {
 		s.undecided++
+		if c.Interrupted {
+			s.interrupted++
+		}
 	}
 	if first := c.Storm.First; first != nil {
 		s.caught++
@@ -89,8 +97,11 @@ func (s *stormed) add(c checker.Cell) {
 // String is the sum in one line, without the lock.
 func (s stormed) String() string {
 	text := fmt.Sprintf("%d of %s caught it", s.caught, plural(s.storms, "storm", "storms"))
-	if s.undecided > 0 {
-		text += fmt.Sprintf(", %d undecided", s.undecided)
+	if s.undecided > s.interrupted {
+		text += fmt.Sprintf(", %d undecided", s.undecided-s.interrupted)
+	}
+	if s.interrupted > 0 {
+		text += fmt.Sprintf(", %d interrupted", s.interrupted)
 	}
 	if s.caught == 0 {
 		return text + fmt.Sprintf(", in %s", plural(s.operations, "operation", "operations"))

@@ -168,7 +168,7 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 	s := statusOf(c)
 	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
 	if c.Storm != nil {
-		fmt.Fprintf(b, "         %s\n", stormWords(*c.Storm))
+		fmt.Fprintf(b, "         %s\n", stormWords(c))
 	}
 	for _, stall := range c.Stalls {
 		fmt.Fprintf(b, "         - retried at half speed: %s\n", clean(stall))
@@ -249,10 +249,20 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 		t.absences(b, cells)
 	}
 	if !e.Run.Finished {
-		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", len(cells), plural(e.Total, "cell", "cells"))))
+		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", whole(cells), plural(e.Total, "cell", "cells"))))
 	}
 	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(cells).String()+" in "+duration(t.took())))
 	t.next(b, e.Run, m)
+}
+
+// whole is how many cells were played to their ends.
+func whole(cells []checker.Cell) (n int) {
+	for _, c := range cells {
+		if !c.Interrupted {
+			n++
+		}
+	}
+	return n
 }
 
 // took is how long the run took, to three digits or so.

@@ -191,14 +191,14 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		err = writeExploration(cmd.OutOrStdout(), explored, report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose})
 	}
 	if err == nil && f.out != "" {
-		err = f.script(cmd, plan.Lock, explored.Found)
+		err = f.script(cmd, plan.Lock, explored.Shown())
 	}
 	if err != nil {
 		return err
 	}
 	code := int(explored.Outcome())
 	if f.replay {
-		played, err := f.replayOne(cmd, plan.Lock, explored.Found)
+		played, err := f.replayOne(cmd, plan.Lock, explored.Shown())
 		if err != nil {
 			return err
 		}

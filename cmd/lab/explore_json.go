@@ -44,6 +44,8 @@ type exploreResult struct {
 	Limit       string         `json:"limit,omitempty"`
 	Doubt       string         `json:"doubt,omitempty"` // see explore.Result
 	Anomalies   []checker.Name `json:"anomalies,omitempty"`
+	Excused     []excusedBreak `json:"excused,omitempty"`  // what was found beyond the promises of the lock's card
+	Unstruck    []faults.Kind  `json:"unstruck,omitempty"` // of these faults nothing is known
 	Faults      []faults.Kind  `json:"faults,omitempty"`
 	Why         []string       `json:"why,omitempty"`
 	States      int            `json:"states"`
@@ -57,6 +59,12 @@ type exploreResult struct {
 	Collision   float64        `json:"collision"`
 	Disputed    int            `json:"disputed,omitempty"`
 	TurningStep int            `json:"turning_step,omitempty"` // the number of one of the steps, from 1
+}
+
+// excusedBreak is the smallest counterexample for anomalies that the lock's card does not exclude.
+type excusedBreak struct {
+	Anomalies []checker.Name `json:"anomalies"`
+	Faults    []faults.Kind  `json:"faults,omitempty"`
 }
 
 type exploreStep struct {
@@ -97,7 +105,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), ClockRate: c.ClockRate, Lag: max(c.Lag, 1), Only: c.Only,
 		},
 		Result: exploreResult{
-			Outcome: exploreOutcome(r), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
+			Outcome: exploreOutcome(e), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
 			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon, Collision: r.Collision, Disputed: len(r.Disputed),
 		},
 		Expected: e.Expected,
@@ -106,6 +114,10 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 		if n > 0 {
 			rec.Config.Budget[kind] = n
 		}
+	}
+	rec.Result.Unstruck = e.Unstruck()
+	for _, t := range r.Excused {
+		rec.Result.Excused = append(rec.Result.Excused, excusedBreak{t.Anomalies, t.Faults})
 	}
 	if r.Found == nil {
 		return rec
@@ -120,8 +132,8 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	return rec
 }
 
-func exploreOutcome(r *explore.Result) string {
-	switch {
+func exploreOutcome(e *lab.Exploration) string {
+	switch r := e.Result; {
 	case len(r.Disputed) > 0:
 		return "disputed"
 	case r.Found != nil:
@@ -130,7 +142,7 @@ func exploreOutcome(r *explore.Result) string {
 		return "not-shown"
 	case !r.Complete():
 		return "incomplete"
-	case r.Vacuous():
+	case r.Vacuous(), len(e.Unstruck()) > 0:
 		return "vacuous"
 	}
 	return "holds"

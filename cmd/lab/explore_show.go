@@ -82,13 +82,22 @@ func writeExploration(w io.Writer, e *lab.Exploration, opts report.TraceOptions)
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(r, opts.Verbose), e.Expected)
+	if r.Found == nil && opts.Verbose {
+		for _, t := range r.Excused {
+			if err := report.Trace(w, t, opts); err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(e, opts.Verbose), e.Expected)
 	return err
 }
 
 // conclusion is the result with what it rests on. A counterexample needs no basis: it can be checked step by step.
-func conclusion(r *explore.Result, verbose bool) string {
+func conclusion(e *lab.Exploration, verbose bool) string {
 	var b strings.Builder
+	r, unstruck := e.Result, e.Unstruck()
 	switch {
 	case r.Found != nil:
 		fmt.Fprintf(&b, "BROKEN: %s after %s with %s\n", listed(r.Found.Anomalies), count(report.TraceRows(r.Found), "step"), count(len(r.Found.Faults), "fault"))
@@ -102,10 +111,24 @@ func conclusion(r *explore.Result, verbose bool) string {
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but nothing was ever under the lock's key, so whose the lock is was not judged\n")
 	case r.Vacuous():
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the lock was never held\n")
+	case len(unstruck) > 0:
+		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but the search never came to a %s\n", listed(unstruck))
 	case len(r.Disputed) > 0:
 		fmt.Fprintf(&b, "UNDECIDED: explorer and checker disagree\n")
+	case len(r.Excused) > 0:
+		fmt.Fprintf(&b, "HOLDS within these bounds what its card promises\n")
 	default:
 		fmt.Fprintf(&b, "HOLDS within these bounds\n")
+	}
+	for i, t := range r.Excused {
+		after := "no fault"
+		if len(t.Faults) > 0 {
+			after = listed(t.Faults)
+		}
+		fmt.Fprintf(&b, "  %-9s  %s after %s\n", [...]string{"excused", ""}[min(i, 1)], listed(t.Anomalies), after)
+	}
+	if r.Found == nil && r.Complete() && len(r.Idle) > len(unstruck) {
+		fmt.Fprintf(&b, "  unstruck   the search never came to these, so nothing is known of them: %s\n", listed(r.Idle))
 	}
 	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps\n", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	fmt.Fprintf(&b, "  coverage   %s\n", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
@@ -191,7 +214,6 @@ func assumedOfLeases() []string {
 		"a restart or a fail-over breaks connections: what is on its way may be lost, and its client learns so at once; a request that is late arrives all the same",
 		"a refused client tries again once something has changed: a server, the time, or what its lock and Env.Shared keep; a sample of tries that changed nothing, repeated 16 times, did the same",
 		"members of a set and fields of a hash are listed by their names; a sample of paths did the same with lists the other way round, but for those that a script reads",
-		"a long hold of a lock that runs no background tasks is a pause, and counts as one",
 		"where renewals go on after the time that is followed, a sample of them, repeated 200 times, did the same",
 	}
 }
@@ -219,7 +241,7 @@ func searched(r *explore.Result) string {
 	return fmt.Sprintf("all with fewer than %s, and with as many up to step %d", count(r.Faults, "fault"), r.Steps)
 }
 
-func listed(names []checker.Name) string {
+func listed[T ~string](names []T) string {
 	words := make([]string, len(names))
 	for i, name := range names {
 		words[i] = string(name)

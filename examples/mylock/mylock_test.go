@@ -39,6 +39,14 @@ func TestStorm(t *testing.T) {
 	require.NotNil(t, run.Cells[0].Storm.First, "no promise was broken")
 }
 
+// TestExploreUsual: what the card promises nothing of comes first, and does not end the search.
+func TestExploreUsual(t *testing.T) {
+	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: Spec()})
+	require.NoError(t, err)
+	require.Equal(t, lab.Surprise, explored.Outcome())
+	require.Contains(t, explored.Found.Anomalies, checker.WrongfulDelete)
+}
+
 func TestExplore(t *testing.T) {
 	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: Spec(), Only: []checker.Name{checker.WrongfulDelete}})
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func TestFailuresOfTheLabComeFirst(t *testing.T) {
 		"the client's server":           {t.Context(), fmt.Errorf("reading: %w", atServer(broken)), misbehaves, history.EndedUnknown, client},
 		"a server":                      {t.Context(), atServer(broken), nil, history.EndedFailed, "the proxy refuses"},
 		"the end of the cell, a client": {over, broken, misbehaves, history.EndedUnknown, client},
-		"the end of the cell":           {over, broken, nil, history.EndedUnknown, "context canceled"},
+		"the end of the cell":           {over, broken, nil, history.EndedInterrupted, "interrupted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if lacks != "" {
 		failed = c.applicable()
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("the cell took longer than %v", c.limit()))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), limitError(c.limit()))
 	defer cancel()
 	ctx, c.spoil = context.WithCancelCause(ctx)
 	defer c.spoil(nil)
@@ -131,7 +131,6 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	end, failed := c.ending(ctx, failed, ours)
 	rec.Add(end)
 	out.Events, err = rec.Close()
-	out.Lacks = c.Lacks
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}
@@ -195,8 +194,8 @@ func (c *cell) earlyEnd() error {
 
 // applicable ends a script whose needs the lock or the server does not meet.
 func (c *cell) applicable() error {
-	if c.Lacks = c.world.lacks(c.Script, c.Traits); c.Lacks != "" {
-		return play.NotApplicable("%s", c.Lacks)
+	if lacks := c.world.lacks(c.Script, c.Traits); lacks != "" {
+		return play.Lacking("%s", lacks)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -43,8 +44,25 @@ func (c *cell) ending(ctx context.Context, failed, ours error) (history.Event, e
 	}
 	if why := c.misconduct(ctx, failed != nil && ctx.Err() == nil); why != nil {
 		failed = why
+	} else if failed != nil && interrupted(ctx) {
+		failed = play.Interrupted("interrupted")
 	}
 	return endOf(ctx, failed), failed
+}
+
+// limitError is why a cell has ended that took longer than it may.
+type limitError time.Duration
+
+func (l limitError) Error() string {
+	return fmt.Sprintf("the cell took longer than %v", time.Duration(l))
+}
+
+// interrupted says whether whoever runs the cell has ended it: neither has it taken too long, nor has it ended itself.
+func interrupted(ctx context.Context) bool {
+	var limit limitError
+	var early *play.Ending
+	cause := context.Cause(ctx)
+	return ctx.Err() != nil && !errors.As(cause, &limit) && !errors.As(cause, &early)
 }
 
 // endOf turns the error that ended a script, if any, into the last event of its history. What ended its context comes first.

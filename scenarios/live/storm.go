@@ -104,9 +104,14 @@ func (t *stormRunner) run(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case cut:
-		return play.PremiseMissed("the storm was cut short after %v", (t.cell.Now() - t.began).Round(time.Second))
+		return t.interrupted()
 	}
 	return t.calm(ctx)
+}
+
+// interrupted ends a storm that was cut short.
+func (t *stormRunner) interrupted() error {
+	return play.Interrupted("interrupted after %v of %v", (t.cell.Now() - t.began).Round(100*time.Millisecond), t.Plan.For)
 }
 
 // hurry ends the storm soon after it was cut short, whoever is still busy.
@@ -118,7 +123,7 @@ func (t *stormRunner) hurry(ctx context.Context, fail context.CancelCauseFunc) {
 	}
 	select {
 	case <-time.After(cutPatience):
-		fail(play.PremiseMissed("the storm was cut short, and %v later a client was still busy", cutPatience))
+		fail(t.interrupted())
 	case <-ctx.Done():
 	}
 }

@@ -27,8 +27,6 @@ type Cell struct {
 	*LockKeys
 	// Forsakes: the client treats an unknown outcome as a refusal.
 	Forsakes bool
-	// Lacks is what the lock, its client or the servers lack for the script, once that is known.
-	Lacks string
 
 	data, otherData Data
 	laid            *history.Work // the initial data; nil for a counter
@@ -224,8 +222,7 @@ func (c *Cell) otherWork(op history.Op) bool {
 
 // unfit ends a script that the chosen workload has left.
 func (c *Cell) unfit(why string) error {
-	c.Lacks = fmt.Sprintf("the script does not fit the workload %s: %s", c.Script.Work(), why)
-	return NotApplicable("%s", c.Lacks)
+	return Lacking("the script does not fit the workload %s: %s", c.Script.Work(), why)
 }
 
 // inRound says which round of a repeat a step is.

@@ -3,6 +3,7 @@ package play
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 )
@@ -18,6 +19,16 @@ func (e *Ending) Error() string { return e.Text + ": " + e.Why }
 // NotApplicable ends a script that does not apply to this lock, client or server.
 func NotApplicable(format string, args ...any) error {
 	return &Ending{history.EndedNA, fmt.Sprintf(format, args...)}
+}
+
+// Lacking ends a script that needs what the lock, its client or the servers lack.
+func Lacking(format string, args ...any) error {
+	return &Ending{history.EndedLacks, fmt.Sprintf(format, args...)}
+}
+
+// Interrupted ends a script because whoever runs it wants no more of it.
+func Interrupted(format string, args ...any) error {
+	return &Ending{history.EndedInterrupted, fmt.Sprintf(format, args...)}
 }
 
 // Stalled ends a script because a host stall, or a slow host, may have ended a lease too early.
@@ -44,7 +55,7 @@ func (u unreached) Error() string { return string(u) }
 // leftScript says whether a script ended early because a step had another result than the script says.
 func leftScript(err error) bool {
 	var early *Ending
-	return errors.As(err, &early) && (early.Text == history.EndedPremise || early.Text == history.EndedNA)
+	return errors.As(err, &early) && slices.Contains([]string{history.EndedPremise, history.EndedNA, history.EndedLacks}, early.Text)
 }
 
 // EndOf turns the error that ended a script, if any, into the last event of its history.
@@ -65,6 +76,4 @@ func EndOf(err error) history.Event {
 type Played struct {
 	Header history.Header // of the history; the caller fills in its run and cell
 	Events []history.Event
-	// Lacks is what the lock, its client or the servers lack for the script; "" if nothing.
-	Lacks string
 }

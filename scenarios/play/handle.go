@@ -213,8 +213,7 @@ func (h *Handle) unsupported(op *Operation) error {
 	case op.Op == history.OpWork && h.Data.Work != history.Counter:
 		return NotApplicable("%s", lacksWork(h.Data.Work))
 	case op.Op == history.OpAcquire && c.Wait != "":
-		c.Lacks = "the lock, or its client, cannot wait by \"" + c.Wait + "\""
-		return NotApplicable("%s", c.Lacks)
+		return Lacking("the lock, or its client, cannot wait by %q", c.Wait)
 	case op.Op == history.OpRenew, op.Op == history.OpCheck:
 		return NotApplicable("the client does not know %q", op.Op.String())
 	}

@@ -2,7 +2,6 @@ package play
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/locklab/locklab/scenarios"
@@ -33,6 +32,5 @@ func (c *Cell) whichever(ctx context.Context, step *scenarios.Step) (string, err
 		c.servers.chosen[step.Verb] = having[0]
 		return having[0], nil
 	}
-	c.Lacks = fmt.Sprintf("the lock is on %s, and the script is for one that chooses one of several servers", strings.Join(having, ", "))
-	return "", NotApplicable("%s", c.Lacks)
+	return "", Lacking("the lock is on %s, and the script is for one that chooses one of several servers", strings.Join(having, ", "))
 }

@@ -116,18 +116,19 @@ func (c *cell) play(ctx context.Context) error {
 
 // applicable ends a script whose needs the lock does not meet.
 func (c *cell) applicable() error {
+	lacks := ""
 	switch {
 	case c.Traits.ZooKeeper && c.outside != nil:
-		c.Lacks = play.NeedsZooKeeper
+		lacks = play.NeedsZooKeeper
 	case c.Traits.ZooKeeper:
-		c.Lacks = c.Traits.LackOnKeeper(c.Script, play.KeeperLimits())
+		lacks = c.Traits.LackOnKeeper(c.Script, play.KeeperLimits())
 	case c.outside != nil && c.OtherKey != "":
-		c.Lacks = "the script has two locks, and a test one"
+		lacks = "the script has two locks, and a test one"
 	default:
-		c.Lacks = c.Traits.Lack(c.Script, nil)
+		lacks = c.Traits.Lack(c.Script, nil)
 	}
-	if c.Lacks != "" {
-		return play.NotApplicable("%s", c.Lacks)
+	if lacks != "" {
+		return play.Lacking("%s", lacks)
 	}
 	return nil
 }

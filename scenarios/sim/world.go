@@ -70,11 +70,13 @@ func (c *cell) record(ctx context.Context, out *play.Played) error {
 	if failed == nil {
 		failed = c.ReadData(ctx)
 	}
+	if failed != nil && ctx.Err() != nil {
+		failed = play.Interrupted("interrupted")
+	}
 	end := play.EndOf(failed)
 	c.Record.Add(end)
 	var err error
 	out.Events, err = c.Record.Close()
-	out.Lacks = c.Lacks
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}

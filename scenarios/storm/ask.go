@@ -11,25 +11,33 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// since is from when on faults of the clients of an anomaly matter: since the first of the holds that it is about was asked for.
+// since is from when on faults of the clients of an anomaly matter: a lease before the first of the holds that it is about was granted. What was
+// over by then can have ended no lease of these holds, however long the clients had waited for them.
 func (r *record) since(a checker.Anomaly) time.Duration {
 	first := r.events[a.Events[0]].At
 	from := first
 	for _, client := range a.Clients {
 		for _, t := range slices.Backward(r.acquires[client]) {
 			if t.called <= first && t.outcome == history.OK {
-				from = min(from, t.called)
+				from = min(from, r.granted(client, t))
 				break
 			}
 		}
 	}
-	return from
+	return from - r.lease
+}
+
+// granted is when the client of an acquire that was answered ok may have had the lock at the earliest: when it last asked a server, as far as that is
+// on record. One that waits without asking learns of its grant within a quarter of a lease and what hinders it meanwhile.
+func (r *record) granted(client string, t operation) time.Duration {
+	hindered, _ := r.hindered(client, t.ended-r.lease, t.ended)
+	return max(t.heard, t.ended-r.lease/4-hindered)
 }
 
 // serverFault is a fault of a server that ended leases on it.
 func (r *record) serverFault(from, to time.Duration) string {
 	for _, s := range r.serverFaults {
-		if s.from <= to && s.from >= from-r.lease {
+		if s.from <= to && s.to >= from {
 			return fmt.Sprintf("the server's %s at %.3fs", s.what, s.from.Seconds())
 		}
 	}
@@ -40,7 +48,7 @@ func (r *record) serverFault(from, to time.Duration) string {
 func (r *record) clockFault(clients []string, from, to time.Duration) string {
 	for _, client := range clients {
 		for _, s := range r.clockFaults[history.ProcessOf(client)] {
-			if s.from <= to && s.to >= from-r.lease {
+			if s.from <= to && s.to >= from {
 				return client
 			}
 		}
@@ -154,6 +162,9 @@ func (r *record) pastLease(client string, at time.Duration, renews bool) (began 
 	if !renews {
 		began = r.whole(t)
 	}
+	if r.opaque {
+		began = max(began, r.granted(client, t))
+	}
 	for _, renewal := range t.renewals {
 		if renewal.outcome == history.OK && renewal.ended <= at {
 			began = max(began, renewal.called)
@@ -266,7 +277,9 @@ func (r *record) grantedElsewhere(a checker.Anomaly) string {
 	}
 	for _, client := range a.Clients {
 		for _, t := range r.acquires[client] {
-			refused := func(s faultInterval) bool { return s.what == string(faults.Refuse) && s.from < t.ended }
+			refused := func(s faultInterval) bool {
+				return s.what == string(faults.Refuse) && s.from < t.ended && s.to >= r.granted(client, t)-r.lease
+			}
 			if !t.seen && t.outcome == history.OK && t.ended <= a.At && slices.ContainsFunc(r.intervals[history.ProcessOf(client)], refused) {
 				return client
 			}

@@ -161,7 +161,7 @@ func second(m *made, at int) checker.Anomaly {
 	return anomaly(checker.DoubleHolder, at, []int{2, i + 2}, "C1", "C2")
 }
 
-// TestServerFaults: from a lease before the first hold was asked for until the anomaly, a server that loses leases excuses all.
+// TestServerFaults: from a lease before the first hold was granted until the anomaly, a server that loses leases excuses all.
 func TestServerFaults(t *testing.T) {
 	at := func(when int, text string) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly {
@@ -171,7 +171,18 @@ func TestServerFaults(t *testing.T) {
 		}
 	}
 	testExcuses(t, []excuseCase{
-		{"just within a lease before", plain, at(0, "restart inject"), nil, "the server's restart at 0.000s"},
+		{"just within a lease before", plain, at(10, "restart inject"), nil, "the server's restart at 0.010s"},
+		{"just no more within a lease before", plain, at(9, "restart inject"), nil, ""},
+		{"over just within a lease before", plain, func(m *made) checker.Anomaly {
+			m.interval(0, 10, "redis", "down")
+			return second(m, 1100)
+		}, nil, "the server's down at 0.000s"},
+		{"over a lease before the grant, while the client waited", plain, func(m *made) checker.Anomaly {
+			m.fault(500, "redis", "restart inject")
+			m.interval(600, 700, "redis", "down")
+			m.acquires(400, 1710, 1720, "C1", 1, history.OK)
+			return anomaly(checker.DoubleHolder, 1800, []int{len(m.events) - 1}, "C1")
+		}, nil, ""},
 		{"at the anomaly", plain, at(1100, "clock-jump inject"), nil, "the server's clock-jump at 1.100s"},
 		{"after the anomaly", plain, at(1101, "restart inject"), nil, ""},
 		{"its effect alone is no second fault", plain, at(1000, "restart effective"), nil, ""},
@@ -277,8 +288,8 @@ func TestClockFaults(t *testing.T) {
 	}
 	testExcuses(t, []excuseCase{
 		{"wrong", trusting, skew(100, 0), nil, wrong},
-		{"right again for a lease", trusting, skew(100, 1000), nil, wrong},
-		{"for longer", trusting, skew(100, 999), nil, ""},
+		{"right again for a lease", trusting, skew(100, 1010), nil, wrong},
+		{"for longer", trusting, skew(100, 1009), nil, ""},
 		{"from the anomaly on", trusting, skew(2030, 0), nil, wrong},
 		{"later", trusting, skew(2031, 0), nil, ""},
 		{"a broken lock is not excused", broken, skew(100, 0), nil, ""},
@@ -291,7 +302,7 @@ func TestClockFaults(t *testing.T) {
 		}, nil, ""},
 		{"of an exited client, within a lease", trusting, func(m *made) checker.Anomaly {
 			m.fault(100, "C1", "skew inject offset 2s, rate 1")
-			m.exit(1000, "C1")
+			m.exit(1010, "C1")
 			m.acquires(2000, 2010, 2020, "C1.b", 1, history.OK)
 			return anomaly(checker.WrongfulDelete, 2030, []int{4}, "C1.b")
 		}, nil, wrong},
@@ -548,9 +559,9 @@ func TestFollows(t *testing.T) {
 		return []checker.Anomaly{{Name: name, At: time.Duration(at) * ms, Beyond: beyond}}
 	}
 	testExcuses(t, []excuseCase{
-		{"a stale write", plain, lost(history.KindStep), one(checker.StaleWrite, 500, "x"), "it follows from the stale-write at 0.500s"},
-		{"a lease before", plain, lost(history.KindStep), one(checker.DoubleHolder, 500, "x"), "it follows from the double-holder at 0.500s"},
-		{"longer before", plain, lost(history.KindStep), one(checker.DoubleHolder, 499, "x"), ""},
+		{"a stale write", plain, lost(history.KindStep), one(checker.StaleWrite, 510, "x"), "it follows from the stale-write at 0.510s"},
+		{"a lease before", plain, lost(history.KindStep), one(checker.DoubleHolder, 510, "x"), "it follows from the double-holder at 0.510s"},
+		{"longer before", plain, lost(history.KindStep), one(checker.DoubleHolder, 509, "x"), ""},
 		{"that is not excused", plain, lost(history.KindStep), one(checker.StaleWrite, 1600, ""), ""},
 		{"another lost update, not at the end", plain, lost(history.KindStep), one(checker.LostUpdate, 1600, "x"), ""},
 		{"what has no part in data", plain, lost(history.KindStep), one(checker.GhostLock, 1600, "x"), ""},
@@ -623,7 +634,8 @@ func TestBeingReleased(t *testing.T) {
 	}
 	testExcuses(t, []excuseCase{
 		{"held since", plain, stuck(0, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 2.89s (hold)"},
-		{"held for a moment", plain, stuck(0, 110, 111, "C1"), nil, "C1's release was under way, and hindered for 1ms (hold)"},
+		{"held for a moment", plain, stuck(0, 2000, 2001, "C1"), nil, "C1's release was under way, and hindered for 1ms (hold)"},
+		{"held until a lease before", plain, stuck(0, 110, 2000, "C1"), nil, ""},
 		{"held before", plain, stuck(0, 90, 100, "C1"), nil, ""},
 		{"a slow host", plain, func(m *made) checker.Anomaly {
 			a := stuck(0, 90, 100, "C1")(m)
@@ -636,7 +648,7 @@ func TestBeingReleased(t *testing.T) {
 			return a
 		}, nil, ""},
 		{"somebody else is held", plain, stuck(0, 110, 0, "C2"), nil, ""},
-		{"it has ended with the anomaly", plain, stuck(3000, 110, 120, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
+		{"it has ended with the anomaly", plain, stuck(3000, 2110, 2120, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
 		{"it has ended before", plain, stuck(2999, 110, 0, "C1"), nil, ""},
 		{"given up within a lease", renewing, givenUp(2010, 110, 0, "C1"), nil, "C1's release was under way, and hindered for 10ms (hold)"},
 		{"given up, by a lock that does not renew", plain, givenUp(2010, 110, 0, "C1"), nil, ""},

@@ -57,7 +57,8 @@ func ContractIn(e checker.Expected) Contract {
 
 // Conclude judges a storm by its history: what the checker finds in any history, and of each anomaly whether a fault explains it that the
 // lock does not promise to survive. It completes the summary with what the history says. If nothing but the host explains an anomaly, and
-// no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not.
+// no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not. So it is if the storm was
+// interrupted before a promise was broken.
 func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
 	return Excuse(checker.Conclude(events, Options()), events, contract, summary)
 }
@@ -79,7 +80,12 @@ func Excuse(v checker.Verdict, events []history.Event, contract Contract, summar
 	}
 	contract.nameBroken(v.Anomalies, r)
 	summary.Operations, summary.Faults, summary.First = len(r.returns), r.effects, r.first(v.Anomalies)
-	if byHost != "" && summary.First == nil {
+	cut, interrupted := checker.Interrupted(events)
+	switch {
+	case summary.First != nil:
+	case interrupted && v.Kind == checker.Broken:
+		return checker.Verdict{Kind: checker.Undecided, Reason: cut}, &summary
+	case byHost != "":
 		return checker.Verdict{Kind: checker.Undecided, Reason: byHost}, &summary
 	}
 	v.Anomalies = shorten(v.Anomalies)
@@ -174,7 +180,8 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 // outlivedLease excuses an anomaly of a hold that was longer than its lease. A lock that does not renew cannot help that, nor one that
 // tells its holder of the loss, unless nothing kept it from renewing. Of any other lock, faults must have hindered the client for half of that
 // lease or more: else it renews in good time, and no client keeps a lock that is not renewed for longer than half a lease. Where nobody saw the
-// renewals, any lease of the hold may have been the last one, and the first may have begun before the hold: a session can be older.
+// renewals, any lease of the hold may have been the last one, and the first may have begun before the hold: a session can be older, but by a lease
+// at most when the lock is granted.
 //
 // A lock that ends with its connection ends when a fault breaks that.
 func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
@@ -183,8 +190,9 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 			return what
 		}
 		began, over := r.pastLease(client, a.At, c.Renews)
+		t, held := r.hold(client, a.At)
 		until := began + r.lease
-		if r.opaque && began > 0 && !r.leaseless {
+		if r.opaque && held && !r.leaseless {
 			began, until, over = min(began, a.At-r.lease), a.At, over || c.Renews
 		}
 		switch {
@@ -193,7 +201,8 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 		case !c.Renews || c.has(impls.KnowsLoss) && !r.opaque:
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
-			if hindered, what := r.hindered(client, began, until); hindered >= r.lease/2 {
+			from := max(began, r.granted(client, t)-r.lease)
+			if hindered, what := r.hindered(client, from, until); hindered >= r.lease/2 {
 				return fmt.Sprintf("%s was hindered for %v of its lease (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
@@ -224,15 +233,15 @@ func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.
 	atTheEnd := r.events[a.Events[len(a.Events)-1]].Kind == history.KindFinal
 	for _, b := range slices.Backward(before) {
 		explains := b.Name == checker.StaleWrite || b.Name == checker.DoubleHolder || b.Name == checker.LostUpdate && atTheEnd
-		if explains && b.Beyond != "" && (atTheEnd || b.At >= from-r.lease) {
+		if explains && b.Beyond != "" && (atTheEnd || b.At >= from) {
 			return fmt.Sprintf("it follows from the %s at %.3fs", b.Name, b.At.Seconds())
 		}
 	}
 	return ""
 }
 
-// beingReleased excuses a lock whose owner has called its release, and is kept from it by a fault, or by the host for a quarter of the time. A lock
-// that renews does so until its client has given the release up, which leaves a lease.
+// beingReleased excuses a lock whose owner has called its release, and was kept from it by a fault within the last lease, or by the host for a quarter
+// of the time. A lock that renews does so until its client has given the release up, which leaves a lease.
 func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 	for _, client := range a.Clients[1:] {
 		for _, release := range r.releases[client] {
@@ -244,8 +253,8 @@ func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 			default:
 				continue
 			}
-			faulty := r.faulty(client, from, to)
-			if hindered, what := r.hindered(client, from, to); faulty > 0 || hindered > 0 && hindered >= (to-from)/4 {
+			faulty, byHost := r.faulty(client, max(from, a.At-r.lease), to), r.byHost(client, from, to)
+			if hindered, what := r.hindered(client, from, to); faulty > 0 || byHost > 0 && byHost >= (to-from)/4 {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}

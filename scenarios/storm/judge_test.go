@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
@@ -79,15 +80,43 @@ func (t *tale) stood(at, from, long time.Duration) {
 }
 
 func (t *tale) judge(tt *testing.T, lock string) (checker.Verdict, *checker.Storm) {
+	tt.Helper()
+	return t.judgeEnded(tt, lock, history.EndedComplete)
+}
+
+func (t *tale) judgeEnded(tt *testing.T, lock, ended string) (checker.Verdict, *checker.Storm) {
+	tt.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(tt, ok, lock)
 	last := t.events[len(t.events)-1].At
-	t.add(last, history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+	t.add(last, history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: ended, Why: "as told"}})
 	contract := storm.ContractOf(spec)
 	require.Equal(tt, contract, storm.ContractIn(contract.Expected()), "what run.json keeps of a lock's promises must judge as they do")
 	v, told := storm.Conclude(t.events, contract, checker.Storm{Seed: 7})
 	require.Equal(tt, int64(7), told.Seed)
 	return v, told
+}
+
+// TestInterruptedStorm: a storm that was interrupted concludes nothing, unless a promise was broken before.
+func TestInterruptedStorm(t *testing.T) {
+	for _, lock := range []string{"setpx-lua", "setpx-getdel"} {
+		excused := newTale("C1", "C2")
+		excused.takes(10*ms, "C1", history.OK)
+		excused.paused("C1", 100*ms, 1400*ms, func() {
+			excused.expires()
+			excused.takes(1200*ms, "C2", history.OK)
+		})
+		v, told := excused.judgeEnded(t, lock, history.EndedInterrupted)
+		assert.Equal(t, checker.Verdict{Kind: checker.Undecided, Reason: "as told"}, v, lock)
+		assert.Nil(t, told.First)
+
+		broken := newTale("C1", "C2")
+		broken.takes(10*ms, "C1", history.OK)
+		broken.takes(300*ms, "C2", history.OK)
+		v, told = broken.judgeEnded(t, lock, history.EndedInterrupted)
+		assert.Equal(t, checker.Broken, v.Kind, lock)
+		assert.NotNil(t, told.First)
+	}
 }
 
 // TestPromises holds anomalies against what locks promise.

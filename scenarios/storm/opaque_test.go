@@ -50,16 +50,19 @@ func TestUnreadLeases(t *testing.T) {
 		}
 	}
 	telling := renewing.with(impls.KnowsLoss)
-	waits := func(name checker.Name, called int, hindered string, clients ...string) func(*made) checker.Anomaly {
+	waitsFor := func(from, to int, name checker.Name, called int, hindered string, clients ...string) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly {
 			m.opaque = true
 			m.call(1000, "C1", history.OpAcquire, 1)
 			m.call(called, "C2", history.OpAcquire, 2)
 			m.back(1020, "C1", history.OpAcquire, 1, history.OK)
 			i := m.back(5000, "C2", history.OpAcquire, 2, history.OK)
-			m.interval(3000, 4000, hindered, "pause")
+			m.interval(from, to, hindered, "pause")
 			return anomaly(name, 5000, []int{0, i}, clients...)
 		}
+	}
+	waits := func(name checker.Name, called int, hindered string, clients ...string) func(*made) checker.Anomaly {
+		return waitsFor(3000, 4000, name, called, hindered, clients...)
 	}
 	testExcuses(t, []excuseCase{
 		{"no command is no other server", plain, func(m *made) checker.Anomaly { return unread(m, 1500) }, nil, ""},
@@ -76,8 +79,11 @@ func TestUnreadLeases(t *testing.T) {
 		{"another is", telling, with(5000, 3000, 4900, "C3", "pause"), nil, ""},
 		{"before its hold", telling, with(5000, 200, 1000, "C1", "pause"), nil, ""},
 		{"one that waits while another has the lock", telling, waits(checker.DoubleHolder, 1021, "C2", "C2", "C1"), nil, ""},
-		{"one that may have been granted it before", telling, waits(checker.DoubleHolder, 1020, "C2", "C2", "C1"), nil,
-			"C2 was hindered for 1s of its lease (pause)"},
+		{"a pause that was over a lease before the grant", telling, waits(checker.DoubleHolder, 1020, "C2", "C2", "C1"), nil, ""},
+		{"one that may have been granted it before", telling, waitsFor(3000, 4500, checker.DoubleHolder, 1020, "C2", "C2", "C1"), nil,
+			"C2 was hindered for 500ms of its lease (pause)"},
+		{"a lock that does not renew, and was granted late", plain, waitsFor(4500, 4750, checker.DoubleHolder, 1020, "C2", "C2", "C9"), nil, ""},
+		{"a lock that tells in time, and was granted late", telling.with(impls.ToldInTime), waitsFor(3000, 3900, checker.DoubleHolder, 1020, "C2", "C2", "C1"), nil, ""},
 		{"the one that has the lock, while another waits", telling, waits(checker.DoubleHolder, 1021, "C1", "C2", "C1"), nil,
 			"C1 was hindered for 1s of its lease (pause)"},
 		{"the one that writes", telling, waits(checker.StaleWrite, 1010, "C1", "C1", "C2"), nil, "C1 was hindered for 1s of its lease (pause)"},

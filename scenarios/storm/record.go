@@ -52,6 +52,7 @@ func (s spread) enough() int {
 type operation struct {
 	id            int64
 	called, ended time.Duration
+	heard         time.Duration            // when it was called, or its last command before its end was carried out
 	lease         time.Duration            // of an acquire, since when its lease runs: its last command, or the last that prolonged the lock
 	leases        map[string]time.Duration // the same by server, if there are several
 	done          float64                  // position of its end
@@ -123,7 +124,7 @@ func (r *record) withoutStalls() *record {
 }
 
 func (r *record) called(o *timeline.OperationSpan) {
-	asked := operation{id: o.ID, called: o.Began, ended: o.Ended, done: o.To, lease: o.Began, outcome: o.Outcome}
+	asked := operation{id: o.ID, called: o.Began, heard: o.Began, ended: o.Ended, done: o.To, lease: o.Began, outcome: o.Outcome}
 	if o.Open {
 		asked.ended = forever
 	}
@@ -163,6 +164,9 @@ func (r *record) command(i int, e *history.Event) {
 	}
 	last := &all[len(all)-1]
 	last.seen = true
+	if float64(i) < last.done {
+		last.heard = e.At
+	}
 	does := func(effect history.Effect) bool {
 		return slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == effect })
 	}
@@ -206,6 +210,9 @@ func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 		return
 	case f.Kind.OnServer():
 		if f.Injected >= 0 {
+			if !f.Open { // also of one that was over at once
+				s.to = f.Ended
+			}
 			r.serverFaults = append(r.serverFaults, s)
 		}
 	case f.Kind == faults.Skew:

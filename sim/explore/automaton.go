@@ -160,9 +160,7 @@ type timing struct {
 	skew  ms   // by so much a clock steps
 	reads bool // some step has read a clock
 	walls bool // some step has read the wall clock
-	// beside: a background task was started in some step.
-	beside bool
-	told   bool // some step tells a server what the time is, which may compare; see compares
+	told  bool // some step tells a server what the time is, which may compare; see compares
 	// queues: see Config.Queues. Who waits in a queue asks again in time, so that the queue does not forget it.
 	queues bool
 	// deadline: some step has asked for the deadline of its context. late: some step has asked whether a

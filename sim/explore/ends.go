@@ -32,9 +32,7 @@ func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 			found |= stuckLock
 		}
 	}
-	if found != 0 {
-		x.note(faults, finding{found: found, steps: steps, parent: number, end: true})
-	}
+	x.finds(found, s, faults, finding{steps: steps, parent: number, end: true})
 	return nil
 }
 

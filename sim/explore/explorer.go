@@ -45,6 +45,10 @@ type Config struct {
 	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
+	// AnyFault: Usual has made the budget, of all kinds that a search of the lock can spend.
+	AnyFault bool
+	// Excuses says whether an anomaly after such faults is none that the search is to end with; nil: none is. The search goes on after it.
+	Excuses func(anomaly checker.Name, struck []faults.Kind) bool
 	// Only these anomalies are looked for; none: all.
 	Only []checker.Name
 	// Numbers are those by which the system tells this process from others. All clients of a search have them, so no lock is found broken whose requests
@@ -81,6 +85,10 @@ type Progress struct {
 type Result struct {
 	// Found is the counterexample; nil: there is none within the bounds, or none was found before a limit.
 	Found *trace.Trace
+	// Excused are the smallest counterexamples for anomalies that Config.Excuses has let pass, one for each anomaly.
+	Excused []*trace.Trace
+	// Idle are the kinds of faults in the budget of which none struck: nothing is known of them.
+	Idle []faults.Kind
 	// Limit says what stopped the search before it was complete; empty: nothing did.
 	Limit string
 	Progress
@@ -157,15 +165,16 @@ type explorer struct {
 	rehearsed rehearsed
 	judge     judge
 	watcher   watcher
-	visited   func(form)      // is shown every state that is found; nil: nobody is
-	reads     bool            // the lock reads clocks
-	walls     bool            // the lock reads its client's wall clock
-	lives     bool            // the lock asks servers how long keys live
-	told      bool            // the lock tells servers what the time is, which compare
-	beside    bool            // the lock runs background tasks
-	timed     bool            // states at different times are different
-	cut       error           // why some path was not followed to its end; nil: all were
-	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
+	visited   func(form) // is shown every state that is found; nil: nobody is
+	reads     bool       // the lock reads clocks
+	walls     bool       // the lock reads its client's wall clock
+	lives     bool       // the lock asks servers how long keys live
+	told      bool       // the lock tells servers what the time is, which compare
+	timed     bool       // states at different times are different
+	struck    [faultKinds]bool
+	excused   map[anomalies]finding // the first of each that Config.Excuses lets pass
+	cut       error                 // why some path was not followed to its end; nil: all were
+	tiredAt   map[uint32]bool       // the nodes at which a refused try was not repeated; see Result.Tired
 	result    Result
 	began     time.Time
 }
@@ -215,7 +224,7 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 	if err := config.checkService(); err != nil {
 		return nil, err
 	}
-	about := traits{symmetric: !config.NoSymmetry}
+	about := traits{symmetric: config.Lock.EqualTokens && !config.NoSymmetry}
 	for {
 		x := newExplorer(config, about)
 		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
@@ -250,8 +259,6 @@ func (t *traits) learn(err error, a *automaton) bool {
 		t.hashes = true
 	case errors.Is(err, errLives):
 		t.lives = true
-	case errors.Is(err, errBeside):
-		t.beside = true
 	case errors.Is(err, errNominal):
 		t.nominal = true
 	case errors.Is(err, errDeclares):
@@ -315,7 +322,6 @@ type traits struct {
 	lives     bool // it asks servers how long keys live
 	told      bool // it tells servers what the time is, which compare
 	rounds    []ms // see errRounds
-	beside    bool // it runs background tasks, and there are long holds
 	nominal   bool // its locks may have no expiry on their servers
 	declares  bool // see errDeclares
 	dated     bool // it asks servers for their wall clocks
@@ -333,8 +339,8 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, beside: about.beside || config.Lock.Renews && !config.sessions(), timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, timed: about.reads || about.dated || config.endless(), began: time.Now(),
+		excused: map[anomalies]finding{}, tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
 	}
 	orders := permutations(1)
 	if about.symmetric {

@@ -91,6 +91,17 @@ func FaultsOf(lock impls.Spec) []faults.Kind {
 	return slices.DeleteFunc(Faults(), func(kind faults.Kind) bool { return kind == faults.Partition })
 }
 
+// struck are the kinds of the faults that have struck in a state.
+func (s *state) struck() []faults.Kind {
+	var struck []faults.Kind
+	for f, n := range s.spent {
+		if n > 0 {
+			struck = append(struck, kinds[f])
+		}
+	}
+	return struck
+}
+
 // coverage is what happened at all: a lock that no client ever got holds, and that shows nothing.
 type coverage uint8
 

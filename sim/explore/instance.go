@@ -238,7 +238,6 @@ func (a *automaton) execute(s *instance, in input, when circumstances) ([]proces
 	}
 	s.give(in, a.texts)
 	a.deadline, a.late = a.deadline || s.process.AskedDeadline(), a.late || s.process.AskedLate()
-	a.beside = a.beside || s.process.RunsTasks()
 	if s.host.ranOut {
 		return nil, errTokens
 	}

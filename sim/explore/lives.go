@@ -53,9 +53,6 @@ var errNominal = errors.New("the lock has no expiry")
 // errDeclares: the search has to begin again, because a background task of a lock has turned out to declare how long it is held without having asked for it.
 var errDeclares = errors.New("the lock declares by itself how long it is held")
 
-// errBeside: the search has to begin again, because a lock has turned out to run background tasks, and there are long holds. See mayHoldLong.
-var errBeside = errors.New("the lock runs background tasks")
-
 // lives is a client's place, with what it can ask about.
 type lives struct {
 	node, reply uint32
@@ -217,8 +214,6 @@ func (x *explorer) asked() error {
 		return errNominal
 	case x.automaton.declares && !x.judge.declares:
 		return errDeclares
-	case x.automaton.beside && !x.beside && !x.sessions && x.allowed[longHold] > 0:
-		return errBeside
 	case x.servers.opaque && !x.automaton.opaque:
 		return errOpaque
 	}

@@ -123,11 +123,9 @@ func (x *explorer) sleeps(s *state, next ms) bool {
 	return false
 }
 
-// mayHoldLong says whether a client holds the lock while a background task runs, or none does of a lock that should have one: it is to be renewed, and is
-// not any more. For other locks a long hold is no different from a pause.
+// mayHoldLong says whether a client holds the lock and waits for its user.
 func (x *explorer) mayHoldLong(c *client) bool {
-	n := &x.automaton.nodes[c.node]
-	return n.idle && (c.phase == holding || c.phase == worked) && (n.tasks > 0 || x.beside)
+	return x.automaton.nodes[c.node].idle && (c.phase == holding || c.phase == worked)
 }
 
 func (x *explorer) canDelay(s *state, m move) bool {

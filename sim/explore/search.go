@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -144,11 +147,80 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 		x.cut = errCounted
 		return nil
 	}
-	if found := x.judge.found & x.only; found != 0 {
-		x.note(e.faults, finding{found: found, steps: e.steps + 1, parent: number, move: x.packMove(m)})
+	for f := range x.struck {
+		x.struck[f] = x.struck[f] || e.next.spent[f] > e.s.spent[f]
+	}
+	if x.finds(x.judge.found&x.only, &e.next, e.faults, finding{steps: e.steps + 1, parent: number, move: x.packMove(m)}) {
 		return nil
 	}
 	return x.reach(x.pack(&e.next, &e.s, f), e.faults, number, x.packMove(m), e.steps+1)
+}
+
+// finds notes anomalies of a state, and says whether the search ends there. It goes on after those that are excused.
+func (x *explorer) finds(found anomalies, s *state, faults int, f finding) bool {
+	if found == 0 {
+		return false
+	}
+	excused := x.excuses(found, s, f)
+	if f.found = found &^ excused; f.found != 0 {
+		x.note(faults, f)
+		return true
+	}
+	for rest := excused; rest != 0; rest &= rest - 1 {
+		name := rest & -rest
+		if _, known := x.excused[name]; !known {
+			f.found = name
+			x.excused[name] = f
+		}
+	}
+	return false
+}
+
+// excuses are those of the anomalies of a state that Config.Excuses lets pass. To wait for what is lost takes as long as a long hold.
+func (x *explorer) excuses(found anomalies, s *state, f finding) (excused anomalies) {
+	if x.config.Excuses == nil {
+		return 0
+	}
+	struck := s.struck()
+	if !slices.Contains(struck, faults.LongHold) && x.waited(f) {
+		struck = append(struck, faults.LongHold)
+	}
+	for i, name := range Anomalies() {
+		if found&(1<<i) != 0 && x.config.Excuses(name, struck) {
+			excused |= 1 << i
+		}
+	}
+	return excused
+}
+
+// waited says whether time passed on the way to a finding while a client waited for what was lost.
+func (x *explorer) waited(f finding) bool {
+	waits := func(packed uint32) bool {
+		m := x.unpackMove(packed)
+		return m.kind == movePass && m.paused&m.busy != 0
+	}
+	for n := f.parent; n != 0; n = x.origins[n].parent {
+		if waits(x.origins[n].move) {
+			return true
+		}
+	}
+	return !f.end && waits(f.move)
+}
+
+// concludeExcused makes traces of the excused anomalies. Those that the checker does not confirm are disputed.
+func (x *explorer) concludeExcused() error {
+	for _, name := range slices.Sorted(maps.Keys(x.excused)) {
+		found, err := x.trace(x.excused[name])
+		if err != nil {
+			return err
+		}
+		if unseen := disputed(found, name); unseen != "" {
+			x.result.Disputed = append(x.result.Disputed, Dispute{Anomaly: unseen, Verdict: found.Verdict, Trace: found})
+			continue
+		}
+		x.result.Excused = append(x.result.Excused, found)
+	}
+	return nil
 }
 
 // conclude turns the first finding that is due into a trace. One that the checker does not confirm is kept as disputed, and the search goes
@@ -197,6 +269,16 @@ func (x *explorer) checkLimits(faults, steps int) error {
 func (x *explorer) finish(err error) error {
 	if err != nil && err != errEnough {
 		return err
+	}
+	if x.result.Found == nil {
+		if err := x.concludeExcused(); err != nil {
+			return err
+		}
+	}
+	for f, kind := range kinds {
+		if x.allowed[f] > 0 && x.most > 0 && !x.struck[f] {
+			x.result.Idle = append(x.result.Idle, kind)
+		}
 	}
 	x.result.Progress = x.progress(x.result.Faults, x.result.Steps)
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)

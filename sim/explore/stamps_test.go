@@ -201,5 +201,5 @@ func TestRoundedTimesThatNobodyComparesAreNotFollowed(t *testing.T) {
 	result := written.explore(t)
 	assert.Nil(t, result.Found)
 	assert.True(t, result.Complete(), result.Doubt)
-	assert.Less(t, result.States, 300)
+	assert.Less(t, result.States, 600) // followed, they make several thousand
 }

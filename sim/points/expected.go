@@ -7,7 +7,6 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 // Expectation is what an exploration should come to.
@@ -123,39 +122,43 @@ func (e Expectation) Meets(r *explore.Result, lock impls.Card) bool {
 	case MayBreak:
 		return true
 	}
-	return r.Found == nil || !breaksPromises(r.Found, lock)
+	return r.Found == nil || !slices.ContainsFunc(r.Found.Anomalies, func(name checker.Name) bool { return breaksPromise(name, r.Found.Faults, lock) })
 }
 
-// breaksPromises says whether one of the anomalies of a trace breaks what the lock's card promises.
-func breaksPromises(t *trace.Trace, card impls.Card) bool {
+// Excuses says of which anomalies, after which faults, a lock's card promises nothing.
+func Excuses(card impls.Card) func(anomaly checker.Name, struck []faults.Kind) bool {
+	return func(anomaly checker.Name, struck []faults.Kind) bool { return !breaksPromise(anomaly, struck, card) }
+}
+
+// breaksPromise says whether an anomaly after such faults breaks what the lock's card promises.
+func breaksPromise(anomaly checker.Name, struck []faults.Kind, card impls.Card) bool {
 	promises := func(p impls.Promise) bool { return slices.Contains(card.Promises, p) }
-	return slices.ContainsFunc(t.Anomalies, func(name checker.Name) bool {
-		switch name {
-		case checker.DoubleHolder, checker.EarlyGrant:
-			return promises(impls.MutualExclusion) && !excused(t, promises(impls.IgnoresClientTime), card.Renews)
-		case checker.StaleWrite: // one that is late comes before anybody has written with a larger fence: no resource can refuse it
-			return promises(impls.Fencing) && !excused(t, true, card.Renews) && !slices.Contains(t.Faults, faults.LateRequest)
-		case checker.LostUpdate, checker.FenceRegression:
-			return promises(impls.Fencing) && !excused(t, true, card.Renews)
-		case checker.WrongfulDelete:
-			return promises(impls.ReleaseByOwner)
-		case checker.WrongfulRenew:
-			return promises(impls.RenewByOwner)
-		case checker.StuckLock:
-			return promises(impls.CrashSafety) && !slices.Contains(t.Faults, faults.ClockBack) // by that clock the lease has not ended
-		case checker.FalseAlarm:
-			return promises(impls.KnowsLoss)
-		case checker.Unfair:
-			return promises(impls.Fairness)
-		}
-		return false
-	})
+	switch anomaly {
+	case checker.DoubleHolder, checker.EarlyGrant:
+		return promises(impls.MutualExclusion) && !excused(struck, promises(impls.IgnoresClientTime), card.Renews)
+	case checker.StaleWrite: // one that is late, or a late copy, comes before anybody has written with a larger fence: no resource can refuse it
+		late := slices.Contains(struck, faults.LateRequest) || slices.Contains(struck, faults.Duplicate)
+		return promises(impls.Fencing) && !excused(struck, true, card.Renews) && !late
+	case checker.LostUpdate, checker.FenceRegression:
+		return promises(impls.Fencing) && !excused(struck, true, card.Renews)
+	case checker.WrongfulDelete:
+		return promises(impls.ReleaseByOwner)
+	case checker.WrongfulRenew:
+		return promises(impls.RenewByOwner)
+	case checker.StuckLock:
+		return promises(impls.CrashSafety) && !slices.Contains(struck, faults.ClockBack) // by that clock the lease has not ended
+	case checker.FalseAlarm:
+		return promises(impls.KnowsLoss)
+	case checker.Unfair:
+		return promises(impls.Fairness)
+	}
+	return false
 }
 
 // excused says whether a fault struck that mutual exclusion by a lease does not survive: one that lasts longer than the lease, a
 // server that forgets or whose clock jumps, and a client's wrong clock where that is trusted.
-func excused(t *trace.Trace, ignoresClocks, renews bool) bool {
-	return slices.ContainsFunc(t.Faults, func(kind faults.Kind) bool {
+func excused(struck []faults.Kind, ignoresClocks, renews bool) bool {
+	return slices.ContainsFunc(struck, func(kind faults.Kind) bool {
 		switch kind {
 		case faults.Pause, faults.ClockJump, faults.Restart, faults.FailOver:
 			return true

@@ -68,7 +68,6 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 }
 
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
-	e.process.beside = true
 	s := e.process.newScope(e.scope)
 	t := e.process.spawn(ofBackground, func() { fn(s) })
 	stop = func() {

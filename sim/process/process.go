@@ -67,7 +67,6 @@ type terms struct {
 type noted struct {
 	deadline bool    // see AskedDeadline
 	outlives bool    // see AskedLate
-	beside   bool    // see RunsTasks
 	stopped  int64   // how many background tasks were told to end
 	stopCode uintptr // where the code of the functions begins that tell them; 0: none was started
 	callers  Callers // that are to be noted; nil: none
@@ -92,9 +91,6 @@ func (p *Process) AskedDeadline() bool { return p.deadline }
 
 // AskedLate says whether the lock's code has asked whether a time-out of its own is over for which nothing waits. With no Timekeeper it never is.
 func (p *Process) AskedLate() bool { return p.outlives }
-
-// RunsTasks says whether the lock's code has started a background task.
-func (p *Process) RunsTasks() bool { return p.beside }
 
 // Rehearse has the lock's code not be watched for goroutines of its own, which takes time: another process watches while it does the same.
 func (p *Process) Rehearse() { p.rehearses = true }

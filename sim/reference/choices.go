@@ -226,7 +226,7 @@ func (s *search) ready(w *world, i int) (main, beside bool) {
 }
 
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
-// its user's turn and a background task goes on, or should.
+// its user's turn.
 func (s *search) ofTime(list []choice, w *world) []choice {
 	var pausing, either []int
 	for i := range w.clients {
@@ -235,7 +235,7 @@ func (s *search) ofTime(list []choice, w *world) []choice {
 			return list
 		}
 		main, beside := s.ready(w, i)
-		idle := !c.at.busy && (c.phase == holding || c.phase == worked) && (len(c.at.waits) > 0 || s.Lock.Renews)
+		idle := !c.at.busy && (c.phase == holding || c.phase == worked)
 		switch {
 		case c.paused || !main && !beside:
 		case beside, !c.busy && !idle:
