@@ -254,7 +254,9 @@ type Phase string
 const (
 	PhaseInject    Phase = "inject"
 	PhaseEffective Phase = "effective"
-	PhaseRecover   Phase = "recover"
+	// PhaseEnding: its end was ordered. What it kept from a client arrives between then and PhaseRecover. Faults that end at once lack it.
+	PhaseEnding  Phase = "ending"
+	PhaseRecover Phase = "recover"
 )
 
 // Fault is a phase of a fault.

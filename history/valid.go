@@ -168,7 +168,7 @@ func (v *validator) fault(e *Event) error {
 		return needs(e, false, "fault with its name")
 	}
 	switch f.Phase {
-	case PhaseInject, PhaseEffective, PhaseRecover:
+	case PhaseInject, PhaseEffective, PhaseEnding, PhaseRecover:
 		return nil
 	}
 	return fmt.Errorf("no phase of a fault is called %q", f.Phase)

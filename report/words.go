@@ -153,6 +153,8 @@ func faultWords(f *history.Fault) string {
 			return faultWord(f.Name) + after(": ", f.What)
 		}
 		return f.Name + " in effect" + after(": ", f.What)
+	case history.PhaseEnding:
+		return f.Name + " about to end"
 	case history.PhaseRecover:
 		return f.Name + " over" + after(": ", f.What)
 	}

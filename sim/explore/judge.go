@@ -381,7 +381,7 @@ func (j *judge) pass(d ms) {
 			c.since = min(c.since+d, j.lease)
 		}
 		if c.phase == acquiring || c.repliedBeside() {
-			c.from = aged(c.from, d, j.lease)
+			c.ageFrom(d, j.lease)
 		}
 	}
 	if j.sharing != nil {

@@ -221,6 +221,13 @@ func (x *explorer) ageDeclaration(c *client, d ms) {
 		if x.judge.declares {
 			most = x.horizon
 		}
+		c.ageFrom(d, most)
+	}
+}
+
+// ageFrom lets time pass since the latest reply. One that has just been sent to a client that is paused reaches it at the end of the pause.
+func (c *client) ageFrom(d, most ms) {
+	if !c.has(asleep) || c.from > 0 {
 		c.from = aged(c.from, d, most)
 	}
 }
