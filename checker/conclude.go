@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/locklab/locklab/history"
 )
@@ -26,8 +27,8 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	}
 	p := newPremises()
 	v := judge(events, opts, p)
-	if why := p.verdict(); why != "" {
-		return undecided(why)
+	if why := p.verdict(); why != "" && !(why == neverAcquired && slices.Contains(v.Names(), StuckLock)) {
+		return undecided(why) // that no client got the lock may be the lock's own fault
 	}
 	if v.Kind != Safe {
 		return v

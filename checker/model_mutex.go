@@ -28,6 +28,7 @@ type mutexHistory struct {
 	name    string
 	spans   []span
 	holders map[string]*holder // by client
+	lapsed  time.Duration      // the latest end of a validity
 	checks  []checkSpan
 	grants  []fenceSpan
 }
@@ -130,14 +131,6 @@ func (r *mutexReader) outdated(e *history.Event) bool {
 func (r *mutexReader) inner(client, lock string, id int64) bool {
 	h := r.known(client, lock)
 	return h != nil && slices.Contains(h.inner, id)
-}
-
-// begun is how many holds of a lock have begun.
-func (r *mutexReader) begun(lock string) int {
-	if l := r.locks[lock]; l != nil {
-		return len(l.spans)
-	}
-	return 0
 }
 
 // known is what is known of a client's hold; nil: nothing.
@@ -461,6 +454,7 @@ func (r *mutexReader) lapse(h *holder, lock *mutexHistory, now time.Duration) {
 		return
 	}
 	h.active = false
+	lock.lapsed = max(lock.lapsed, h.ends)
 	s := &lock.spans[h.span]
 	s.end = beforeTime(r.events, h.ends)
 	s.done = s.end

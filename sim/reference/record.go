@@ -98,9 +98,6 @@ func (r *recorder) opens(i int) {
 		Lease: r.search.Lease, Leaseless: card.Leaseless, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
-	if card.Leaseless {
-		d.Lease = 0
-	}
 	if r.search.Servers > 1 {
 		d.Servers = r.search.Servers
 	}
