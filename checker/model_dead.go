@@ -60,23 +60,24 @@ type deadHistory struct {
 
 // deadReader reads them apart from package timeline.
 type deadReader struct {
-	events []history.Event
-	room   history.Room
-	leases map[string]time.Duration
-	asked  []grantAsked
-	from   replyReader
-	set    map[string]bool // processes whose clock was set
-	locks  map[string]*deadHistory
-	order  []*deadHistory
+	events  []history.Event
+	room    history.Room
+	leases  map[string]time.Duration
+	session map[string]bool
+	asked   []grantAsked
+	from    replyReader
+	set     map[string]bool // processes whose clock was set
+	locks   map[string]*deadHistory
+	order   []*deadHistory
 }
 
 // deadHistories reads the answers for each lock whose validity was over.
 func deadHistories(events []history.Event) []*deadHistory {
-	r := deadReader{events: events, leases: map[string]time.Duration{}, set: map[string]bool{}, locks: map[string]*deadHistory{}}
+	r := deadReader{events: events, leases: map[string]time.Duration{}, session: map[string]bool{}, set: map[string]bool{}, locks: map[string]*deadHistory{}}
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Kind == history.KindOpen && e.Detail != nil:
-			r.leases[e.Lock] = e.Detail.Lease
+			r.leases[e.Lock], r.session[e.Lock] = e.Detail.Lease, e.Detail.Session
 		case e.Kind == history.KindFault:
 			r.fault(e)
 		case e.Kind == history.KindCommand:
@@ -106,6 +107,7 @@ func (r *deadReader) fault(e *history.Event) {
 	over, ok := r.from.fault(e)
 	for n := range r.asked {
 		switch a := &r.asked[n]; {
+		case r.session[r.events[a.call].Lock]:
 		case ok && over.fault == faults.HoldReply && over.of(a.client):
 			a.reply = r.from.expected(a.client, over.over)
 		case ok:

@@ -41,9 +41,20 @@ func (r *ownerReader) idles(l *ownerHistory, e *history.Event) {
 	if over > l.service.idle.begin {
 		l.service.goesIdle(over)
 	}
-	if h := lock.holders[e.Client]; h != nil && (h.active && h.ends > e.At || h.before && e.Kind != history.KindCommand) {
+	others := r.holding(lock, e)
+	if h := lock.holders[e.Client]; others+1 >= lock.permits && h != nil && (h.active && h.ends > e.At || h.before && e.Kind != history.KindCommand) {
 		l.service.goesIdle(e.At)
 	}
+}
+
+// holding is how many clients but that of an event hold a lock.
+func (r *ownerReader) holding(lock *mutexHistory, e *history.Event) (n int) {
+	for client, h := range lock.holders {
+		if client != e.Client && h.active && h.ends > e.At {
+			n++
+		}
+	}
+	return n
 }
 
 // idleAfter takes in the answer to an acquire or a release; w is the acquire. It says whether that was a refusal.
@@ -97,8 +108,11 @@ func refusedAfter(events []history.Event, refusal int, latest time.Duration) (o 
 
 // occupied says whether the lock may be somebody's after all, or a fault may keep clients from it.
 func (r *ownerReader) occupied(l *ownerHistory, e *history.Event) bool {
-	for name, c := range r.clients {
-		if r.mutex.holds(name, l.name, e.At) || l.service.unknown[c.number] {
+	if lock := r.mutex.locks[l.name]; lock != nil && (r.holding(lock, e) >= lock.permits || r.mutex.holds(e.Client, l.name, e.At)) {
+		return true
+	}
+	for _, c := range r.clients {
+		if l.service.unknown[c.number] {
 			return true
 		}
 		if slices.ContainsFunc(c.pending, func(a *asking) bool { return a.op == history.OpRelease && a.lock == l.name }) {

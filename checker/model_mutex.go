@@ -29,6 +29,7 @@ type mutexHistory struct {
 	spans   []span
 	holders map[string]*holder // by client
 	lapsed  time.Duration      // the latest end of a validity
+	permits int                // how many clients may hold it at a time
 	checks  []checkSpan
 	grants  []fenceSpan
 }
@@ -75,6 +76,7 @@ type mutexReader struct {
 	dead    map[string]bool
 	counts  map[string]bool // locks whose holder can take them again
 	spread  map[string]bool // locks on several servers
+	session map[string]bool // locks that last as long as a session
 	fair    map[string]bool // locks that promise order
 	opaque  map[string]bool // locks without commands on record
 	replies replyReader
@@ -87,7 +89,7 @@ type mutexReader struct {
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
-		spread: make(map[string]bool), fair: make(map[string]bool), opaque: make(map[string]bool), drift: make(map[string]float64),
+		spread: make(map[string]bool), session: make(map[string]bool), fair: make(map[string]bool), opaque: make(map[string]bool), drift: make(map[string]float64),
 	}
 	if matters(events) {
 		r.owners = newOwnerReader(&r, all)
@@ -147,7 +149,10 @@ func (r *mutexReader) event(i int, e *history.Event) {
 		r.dead[e.Client] = false
 		if e.Detail != nil {
 			r.counts[e.Lock], r.fair[e.Lock], r.opaque[e.Lock] = e.Detail.Reentrant, e.Detail.Fair, e.Detail.Unseen == history.Opaque
+			r.session[e.Lock] = e.Detail.Session
 			r.spread[e.Lock] = r.spread[e.Lock] || e.Detail.Servers > 1
+			_, lock := r.holder(e.Client, e.Lock)
+			lock.permits = max(1, e.Detail.Permits)
 		}
 		return
 	case history.KindExit:
@@ -221,7 +226,7 @@ func (r *mutexReader) fault(e *history.Event) {
 	}
 	for _, lock := range r.order {
 		for client, h := range lock.holders {
-			if !over.of(client) {
+			if !over.of(client) || r.session[lock.name] {
 				continue
 			}
 			h.from = r.replies.arrived(over, client, h.from)
@@ -297,7 +302,7 @@ func triesToRenew(op history.Op, effect history.Effect) bool {
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]
 	if lock == nil {
-		lock = &mutexHistory{name: name, holders: make(map[string]*holder)}
+		lock = &mutexHistory{name: name, permits: 1, holders: make(map[string]*holder)}
 		r.locks[name] = lock
 		r.order = append(r.order, lock)
 	}
@@ -379,7 +384,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 // checked takes in a check, or a renewal, that told a client without a hold that it has the lock.
 func (r *mutexReader) checked(h *holder, lock *mutexHistory, call, i int) {
 	for _, other := range lock.holders {
-		if other == h {
+		if other == h || lock.permits > 1 {
 			continue
 		}
 		if r.lapse(other, lock, r.events[i].At); other.active {

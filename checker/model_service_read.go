@@ -154,7 +154,7 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 	for n := range s.asks {
 		s.asks[n].note(l, step, op, before, look)
 	}
-	if op != nil && op.op == history.OpAcquire && op.back != 0 && look.is && look.effect != history.EffectNone {
+	if op != nil && op.op == history.OpAcquire && (op.back != 0 || op.failed) && look.is && look.effect != history.EffectNone {
 		s.goesIdle(e.At) // its client has its answer, and has a lease from now on all the same
 	}
 	for n := range s.waits {

@@ -12,7 +12,7 @@ import (
 )
 
 // stuckLock: no client can get the lock. It is one rule for every server, by what clients see: for longer than two leases somebody waited or was
-// refused, no client held the lock or may have had it, and no fault was in effect. Every lease that a client had is over by then.
+// refused, no client held the lock or may have had it (of one with several permits, one was left), and no fault was in effect. Every lease that a client had is over by then.
 //
 // The proof is a refusal. Its acquire must have asked when every lease was over: who sleeps for long between two tries, or waits to be woken, has
 // not. Nor does a free lock prove anything while another waiter sleeps: it may be that one's turn. Where commands are on record, one of them shows that. Elsewhere the acquire must have been called then, or have waited for two leases more.
@@ -74,7 +74,7 @@ func (m *stuckLock) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	}
 	w, k := m.lock(f.Lock), &v.Locks[f.Lock]
 	w.lapse(f, k)
-	if f.Hold.Active(f.Event.At) || holdOf(k, f.Client).Active(f.Event.At) {
+	if held := holders(f, k); held+1 >= k.Permits && (f.Hold.Active(f.Event.At) || holdOf(k, f.Client).Active(f.Event.At)) {
 		w.begin(f.Event.At)
 	}
 	switch f.Event.Kind {
@@ -199,7 +199,7 @@ func (w *vacancy) answered(f *timeline.Fact, v *timeline.Cursor) (found []Anomal
 // occupied says whether somebody holds the lock, or may have it, or a fault lasts.
 func (w *vacancy) occupied(f *timeline.Fact, v *timeline.Cursor) bool {
 	k := &v.Locks[f.Lock]
-	return slices.ContainsFunc(k.Holds, func(h timeline.Hold) bool { return h.Active(f.Event.At) }) ||
+	return holders(f, k) >= k.Permits || holdOf(k, f.Client).Active(f.Event.At) ||
 		len(w.unsure) > 0 ||
 		slices.ContainsFunc(v.Ops.Pending, func(o timeline.Operation) bool { return o.Lock == f.Lock && o.Kind == history.OpRelease }) ||
 		slices.ContainsFunc(v.Faults, func(g timeline.FaultSpan) bool { return g.Lasts() && stops(g.Kind, g.Target, v) })

@@ -194,6 +194,8 @@ func (d *Detail) inBounds() error {
 		return fmt.Errorf(`"servers" is %d; it may be 0 to %d`, d.Servers, maxServers)
 	case d.Need < 0 || d.Need > max(d.Servers, 1):
 		return fmt.Errorf(`"need" is %d; it may be 0 to %d`, d.Need, max(d.Servers, 1))
+	case d.Permits < 0 || d.Permits > MaxParties:
+		return fmt.Errorf(`"permits" is %d; it may be 0 to %d`, d.Permits, MaxParties)
 	case d.Line < 0 || d.Line > maxScript:
 		return fmt.Errorf(`"line" is %d; it may be 0 to %d`, d.Line, maxScript)
 	case d.Fault != nil:

@@ -26,6 +26,8 @@ type Card struct {
 	//
 	// Leaseless: the lock has no lease, neither the server's nor one that contenders judge; only its release frees it.
 	Leaseless bool
+	// Permits is how many clients may hold the lock at a time: that of a semaphore; zero: one.
+	Permits int
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool
 	// MinLease is the shortest lease with which the lock can keep its promises; zero: any. Storms use no shorter one.

@@ -21,7 +21,8 @@ import (
 
 // testLocks are the locks of this file: client processes must know them.
 func testLocks() []impls.Spec {
-	return []impls.Spec{timedLock("from-reply", true, 1), timedLock("from-call", false, 1), timedLock("majority-from-reply", true, 3), timedLock("majority-from-call", false, 3)}
+	return []impls.Spec{timedLock("from-reply", true, 1), timedLock("from-call", false, 1), timedLock("majority-from-reply", true, 3), timedLock("majority-from-call", false, 3),
+		semaphore("two-permits", 2, 2), semaphore("two-permits-undeclared", 2, 0), semaphore("three-permits", 3, 2)}
 }
 
 // timedLock is a lock that counts its validity from the reply, which may have come late, or from before its commands. On several servers it needs most.
@@ -179,4 +180,189 @@ func TestExploreValidityCountedFromTheReply(t *testing.T) {
 	require.NotNil(t, late.Found)
 	assert.Contains(t, late.Found.Anomalies, checker.DoubleHolder)
 	assert.Nil(t, found(timedLock("from-call", false, 1)).Found)
+}
+
+// script plays with a script that says who asks when. A lock is stuck by what its clients see, on every server.
+const stuckWithoutWithin = `lease    2s
+clients  C1 C2
+
+C1  acquire => ok
+C1  crash
+    wait for 10s
+C2  acquire
+    wait for 10s
+C2  acquire
+`
+
+const partialForever = `lease    1s
+clients  C1 C2 C3
+
+C1  acquire hold before second write => held-up
+C2  acquire => no
+C1  continue
+C3  acquire within 5 leases
+C3  release
+`
+
+func TestStuckLocks(t *testing.T) {
+	setnx, ok := impls.Find("setnx-del")
+	require.True(t, ok)
+	lua, ok := impls.Find("setpx-lua")
+	require.True(t, ok)
+	for name, test := range map[string]struct {
+		script string
+		lock   impls.Spec
+		shows  []checker.Name
+	}{
+		"no lease, two tries":             {stuckWithoutWithin, setnx, []checker.Name{checker.StuckLock}},
+		"a lease, two tries":              {stuckWithoutWithin, lua, nil},
+		"each has one of two keys":        {partialForever, twoKeys("keeper", true), []checker.Name{checker.StuckLock}},
+		"each gives one of two keys back": {partialForever, twoKeys("giver", false), nil},
+	} {
+		v := verdictOf(t, lab.Sim, script(t, "stuck", test.script), test.lock)
+		assert.Equal(t, test.shows, v.Names(), "%s: %s", name, v)
+		if test.shows == nil {
+			assert.Equal(t, checker.Safe, v.Kind, "%s: %s", name, v)
+		}
+	}
+}
+
+// twoKeys is a lock that needs a key on each of two servers, without an expiry. One that keeps has what it got when it is refused.
+func twoKeys(name string, keeps bool) impls.Spec {
+	return impls.Spec{
+		Card: impls.Card{
+			Name: name, Idea: "SETNX of two keys", Needs: impls.EveryServer, Servers: 2, Leaseless: true,
+			Promises: []impls.Promise{impls.MutualExclusion}, Sends: impls.Commands{},
+		},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &twoKeysLock{env: env, key: opts.Key, keeps: keeps}
+		},
+	}
+}
+
+type twoKeysLock struct {
+	env   impls.Env
+	key   string
+	keeps bool
+}
+
+func (l *twoKeysLock) TryAcquire(ctx context.Context) (bool, error) {
+	var got []impls.Server
+	for _, s := range l.env.Servers() {
+		n, err := s.Do(ctx, "SETNX", l.key, l.env.Token())
+		if err != nil {
+			return false, err
+		}
+		if n == int64(1) {
+			got = append(got, s)
+		}
+	}
+	if len(got) == 2 || l.keeps {
+		return len(got) == 2, nil
+	}
+	return false, l.free(ctx, got)
+}
+
+func (l *twoKeysLock) free(ctx context.Context, servers []impls.Server) error {
+	for _, s := range servers {
+		if _, err := s.Do(ctx, "DEL", l.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *twoKeysLock) Release(ctx context.Context) (bool, error) {
+	return true, l.free(ctx, l.env.Servers())
+}
+
+const twoPermits = `lease    20s
+clients  C1 C2 C3
+
+C1  acquire => ok
+C2  acquire => ok
+C3  acquire => no
+C1  release => ok
+C3  acquire => ok
+C3  release
+C2  release
+`
+
+const threeHolders = `lease    20s
+clients  C1 C2 C3
+
+C1  acquire => ok
+C2  acquire => ok
+C3  acquire
+C3  work
+C2  work
+C2  release
+C3  release
+C1  release
+`
+
+// semaphore is a lock with so many permits, of which it declares some.
+func semaphore(name string, permits, declared int) impls.Spec {
+	return impls.Spec{
+		Card: impls.Card{
+			Name: name, Idea: "INCR, and DECR if that were too many", Needs: impls.OneServer, Leaseless: true, Permits: declared,
+			Promises: []impls.Promise{impls.MutualExclusion}, Sends: impls.Commands{},
+		},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &semaphoreLock{env, opts.Key, int64(permits)}
+		},
+	}
+}
+
+type semaphoreLock struct {
+	env     impls.Env
+	key     string
+	permits int64
+}
+
+func (l *semaphoreLock) TryAcquire(ctx context.Context) (bool, error) {
+	n, err := l.env.Server().Do(ctx, "INCR", l.key)
+	if err != nil || n.(int64) <= l.permits {
+		return err == nil, err
+	}
+	_, err = l.env.Server().Do(ctx, "DECR", l.key)
+	return false, err
+}
+
+func (l *semaphoreLock) Release(ctx context.Context) (bool, error) {
+	_, err := l.env.Server().Do(ctx, "DECR", l.key)
+	return err == nil, err
+}
+
+// A lock of two permits may have two holders, and no third one.
+func TestPermits(t *testing.T) {
+	for name, test := range map[string]struct {
+		script string
+		lock   impls.Spec
+		shows  []checker.Name
+	}{
+		"two of two":                         {twoPermits, semaphore("two-permits", 2, 2), nil},
+		"two of one":                         {twoPermits, semaphore("two-permits-undeclared", 2, 0), []checker.Name{checker.DoubleHolder}},
+		"two of two, and a third is refused": {threeHolders, semaphore("two-permits", 2, 2), nil},
+		"three of two":                       {threeHolders, semaphore("three-permits", 3, 2), []checker.Name{checker.DoubleHolder}},
+	} {
+		for _, world := range []string{lab.Sim, lab.Live} {
+			v := verdictOf(t, world, script(t, "permits", test.script), test.lock)
+			if test.shows == nil {
+				assert.Equal(t, checker.Safe, v.Kind, "%s, %s: %s", name, world, v)
+				continue
+			}
+			assert.Subset(t, v.Names(), test.shows, "%s, %s: %s", name, world, v)
+		}
+	}
+	for declared, found := range map[int]bool{2: true, 3: false} {
+		result, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: semaphore("three-permits", 3, declared), Clients: 3, Rounds: 1, Only: []checker.Name{checker.DoubleHolder}})
+		require.NoError(t, err)
+		require.Empty(t, result.Disputed)
+		var shown []checker.Name
+		if result.Found != nil {
+			shown = result.Found.Anomalies
+		}
+		assert.Equal(t, found, shown != nil, "three permits, of which %d are declared: %v", declared, shown)
+	}
 }

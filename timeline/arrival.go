@@ -10,7 +10,7 @@ import (
 
 // A command is on record at the time at which its server sent the reply. The reply reaches the client later if a fault withholds it: a
 // breakpoint that holds it, a pause of the process, or a link that is cut off or slow. Whatever the client declares by that reply, it declares
-// after it got it. So what was withheld counts as delivered when the end of the fault was ordered.
+// after it got it. (A session lasts for some time from what its server has heard, whenever its client learns of that.) So what was withheld counts as delivered when the end of the fault was ordered.
 
 // withholding is a fault in effect that keeps replies from a client.
 type withholding struct {
@@ -65,12 +65,12 @@ func (v *Cursor) letGo(w withholding, at time.Duration) {
 		arrived := v.arrives(client, at)
 		for n := range v.Ops.Pending {
 			o := &v.Ops.Pending[n]
-			if o.Client == client && (w.withheld(o.heard, at) || w.kind == faults.HoldReply) { // it may be held at a reply that is not on record
+			if o.Client == client && !v.Locks[o.Lock].Session && (w.withheld(o.heard, at) || w.kind == faults.HoldReply) { // it may be held at a reply that is not on record
 				o.heard, o.letGo = arrived, arrived
 			}
 		}
 		for lock := 1; lock < len(v.Locks); lock++ {
-			if h := v.hold(client, lock); w.withheld(h.from, at) {
+			if h := v.hold(client, lock); !v.Locks[lock].Session && w.withheld(h.from, at) {
 				h.from = arrived
 			}
 		}

@@ -21,6 +21,7 @@ import (
 type Lock struct {
 	Lease     time.Duration
 	Leaseless bool
+	Permits   int     // how many clients may hold it at a time
 	Session   bool    // it lasts as long as its client's session: the history says when that ends
 	Opaque    bool    // no command of it is on record: it is known by its clients' answers only
 	Reentrant bool    // its holder has it until as many releases as acquires
@@ -168,6 +169,7 @@ func (v *Cursor) open(f *Fact) {
 	if d := f.Event.Detail; d != nil && f.Lock != 0 {
 		k := &v.Locks[f.Lock]
 		k.Lease, k.Leaseless, k.Session, k.Reentrant, k.Fair = d.Lease, d.Leaseless || d.Session, d.Session, d.Reentrant, d.Fair
+		k.Permits = max(d.Permits, 1)
 		k.Opaque = d.Unseen == history.Opaque
 		if d.Servers > 1 && k.quorum == nil {
 			k.quorum = newQuorum(d.Servers, d.Need)
