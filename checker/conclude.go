@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/locklab/locklab/history"
+import (
+	"slices"
+
+	"github.com/locklab/locklab/history"
+)
 
 // Conclude turns the history of a cell into its verdict: what the script's own end says comes first, then whether its premises
 // hold, then what the judges find; that they find nothing counts only if the server was asked about what reached the lock.
@@ -22,8 +26,8 @@ func Conclude(events []history.Event, opts Options) Verdict {
 	}
 	p := newPremises()
 	v := judge(events, opts, p)
-	if why := p.verdict(); why != "" {
-		return undecided(explained(why, events, false))
+	if why := p.verdict(); why != "" && !(why == neverAcquired && slices.Contains(v.Names(), StuckLock)) {
+		return undecided(explained(why, events, false)) // that no client got the lock may be the lock's own fault
 	}
 	if v.Kind != Safe {
 		return v

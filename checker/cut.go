@@ -16,6 +16,21 @@ const windowSize = 48
 // a release under way has taken effect before it; holds that overlap at the cut make one window or the other illegal.
 func mutexWindows(spans []span) iter.Seq[window] { return mutexWindowsOf(spans, windowSize) }
 
+// permitWindows are those of a lock of several permits. They are cut in the same places: acquires take effect as late, and releases as early, as can be.
+func permitWindows(spans []span, permits int) iter.Seq[window] {
+	if permits == 1 {
+		return mutexWindows(spans)
+	}
+	return func(yield func(window) bool) {
+		for w := range mutexWindows(spans) {
+			w.model = permitModel(permits, int(w.model.Init().(mutexHolder)))
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
 func mutexWindowsOf(spans []span, size int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		var carried []span // begun in an earlier window and not ended in it; in a legal history just the holder

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/timeline"
 )
 
-// doubleHolder: two clients held the lock at the same time. A client whose check or renewal is answered ok believes that it holds the lock,
+// doubleHolder: two clients held the lock at the same time, or one more than it has permits. A client whose check or renewal is answered ok believes that it holds the lock,
 // too: that was untrue if another client held it from before the call until the return.
 type doubleHolder struct {
 	asked []checkAsked
@@ -32,7 +32,7 @@ func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 			}
 		}
 	}
-	if !f.Began {
+	if !f.Began || holders(f, &v.Locks[f.Lock]) < v.Locks[f.Lock].Permits {
 		return nil
 	}
 	why := "%s acquired the lock at %s, while %s held it (%s)."
@@ -48,9 +48,19 @@ func (m *doubleHolder) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	return found
 }
 
+// holders is how many other clients hold the lock at an event of a client.
+func holders(f *timeline.Fact, k *timeline.Lock) (n int) {
+	for client, h := range k.Holds {
+		if client != f.Client && h.Active(f.Event.At) {
+			n++
+		}
+	}
+	return n
+}
+
 // asks takes in the call of a check or a renewal.
 func (m *doubleHolder) asks(f *timeline.Fact, v *timeline.Cursor) {
-	if f.Hold.Active(f.Event.At) {
+	if f.Hold.Active(f.Event.At) || v.Locks[f.Lock].Permits > 1 {
 		return
 	}
 	for client, h := range v.Locks[f.Lock].Holds {

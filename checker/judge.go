@@ -80,7 +80,7 @@ func observe(events []history.Event, most int, p *premises) (anomalies []Anomaly
 	all := monitors()
 	p.read(events, func(f *timeline.Fact) {
 		for _, m := range all {
-			found.add(m.step(f, p.v))
+			found.add(m.step(f, p.v), p.v)
 		}
 	})
 	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
@@ -100,7 +100,7 @@ type finding struct {
 	lock string
 }
 
-func (f *findings) add(anomalies []Anomaly) {
+func (f *findings) add(anomalies []Anomaly, v *timeline.Cursor) {
 	if len(anomalies) == 0 {
 		return
 	}
@@ -109,6 +109,9 @@ func (f *findings) add(anomalies []Anomaly) {
 	}
 	for _, a := range anomalies {
 		what := finding{a.Name, a.Lock}
+		if !a.Name.ofSeveral() && v.Locks[v.LockNames.Find(a.Lock)].Permits > 1 {
+			continue
+		}
 		if f.counts[what]++; f.counts[what] <= f.most {
 			f.list = append(f.list, a)
 		}

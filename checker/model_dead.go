@@ -49,7 +49,7 @@ type grantAsked struct {
 	id     int64
 	call   int // index of the call
 	bound  time.Duration
-	reply  int // index of the event with which its client got the latest reply; zero: it got none
+	reply  time.Duration // when its client got the latest reply, at the earliest; zero: it got none
 }
 
 // deadHistory is the answers for a lock whose validity was over.
@@ -60,28 +60,28 @@ type deadHistory struct {
 
 // deadReader reads them apart from package timeline.
 type deadReader struct {
-	events []history.Event
-	room   history.Room
-	leases map[string]time.Duration
-	asked  []grantAsked
-	set    map[string]bool // processes whose clock was set
-	locks  map[string]*deadHistory
-	order  []*deadHistory
+	events  []history.Event
+	room    history.Room
+	leases  map[string]time.Duration
+	session map[string]bool
+	asked   []grantAsked
+	from    replyReader
+	set     map[string]bool // processes whose clock was set
+	locks   map[string]*deadHistory
+	order   []*deadHistory
 }
 
 // deadHistories reads the answers for each lock whose validity was over.
 func deadHistories(events []history.Event) []*deadHistory {
-	r := deadReader{events: events, leases: map[string]time.Duration{}, set: map[string]bool{}, locks: map[string]*deadHistory{}}
+	r := deadReader{events: events, leases: map[string]time.Duration{}, session: map[string]bool{}, set: map[string]bool{}, locks: map[string]*deadHistory{}}
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Kind == history.KindOpen && e.Detail != nil:
-			r.leases[e.Lock] = e.Detail.Lease
+			r.leases[e.Lock], r.session[e.Lock] = e.Detail.Lease, e.Detail.Session
 		case e.Kind == history.KindFault:
-			r.fault(i, e.Fault())
+			r.fault(e)
 		case e.Kind == history.KindCommand:
-			if c := e.CommandIn(&r.room); c != nil && !c.Late && !c.ReplyDropped {
-				r.replied(i, func(a *grantAsked) bool { return a.id == e.ID && a.client == e.Client })
-			}
+			r.replied(e)
 		case e.Op != history.OpAcquire || e.Lock == "" || e.Client == "":
 		case e.Kind == history.KindCall:
 			a := grantAsked{client: e.Client, id: e.ID, call: i}
@@ -96,24 +96,35 @@ func deadHistories(events []history.Event) []*deadHistory {
 	return r.order
 }
 
-func (r *deadReader) fault(i int, f *history.Fault) {
+func (r *deadReader) fault(e *history.Event) {
+	f := e.Fault()
 	if f == nil {
 		return
 	}
-	switch faults.Kind(f.Name).Of().Kind {
-	case faults.Skew:
+	if faults.Kind(f.Name).Of().Kind == faults.Skew {
 		r.set[history.ProcessOf(f.Target)] = true
-	case faults.HoldReply:
-		if f.Phase == history.PhaseRecover {
-			r.replied(i, func(a *grantAsked) bool { return a.client == f.Target })
+	}
+	over, ok := r.from.fault(e)
+	for n := range r.asked {
+		switch a := &r.asked[n]; {
+		case r.session[r.events[a.call].Lock]:
+		case ok && over.fault == faults.HoldReply && over.of(a.client):
+			a.reply = r.from.expected(a.client, over.over)
+		case ok:
+			a.reply = r.from.arrived(over, a.client, a.reply)
 		}
 	}
 }
 
-func (r *deadReader) replied(i int, who func(*grantAsked) bool) {
+func (r *deadReader) replied(e *history.Event) {
+	c := e.CommandIn(&r.room)
+	if c == nil || e.Client == "" {
+		return
+	}
+	arrives := r.from.sent(e.Client, e.At)
 	for n := range r.asked {
-		if who(&r.asked[n]) {
-			r.asked[n].reply = i
+		if a := &r.asked[n]; a.id == e.ID && a.client == e.Client && !c.Late && !c.ReplyDropped {
+			a.reply = arrives
 		}
 	}
 }
@@ -136,7 +147,7 @@ func (r *deadReader) back(i int, e *history.Event) {
 		r.order = append(r.order, l)
 	}
 	l.answers = append(l.answers, window{model: answerModel(), operations: []porcupine.Operation{
-		{Input: answerLooks, Call: at(max(a.call, a.reply)), Return: at(i)},
+		{Input: answerLooks, Call: max(at(a.call), beforeTime(r.events, a.reply)+1), Return: at(i)},
 		{Input: answerEnds, Call: first, Return: max(first, last)},
 		{Input: answerMade, Call: at(i), Return: at(i)},
 	}})

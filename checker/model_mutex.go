@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -27,6 +28,8 @@ type mutexHistory struct {
 	name    string
 	spans   []span
 	holders map[string]*holder // by client
+	lapsed  time.Duration      // the latest end of a validity
+	permits int                // how many clients may hold it at a time
 	checks  []checkSpan
 	grants  []fenceSpan
 }
@@ -59,23 +62,26 @@ type asked struct {
 	call  int           // index of the call
 	holds bool          // its client held the lock then
 	took  int           // index of the command by which it took the lock; zero: none was seen
-	reply time.Duration // when its client got the latest reply; zero: it got none
+	reply time.Duration // when its client got the latest reply, at the earliest; zero: it got none
+	freed time.Duration // when something that its client waited for was no longer kept from it; zero: nothing was
 }
 
 // mutexReader reads the holds of all locks out of a history. It is half of the second judge, so it is written apart from package
 // timeline on purpose: it shares no arithmetic with it: which replies count for a validity (command), and until when it lasts (validUntil), is worked out here again.
 type mutexReader struct {
-	events []history.Event
-	room   history.Room
-	locks  map[string]*mutexHistory
-	order  []*mutexHistory
-	dead   map[string]bool
-	counts map[string]bool    // locks whose holder can take them again
-	spread map[string]bool    // locks on several servers
-	fair   map[string]bool    // locks that promise order
-	opaque map[string]bool    // locks without commands on record
-	drift  map[string]float64 // by process: how fast its clock runs; none: right
-	owners *ownerReader       // reads along; nil: there is no command
+	events  []history.Event
+	room    history.Room
+	locks   map[string]*mutexHistory
+	order   []*mutexHistory
+	dead    map[string]bool
+	counts  map[string]bool // locks whose holder can take them again
+	spread  map[string]bool // locks on several servers
+	session map[string]bool // locks that last as long as a session
+	fair    map[string]bool // locks that promise order
+	opaque  map[string]bool // locks without commands on record
+	replies replyReader
+	drift   map[string]float64 // by process: how fast its clock runs; none: right
+	owners  *ownerReader       // reads along; nil: there is no command
 }
 
 // lockHistories reads the holds of each lock, in the order in which the locks appear, and whose it was by the commands that reached it;
@@ -83,7 +89,7 @@ type mutexReader struct {
 func lockHistories(events []history.Event, all bool) ([]*mutexHistory, []*ownerHistory) {
 	r := mutexReader{
 		events: events, locks: make(map[string]*mutexHistory), dead: make(map[string]bool), counts: make(map[string]bool),
-		spread: make(map[string]bool), fair: make(map[string]bool), opaque: make(map[string]bool), drift: make(map[string]float64),
+		spread: make(map[string]bool), session: make(map[string]bool), fair: make(map[string]bool), opaque: make(map[string]bool), drift: make(map[string]float64),
 	}
 	if matters(events) {
 		r.owners = newOwnerReader(&r, all)
@@ -129,14 +135,6 @@ func (r *mutexReader) inner(client, lock string, id int64) bool {
 	return h != nil && slices.Contains(h.inner, id)
 }
 
-// begun is how many holds of a lock have begun.
-func (r *mutexReader) begun(lock string) int {
-	if l := r.locks[lock]; l != nil {
-		return len(l.spans)
-	}
-	return 0
-}
-
 // known is what is known of a client's hold; nil: nothing.
 func (r *mutexReader) known(client, lock string) *holder {
 	if l := r.locks[lock]; l != nil {
@@ -151,7 +149,10 @@ func (r *mutexReader) event(i int, e *history.Event) {
 		r.dead[e.Client] = false
 		if e.Detail != nil {
 			r.counts[e.Lock], r.fair[e.Lock], r.opaque[e.Lock] = e.Detail.Reentrant, e.Detail.Fair, e.Detail.Unseen == history.Opaque
+			r.session[e.Lock] = e.Detail.Session
 			r.spread[e.Lock] = r.spread[e.Lock] || e.Detail.Servers > 1
+			_, lock := r.holder(e.Client, e.Lock)
+			lock.permits = max(1, e.Detail.Permits)
 		}
 		return
 	case history.KindExit:
@@ -162,6 +163,7 @@ func (r *mutexReader) event(i int, e *history.Event) {
 		return
 	case history.KindFault:
 		r.drifts(e)
+		r.fault(e)
 		return
 	case history.KindCall, history.KindReturn, history.KindLost, history.KindValid:
 	default:
@@ -188,17 +190,21 @@ func (r *mutexReader) event(i int, e *history.Event) {
 // command notes the replies after which a client can have declared how long its hold is good.
 func (r *mutexReader) command(i int, e *history.Event) {
 	c := e.CommandIn(&r.room)
-	if e.Client == "" || c == nil || c.Server == history.Resource {
+	if e.Client == "" || c == nil {
+		return
+	}
+	arrives := r.replies.sent(e.Client, e.At)
+	if c.Server == history.Resource {
 		return
 	}
 	r.taken(i, e, c)
 	if c.Late || c.ReplyDropped {
 		return
 	}
-	r.replied(e)
+	r.replied(e, arrives)
 	if len(c.Changes) == 0 && e.Lock != "" {
 		h, _ := r.holder(e.Client, e.Lock)
-		h.from = e.At
+		h.from = arrives
 	}
 	for n := range c.Changes {
 		change := &c.Changes[n]
@@ -207,7 +213,33 @@ func (r *mutexReader) command(i int, e *history.Event) {
 		}
 		h, _ := r.holder(e.Client, change.Key)
 		if effect := effectOn(change, c.Asked); mayGrant(effect) || h.on && !r.spread[change.Key] && triesToRenew(e.Op, effect) {
-			h.from = e.At
+			h.from = arrives
+		}
+	}
+}
+
+// fault takes in that a fault is over that kept replies: its clients have them now, at the earliest.
+func (r *mutexReader) fault(e *history.Event) {
+	over, ok := r.replies.fault(e)
+	if !ok {
+		return
+	}
+	for _, lock := range r.order {
+		for client, h := range lock.holders {
+			if !over.of(client) || r.session[lock.name] {
+				continue
+			}
+			h.from = r.replies.arrived(over, client, h.from)
+			for n := range h.asked {
+				a := &h.asked[n]
+				now := r.replies.arrived(over, client, a.reply)
+				if over.fault == faults.HoldReply { // even of a command that is not on record
+					now = r.replies.expected(client, over.over)
+				}
+				if now != a.reply {
+					a.reply, a.freed = now, now
+				}
+			}
 		}
 	}
 }
@@ -236,16 +268,24 @@ func (r *mutexReader) took(client, lock string, id int64, command int) {
 	}
 }
 
-// replied notes that a client got a reply in an operation under way. Of a lock on several servers the replies say little: those of the others
-// may come later, when the client has its answer already.
-func (r *mutexReader) replied(e *history.Event) {
+// replied notes that a client got a reply in an operation under way.
+func (r *mutexReader) replied(e *history.Event, arrives time.Duration) {
 	for _, lock := range r.order {
-		if h := lock.holders[e.Client]; h != nil && !r.spread[lock.name] {
+		if h := lock.holders[e.Client]; h != nil {
 			if n := h.pending(e.ID); n >= 0 {
-				h.asked[n].reply = e.At
+				h.asked[n].reply = arrives
 			}
 		}
 	}
+}
+
+// made is when the answer to an operation can have been made at the earliest. Of a lock on several servers the replies say little: those of the others
+// may come later, when the client has its answer already. It goes on with what was kept from it all the same.
+func (r *mutexReader) made(lock string, a asked) time.Duration {
+	if r.spread[lock] {
+		return max(r.events[a.call].At, a.freed)
+	}
+	return max(r.events[a.call].At, a.reply)
 }
 
 // mayGrant says whether a command with an effect may have begun or prolonged the lease.
@@ -262,7 +302,7 @@ func triesToRenew(op history.Op, effect history.Effect) bool {
 func (r *mutexReader) holder(client, name string) (*holder, *mutexHistory) {
 	lock := r.locks[name]
 	if lock == nil {
-		lock = &mutexHistory{name: name, holders: make(map[string]*holder)}
+		lock = &mutexHistory{name: name, permits: 1, holders: make(map[string]*holder)}
 		r.locks[name] = lock
 		r.order = append(r.order, lock)
 	}
@@ -313,7 +353,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 		from := max(call, h.asked[n].took)
 		lock.grants = appendToMany(lock.grants, fenceSpan{call: at(from), done: at(i), number: e.Fence, again: held})
 	}
-	kind, made := r.events[call].Op, max(r.events[call].At, h.asked[n].reply)
+	kind, made := r.events[call].Op, r.made(lock.name, h.asked[n])
 	h.asked = slices.Delete(h.asked, n, n+1)
 	switch {
 	case e.Outcome != history.OK || r.dead[e.Client]:
@@ -344,7 +384,7 @@ func (r *mutexReader) back(h *holder, lock *mutexHistory, i int, e *history.Even
 // checked takes in a check, or a renewal, that told a client without a hold that it has the lock.
 func (r *mutexReader) checked(h *holder, lock *mutexHistory, call, i int) {
 	for _, other := range lock.holders {
-		if other == h {
+		if other == h || lock.permits > 1 {
 			continue
 		}
 		if r.lapse(other, lock, r.events[i].At); other.active {
@@ -419,6 +459,7 @@ func (r *mutexReader) lapse(h *holder, lock *mutexHistory, now time.Duration) {
 		return
 	}
 	h.active = false
+	lock.lapsed = max(lock.lapsed, h.ends)
 	s := &lock.spans[h.span]
 	s.end = beforeTime(r.events, h.ends)
 	s.done = s.end

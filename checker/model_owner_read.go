@@ -20,6 +20,8 @@ type ownerReader struct {
 	ids     []uint64 // those of operations so far, a bit each
 	broken  bool     // numbers of operations come twice, or there are too many clients
 	all     bool     // every window is kept
+	lasting []lastingFault
+	killed  []string // processes
 }
 
 // asker is a client and its operations that a command may still belong to.
@@ -67,6 +69,7 @@ func (r *ownerReader) lock(name string) *ownerHistory {
 	l := r.locks[name]
 	if l == nil {
 		l = &ownerHistory{name: name, all: r.all}
+		l.service.goesIdle(0)
 		r.locks[name] = l
 		r.order = append(r.order, l)
 	}
@@ -235,7 +238,8 @@ func (r *ownerReader) exit(i int, e *history.Event) {
 	c.pending = nil
 	for _, l := range r.order {
 		l.add(ownerStep{kind: ownerExit, client: c.number, event: i, at: e.At})
-		l.service.exitService(c.number)
+		h := r.mutex.known(e.Client, l.name)
+		l.service.exitService(c.number, h != nil && h.by != 0, e.At)
 	}
 }
 

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -14,12 +13,12 @@ import (
 // serviceHistory is what the service answered about one lock. It is read along with whose the lock is.
 type serviceHistory struct {
 	observed  [len(serviceNames)][]observation
-	stale     int                     // index of the event since which the key may have changed unseen; zero: none
-	sureOf    int                     // the possession, by the command with which it began, of which
-	sure      time.Duration           // is the end of the lease of which its client was certainly told
-	releasing int                     // the possession whose client's release has not definitely returned
-	resumed   int                     // such a possession, if its client has called another acquire since
-	spans     int                     // how many holds had begun
+	stale     int           // index of the event since which the key may have changed unseen; zero: none
+	sureOf    int           // the possession, by the command with which it began, of which
+	sure      time.Duration // is the end of the lease of which its client was certainly told
+	releasing int           // the possession whose client's release has not definitely returned
+	resumed   int           // such a possession, if its client has called another acquire since
+	idle      idleTime
 	asks      []ownersAsk             // checks and releases under way
 	silent    []ownersAsk             // releases that have returned without a command
 	waits     []serviceWait           // acquires under way
@@ -27,16 +26,13 @@ type serviceHistory struct {
 	queued    [][]porcupine.Operation // those that count
 	swapped   []keptFor               // acquires that were told ok though the lock was kept for another, whose acquire is under way
 	counted   countedHolds
-	unknown   map[int]bool // of a lock without commands on record: clients that do not know what became of their latest acquire or release
+	unknown   map[int]bool // clients that do not know what became of their latest acquire or release
 }
 
 // serviceEvent takes in event i, a call, a return or a notice of loss, of a client; op is the operation, nil if it is not known.
 func (r *ownerReader) serviceEvent(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
 	s := &l.service
-	if n := r.mutex.begun(e.Lock); n > s.spans {
-		s.spans = n
-		s.takes(i)
-	}
+	r.idles(l, e)
 	switch e.Kind {
 	case history.KindLost:
 		r.noticed(l, c, i, e)
@@ -51,15 +47,6 @@ func (r *ownerReader) serviceEvent(l *ownerHistory, c *asker, i int, e *history.
 	case history.KindReturn:
 		if op != nil && op.lock == e.Lock {
 			r.told(l, c, i, e, op)
-		}
-	}
-}
-
-// takes notes that the lock changed hands.
-func (s *serviceHistory) takes(i int) {
-	for n := range s.waits {
-		if w := &s.waits[n]; w.taken == 0 {
-			w.taken = i
 		}
 	}
 }
@@ -92,7 +79,11 @@ func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, 
 		if releasing {
 			s.resumed = s.releasing
 		}
-		s.waits = append(s.waits, r.begins(l, i, e, op))
+		s.waits = append(s.waits, serviceWait{op: op, client: e.Client})
+		if !s.idle.asked {
+			s.idle.asked, s.idle.asking = true, e.At
+		}
+		s.idle.first = min(s.idle.first, e.At)
 	case history.OpRelease:
 		if l.state.owner.client == c.number && !op.inner {
 			s.releasing = l.state.owner.began
@@ -111,30 +102,9 @@ func (r *ownerReader) asked(l *ownerHistory, c *asker, i int, e *history.Event, 
 	}
 }
 
-// begins is an acquire that is called just now.
-func (r *ownerReader) begins(l *ownerHistory, i int, e *history.Event, op *asking) serviceWait {
-	w := serviceWait{op: op, client: e.Client, used: r.inUse(l, i, e), freed: l.freedBy(e.At)}
-	if l.opaque {
-		l.service.takes(i) // it may
-		w.used = w.used || !r.alone(&w) || l.service.untold()
-	}
-	return w
-}
-
-// untold says whether there is a client that does not know what became of its latest acquire or release.
-func (s *serviceHistory) untold() bool {
-	return slices.Contains(slices.Collect(maps.Values(s.unknown)), true)
-}
-
 // told takes in the return of an operation.
 func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
 	s := &l.service
-	if l.opaque && (op.op == history.OpAcquire || op.op == history.OpRelease) {
-		if s.unknown == nil {
-			s.unknown = make(map[int]bool)
-		}
-		s.unknown[c.number] = op.outcome == history.Unknown
-	}
 	switch op.op {
 	case history.OpAcquire:
 		if op.outcome == history.OK && e.Valid == history.ValidityExpired && l.state.owner.client == c.number {
@@ -143,7 +113,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 		if op.outcome == history.OK && l.state.owner.acquire == op {
 			s.sureOf, s.sure = l.state.owner.began, l.state.owner.ends
 		}
-		r.refused(l, i, e, op)
+		r.answered(l, c, i, e, op)
 		s.settleSwapped(r.mutex.events, op)
 		s.settlePassed()
 	case history.OpRenew:
@@ -151,6 +121,9 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 			r.assured(l, c, e)
 		}
 	case history.OpRelease, history.OpCheck:
+		if op.op == history.OpRelease {
+			s.idleAfter(l, c, e, op)
+		}
 		if op.op == history.OpRelease && l.state.owner.client == c.number && e.Outcome != history.Unknown {
 			s.releasing = 0
 		}
@@ -166,6 +139,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 // serviceTouch takes in a command that named the key of a lock. before is whose it was.
 func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.Event, c *history.Command, who *asker, op *asking, before possession, look keyLook) {
 	s, i := &l.service, step.event
+	r.idles(l, e)
 	if step.unseen {
 		before = possession{}
 	}
@@ -176,21 +150,12 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 			s.sure = o.ends
 		}
 	}
-	switch look.effect {
-	case history.EffectReplaced:
-		if !step.counts || op == nil || op.op != history.OpAcquire {
-			s.takes(i)
-		}
-	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
-		s.takes(i)
-	case history.EffectProlonged:
-		if op != nil && op.op == history.OpRenew && before.client == who.number {
-			s.takes(i)
-		}
-	}
 	s.leftInPlace(r.mutex.events, step, op, before, look)
 	for n := range s.asks {
 		s.asks[n].note(l, step, op, before, look)
+	}
+	if op != nil && op.op == history.OpAcquire && (op.back != 0 || op.failed) && look.is && look.effect != history.EffectNone {
+		s.goesIdle(e.At) // its client has its answer, and has a lease from now on all the same
 	}
 	for n := range s.waits {
 		if w := &s.waits[n]; w.op == op {
@@ -213,6 +178,7 @@ func (r *ownerReader) unaskedService(i int, e *history.Event, c *history.Command
 	if l == nil {
 		return
 	}
+	r.idles(l, e)
 	l.service.silent = l.service.silent[:0]
 	for n := range l.service.waits {
 		if w := &l.service.waits[n]; w.op == op {
@@ -223,6 +189,7 @@ func (r *ownerReader) unaskedService(i int, e *history.Event, c *history.Command
 
 // faultService takes in a fault of a server: what it holds may have changed without a command.
 func (r *ownerReader) faultService(i int, e *history.Event) {
+	r.disturbed(e)
 	f := e.Fault()
 	if f == nil {
 		return
@@ -242,9 +209,13 @@ func (r *ownerReader) faultService(i int, e *history.Event) {
 	}
 }
 
-// exitService forgets what a client that has ended was doing.
-func (s *serviceHistory) exitService(client int) {
+// exitService forgets what a client that has ended was doing. held: it had held the lock.
+func (s *serviceHistory) exitService(client int, held bool, now time.Duration) {
 	s.asks = slices.DeleteFunc(s.asks, func(a ownersAsk) bool { return a.op.client == client })
+	waited := slices.ContainsFunc(s.waits, func(w serviceWait) bool { return w.op.client == client })
 	s.waits = slices.DeleteFunc(s.waits, func(w serviceWait) bool { return w.op.client == client })
+	if held || waited || s.unknown[client] {
+		s.goesIdle(now)
+	}
 	delete(s.unknown, client)
 }

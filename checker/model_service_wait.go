@@ -10,16 +10,16 @@ import (
 
 // serviceWait is an acquire under way.
 type serviceWait struct {
-	op     *asking
-	used   bool          // somebody held the lock when it was called
-	taken  int           // index of the first event since by which somebody got the lock, or lost it; zero: none
-	freed  time.Duration // when every lease from before its call is over
-	seen   int           // index of the latest command that showed that it is refused; zero: none
-	found  keptFor       // what its latest command found
-	met    []keptFor     // what its commands found that was kept for clients that had been refused
-	client string
-	asked  int // of a lock that promises order: index of the command by which it has certainly asked
-	left   int // index of the event from which it may no longer be waiting in the queue
+	op       *asking
+	sought   int           // index of the latest command by which it certainly asked; zero: none
+	soughtAt time.Duration // when it did
+	spoke    time.Duration // when its latest command about the lock was through
+	none     bool          // that by which it asked found the lock free: it is refused for the sake of others
+	found    keptFor       // what its latest command found
+	met      []keptFor     // what its commands found that was kept for clients that had been refused
+	client   string
+	asked    int // of a lock that promises order: index of the command by which it has certainly asked
+	left     int // index of the event from which it may no longer be waiting in the queue
 }
 
 // keptFor is a possession that an acquire was refused for.
@@ -42,32 +42,29 @@ func (l *ownerHistory) freedBy(at time.Duration) time.Duration {
 	return at + l.lease + clockRoom(l.lease)
 }
 
-// inUse says whether somebody has the lock, or may have it for ever, when an acquire is called.
-func (r *ownerReader) inUse(l *ownerHistory, i int, e *history.Event) bool {
-	if lock := r.mutex.locks[l.name]; lock != nil {
-		for _, h := range lock.holders {
-			if h.active && h.ends > e.At {
-				return true
-			}
-		}
-	}
-	o := l.state.owner
-	if !l.leaseless || o.client == 0 || o.dead {
-		return false
-	}
-	return l.service.releasing == o.began || o.unsettled(i)
-}
-
 // unsettled says whether at an event nobody knows whether its client was told of the possession. Of one that rests on no acquire no client is told.
 func (p possession) unsettled(event int) bool {
 	is := p.standing(event)
 	return p.acquire != nil && (is == awaited || is == doubtful)
 }
 
-// refused takes in the return of an acquire: whether it was refused, and what for.
-func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *asking) {
+// aboutToBeTold says whether at an event the possession may be one of whose beginning its client is told soon: it has just begun, or its client does
+// not know the outcome of its acquire.
+func (p possession) aboutToBeTold(events []history.Event, event int, lease time.Duration) bool {
+	now := events[event].At
+	if p.client == 0 || p.dead || !p.unsettled(event) || !p.runs(now) {
+		return false
+	}
+	return p.standing(event) == doubtful || events[p.began].At+lease > now
+}
+
+// answered takes in the return of an acquire: whether it was refused, and what for.
+func (r *ownerReader) answered(l *ownerHistory, c *asker, i int, e *history.Event, op *asking) {
 	s := &l.service
 	w := takeWaiting(&s.waits, func(w serviceWait) bool { return w.op == op })
+	if s.idleAfter(l, c, e, op) && w.op != nil {
+		r.stuck(l, i, e, w)
+	}
 	if w.op == nil {
 		return
 	}
@@ -77,10 +74,6 @@ func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *aski
 	if op.outcome != history.No {
 		return
 	}
-	if l.opaque {
-		w.seen = i // that it was refused is all that shows it
-	}
-	s.stuck(r.mutex.events, i, e, w)
 	for _, k := range w.met {
 		var o observation
 		o.add(serviceEnds, at(min(k.began, k.acquire.back)), at(k.acquire.back))
@@ -88,21 +81,6 @@ func (r *ownerReader) refused(l *ownerHistory, i int, e *history.Event, op *aski
 		o.add(serviceRefuses, at(op.call), at(k.event))
 		s.observe(observedGhost, o)
 	}
-}
-
-// stuck takes in the return of an acquire that was refused for as long as it waited.
-func (s *serviceHistory) stuck(events []history.Event, i int, e *history.Event, w serviceWait) {
-	op := w.op
-	if op.bound <= 0 || w.seen == 0 || w.used || e.At-op.called < op.bound*3/4 {
-		return
-	}
-	var o observation
-	if w.taken != 0 {
-		o.add(serviceChanges, at(w.taken), at(w.taken))
-	}
-	o.add(serviceRefuses, at(w.seen), at(i))
-	o.add(serviceEnds, at(op.call), beforeTime(events, w.freed+1))
-	s.observe(observedStuck, o)
 }
 
 // settleSwapped takes in the end of an acquire for which the lock was kept from one that was told ok.
@@ -125,10 +103,10 @@ func (s *serviceHistory) settleSwapped(events []history.Event, op *asking) {
 // tries takes in a command of an acquire under way: whether it shows that the acquire is refused, and what for.
 func (r *ownerReader) tries(l *ownerHistory, w *serviceWait, step *ownerStep, e *history.Event, c *history.Command, before possession, look keyLook) {
 	w.found = keptFor{}
-	notYet := before.client != 0 && !before.dead && before.unsettled(step.event) && before.runs(e.At)
-	if look.was == look.is && !notYet && (look.was || r.mutex.fair[l.name] && joinsQueue(c) && r.alone(w)) {
-		w.seen = look.since
+	if events := r.mutex.events; !before.aboutToBeTold(events, step.event, l.lease) && (look.was || look.is || joinsQueue(c)) {
+		w.sought, w.soughtAt, w.none = step.event, events[look.since].At, !look.was && !look.is
 	}
+	w.spoke = e.At
 	if look.was && !look.elsewhere && look.effect == history.EffectNone {
 		r.kept(w, step, e, before)
 	}
@@ -160,19 +138,6 @@ func (w *serviceWait) meets(events []history.Event, kept keptFor) {
 	case !w.met[n].runs(events[w.met[n].event].At):
 		w.met[n] = kept
 	}
-}
-
-// alone says whether no other client has an acquire of the lock under way.
-func (r *ownerReader) alone(w *serviceWait) bool {
-	for name, c := range r.clients {
-		if name == w.client {
-			continue
-		}
-		if slices.ContainsFunc(c.pending, func(a *asking) bool { return a.op == history.OpAcquire && a.lock == w.op.lock }) {
-			return false
-		}
-	}
-	return true
 }
 
 // joinsQueue says whether a command has certainly asked for the lock: a script, or a ZooKeeper's create, that was carried out, and

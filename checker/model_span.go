@@ -10,6 +10,22 @@ type (
 	mutexCheck  int // input: a client that is not its holder is told that it is
 )
 
+// permitModel is a semaphore of so many permits, of which some are taken at the beginning of a window.
+func permitModel(permits, taken int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return taken },
+		Step: func(state, input, _ any) (bool, any) {
+			switch taken := state.(int); input.(type) {
+			case mutexTake:
+				return taken < permits, taken + 1
+			case mutexGive:
+				return taken > 0, taken - 1
+			}
+			return false, state
+		},
+	}
+}
+
 // mutexModel is the mutex, with its holder at the beginning of a window.
 func mutexModel(holder mutexHolder) porcupine.Model {
 	return porcupine.Model{

@@ -22,7 +22,7 @@ type monitor interface {
 func monitors() []monitor {
 	return []monitor{
 		&doubleHolder{}, &interference{}, &staleWrite{}, &lostUpdate{}, &stuckLock{}, &ghostLock{}, &unreleasable{}, &overcount{}, &hungOperation{},
-		&missedWakeup{}, &falseAlarm{}, &fences{}, &unfair{}, &deadGrant{},
+		&missedWakeup{}, &falseAlarm{}, &fences{}, &unfair{}, deadGrant{},
 	}
 }
 

@@ -327,7 +327,7 @@ func observedBy(all []monitor, events []history.Event) []Anomaly {
 	for i := range events {
 		v.Step(i, &events[i], func(f *timeline.Fact) {
 			for _, m := range all {
-				found.add(m.step(f, v))
+				found.add(m.step(f, v), v)
 			}
 		})
 	}

@@ -34,9 +34,9 @@ func (u *unread) exits(at time.Duration, client string) *unread {
 	return u.add(at, history.Event{Kind: history.KindExit, Client: client})
 }
 
-// TestStuckUnread: where no command is on record, a lock is stuck by what its clients were answered. Both judges say so.
+// TestStuckUnread: where no command is on record, a lock is stuck, or was not released, by what its clients were answered. Both judges say so.
 func TestStuckUnread(t *testing.T) {
-	const s = time.Second
+	const s, ms = time.Second, time.Millisecond
 	opened := func(leaseless bool) *unread {
 		return new(unread).open("C1", leaseless).open("C2", leaseless).open("C3", leaseless)
 	}
@@ -46,37 +46,53 @@ func TestStuckUnread(t *testing.T) {
 	waits := func(u *unread, from, to time.Duration) *unread {
 		return u.asks("C2", history.OpAcquire, from, to, to-from, 0, history.No)
 	}
+	released := func(outcome history.Outcome) *unread {
+		return held(false).asks("C1", history.OpRelease, 3, 4, 0, 0, outcome)
+	}
 	for name, test := range map[string]struct {
 		u     *unread
-		stuck bool
+		shows []Name
 	}{
-		"for longer than a lease":       {waits(held(false).exits(3, "C1"), 4, 3*s), true},
-		"for less than a lease":         {waits(held(false).exits(3, "C1"), 4, s/2), false},
-		"without a lease":               {waits(held(true).exits(3, "C1"), 4, s/2), true},
-		"somebody holds it":             {waits(held(false), 4, 3*s), false},
-		"released":                      {waits(held(false).asks("C1", history.OpRelease, 3, 4, 0, 0, history.OK), 5, 3*s), true},
-		"a release of unknown outcome":  {waits(held(false).asks("C1", history.OpRelease, 3, 4, 0, 0, history.Unknown), 5, 3*s), false},
-		"an acquire of unknown outcome": {waits(opened(false).asks("C1", history.OpAcquire, 1, 2, 0, 0, history.Unknown), 5, 3*s), false},
-		"of one that is dead":           {waits(opened(false).asks("C1", history.OpAcquire, 1, 2, 0, 0, history.Unknown).exits(3, "C1"), 5, 3*s), true},
-		"of itself":                     {waits(opened(false).asks("C2", history.OpAcquire, 1, 2, 0, 0, history.Unknown), 5, 3*s), false},
-		"granted":                       {held(false).exits(3, "C1").asks("C2", history.OpAcquire, 4, 3*s, 3*s-4, 0, history.OK), false},
+		"two leases after the last":     {waits(held(false).exits(3, "C1"), 4, 3*s+100*ms), []Name{StuckLock}},
+		"called when that was over":     {waits(held(false).exits(3, "C1"), 1100*ms, 3200*ms), []Name{StuckLock}},
+		"asleep since a lease ran":      {waits(held(false).exits(3, "C1"), 4, 3*s), nil},
+		"for less than two leases":      {waits(held(false).exits(3, "C1"), 1100*ms, 3*s), nil},
+		"without a lease":               {waits(held(true).exits(3, "C1"), 4, 2*s+ms), []Name{StuckLock}},
+		"without a lease, for a while":  {waits(held(true).exits(3, "C1"), 4, 2*s), nil},
+		"in two tries":                  {waits(waits(held(true).exits(3, "C1"), 4, 5), 5*s, 5*s+1), []Name{StuckLock}},
+		"somebody holds it":             {waits(held(false), 4, 9*s), nil},
+		"released":                      {waits(released(history.OK), 5, 1100*ms), []Name{Unreleasable}},
+		"released, for two leases":      {waits(released(history.OK), 5, 2100*ms), []Name{StuckLock, Unreleasable}},
+		"released, for less":            {waits(released(history.OK), 5, s), nil},
+		"released, and another holds":   {waits(released(history.OK).asks("C3", history.OpAcquire, 5, 6, 0, 0, history.OK), 7, 5*s), nil},
+		"released, and another held":    {waits(released(history.OK).asks("C3", history.OpAcquire, 5, 6, 0, 0, history.OK).exits(7, "C3"), 8, 1100*ms), nil},
+		"not released":                  {waits(released(history.No), 5, 1100*ms), nil},
+		"a release of unknown outcome":  {waits(released(history.Unknown), 5, 3*s), nil},
+		"an acquire of unknown outcome": {waits(opened(false).asks("C1", history.OpAcquire, 1, 2, 0, 0, history.Unknown), 5, 3*s), nil},
+		"of one that is dead":           {waits(opened(true).asks("C1", history.OpAcquire, 1, 2, 0, 0, history.Unknown).exits(3, "C1"), 5, 3*s), []Name{StuckLock}},
+		"of itself":                     {waits(opened(false).asks("C2", history.OpAcquire, 1, 2, 0, 0, history.Unknown), 5, 3*s), []Name(nil)},
+		"granted":                       {held(false).exits(3, "C1").asks("C2", history.OpAcquire, 4, 3*s, 3*s-4, 0, history.OK), nil},
+		"never granted":                 {waits(opened(true), 4, 3*s), []Name{StuckLock}},
 	} {
 		verdict := Judge(test.u.events, Options{})
 		require.False(t, verdict.CheckerFault, "%s: %s", name, verdict.Reason)
-		assert.Equal(t, test.stuck, len(verdict.Names()) == 1 && verdict.Names()[0] == StuckLock, "%s: %v", name, verdict)
-		assert.Equal(t, !test.stuck, verdict.Kind == Safe, "%s: %v", name, verdict)
+		assert.Equal(t, test.shows, verdict.Names(), "%s: %v", name, verdict)
 	}
 }
 
-// Two that ask at the same time may have it in turn: whoever is refused shows nothing.
-func TestNotStuckWhileAnotherAsks(t *testing.T) {
+// Two that ask at the same time keep each other from the lock only if neither gets it for longer than two leases.
+func TestStuckWhileAnotherAsks(t *testing.T) {
 	const s = time.Second
-	u := new(unread).open("C1", true).open("C2", true)
-	u.add(1, history.Event{Kind: history.KindCall, Client: "C1", Op: history.OpAcquire, ID: 7, Detail: &history.Detail{Bound: s}})
-	u.add(2, history.Event{Kind: history.KindCall, Client: "C2", Op: history.OpAcquire, ID: 8, Detail: &history.Detail{Bound: s}})
-	u.add(s+1, history.Event{Kind: history.KindReturn, Client: "C1", Op: history.OpAcquire, ID: 7, Outcome: history.No})
-	u.add(s+2, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 8, Outcome: history.No})
-	assert.Equal(t, Verdict{Kind: Safe}, Judge(u.events, Options{}))
+	both := func(until time.Duration) []Name {
+		u := new(unread).open("C1", true).open("C2", true)
+		u.add(1, history.Event{Kind: history.KindCall, Client: "C1", Op: history.OpAcquire, ID: 7, Detail: &history.Detail{Bound: until}})
+		u.add(2, history.Event{Kind: history.KindCall, Client: "C2", Op: history.OpAcquire, ID: 8, Detail: &history.Detail{Bound: until}})
+		u.add(until+1, history.Event{Kind: history.KindReturn, Client: "C1", Op: history.OpAcquire, ID: 7, Outcome: history.No})
+		u.add(until+2, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 8, Outcome: history.No})
+		return Judge(u.events, Options{}).Names()
+	}
+	assert.Empty(t, both(s))
+	assert.Equal(t, []Name{StuckLock}, both(2*s))
 }
 
 // TestValidityUnread: a declaration from the background prolongs the hold from the one before it, and no further.

@@ -23,7 +23,7 @@ func secondOpinion(events []history.Event, opts Options) opinion {
 	j := windowJudge{timeout: opts.Timeout, searches: !opts.ListedFirst && len(events) <= searchedEvents}
 	holds, owners := lockHistories(events, j.searches)
 	for _, lock := range holds {
-		o.add(finding{DoubleHolder, lock.name}, j.windows(mutexWindows(lock.spans)))
+		o.add(finding{DoubleHolder, lock.name}, j.windows(permitWindows(lock.spans, lock.permits)))
 		o.add(finding{DoubleHolder, lock.name}, j.windows(lock.checkWindows()))
 		o.add(finding{FenceRegression, lock.name}, j.windows(fenceWindows(lock.grants)))
 	}
@@ -45,6 +45,12 @@ func secondOpinion(events []history.Event, opts Options) opinion {
 		}
 		o.add(what, j.windows(counterWindows(counter.updates)))
 		o.add(what, j.windows(counter.dataWindows()))
+	}
+	for _, lock := range holds {
+		if lock.permits > 1 {
+			other := func(f finding) bool { return f.lock == lock.name && !f.name.ofSeveral() }
+			o.illegal, o.timedOut = slices.DeleteFunc(o.illegal, other), slices.DeleteFunc(o.timedOut, other)
+		}
 	}
 	return o
 }

@@ -192,11 +192,14 @@ func (p *premises) miss(n int) {
 	}
 }
 
+// neverAcquired is what the premises say where no client ever got the lock.
+const neverAcquired = "no acquire succeeded"
+
 func (p *premises) verdict() string {
 	p.miss(slices.IndexFunc(p.v.Faults, func(f timeline.FaultSpan) bool { return f.Awaited() }))
 	switch {
 	case p.tried && !p.acquired:
-		return "no acquire succeeded"
+		return neverAcquired
 	case p.granted && !p.alive:
 		return "every grant came with a validity that was over (valid_ms of 0 or less), so nobody held the lock"
 	case p.unseen != "":

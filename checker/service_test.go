@@ -298,14 +298,14 @@ func (s *service) renewed() bool {
 }
 
 // A lock with a token is never accused of harming another client's lock, and if it declares how long its holds are good, of
-// nothing at all but the ghosts that requests of clients who gave up leave behind, and of waiters that do not try again in time: when they send is random.
+// nothing at all but the ghosts that requests of clients who gave up leave behind, one after the other at times, and of waiters that do not try again in time: when they send is random.
 func TestTokenLockIsNotAccused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newService(t, false)
 		v := Judge(s.events, Options{})
 		require.False(t, v.CheckerFault, v.Reason)
 		for _, a := range v.Anomalies {
-			allowed := a.Name == GhostLock || a.Name == MissedWakeup || a.Name == DoubleHolder && !s.limited
+			allowed := a.Name == GhostLock || a.Name == StuckLock || a.Name == MissedWakeup || a.Name == DoubleHolder && !s.limited
 			require.True(t, allowed, "%s: %s", a.Name, a.Why)
 		}
 	})

@@ -277,7 +277,7 @@ func grantDenied(s *seeded) int {
 // leaseNeverSet: one takes the lock and crashes before it sets the lease; another waits for it in vain.
 func leaseNeverSet(s *seeded) int {
 	b, c, ok := s.twoStrangers()
-	if !ok || s.lease == time.Hour {
+	if !ok || s.lease == 0 || s.lease == time.Hour {
 		return -1
 	}
 	s.calls(b, history.OpAcquire)
@@ -288,7 +288,7 @@ func leaseNeverSet(s *seeded) int {
 	b.dead, b.op = true, history.OpNone
 	s.record(history.Event{Client: b.name, Kind: history.KindExit})
 	s.calls(c, history.OpAcquire)
-	bound := s.lease + s.lease/50 + 10*ms
+	bound := 2*s.lease + 10*ms
 	s.events[len(s.events)-1].Detail = &history.Detail{Bound: bound}
 	s.serve(c)
 	s.now += bound

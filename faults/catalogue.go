@@ -207,5 +207,10 @@ func (k Kind) Changes() bool { return k.OnServer() && k != SlotMigration }
 // OnMessage says whether the kind is the action of a breakpoint. Such a fault takes effect when its request passes.
 func (k Kind) OnMessage() bool { return k.Of().Target == OnMessage || k == ReplyLost }
 
+// WithholdsReplies says whether the kind keeps replies from a client for as long as it lasts. The client gets them afterwards.
+func (k Kind) WithholdsReplies() bool {
+	return k == Pause || k == Partition || k == Delay || k == HoldReply
+}
+
 // Holds says whether the kind stops an operation until its request or reply is released.
 func (k Kind) Holds() bool { return k == HoldRequest || k == HoldReply }

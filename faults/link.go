@@ -50,19 +50,31 @@ type LinkFault struct {
 	Each      time.Duration // of a Delay: each way
 }
 
+const eachWay = " each way"
+
 // String says what the fault does to the link.
 func (f LinkFault) String() string {
 	switch f.Kind {
 	case Partition:
 		return f.Direction.String() + " held"
 	case Delay:
-		return f.Each.String() + " each way"
+		return f.Each.String() + eachWay
 	case Refuse:
 		return "connections broken and refused"
 	case ReplyLost:
 		return "replies dropped"
 	}
 	return string(f.Kind)
+}
+
+// DelayOf reads from the text of a Delay how late each message is; zero if it does not say.
+func DelayOf(text string) time.Duration {
+	before, _, found := strings.Cut(text, eachWay)
+	if !found {
+		return 0
+	}
+	each, _ := time.ParseDuration(before[strings.LastIndex(before, " ")+1:]) // after the servers that it concerns
+	return each
 }
 
 // BreaksConnections says whether the fault, or its end, breaks the client's connections.

@@ -130,6 +130,8 @@ func (d *decoder) opened(v *Detail, key []byte) bool {
 		v.Lease = time.Duration(d.int())
 	case "leaseless":
 		v.Leaseless = d.bool()
+	case "permits":
+		v.Permits = int(d.int())
 	case "session":
 		v.Session = d.bool()
 	case "servers":

@@ -32,6 +32,7 @@ func appendDetail(b []byte, d *Detail) []byte {
 	start := len(b)
 	b = appendInt(b, "lease", int64(d.Lease))
 	b = appendBool(b, "leaseless", d.Leaseless)
+	b = appendInt(b, "permits", int64(d.Permits))
 	b = appendBool(b, "session", d.Session)
 	b = appendInt(b, "servers", int64(d.Servers))
 	b = appendInt(b, "need", int64(d.Need))

@@ -20,7 +20,7 @@ type Kind uint8
 
 // The kinds of events, with the fields of an Event that each uses.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Session, Unseen, Reentrant, Fair, Servers; Work, with the initial data, unless the work
+	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Permits, Session, Unseen, Reentrant, Fair, Servers; Work, with the initial data, unless the work
 	// is a Counter.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
@@ -148,6 +148,7 @@ func (e *Event) Fault() *Fault {
 type Detail struct {
 	Lease     time.Duration // time after which the server frees the lock
 	Leaseless bool          // the lock has no lease: only a release frees it
+	Permits   int           // how many clients may hold the lock at a time; zero: one
 	Session   bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
 	Servers   int           // number of lock servers, or of the lock's keys on one: see Part; zero: one
 	Need      int           // on how many of them a client must have the lock; zero: on a majority
@@ -257,7 +258,9 @@ type Phase string
 const (
 	PhaseInject    Phase = "inject"
 	PhaseEffective Phase = "effective"
-	PhaseRecover   Phase = "recover"
+	// PhaseEnding: its end was ordered. What it kept from a client arrives between then and PhaseRecover. Faults that end at once lack it.
+	PhaseEnding  Phase = "ending"
+	PhaseRecover Phase = "recover"
 )
 
 // Fault is a phase of a fault.

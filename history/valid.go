@@ -168,7 +168,7 @@ func (v *validator) fault(e *Event) error {
 		return needs(e, false, "fault with its name")
 	}
 	switch f.Phase {
-	case PhaseInject, PhaseEffective, PhaseRecover:
+	case PhaseInject, PhaseEffective, PhaseEnding, PhaseRecover:
 		return nil
 	}
 	return fmt.Errorf("no phase of a fault is called %q", f.Phase)
@@ -194,6 +194,8 @@ func (d *Detail) inBounds() error {
 		return fmt.Errorf(`"servers" is %d; it may be 0 to %d`, d.Servers, maxServers)
 	case d.Need < 0 || d.Need > max(d.Servers, 1):
 		return fmt.Errorf(`"need" is %d; it may be 0 to %d`, d.Need, max(d.Servers, 1))
+	case d.Permits < 0 || d.Permits > MaxParties:
+		return fmt.Errorf(`"permits" is %d; it may be 0 to %d`, d.Permits, MaxParties)
 	case d.Line < 0 || d.Line > maxScript:
 		return fmt.Errorf(`"line" is %d; it may be 0 to %d`, d.Line, maxScript)
 	case d.Fault != nil:

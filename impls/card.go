@@ -26,6 +26,8 @@ type Card struct {
 	//
 	// Leaseless: the lock has no lease, neither the server's nor one that contenders judge; only its release frees it.
 	Leaseless bool
+	// Permits is how many clients may hold the lock at a time: that of a semaphore; zero: one.
+	Permits int
 	// EndsWithConnection: the server frees the lock when its client's connection ends.
 	EndsWithConnection bool
 	// OneRequest are the operations, "acquire" or "release", that are one request to the server and its reply. Where the lab does not read the

@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	lab.Serve(impls.All()...)
+	lab.Serve(append(impls.All(), testLocks()...)...)
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // else each process under the race detector lingers for a second
 		panic(err)
 	}

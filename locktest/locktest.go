@@ -53,6 +53,8 @@ type Subject struct {
 	Resends bool
 	// Leaseless: only a release frees the lock.
 	Leaseless bool
+	// Permits is how many clients may hold the lock at a time, if it is a semaphore.
+	Permits int
 	// Servers is how many lock servers the lock uses, if it is several of which a majority is enough.
 	Servers int
 }

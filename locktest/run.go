@@ -79,7 +79,7 @@ func newSuite(subject Subject) (*suite, error) {
 // traits are what scripts need to know of the lock.
 func (s Subject) traits(model impls.Spec) play.Traits {
 	return play.Traits{
-		Known: true, Separate: true, Leaseless: s.Leaseless, Resends: protocol.ResendsIf(s.Resends), Renews: model.Renews,
+		Known: true, Separate: true, Leaseless: s.Leaseless, Permits: s.Permits, Resends: protocol.ResendsIf(s.Resends), Renews: model.Renews,
 		Servers: s.Servers, Majority: s.Servers > 1,
 		Verbs:     []string{protocol.Reconnect, protocol.Renew, protocol.Check},
 		Workloads: scenarios.WorkloadNames(),

@@ -70,13 +70,19 @@ func (t *chart) words(i int, e history.Event, d *history.Detail) string {
 }
 
 func openWords(e history.Event, d *history.Detail) string {
-	if d.Leaseless {
-		return "opens " + e.Lock + ", no lease"
+	words := "opens " + e.Lock
+	switch {
+	case d.Leaseless:
+		words += ", no lease"
+	case d.Session:
+		words += ", session " + duration(d.Lease)
+	default:
+		words += ", lease " + duration(d.Lease)
 	}
-	if d.Session {
-		return fmt.Sprintf("opens %s, session %s", e.Lock, duration(d.Lease))
+	if d.Permits > 1 {
+		words += fmt.Sprintf(", %d permits", d.Permits)
 	}
-	return fmt.Sprintf("opens %s, lease %s", e.Lock, duration(d.Lease))
+	return words
 }
 
 // dataWords lists what was found of the data, but for what is empty.
@@ -156,6 +162,8 @@ func faultWords(f *history.Fault) string {
 			return faultWord(f.Name) + after(": ", f.What)
 		}
 		return f.Name + " in effect" + after(": ", f.What)
+	case history.PhaseEnding:
+		return f.Name + " about to end"
 	case history.PhaseRecover:
 		return f.Name + " over" + after(": ", f.What)
 	}

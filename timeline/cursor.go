@@ -21,6 +21,7 @@ import (
 type Lock struct {
 	Lease     time.Duration
 	Leaseless bool
+	Permits   int     // how many clients may hold it at a time
 	Session   bool    // it lasts as long as its client's session: the history says when that ends
 	Opaque    bool    // no command of it is on record: it is known by its clients' answers only
 	Reentrant bool    // its holder has it until as many releases as acquires
@@ -66,7 +67,9 @@ type Cursor struct {
 	worksUnder         []int  // by client: the lock of its last operation of work
 	Locks              []Lock // by lock
 	Ops                Operations
-	Faults             []FaultSpan        // those that have not been taken back, and all skews: what was computed by a wrong clock stays wrong
+	Faults             []FaultSpan // those that have not been taken back, and all skews: what was computed by a wrong clock stays wrong
+	withheld           []withholding
+	replied            []time.Duration    // by client: when the latest reply to it was sent
 	rates              map[string]float64 // of the processes' clocks that run at another rate than 1
 	Wired              bool               // commands to the resource are on record
 	fact               Fact               // reused from event to event
@@ -166,6 +169,7 @@ func (v *Cursor) open(f *Fact) {
 	if d := f.Event.Detail; d != nil && f.Lock != 0 {
 		k := &v.Locks[f.Lock]
 		k.Lease, k.Leaseless, k.Session, k.Reentrant, k.Fair = d.Lease, d.Leaseless || d.Session, d.Session, d.Reentrant, d.Fair
+		k.Permits = max(d.Permits, 1)
 		k.Opaque = d.Unseen == history.Opaque
 		if d.Servers > 1 && k.quorum == nil {
 			k.quorum = newQuorum(d.Servers, d.Need)
@@ -176,6 +180,7 @@ func (v *Cursor) open(f *Fact) {
 // fault takes in a fault. After one of a server, what that holds may have changed without a command.
 func (v *Cursor) fault(i int, e *history.Event) {
 	v.noteFault(i, e)
+	v.withhold(e)
 	v.noteRate(e)
 	f := e.Fault()
 	if f == nil || !faults.Kind(f.Name).Changes() {
@@ -193,7 +198,8 @@ func (v *Cursor) command(f *Fact, emit func(*Fact)) {
 		return
 	}
 	f.Sent = c
-	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, c)
+	f.Op = v.Ops.command(f.Event.ID, f.Client, f.Event.At, v.arrives(f.Client, f.Event.At), c)
+	v.noteReply(f.Client, f.Event.At)
 	if c.Server == history.Resource {
 		v.work(f, c, emit)
 		return
@@ -223,7 +229,7 @@ func (v *Cursor) unasked(f *Fact, c *history.Command) {
 	v.Locks[f.Lock].Ledger.Stale = true
 	v.Locks[f.Lock].quorum.doubt(c.Server)
 	if grants(c, nil) {
-		v.hold(f.Client, f.Lock).from = f.Event.At
+		v.hold(f.Client, f.Lock).from = v.arrives(f.Client, f.Event.At)
 	}
 }
 

@@ -31,6 +31,9 @@ func (f *FaultSpan) InEffect() bool { return f.Effective >= 0 && f.Recovered < 0
 // Awaited says whether the fault was injected, and neither seen to take effect nor taken back.
 func (f *FaultSpan) Awaited() bool { return f.Effective < 0 && f.Recovered < 0 }
 
+// Lasts says whether the fault is in effect or awaited, and is not over at once.
+func (f *FaultSpan) Lasts() bool { return f.Recovered < 0 && !f.isPoint() }
+
 // RightsClock says whether this is the end of a Skew, which is recorded as another one.
 func (f *FaultSpan) RightsClock() bool { return f.Kind == faults.Skew && f.What == faults.RightClock }
 

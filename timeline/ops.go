@@ -28,7 +28,8 @@ type Operation struct {
 	Returned     int  // index of the return
 	ReturnedAt   time.Duration
 	lastCommand  time.Duration // when its latest command was through; zero if none was seen
-	heard        time.Duration // when the latest reply that its client got was complete; zero if none was
+	heard        time.Duration // when the latest reply reached its client, at the earliest; zero if none did
+	letGo        time.Duration // when something that its client waited for was let go; zero: nothing was withheld
 	conn         conn          // of that command
 	Took         int           // of an acquire: index of the command by which it took the lock; zero if none was seen
 }
@@ -50,6 +51,9 @@ func connOf(c *history.Command) conn {
 func (o Operation) Refused() bool {
 	return o.Outcome == history.No || o.Outcome == history.Unknown && o.GaveUp
 }
+
+// Heard is when the latest reply reached the operation's client, at the earliest; zero if none did.
+func (o Operation) Heard() time.Duration { return o.heard }
 
 // Is says whether two operations are one and the same.
 func (o Operation) Is(p Operation) bool { return o.ID == p.ID && o.Client == p.Client }
@@ -114,7 +118,8 @@ func (t *Operations) settle(client, i int, e *history.Event) Operation {
 }
 
 // command notes a command of the client's operation with id and returns the operation as it was before, or the zero Operation.
-func (t *Operations) command(id int64, client int, at time.Duration, c *history.Command) Operation {
+// Its reply arrives at the earliest when arrives says.
+func (t *Operations) command(id int64, client int, at, arrives time.Duration, c *history.Command) Operation {
 	if id == 0 {
 		return Operation{}
 	}
@@ -123,7 +128,7 @@ func (t *Operations) command(id int64, client int, at time.Duration, c *history.
 			before := *p
 			p.lastCommand, p.conn = at, connOf(c)
 			if heard(c) {
-				p.heard = at
+				p.heard = arrives
 			}
 			return before
 		}

@@ -163,7 +163,7 @@ func (v *Cursor) touchQuorum(f *Fact, c *history.Command) {
 	q, l, at := k.quorum, &k.Ledger, f.Event.At
 	f.Hold = *v.hold(f.Client, f.Lock)
 	if grants(c, f.Change) {
-		v.hold(f.Client, f.Lock).from = at
+		v.hold(f.Client, f.Lock).from = v.arrives(f.Client, at)
 	}
 	mine := v.claim(f, c)
 	p := q.part(c.Server)

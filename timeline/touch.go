@@ -18,7 +18,7 @@ func (v *Cursor) touch(f *Fact, c *history.Command) {
 	f.Hold = *v.hold(f.Client, f.Lock)
 	f.Effect, f.Owner, f.Foreign = f.Change.Effect(c.Asked), l.Owner, l.Foreign
 	if grants(c, f.Change) || f.refusesRenewal(c) {
-		v.hold(f.Client, f.Lock).from = f.Event.At
+		v.hold(f.Client, f.Lock).from = v.arrives(f.Client, f.Event.At)
 	}
 	f.Live = !l.Off && v.live(l.Owner, f.Lock, f.Event.At)
 	f.Mine = v.claim(f, c)

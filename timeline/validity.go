@@ -9,7 +9,8 @@ import (
 )
 
 // A client declares how long its hold is good from now on, and the lab hears of it later. What is certain is that the client
-// declared after it had a certain reply, so the hold lasts at least from that reply for the time declared. Which reply:
+// declared after it had got a certain reply, so the hold lasts at least from the arrival of that reply (see withholding) for the time
+// declared. Which reply:
 //
 //   - An answer is made after the last reply that its operation got, whatever that reply said; without one, after the call.
 //   - A declaration from the background is made after the reply of the last command by which the client got or prolonged the lease, or
@@ -95,7 +96,7 @@ func (f *Fact) refusesRenewal(c *history.Command) bool {
 // answeredFrom is when the answer to a settled operation can have been made at the earliest.
 func (v *Cursor) answeredFrom(o Operation) time.Duration {
 	if v.Locks[o.Lock].quorum != nil {
-		return o.CalledAt
+		return max(o.CalledAt, o.letGo)
 	}
 	return max(o.CalledAt, o.heard)
 }

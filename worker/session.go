@@ -163,7 +163,7 @@ func introduce(hello *protocol.Hello, spec impls.Spec) {
 	if spec.CanCheck() {
 		hello.Verbs = append(hello.Verbs, protocol.Check)
 	}
-	hello.Leaseless, hello.Renews, hello.Resends = spec.Leaseless, spec.Renews, protocol.ResendsIf(spec.Resends)
+	hello.Leaseless, hello.Permits, hello.Renews, hello.Resends = spec.Leaseless, spec.Permits, spec.Renews, protocol.ResendsIf(spec.Resends)
 	hello.EndsWithConnection, hello.MinLeaseMS = spec.EndsWithConnection, protocol.MS(spec.MinLease)
 	hello.OneRequest = spec.OneRequest
 	hello.Reentrant, hello.Fair = slices.Contains(spec.Promises, impls.Reentrance), slices.Contains(spec.Promises, impls.Fairness)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/faults/network"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/worker/protocol"
 )
@@ -142,16 +143,21 @@ func (p *peer) evidence(links []*lockLink, said []string) string {
 // Heal ends the faults of the process's links.
 func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) {
 	disturbed := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected == nil })
+	var kinds []faults.Kind
+	for _, l := range disturbed {
+		if !slices.Contains(kinds, l.fault.Kind) {
+			kinds = append(kinds, l.fault.Kind)
+		}
+	}
+	for _, kind := range kinds {
+		p.endsWithholding(kind)
+	}
 	said, err := atLinks(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	var kinds []faults.Kind
 	for _, l := range disturbed {
 		l.injected = nil
-		if !slices.Contains(kinds, l.fault.Kind) {
-			kinds = append(kinds, l.fault.Kind)
-		}
 	}
 	var healed []play.Healed
 	for _, kind := range kinds {
@@ -171,6 +177,13 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 		healed = append(healed, h)
 	}
 	return healed, nil
+}
+
+// endsWithholding records that a fault is about to end that keeps replies from the process: they arrive before that has been observed.
+func (p *peer) endsWithholding(kind faults.Kind) {
+	if kind.WithholdsReplies() {
+		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, "")
+	}
 }
 
 // name is that of the server, or of the server of an ensemble.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios/play"
 	"github.com/locklab/locklab/scenarios/storm"
@@ -376,6 +377,7 @@ func (p *peer) Resume(ctx context.Context) error {
 	p.mu.Lock()
 	p.resumed = time.Now() // before it runs, and can say that it was late
 	p.mu.Unlock()
+	p.endsWithholding(faults.Pause)
 	err := p.proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err

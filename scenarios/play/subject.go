@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/worker/protocol"
@@ -38,7 +39,7 @@ func (s Subject) Promises(word string) bool {
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Renews: spec.Renews, Resends: protocol.ResendsIf(spec.Resends),
+		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Permits: spec.Permits, Renews: spec.Renews, Resends: protocol.ResendsIf(spec.Resends),
 		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers || spec.Needs == impls.Masters, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
@@ -56,7 +57,7 @@ func SubjectOf(spec impls.Spec) Subject {
 // TraitsOf are the traits of a foreign client's lock, by its hello and its promises.
 func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends, MinTry: protocol.Duration(hello.MinTryMS), Separate: hello.Separate,
+		Known: true, Leaseless: hello.Leaseless, Permits: hello.Permits, Renews: hello.Renews, Resends: hello.Resends, MinTry: protocol.Duration(hello.MinTryMS), Separate: hello.Separate,
 		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
 		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
 		OneRequest: hello.OneRequest,
@@ -94,6 +95,9 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	if hello.ServerCount < 0 || hello.ServerCount > MaxServers {
 		return s, fmt.Errorf("server_count in hello is %d, and must be from 1 to %d", hello.ServerCount, MaxServers)
 	}
+	if hello.Permits < 0 || hello.Permits > history.MaxParties {
+		return s, fmt.Errorf("permits in hello is %d, and must be from 0 to %d", hello.Permits, history.MaxParties)
+	}
 	if hello.MinLeaseMS < 0 || hello.MinLeaseMS > protocol.MS(MaxLease) {
 		return s, fmt.Errorf("min_lease_ms in hello is %v, and must be from 0 to %v", hello.MinLeaseMS, protocol.MS(MaxLease))
 	}
@@ -118,7 +122,7 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}
 	s.Traits = TraitsOf(hello, promises)
 	s.Spec = &impls.Spec{Card: impls.Card{
-		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Renews: hello.Renews, Resends: hello.Resends != protocol.ResendsNothing,
+		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Permits: hello.Permits, Renews: hello.Renews, Resends: hello.Resends != protocol.ResendsNothing,
 		EndsWithConnection: hello.EndsWithConnection, MinLease: protocol.Duration(hello.MinLeaseMS), Needs: needOf(hello), Servers: s.Traits.Servers,
 	}}
 	return s, nil

@@ -39,6 +39,7 @@ type Traits struct {
 	SetClock  bool   // its clock is set from outside: hello does not list skew
 	Local     bool   // the lock lives in its client's process
 	Leaseless bool
+	Permits   int // how many clients may hold the lock at a time; zero: one
 	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
 	Opaque    string
 	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session

@@ -354,7 +354,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
-		leaseless: config.Lock.Leaseless || x.sessions, nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
+		leaseless: config.Lock.Leaseless || x.sessions, sessions: x.sessions, permits: max(config.Lock.Permits, 1), nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
@@ -378,6 +378,9 @@ func newBounds(config Config) bounds {
 		if len(config.Only) == 0 || slices.Contains(config.Only, name) {
 			b.only |= 1 << i
 		}
+	}
+	if config.Lock.Permits > 1 { // the others speak of one owner
+		b.only &= doubleHolder | stuckLock | hungOperation
 	}
 	return b
 }

@@ -66,6 +66,8 @@ type judge struct {
 	lease     ms
 	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
 	leaseless bool
+	sessions  bool // the lock lasts as long as its client's session
+	permits   int  // how many clients may hold the lock at a time
 	nominal   bool // a lock may have no expiry on its server: then its lease counts from the latest command of its operation
 	unlimited bool // one has turned out to have none, see errNominal
 	declares  bool // background tasks declare how long it is held without having asked before; see errDeclares
@@ -281,10 +283,14 @@ func (j *judge) hold(n int, valid time.Duration, limited bool, unasked ms) {
 	if was || !j.active(n) {
 		return
 	}
+	others := 0
 	for i := range j.clients {
 		if i != n && j.active(i) {
-			j.found |= doubleHolder
+			others++
 		}
+	}
+	if others >= max(j.permits, 1) {
+		j.found |= doubleHolder
 	}
 }
 
@@ -381,7 +387,7 @@ func (j *judge) pass(d ms) {
 			c.since = min(c.since+d, j.lease)
 		}
 		if c.phase == acquiring || c.repliedBeside() {
-			c.from = aged(c.from, d, j.lease)
+			c.ageFrom(d, j.lease, j.sessions)
 		}
 	}
 	if j.sharing != nil {

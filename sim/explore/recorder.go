@@ -110,14 +110,11 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Leaseless: card.Leaseless, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: Lease, Leaseless: card.Leaseless, Permits: card.Permits, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {
 		detail.Servers = r.x.serverCount
-	}
-	if card.Leaseless {
-		detail.Lease = 0
 	}
 	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Detail: detail})
 }
@@ -402,6 +399,17 @@ func (r *recorder) end(counter int64) {
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 }
 
+// vanish ends the holds of requests that are late: those that have not arrived by the end never do.
+func (r *recorder) vanish() {
+	for i := range r.x.clients {
+		if slices.Contains(r.trace.Faults, faults.LateRequest) {
+			r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{
+				Name: string(faults.LateRequest.Of().Recorded), Target: trace.ClientName(i), Phase: history.PhaseRecover, What: "what is late never arrives",
+			}}})
+		}
+	}
+}
+
 // trial lets a fresh client try after an end state, as stuck does.
 func (r *recorder) trial(s state) error {
 	x := r.x
@@ -409,6 +417,7 @@ func (r *recorder) trial(s state) error {
 	r.trying = x.clients
 	r.opens(r.trying)
 	r.trace.Clients++
+	r.vanish()
 	from := len(r.trace.Steps)
 	pace, _, err := x.stuck(s)
 	if err != nil {

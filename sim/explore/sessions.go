@@ -221,6 +221,14 @@ func (x *explorer) ageDeclaration(c *client, d ms) {
 		if x.judge.declares {
 			most = x.horizon
 		}
+		c.ageFrom(d, most, x.sessions)
+	}
+}
+
+// ageFrom lets time pass since the latest reply. One that has just been sent to a client that is paused reaches it at the end of the pause. A session
+// lasts for some time from what its server has heard, whenever its client learns of that.
+func (c *client) ageFrom(d, most ms, session bool) {
+	if session || !c.has(asleep) || c.from > 0 {
 		c.from = aged(c.from, d, most)
 	}
 }

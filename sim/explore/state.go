@@ -61,7 +61,7 @@ type client struct {
 	hold
 	challenger
 	since ms // how long ago its operation's latest command or, before that, its call was; only if leases count from it
-	from  ms // how long ago the latest command was that got or prolonged the lease, until the client acts on its reply
+	from  ms // how long ago the reply of the latest command arrived that got or prolonged the lease, until the client acts on it
 	flags uint16
 	phase phase
 	round uint8

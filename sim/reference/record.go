@@ -95,11 +95,8 @@ func (r *recorder) event(e history.Event) {
 func (r *recorder) opens(i int) {
 	card := r.search.Lock.Card
 	d := &history.Detail{
-		Lease: r.search.Lease, Leaseless: card.Leaseless, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: r.search.Lease, Leaseless: card.Leaseless, Permits: card.Permits, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
-	}
-	if card.Leaseless {
-		d.Lease = 0
 	}
 	if r.search.Servers > 1 {
 		d.Servers = r.search.Servers

@@ -301,7 +301,11 @@ func (m *message) names(key string) bool {
 // pass lets time pass.
 func (s *search) pass(w *world, o choice) {
 	for _, i := range o.paused {
-		w.clients[i].paused, w.clients[i].delayed = true, true
+		c := &w.clients[i]
+		c.paused, c.delayed = true, true
+		if c.heard == w.now { // a reply that has just been sent reaches it at the end of the pause
+			c.heard = o.until
+		}
 		w.struck = append(w.struck, faults.Pause)
 	}
 	for _, i := range o.busy {

@@ -45,8 +45,8 @@ type Conn struct {
 	mu      sync.Mutex
 	waiting map[int64]asked
 	opened  map[string]bool // handles that the client was asked to open
-	unasked int   // bytes of notices since the last request
-	err     error // why quit is closed
+	unasked int             // bytes of notices since the last request
+	err     error           // why quit is closed
 }
 
 // asked is a request without an answer.

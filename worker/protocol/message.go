@@ -160,6 +160,7 @@ type Hello struct {
 	Workloads []string `json:"workloads,omitempty"`
 	// The traits of its lock, as on an impls.Card.
 	Leaseless bool    `json:"leaseless,omitempty"`
+	Permits   int     `json:"permits,omitempty"`
 	Renews    bool    `json:"renews,omitempty"`
 	Resends   Resends `json:"resends,omitempty"`
 	// EndsWithConnection: the server frees the lock when its client's connection ends.

@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+)
+
+// replyReader is the second judge's reading of when replies reach their clients: a reply is sent when its command is on record, and arrives
+// later if a fault keeps it.
+type replyReader struct {
+	kept []keptReplies
+	last map[string]time.Duration // by client: when the latest reply to it was sent
+}
+
+// keptReplies are the replies that a fault in effect keeps from a client, or from all of a process.
+type keptReplies struct {
+	fault      faults.Kind
+	whose      string
+	first      time.Duration // those sent from then on
+	late, over time.Duration // how late each is, if that is known; when the fault was over
+}
+
+func (k keptReplies) of(client string) bool {
+	return cmp.Or(client == k.whose, k.fault != faults.HoldReply && history.ProcessOf(client) == k.whose)
+}
+
+// sent takes in that a reply was sent, and says when it arrives if nothing else happens.
+func (r *replyReader) sent(client string, when time.Duration) time.Duration {
+	if r.last == nil {
+		r.last = map[string]time.Duration{}
+	}
+	r.last[client] = when
+	return r.expected(client, when)
+}
+
+func (r *replyReader) expected(client string, when time.Duration) time.Duration {
+	for _, k := range r.kept {
+		if k.late != 0 && k.of(client) {
+			when += k.late
+		}
+	}
+	return when
+}
+
+// fault takes in a fault. ok: one is over that kept replies.
+func (r *replyReader) fault(e *history.Event) (over keptReplies, ok bool) {
+	f := e.Fault()
+	if f == nil {
+		return over, false
+	}
+	kind := faults.Kind(f.Name).Of().Kind
+	n := slices.IndexFunc(r.kept, func(k keptReplies) bool { return k.fault == kind && k.whose == f.Target })
+	switch {
+	case !kind.WithholdsReplies():
+	case f.Phase == history.PhaseEffective && n < 0:
+		k := keptReplies{fault: kind, whose: f.Target, first: e.At, late: faults.DelayOf(f.What)}
+		if kind == faults.HoldReply { // it keeps the one that was sent last
+			k.first = r.last[f.Target]
+		}
+		r.kept = append(r.kept, k)
+	case (f.Phase == history.PhaseEnding || f.Phase == history.PhaseRecover) && n >= 0:
+		over = r.kept[n]
+		over.over = e.At
+		r.kept = slices.Delete(r.kept, n, n+1)
+		return over, true
+	}
+	return over, false
+}
+
+// arrived is when a reply arrived, of which that was expected earlier.
+func (r *replyReader) arrived(k keptReplies, client string, expected time.Duration) time.Duration {
+	switch {
+	case !k.of(client) || expected == 0:
+		return expected
+	case k.late != 0:
+		return min(expected, k.over)
+	case expected < k.first:
+		return expected
+	}
+	return r.expected(client, k.over)
+}
