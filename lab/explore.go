@@ -7,10 +7,8 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/sim/explore"
 	"github.com/locklab/locklab/sim/points"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 // ExplorePlan says which lock to explore, and how far. Of what is zero, explore.Config.Usual says what it means: with a Lock alone, three
@@ -90,29 +88,12 @@ func exploreAllServers(ctx context.Context, config explore.Config, result *explo
 // mostStatesOfAll is how many states a search with all servers may find without a limit. The lab's locks need 30,000.
 const mostStatesOfAll = 1_000_000
 
-// Unstruck are the faults that the plan asks for and of which none struck, though nothing ended the search early: nothing is known of them. Of the
-// faults that are usual, some cannot strike each lock.
-func (e *Exploration) Unstruck() []faults.Kind {
-	if e.Found != nil || e.Config.AnyFault && len(e.Idle) < len(e.Config.Budget) {
-		return nil
-	}
-	return e.Idle
-}
-
-// Shown is the counterexample, or the first of those that the lock's card excuses; nil: there is none.
-func (e *Exploration) Shown() *trace.Trace {
-	if e.Found == nil && len(e.Excused) > 0 {
-		return e.Excused[0]
-	}
-	return e.Found
-}
-
 // Outcome compares the result with what was expected.
 func (e *Exploration) Outcome() Outcome {
 	switch {
 	case len(e.Disputed) > 0:
 		return Failed
-	case e.Found == nil && !e.Complete(), e.Vacuous(), len(e.Unstruck()) > 0:
+	case e.Found == nil && !e.Complete(), e.Vacuous(), len(e.Config.Unstruck(e.Result)) > 0:
 		return Unknown
 	case !e.Expected.Meets(e.Result, e.Config.Lock.Card):
 		return Surprise

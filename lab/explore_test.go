@@ -67,8 +67,8 @@ func TestExplorationOutcome(t *testing.T) {
 		"breaks a promise":     {explore.Result{Found: found}, points.PerCard, lab.Surprise},
 		"limit":                {explore.Result{Coverage: held, Limit: "5 states"}, points.MustBreak, lab.Unknown},
 		"found before a limit": {explore.Result{Found: found}, points.MayBreak, lab.Expected},
-		"a fault never struck": {explore.Result{Coverage: held, Idle: []faults.Kind{faults.LongHold}}, points.MustHold, lab.Unknown},
-		"excused":              {explore.Result{Coverage: held, Excused: []*trace.Trace{found}}, points.PerCard, lab.Expected},
+		"a fault never struck": {explore.Result{Coverage: held, Passed: explore.Passed{Idle: []faults.Kind{faults.LongHold}}}, points.MustHold, lab.Unknown},
+		"excused":              {explore.Result{Coverage: held, Passed: explore.Passed{Excused: []*trace.Trace{found}}}, points.PerCard, lab.Expected},
 		"disputed": {
 			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, points.MustBreak, lab.Failed,
 		},

@@ -115,7 +115,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 			rec.Config.Budget[kind] = n
 		}
 	}
-	rec.Result.Unstruck = e.Unstruck()
+	rec.Result.Unstruck = e.Config.Unstruck(e.Result)
 	for _, t := range r.Excused {
 		rec.Result.Excused = append(rec.Result.Excused, excusedBreak{t.Anomalies, t.Faults})
 	}
@@ -142,7 +142,7 @@ func exploreOutcome(e *lab.Exploration) string {
 		return "not-shown"
 	case !r.Complete():
 		return "incomplete"
-	case r.Vacuous(), len(e.Unstruck()) > 0:
+	case r.Vacuous(), len(e.Config.Unstruck(e.Result)) > 0:
 		return "vacuous"
 	}
 	return "holds"

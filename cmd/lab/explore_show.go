@@ -97,7 +97,7 @@ func writeExploration(w io.Writer, e *lab.Exploration, opts report.TraceOptions)
 // conclusion is the result with what it rests on. A counterexample needs no basis: it can be checked step by step.
 func conclusion(e *lab.Exploration, verbose bool) string {
 	var b strings.Builder
-	r, unstruck := e.Result, e.Unstruck()
+	r, unstruck := e.Result, e.Config.Unstruck(e.Result)
 	switch {
 	case r.Found != nil:
 		fmt.Fprintf(&b, "BROKEN: %s after %s with %s\n", listed(r.Found.Anomalies), count(report.TraceRows(r.Found), "step"), count(len(r.Found.Faults), "fault"))
@@ -120,16 +120,7 @@ func conclusion(e *lab.Exploration, verbose bool) string {
 	default:
 		fmt.Fprintf(&b, "HOLDS within these bounds\n")
 	}
-	for i, t := range r.Excused {
-		after := "no fault"
-		if len(t.Faults) > 0 {
-			after = listed(t.Faults)
-		}
-		fmt.Fprintf(&b, "  %-9s  %s after %s\n", [...]string{"excused", ""}[min(i, 1)], listed(t.Anomalies), after)
-	}
-	if r.Found == nil && r.Complete() && len(r.Idle) > len(unstruck) {
-		fmt.Fprintf(&b, "  unstruck   the search never came to these, so nothing is known of them: %s\n", listed(r.Idle))
-	}
+	b.WriteString(passed(r, unstruck))
 	fmt.Fprintf(&b, "  states     %d in %v (%s/s), the longest path has %d steps\n", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	fmt.Fprintf(&b, "  coverage   %s\n", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
 	if r.Unmerged != "" && (r.Found == nil || verbose) {
@@ -140,6 +131,18 @@ func conclusion(e *lab.Exploration, verbose bool) string {
 	}
 	if r.Horizon > 0 {
 		fmt.Fprintf(&b, "  horizon    the search follows time for %v\n", r.Horizon)
+	}
+	return b.String()
+}
+
+// passed is what a search came past: anomalies that are excused, and faults that never struck and have not been named yet.
+func passed(r *explore.Result, named []faults.Kind) string {
+	var b strings.Builder
+	for i, t := range r.Excused {
+		fmt.Fprintf(&b, "  %-9s  %s after %s\n", [...]string{"excused", ""}[min(i, 1)], listed(t.Anomalies), cmp.Or(listed(t.Faults), "no fault"))
+	}
+	if r.Found == nil && r.Complete() && len(r.Idle) > len(named) {
+		fmt.Fprintf(&b, "  unstruck   the search never came to these, so nothing is known of them: %s\n", listed(r.Idle))
 	}
 	return b.String()
 }

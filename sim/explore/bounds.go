@@ -43,7 +43,7 @@ func (c Config) Usual() Config {
 	c.Rounds, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Lag, 1)
 	if c.Budget == nil {
 		c.MostFaults = cmp.Or(c.MostFaults, 2)
-		c.Budget, c.AnyFault = Any(c.Lock, c.MostFaults), true
+		c.Budget = Any(c.Lock, c.MostFaults)
 	}
 	if c.MostFaults == 0 {
 		for _, n := range c.Budget {

@@ -30,8 +30,6 @@ type Config struct {
 	Clients int
 	Rounds  int // acquire, work, release: how often each client does all three
 	Servers int // 0: as many as the lock's card names
-	// Reduced: Usual has made them fewer than the card names.
-	Reduced bool
 	// Reenter is how often each holder acquires its lock again before it works. It releases as often.
 	Reenter int
 	// ReleaseAgain: after a release of unknown outcome a client may release once more, at any time until it acquires again.
@@ -45,10 +43,6 @@ type Config struct {
 	Skew time.Duration
 	// MostFaults bounds the sum of all faults.
 	MostFaults int
-	// AnyFault: Usual has made the budget, of all kinds that a search of the lock can spend.
-	AnyFault bool
-	// Excuses says whether an anomaly after such faults is none that the search is to end with; nil: none is. The search goes on after it.
-	Excuses func(anomaly checker.Name, struck []faults.Kind) bool
 	// Only these anomalies are looked for; none: all.
 	Only []checker.Name
 	// Numbers are those by which the system tells this process from others. All clients of a search have them, so no lock is found broken whose requests
@@ -59,10 +53,19 @@ type Config struct {
 	Memory int // bytes
 	Time   time.Duration
 	Unreduced
+	Settled
 	// Instants are shared with earlier searches of the same lock; nil: there are none.
 	Instants *Instants
 	// Progress is called now and then.
 	Progress func(Progress)
+}
+
+// Settled is what others than the user decide.
+type Settled struct {
+	// Reduced: Usual has made the servers fewer than the card names.
+	Reduced bool
+	// Excuses says whether an anomaly after such faults is none that the search is to end with; nil: none is. The search goes on after it.
+	Excuses func(anomaly checker.Name, struck []faults.Kind) bool
 }
 
 // Unreduced searches are for tests.
@@ -85,10 +88,7 @@ type Progress struct {
 type Result struct {
 	// Found is the counterexample; nil: there is none within the bounds, or none was found before a limit.
 	Found *trace.Trace
-	// Excused are the smallest counterexamples for anomalies that Config.Excuses has let pass, one for each anomaly.
-	Excused []*trace.Trace
-	// Idle are the kinds of faults in the budget of which none struck: nothing is known of them.
-	Idle []faults.Kind
+	Passed
 	// Limit says what stopped the search before it was complete; empty: nothing did.
 	Limit string
 	Progress
@@ -102,10 +102,7 @@ type Result struct {
 	Symmetric bool
 	// Sessions: the lock is on a ZooKeeper.
 	Sessions bool
-	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
-	Tired bool
-	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time, or what it remembers cannot be compared.
-	Counting bool
+	Sampled
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
 	// Unmerged says why the lock's local states are not merged, and how to write the lock so that they are; empty: they are.
@@ -124,6 +121,14 @@ type Result struct {
 	Collision float64
 	// Disputed are traces in which the explorer saw an anomaly and the checker did not.
 	Disputed []Dispute
+}
+
+// Sampled is where a search rests on samples of tries that it did not repeat.
+type Sampled struct {
+	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
+	Tired bool
+	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time, or what it remembers cannot be compared.
+	Counting bool
 }
 
 // Dispute is a trace about which explorer and checker disagree.
@@ -172,9 +177,8 @@ type explorer struct {
 	told      bool       // the lock tells servers what the time is, which compare
 	timed     bool       // states at different times are different
 	struck    [faultKinds]bool
-	excused   map[anomalies]finding // the first of each that Config.Excuses lets pass
-	cut       error                 // why some path was not followed to its end; nil: all were
-	tiredAt   map[uint32]bool       // the nodes at which a refused try was not repeated; see Result.Tired
+	cut       error           // why some path was not followed to its end; nil: all were
+	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
 	result    Result
 	began     time.Time
 }
@@ -340,7 +344,7 @@ func (c Config) endless() bool {
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
 		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		excused: map[anomalies]finding{}, tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
+		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
 	}
 	orders := permutations(1)
 	if about.symmetric {

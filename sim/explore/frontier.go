@@ -10,17 +10,18 @@ import (
 type frontier struct {
 	seen     *fingerprints
 	arrivals []arrival
-	origins  []origin    // by number
-	queues   []queue     // by faults spent
-	atOnce   int         // how many faults one step can spend
-	findings [][]finding // by faults spent
-	longest  int         // steps of a path
-	visits   int         // how many times a state has been expanded
+	origins  []origin              // by number
+	queues   []queue               // by faults spent
+	atOnce   int                   // how many faults one step can spend
+	findings [][]finding           // by faults spent
+	excused  map[anomalies]finding // the first of each that Config.Excuses lets pass
+	longest  int                   // steps of a path
+	visits   int                   // how many times a state has been expanded
 }
 
 func newFrontier(b bounds) frontier {
 	return frontier{
-		seen: newFingerprints(), queues: make([]queue, b.most+1), findings: make([][]finding, b.most+1),
+		seen: newFingerprints(), queues: make([]queue, b.most+1), findings: make([][]finding, b.most+1), excused: map[anomalies]finding{},
 		atOnce: min(max(int(b.allowed[pause])+int(b.allowed[longHold]), 1), b.most, b.clients),
 	}
 }

@@ -18,7 +18,8 @@ func TestPoints(t *testing.T) {
 	require.NoError(t, err)
 	tests := map[string][]string{
 		"setpx-del": {
-			"pause [double-holder]", "reply-lost [ghost-lock]", "reply-lost [double-holder]", "late-request [ghost-lock]", "late-request [double-holder]",
+			"pause [double-holder]", "long-hold [double-holder]", "reply-lost [ghost-lock]", "reply-lost [double-holder]", "late-request [ghost-lock]",
+			"late-request [double-holder]",
 			"duplicate [wrongful-delete]", "duplicate [double-holder]", "clock-jump [double-holder]", "restart [double-holder]",
 			"fail-over [double-holder]",
 		},
