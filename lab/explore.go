@@ -43,7 +43,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 		return nil, err
 	}
 	expected := points.Expect(reviewed, config)
-	if expected == points.PerCard {
+	if expected == points.PerCard && len(config.Only) == 0 { // what is looked for by name is not let pass
 		config.Excuses = points.Excuses(config.Lock.Card)
 	}
 	result, err := explore.Explore(ctx, config)

@@ -119,15 +119,16 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	for _, t := range r.Excused {
 		rec.Result.Excused = append(rec.Result.Excused, excusedBreak{t.Anomalies, t.Faults})
 	}
-	if r.Found == nil {
+	t := r.Shown()
+	if t == nil {
 		return rec
 	}
-	rec.Result.Anomalies, rec.Result.Faults, rec.Result.TurningStep = r.Found.Anomalies, r.Found.Faults, r.Found.Turning()+1
-	for _, a := range r.Found.Verdict.Anomalies {
+	rec.Result.Anomalies, rec.Result.Faults, rec.Result.TurningStep = t.Anomalies, t.Faults, t.Turning()+1
+	for _, a := range t.Verdict.Anomalies {
 		rec.Result.Why = append(rec.Result.Why, a.Why)
 	}
-	for i, s := range r.Found.Steps {
-		rec.Steps = append(rec.Steps, newExploreStep(r.Found, i, s))
+	for i, s := range t.Steps {
+		rec.Steps = append(rec.Steps, newExploreStep(t, i, s))
 	}
 	return rec
 }
@@ -144,6 +145,8 @@ func exploreOutcome(e *lab.Exploration) string {
 		return "incomplete"
 	case r.Vacuous(), len(e.Config.Unstruck(e.Result)) > 0:
 		return "vacuous"
+	case len(r.Excused) > 0:
+		return "excused"
 	}
 	return "holds"
 }

@@ -76,22 +76,25 @@ func writeExploration(w io.Writer, e *lab.Exploration, opts report.TraceOptions)
 		fmt.Fprintf(w, "\nand %d more disputed traces\n", n-1)
 	}
 	fmt.Fprintln(w)
-	if r.Found != nil {
-		if err := report.Trace(w, r.Found, opts); err != nil {
+	for _, t := range shown(r, opts.Verbose) {
+		if err := report.Trace(w, t, opts); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
 	}
-	if r.Found == nil && opts.Verbose {
-		for _, t := range r.Excused {
-			if err := report.Trace(w, t, opts); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-		}
-	}
 	_, err := fmt.Fprintf(w, "%s  expected   %s\n", conclusion(e, opts.Verbose), e.Expected)
 	return err
+}
+
+// shown are the traces to print: the counterexample, or else the first of those that are excused; verbose: all of those.
+func shown(r *explore.Result, verbose bool) []*trace.Trace {
+	if verbose && r.Found == nil {
+		return r.Excused
+	}
+	if t := r.Shown(); t != nil {
+		return []*trace.Trace{t}
+	}
+	return nil
 }
 
 // conclusion is the result with what it rests on. A counterexample needs no basis: it can be checked step by step.
@@ -100,13 +103,13 @@ func conclusion(e *lab.Exploration, verbose bool) string {
 	r, unstruck := e.Result, e.Config.Unstruck(e.Result)
 	switch {
 	case r.Found != nil:
-		fmt.Fprintf(&b, "BROKEN: %s after %s with %s\n", listed(r.Found.Anomalies), count(report.TraceRows(r.Found), "step"), count(len(r.Found.Faults), "fault"))
+		fmt.Fprintf(&b, "BROKEN: %s\n", found(r.Found))
 	case r.Doubt != "":
 		fmt.Fprintf(&b, "NOT SHOWN: nothing is wrong within these bounds, but the lock goes by what the search does not follow\n")
 		fmt.Fprintf(&b, "  noticed    %s\n", r.Doubt)
 	case !r.Complete():
 		fmt.Fprintf(&b, "NOT COMPLETE: stopped at the limit of %s\n", r.Limit)
-		fmt.Fprintf(&b, "  searched   %s; no counterexample\n", searched(r))
+		fmt.Fprintf(&b, "  searched   %s; %s\n", searched(r), [...]string{"no counterexample", "no promise was broken"}[min(len(r.Excused), 1)])
 	case r.Vacuous() && r.Unnamed && slices.Contains(r.Coverage, "held"):
 		fmt.Fprintf(&b, "VACUOUS: nothing is wrong within these bounds, but nothing was ever under the lock's key, so whose the lock is was not judged\n")
 	case r.Vacuous():
@@ -116,7 +119,7 @@ func conclusion(e *lab.Exploration, verbose bool) string {
 	case len(r.Disputed) > 0:
 		fmt.Fprintf(&b, "UNDECIDED: explorer and checker disagree\n")
 	case len(r.Excused) > 0:
-		fmt.Fprintf(&b, "HOLDS within these bounds what its card promises\n")
+		fmt.Fprintf(&b, "EXCUSED: %s; what the lock's card promises holds within these bounds\n", found(r.Excused[0]))
 	default:
 		fmt.Fprintf(&b, "HOLDS within these bounds\n")
 	}
@@ -133,6 +136,11 @@ func conclusion(e *lab.Exploration, verbose bool) string {
 		fmt.Fprintf(&b, "  horizon    the search follows time for %v\n", r.Horizon)
 	}
 	return b.String()
+}
+
+// found sums up a counterexample.
+func found(t *trace.Trace) string {
+	return fmt.Sprintf("%s after %s with %s", listed(t.Anomalies), count(report.TraceRows(t), "step"), count(len(t.Faults), "fault"))
 }
 
 // passed is what a search came past: anomalies that are excused, and faults that never struck and have not been named yet.
