@@ -163,7 +163,7 @@ func faultWords(f *history.Fault) string {
 		}
 		return f.Name + " in effect" + after(": ", f.What)
 	case history.PhaseEnding:
-		return f.Name + " about to end"
+		return f.Name + " about to end" + after(": ", f.What)
 	case history.PhaseRecover:
 		return f.Name + " over" + after(": ", f.What)
 	}

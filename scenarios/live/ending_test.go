@@ -49,7 +49,11 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 			cell, events := s.playScript(t, script(t, name, test.text), test.subject)
 			assert.Equal(t, "n/a: "+test.reason, cell.Verdict.String())
 			assert.Equal(t, test.by, cell.Expected.By)
-			tells(t, events, "end: n/a")
+			end := "end: n/a"
+			if test.by == checker.ByNeeds {
+				end = "end: lacks"
+			}
+			tells(t, events, end)
 			assert.Equal(t, test.started, slices.ContainsFunc(events, func(e history.Event) bool { return e.Client == "C1" }), "C1 acted")
 		})
 	}

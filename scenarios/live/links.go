@@ -150,7 +150,8 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 		}
 	}
 	for _, kind := range kinds {
-		p.endsWithholding(kind)
+		ending := slices.DeleteFunc(slices.Clone(disturbed), func(l *lockLink) bool { return l.fault.Kind != kind })
+		p.endsWithholding(kind, p.evidence(ending, slices.Repeat([]string{"the link is mended"}, len(ending))))
 	}
 	said, err := atLinks(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
 	if err != nil {
@@ -180,9 +181,9 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 }
 
 // endsWithholding records that a fault is about to end that keeps replies from the process: they arrive before that has been observed.
-func (p *peer) endsWithholding(kind faults.Kind) {
+func (p *peer) endsWithholding(kind faults.Kind, how string) {
 	if kind.WithholdsReplies() {
-		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, "")
+		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, how)
 	}
 }
 

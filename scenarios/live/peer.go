@@ -377,7 +377,7 @@ func (p *peer) Resume(ctx context.Context) error {
 	p.mu.Lock()
 	p.resumed = time.Now() // before it runs, and can say that it was late
 	p.mu.Unlock()
-	p.endsWithholding(faults.Pause)
+	p.endsWithholding(faults.Pause, "SIGCONT")
 	err := p.proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err

@@ -44,9 +44,11 @@ func faultsAreEvident(t *testing.T, events []history.Event) {
 					assert.Equal(t, history.PhaseInject, last[what], what)
 				}
 				held[what]++
+			case history.PhaseEnding:
+				assert.Equal(t, history.PhaseEffective, last[what], what)
 			case history.PhaseRecover:
 				if !slices.Contains(atMessages, f.Name) {
-					assert.Equal(t, history.PhaseEffective, last[what], what)
+					assert.Contains(t, []history.Phase{history.PhaseEffective, history.PhaseEnding}, last[what], what)
 				}
 				held[what]--
 				assert.GreaterOrEqual(t, held[what], 0, what)

@@ -133,11 +133,11 @@ func operationVerbs() map[string]verbTest {
 
 		"a thread dies": {"setpx-lua", `
 			lease 60s
-			clients C1 C1.b
+			clients C1 C1/2
 			C1 acquire => ok
 			C1 thread dies
-			C1.b acquire => no`,
-			"safe", []string{"C1 acquire: ok", "C1 exit", "C1.b acquire: no"}},
+			C1/2 acquire => no`,
+			"safe", []string{"C1 acquire: ok", "C1 exit", "C1/2 acquire: no"}},
 
 		"continue in background": {"setpx-del", `
 			lease 60s
@@ -177,16 +177,16 @@ func operationVerbs() map[string]verbTest {
 
 		"takes in the reply": {"redisson-published", `
 			lease 3s
-			clients C1 C1.b C2
+			clients C1 C1/2 C2
 			C1 acquire => ok
 			C1 takes in the reply => done
 			C1 renews hold reply of first write => held-up
 			C1 release => ok
 			C1 continue => done
 			C1 takes in the reply => done
-			C1.b acquire => ok
+			C1/2 acquire => ok
 			C2 acquire within 1.5 leases => ok`,
-			"double-holder", []string{"C1 acquire: ok", "C1 hold-reply: effective", "C1 release: ok", "C1 hold-reply: recover", "C1.b acquire: ok", "C2 acquire: ok"}},
+			"double-holder", []string{"C1 acquire: ok", "C1 hold-reply: effective", "C1 release: ok", "C1 hold-reply: recover", "C1/2 acquire: ok", "C2 acquire: ok"}},
 
 		"waits until lost": {"watchdog", `
 			lease 1s
@@ -217,18 +217,18 @@ func operationVerbs() map[string]verbTest {
 
 		"two locks of a process on one key": {"setpx-lua", `
 			lease 60s
-			clients C1 C1.b
+			clients C1 C1/2
 			C1 acquire => ok
-			C1.b acquire
-			C1.b work
+			C1/2 acquire
+			C1/2 work
 			C1 work => ok
-			C1.b acquire within 10s hold before first write => held-up
+			C1/2 acquire within 10s hold before first write => held-up
 			C1 release => ok
-			C1.b continue => ok
-			C1.b work => ok
-			C1.b release => ok`,
-			"safe", []string{"C1.b acquire: no", "skipped: C1.b work", "C1 work: ok", "C1.b hold: effective", "C1 release: ok", "C1.b sends SET",
-				"C1.b acquire: ok", "C1.b work: ok", "counter 2"}},
+			C1/2 continue => ok
+			C1/2 work => ok
+			C1/2 release => ok`,
+			"safe", []string{"C1/2 acquire: no", "skipped: C1/2 work", "C1 work: ok", "C1/2 hold: effective", "C1 release: ok", "C1/2 sends SET",
+				"C1/2 acquire: ok", "C1/2 work: ok", "counter 2"}},
 
 		"two locks of a process on two keys": {"setpx-lua", `
 			lease 60s
