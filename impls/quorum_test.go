@@ -50,7 +50,7 @@ var (
 	delReplies = map[string]any{"ok": one, "no": zero}
 )
 
-// The keys of Redlock as article 003 words it end after a twentieth of the lease; its hold does, too, unless it has no end.
+// The keys of Redlock as article 003 words it end after a fifth of the lease; its hold does, too, unless it has no end.
 func TestTinyExpiry(t *testing.T) {
 	for name, limited := range map[string]bool{"tiny-expiry": true, "no-end+tiny-expiry": false, "no-end": false} {
 		env := newFake(t, exchange{reply: "OK"}, exchange{reply: "OK"}, exchange{reply: "OK"})
@@ -59,7 +59,7 @@ func TestTinyExpiry(t *testing.T) {
 		held, err := l.TryAcquire(t.Context())
 		assert.NoError(t, err)
 		assert.True(t, held)
-		px := "PX 45"
+		px := "PX 180"
 		if name == "no-end" {
 			px = "PX 900"
 		}

@@ -58,7 +58,7 @@ func redlockEndless() Spec {
 		New: func(env Env, opts Options) Lock {
 			shown := shownBy(opts, bugs)
 			if shown.has(bugTinyExpiry) {
-				opts.Lease /= 20 // longer than the article's, so that a busy machine can ask five servers meanwhile
+				opts.Lease /= 5 // longer than tens of milliseconds, so that a busy machine can ask five servers meanwhile
 			}
 			l := redlockLock{env: env, opts: opts, clock: leaseClock{env: env}, keyOn: sameKey}
 			if shown.has(bugNoEnd) {
