@@ -163,6 +163,12 @@ func (j *judge) returned(n int, op history.Op, a history.Answer) {
 
 func (j *judge) acquired(n int, a history.Answer) {
 	c, ok := &j.s.clients[n], a.Outcome == history.OK
+	if o := &j.s.owner; o.left&(1<<n) != 0 {
+		o.left &^= 1 << n
+		if a.Outcome == history.No {
+			j.found |= unreleasable
+		}
+	}
 	j.returnsInQueue(n, a.Outcome)
 	j.settleOwner(n, ok)
 	j.settleProvisional(n, ok)

@@ -83,10 +83,10 @@ func (j *judge) judgeRelease(n int, outcome history.Outcome) {
 	}
 	switch {
 	case !release.Unreleasable():
-	case c.has(looked):
+	case c.has(looked) && outcome == history.No:
 		j.found |= unreleasable
 	default:
-		j.s.owner.silent = c.entered == 0 // a reentrant lock may count by itself
+		j.s.owner.leaves(c.has(looked) || c.entered == 0) // a reentrant lock may count by itself
 	}
 	if release.FalseAlarm() {
 		j.found |= falseAlarm
