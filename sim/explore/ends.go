@@ -302,6 +302,6 @@ func (x *explorer) maybeHeld(s *state) bool {
 		}
 	}
 	o := &s.owner
-	return x.judge.leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
+	return x.judge.Leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
 		(o.standing == ownership.Pending || o.leaving)
 }
