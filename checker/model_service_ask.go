@@ -84,12 +84,12 @@ func (r *ownerReader) answeredOwner(l *ownerHistory, i int, a ownersAsk) {
 	}
 	switch {
 	case !release || op.inner:
-	case a.looked:
+	case a.looked && op.outcome == history.No:
 		o.add(serviceDenies, at(i), at(i))
 		s.observe(observedInPlace, o)
-	case !a.again && a.ended == 0 && a.stale == 0 && s.stale == 0 && l.state.rivals == nil: // it may count by itself
+	case (a.looked || !a.again) && a.ended == 0 && a.stale == 0 && s.stale == 0 && l.state.rivals == nil: // a silent one may count by itself
 		a.value = l.value
-		s.silent = append(s.silent, a)
+		s.left = append(s.left, a)
 	}
 }
 
@@ -111,19 +111,35 @@ func (r *ownerReader) endsOf(l *ownerHistory, a ownersAsk) (o observation) {
 	return o
 }
 
-// leftInPlace takes in the first command after silent releases: it may find the lock untouched.
-func (s *serviceHistory) leftInPlace(events []history.Event, step *ownerStep, op *asking, before possession, look keyLook) {
-	for _, a := range s.silent {
-		untouched := look.was && look.value == a.value
-		if !untouched || op == a.op || before.client != a.mine.client || before.began != a.mine.began {
-			continue
+// leftInPlace takes in a command after releases that have left their lock in place: it may find it untouched.
+func (s *serviceHistory) leftInPlace(l *ownerHistory, step *ownerStep, op *asking, before possession, look keyLook) {
+	s.left = slices.DeleteFunc(s.left, func(a ownersAsk) bool {
+		same := (l.spread != nil || look.was && look.value == a.value) && before.client == a.mine.client && before.began == a.mine.began && before.runs(step.at)
+		if same && look.was && look.effect == history.EffectNone && op != nil && op.op == history.OpAcquire && op.back == 0 && !op.failed {
+			s.refusals = append(s.refusals, refusal{a.op, op, before, step.event})
 		}
-		var o observation
-		o.lapses(events, before)
-		o.add(serviceDenies, at(step.event), at(step.event))
-		s.observe(observedInPlace, o)
+		return !same || look.effect == history.EffectRemoved || look.effect == history.EffectReplaced
+	})
+}
+
+// refusal is an acquire under way that has found a lock which a release has left in place.
+type refusal struct {
+	release, acquire *asking
+	of               possession
+	event            int // index of the command by which it did
+}
+
+// refusedByLeft takes in the answer to an acquire.
+func (s *serviceHistory) refusedByLeft(events []history.Event, op *asking) {
+	for _, r := range s.refusals {
+		if r.acquire == op && op.outcome == history.No {
+			var o observation
+			o.lapses(events, r.of)
+			o.add(serviceDenies, at(r.event), at(r.event))
+			s.observe(observedInPlace, o)
+		}
 	}
-	s.silent = s.silent[:0]
+	s.refusals = slices.DeleteFunc(s.refusals, func(r refusal) bool { return r.acquire == op })
 }
 
 // note takes in a command while the check, or the release, is under way.

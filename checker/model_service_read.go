@@ -20,7 +20,8 @@ type serviceHistory struct {
 	resumed   int           // such a possession, if its client has called another acquire since
 	idle      idleTime
 	asks      []ownersAsk             // checks and releases under way
-	silent    []ownersAsk             // releases that have returned without a command
+	left      []ownersAsk             // releases that have left their lock in place
+	refusals  []refusal               // by such locks
 	waits     []serviceWait           // acquires under way
 	passed    []passing               // grants while another was waiting, of which an acquire is under way
 	queued    [][]porcupine.Operation // those that count
@@ -114,6 +115,7 @@ func (r *ownerReader) told(l *ownerHistory, c *asker, i int, e *history.Event, o
 			s.sureOf, s.sure = l.state.owner.began, l.state.owner.ends
 		}
 		r.answered(l, c, i, e, op)
+		s.refusedByLeft(r.mutex.events, op)
 		s.settleSwapped(r.mutex.events, op)
 		s.settlePassed()
 	case history.OpRenew:
@@ -150,7 +152,7 @@ func (r *ownerReader) serviceTouch(l *ownerHistory, step *ownerStep, e *history.
 			s.sure = o.ends
 		}
 	}
-	s.leftInPlace(r.mutex.events, step, op, before, look)
+	s.leftInPlace(l, step, op, before, look)
 	for n := range s.asks {
 		s.asks[n].note(l, step, op, before, look)
 	}
@@ -179,7 +181,7 @@ func (r *ownerReader) unaskedService(i int, e *history.Event, c *history.Command
 		return
 	}
 	r.idles(l, e)
-	l.service.silent = l.service.silent[:0]
+	l.service.left = nil
 	for n := range l.service.waits {
 		if w := &l.service.waits[n]; w.op == op {
 			w.found = keptFor{}

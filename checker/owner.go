@@ -112,69 +112,96 @@ func (ts *tenures) follow(f *timeline.Fact, v *timeline.Cursor) (t tenure, done 
 	return tenure{}, false
 }
 
-// unreleasable: the rightful holder's release leaves its own lock in place. Where the release sent nothing, the lock is in place
-// if the next command on it, whosever it is, finds it untouched: what was sent without waiting may have come a little later.
+// unreleasable: the rightful holder's release leaves its own lock in place. It is answered no, or a later acquire is refused by what it left: a release that
+// is answered ok may send its last command when it has returned.
 type unreleasable struct {
 	releases tenures
-	silent   []silentRelease
+	left     []leftLock
+	refusals []refusedBy
 }
 
-// silentRelease is a release that has returned without a command.
-type silentRelease struct {
+// leftLock is a lock that was in place when its owner's release had returned.
+type leftLock struct {
 	tenure
 	lock     int
-	value    string // what the lock held when it was last seen
+	value    string // what it held then
 	returned timeline.Operation
 }
 
-func (m *unreleasable) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
+// refusedBy is an acquire under way that has found such a lock.
+type refusedBy struct {
+	left   leftLock
+	op     int64
+	client int
+	event  int // index of the command by which it did
+}
+
+func (m *unreleasable) step(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
 	if f.Lock == 0 {
 		return nil
 	}
-	if len(m.silent) > 0 && f.Event.Kind == history.KindCommand && !f.Work {
-		return m.next(f, v)
+	if f.Event.Kind == history.KindCommand && !f.Work {
+		m.command(f, v)
+	}
+	if f.Event.Kind == history.KindReturn && f.Op.Kind == history.OpAcquire {
+		return m.answered(f, v)
 	}
 	if f.Op.Kind != history.OpRelease {
 		return nil
 	}
 	t, done := m.releases.follow(f, v)
+	left := leftLock{t, f.Lock, v.Locks[f.Lock].Ledger.Value, f.Op}
 	switch {
 	case !done || !t.facts(f, v).Unreleasable():
-		return nil
-	case t.lookedAt != 0:
-		return []Anomaly{t.leftInPlace(f.Op, f.Lock, t.lookedAt, v)}
-	case !t.hold.Again: // it may count by itself
-		m.silent = append(m.silent, silentRelease{t, f.Lock, v.Locks[f.Lock].Ledger.Value, f.Op})
+	case t.lookedAt != 0 && f.Op.Outcome == history.No:
+		return []Anomaly{left.inPlace("is still in place", v, t.lookedAt)}
+	case t.lookedAt != 0 || !t.hold.Again: // a silent one may count by itself
+		m.left = append(m.left, left)
 	}
 	return nil
 }
 
-// next takes in the first command on the lock of a silent release, and follows it like any other.
-func (m *unreleasable) next(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
-	for s, ok := m.takeSilent(f.Lock); ok; s, ok = m.takeSilent(f.Lock) {
-		late := f.Op.ID == s.op && f.Client == s.client
-		untouched := f.Change != nil && f.Change.Before.Exists() && f.Change.Before.Value == s.value
-		if untouched && !late && f.Owner.Client == s.client && f.Owner.Command == s.owner.Command && f.Owner.Leased(f.Event.At) {
-			found = append(found, s.leftInPlace(s.returned, f.Lock, f.Index, v))
+// command takes in a command on the lock: one that finds another thing there, or whose effect nobody asked for, ends what is known of it.
+func (m *unreleasable) command(f *timeline.Fact, v *timeline.Cursor) {
+	m.left = slices.DeleteFunc(m.left, func(l leftLock) bool {
+		if l.lock != f.Lock {
+			return false
 		}
+		finds := f.Change != nil && f.Change.Before.Exists()
+		same := f.Change != nil && v.Locks[f.Lock].Spread() || finds && f.Change.Before.Value == l.value
+		there := same && !f.Foreign && f.Owner.Client == l.client && f.Owner.Command == l.owner.Command && f.Owner.Leased(f.Event.At)
+		if there && finds && f.Effect == history.EffectNone && f.Op.Kind == history.OpAcquire && f.Op.Outcome == history.OutcomeNone {
+			m.refusals = append(m.refusals, refusedBy{l, f.Op.ID, f.Client, f.Index})
+		}
+		return !there || f.Effect == history.EffectRemoved || f.Effect == history.EffectReplaced
+	})
+}
+
+// answered takes in the answer to an acquire.
+func (m *unreleasable) answered(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
+	for {
+		r := takeWaiting(&m.refusals, func(r refusedBy) bool { return r.op == f.Op.ID && r.client == f.Client })
+		if r.op == 0 {
+			return found
+		}
+		if f.Op.Outcome != history.No {
+			continue
+		}
+		found = append(found, r.left.inPlace("was still in place, and a later acquire was refused by it", v, r.event, f.Index))
+		is := func(other leftLock) bool { return other.op == r.left.op && other.client == r.left.client }
+		m.left = slices.DeleteFunc(m.left, is) // once is enough
+		m.refusals = slices.DeleteFunc(m.refusals, func(other refusedBy) bool { return is(other.left) })
 	}
-	m.releases.follow(f, v)
-	return found
 }
 
-func (m *unreleasable) takeSilent(lock int) (s silentRelease, ok bool) {
-	s = takeWaiting(&m.silent, func(s silentRelease) bool { return s.lock == lock })
-	return s, s.op != 0
-}
-
-// leftInPlace is the anomaly of a release after which a command found the lock still there.
-func (t tenure) leftInPlace(release timeline.Operation, lock, seen int, v *timeline.Cursor) Anomaly {
-	client := v.Clients.Name(t.client)
+// inPlace is the anomaly of a release that has left its lock in place, as events show.
+func (l leftLock) inPlace(is string, v *timeline.Cursor, events ...int) Anomaly {
+	client := v.Clients.Name(l.client)
 	return Anomaly{
-		Name: Unreleasable, Lock: v.LockNames.Name(lock), Clients: []string{client}, At: release.ReturnedAt,
-		Why: fmt.Sprintf("%s's release of the lock that it had held since %s returned %s at %s, but the lock is still in place.",
-			client, seconds(t.owner.Since()), release.Outcome, seconds(release.ReturnedAt)),
-		Events: inOrder(t.owner.Command, release.Called, seen, release.Returned),
+		Name: Unreleasable, Lock: v.LockNames.Name(l.lock), Clients: []string{client}, At: l.returned.ReturnedAt,
+		Why: fmt.Sprintf("%s's release of the lock that it had held since %s returned %s at %s, but the lock %s.",
+			client, seconds(l.owner.Since()), l.returned.Outcome, seconds(l.returned.ReturnedAt), is),
+		Events: inOrder(append(events, l.owner.Command, l.returned.Called, l.returned.Returned)...),
 	}
 }
 

@@ -238,7 +238,14 @@ func releaseWithout(s *seeded) int {
 	}
 	s.calls(a, history.OpRelease)
 	s.command(a, a.id, s.state(), false, "EVALSHA", "release", "1", storyLock, "another")
-	return s.answers(a, history.OK)
+	s.answers(a, history.OK)
+	b := s.stranger()
+	if b == nil {
+		b = a
+	}
+	s.calls(b, history.OpAcquire)
+	s.serve(b)
+	return s.answers(b, history.No)
 }
 
 // twoStrangers are two clients that have nothing under way, while the lock is free and nobody believes to have it.

@@ -40,8 +40,8 @@ func (j *judge) commanded(cmd command) {
 		return
 	}
 	j.observe(cmd)
-	j.noteSilence(cmd, cmd.before && !o.foreign)
 	acquires := j.acquires(cmd)
+	j.noteLeft(cmd, cmd.before && !o.foreign, acquires && cmd.op == history.OpAcquire)
 	mine := j.mine(cmd, acquires)
 	rule := ownership.Command{
 		Effect: cmd.effect, ByOwner: int(o.client) == cmd.client+1, Live: j.claim(o.ends).Live(), Foreign: o.foreign,
@@ -98,25 +98,27 @@ func (j *judge) observe(cmd command) {
 	o.there, o.stale = cmd.before, false
 }
 
-// noteSilence: a release that has sent nothing has left the lock in place if the next command finds it there.
-func (j *judge) noteSilence(cmd command, found bool) {
+// noteLeft notes whether an acquire finds the lock that a release has left in place.
+func (j *judge) noteLeft(cmd command, found, acquires bool) {
 	o := &j.s.owner
-	late := cmd.ended && cmd.op == history.OpRelease && int(o.client) == cmd.client+1
-	if o.silent && !late && found && o.ends > o.margin {
-		j.found |= unreleasable
+	switch {
+	case o.left == 0:
+	case !found && !j.several || o.ends <= o.margin || cmd.effect == history.EffectRemoved || cmd.effect == history.EffectReplaced:
+		o.left = 0
+	case found && acquires && cmd.effect == history.EffectNone:
+		o.left |= 1 << cmd.client
 	}
-	o.silent = false
 }
 
 // mine is the claim that the command founds for its client if it took the lock.
 func (j *judge) mine(cmd command, acquires bool) owner {
 	c := &j.s.clients[cmd.client]
 	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
-	j.unlimited = j.unlimited || cmd.after.Exists() && cmd.after.TTL <= 0 && !j.leaseless
+	j.unlimited = j.unlimited || cmd.after.Exists() && cmd.after.TTL <= 0 && !j.Leaseless
 	switch {
 	case cmd.after.TTL > 0:
 		mine.ends, mine.margin = fullMS(cmd.after.TTL), fullMS(ownership.LeaseMargin(cmd.after.TTL))
-	case j.leaseless:
+	case j.Leaseless:
 		mine.ends = never
 	case cmd.op != history.OpNone && !cmd.ended:
 		mine.ends = j.lease - c.since

@@ -37,7 +37,7 @@ func (j *judge) calledRelease(n int) {
 		return
 	}
 	j.endHold(n)
-	if j.leaseless && int(j.s.owner.client) == n+1 {
+	if j.Leaseless && int(j.s.owner.client) == n+1 {
 		j.s.owner.leaving = true
 	}
 }
@@ -83,10 +83,10 @@ func (j *judge) judgeRelease(n int, outcome history.Outcome) {
 	}
 	switch {
 	case !release.Unreleasable():
-	case c.has(looked):
+	case c.has(looked) && outcome == history.No:
 		j.found |= unreleasable
 	default:
-		j.s.owner.silent = c.entered == 0 // a reentrant lock may count by itself
+		j.s.owner.leaves(c.has(looked) || c.entered == 0) // a reentrant lock may count by itself
 	}
 	if release.FalseAlarm() {
 		j.found |= falseAlarm

@@ -239,7 +239,7 @@ func (j *judge) commandedOnOne(cmd command) {
 	c, o := &j.s.clients[cmd.client], &j.s.owner
 	acquires := j.acquires(cmd)
 	w := j.touch(cmd, acquires)
-	j.noteSilence(cmd, w.found)
+	j.noteLeft(w.command, w.found, acquires && cmd.op == history.OpAcquire)
 	rule := ownership.Command{
 		Effect: w.effect, ByOwner: int(o.client) == cmd.client+1, Live: w.live, Acquire: w.mine.ago != noAcquire, Standing: w.mine.standing,
 	}

@@ -142,12 +142,23 @@ type owner struct {
 	leaving  bool  // that release has not definitely returned; only of a lock without a lease
 	early    uint8 // the clients that had called the acquire that they are in before the owner's ended
 	ago      uint8 // how many acquires ago its client called the one by which it has it; only of a lock on several servers
-	silent   bool  // its release has sent nothing, and nothing has named the lock since
+	left     uint8 // its release has left it in place: see leaves
 	Gap      gap
 	ends     ms // when the lease ends
 	margin   ms // how much of it must be left before it counts
 	sure     ms // when it ends as far as the owner has been told
 	sighting
+}
+
+// leftInPlace is the bit of owner.left that says that a release was answered ok and has left the lock in place. The others are the clients whose acquires
+// have found it there since.
+const leftInPlace = 1 << 7
+
+// leaves notes whether the owner's release has left the lock in place.
+func (o *owner) leaves(in bool) {
+	if o.left = 0; in {
+		o.left = leftInPlace
+	}
 }
 
 // sighting is what was under the lock's key when it was last seen.
