@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // market judges money and items that change hands. An update is lost when a trade replaces what an acknowledged trade has written
@@ -89,7 +90,7 @@ func (m *market) command(t *trading, f *timeline.Fact, v *timeline.Cursor) []Ano
 			return nil
 		}
 		return m.write(t, f, v, queued)
-	case timeline.RunsScript(name):
+	case ownership.RunsScript(name):
 		return m.write(t, f, v, comparedCommands(c.Args))
 	case !timeline.ReadsOnly(name):
 		return m.write(t, f, v, [][]string{c.Args})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // The model of a market: the second judge of money and items that change hands. The resource's order of the writes is on record. What is not
@@ -80,7 +81,7 @@ func (m *marketHistory) command(i int, e *history.Event, c *history.Command) {
 		t.queued, t.reads = nil, make(map[string]int)
 	case name == "EXEC":
 		carriedOut, t.queued = t.queued, nil
-	case timeline.RunsScript(name):
+	case ownership.RunsScript(name):
 		carriedOut = comparedCommands(c.Args)
 	case !timeline.ReadsOnly(name):
 		carriedOut = [][]string{c.Args}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // unasked says why a history in which nothing bad was seen does not show that the lock is safe: commands reached the lock around
@@ -47,5 +48,5 @@ func mattersUnasked(c *history.Command) bool {
 	case timeline.ReadsOnly(c.Args[0]) || c.Redirected() || c.Reply == "QUEUED" || strings.HasPrefix(c.Reply, "-NOSCRIPT"):
 		return false
 	}
-	return !c.Failed() || timeline.RunsScript(c.Args[0])
+	return !c.Failed() || ownership.RunsScript(c.Args[0])
 }

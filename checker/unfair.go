@@ -8,6 +8,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // unfair: a lock that promises order granted out of order. One client had asked, and was waiting, before another was even told to
@@ -83,7 +84,7 @@ func (m *unfair) command(f *timeline.Fact) {
 // because it is one step, and of the create of a ZooKeeper, because the node is the place in the queue; of other commands there may be
 // several, and it is not known which does.
 func asks(c *history.Command) bool {
-	return len(c.Args) > 0 && (timeline.RunsScript(c.Args[0]) || c.Args[0] == "CREATE") && !c.ReplyDropped && !c.Failed()
+	return len(c.Args) > 0 && (ownership.RunsScript(c.Args[0]) || c.Args[0] == "CREATE") && !c.ReplyDropped && !c.Failed()
 }
 
 // disturbed takes in that a fault, or its end, may have kept clients from waiting. A clock that is wrong does not.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // AcceptedWrite says whether the resource carried out a command that writes. It goes by command and reply and not by the state
@@ -18,7 +19,7 @@ func AcceptedWrite(c *history.Command) bool {
 
 // showsFence says whether a script is given a fence, and no other key than the one where the resource keeps the greatest.
 func showsFence(args []string) bool {
-	if len(args) != 5 || !RunsScript(args[0]) || args[2] != "1" {
+	if len(args) != 5 || !ownership.RunsScript(args[0]) || args[2] != "1" {
 		return false
 	}
 	return strings.HasSuffix(args[3], ":fence") || strings.Contains(args[3], ":fence:")
@@ -35,15 +36,6 @@ func ReadsOnly(name string) bool {
 	case "GET", "MGET", "STRLEN", "EXISTS", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE", "OBJECT", "HGET", "HMGET", "HGETALL", "HEXISTS",
 		"HLEN", "LRANGE", "LLEN", "LINDEX", "SISMEMBER", "SMEMBERS", "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD",
 		"WATCH", "MULTI", "DISCARD", "UNWATCH", "EVAL_RO", "EVALSHA_RO", "FCALL_RO":
-		return true
-	}
-	return false
-}
-
-// RunsScript says whether a command, by its name, may do several things and fail in between.
-func RunsScript(name string) bool {
-	switch strings.ToUpper(name) {
-	case "EVAL", "EVALSHA", "FCALL", "EXEC":
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 func TestAcceptedWrites(t *testing.T) {
@@ -42,8 +43,8 @@ func TestAcceptedWrites(t *testing.T) {
 		assert.Equal(t, tt.want, timeline.AcceptedWrite(c), "%q %q", tt.command, tt.reply)
 	}
 	for _, name := range []string{"EVAL", "evalsha", "FCALL", "EXEC"} {
-		assert.True(t, timeline.RunsScript(name), name)
+		assert.True(t, ownership.RunsScript(name), name)
 	}
-	assert.False(t, timeline.RunsScript("SET"))
-	assert.False(t, timeline.RunsScript("EVAL_RO"))
+	assert.False(t, ownership.RunsScript("SET"))
+	assert.False(t, ownership.RunsScript("EVAL_RO"))
 }

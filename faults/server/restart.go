@@ -99,12 +99,16 @@ func (r *Restartable) stop(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, downTime, fmt.Errorf("%v after the command to stop it has ended well, it still answers", downTime))
 	defer cancel()
-	for r.at.Answers(ctx) {
-		if pause(ctx) != nil {
+	for {
+		answers := r.at.Answers(ctx)
+		switch {
+		case ctx.Err() != nil: // that it has not answered by then does not count
 			return fmt.Errorf("redis at %s: %w", r.at, context.Cause(ctx))
+		case !answers:
+			return nil
 		}
+		_ = pause(ctx) // an error is the end of ctx
 	}
-	return nil
 }
 
 // start runs the command, waits until another process answers than before, and gives the cell's keys what is left of them.

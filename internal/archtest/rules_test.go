@@ -71,7 +71,7 @@ func rules() map[string]rule {
 			"worker/protocol", "worker/work",
 		}},
 		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
-		"scenarios/reproduce": {own: []string{"history", "faults", "faults/commands", "timeline", "impls", "checker", "scenarios", "sim", "sim/trace"}, pure: true},
+		"scenarios/reproduce": {own: []string{"history", "faults", "faults/commands", "timeline", "timeline/ownership", "impls", "checker", "scenarios", "sim", "sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"bench":         {pure: true, scripted: true},
 		"bench/measure": {own: []string{"bench", "history", "impls", "faults/process", "faults/server", "worker", "worker/work"}},

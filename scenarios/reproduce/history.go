@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/trace"
 	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // FromHistory is the part of a history that an anomaly is about, as a trace: what its clients did, in the order in which their commands
@@ -277,7 +278,7 @@ func (r *historyReader) request(i int) [][]string {
 
 // firstKey is where a command has its first key: behind its name or, in a script's call, behind the number of its keys.
 func firstKey(args []string) int {
-	if timeline.RunsScript(args[0]) {
+	if ownership.RunsScript(args[0]) {
 		return 3
 	}
 	return 1

@@ -5,7 +5,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/timeline/ownership"
 )
 
 // queue chooses the story of a lock that was free, and yet refused, because the client that was next in the queue is dead: somebody
@@ -71,7 +71,7 @@ func (r *historyReader) diedWaiting(p *part) (asked, died int) {
 	}
 	for _, i := range p.Commands {
 		c := r.Events[i].Command()
-		if timeline.RunsScript(c.Args[0]) && !c.ReplyDropped && !c.Failed() && !r.changing[i] && r.ofLock(i) {
+		if ownership.RunsScript(c.Args[0]) && !c.ReplyDropped && !c.Failed() && !r.changing[i] && r.ofLock(i) {
 			return i, died
 		}
 	}

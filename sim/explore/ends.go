@@ -8,7 +8,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/timeline"
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
@@ -270,7 +269,7 @@ func (t *trial) takes(m move) bool {
 		return true
 	}
 	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
-	asks := x.servers.states[before].lock.Exists() || timeline.RunsScript(x.texts.requests[request].commands[0][0])
+	asks := x.servers.states[before].lock.Exists() || ownership.RunsScript(x.texts.requests[request].commands[0][0])
 	if int(m.client) == t.fresh && (done.named && asks || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
