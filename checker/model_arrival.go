@@ -14,6 +14,7 @@ import (
 type replyReader struct {
 	kept []keptReplies
 	last map[string]time.Duration // by client: when the latest reply to it was sent
+	held map[string]bool          // clients of which a message is held
 }
 
 // keptReplies are the replies that a fault in effect keeps from a client, or from all of a process.
@@ -53,6 +54,12 @@ func (r *replyReader) fault(e *history.Event) (over keptReplies, ok bool) {
 		return over, false
 	}
 	kind := faults.Kind(f.Name).Of().Kind
+	if kind.Holds() && f.Phase != history.PhaseInject {
+		if r.held == nil {
+			r.held = map[string]bool{}
+		}
+		r.held[f.Target] = f.Phase == history.PhaseEffective
+	}
 	n := slices.IndexFunc(r.kept, func(k keptReplies) bool { return k.fault == kind && k.whose == f.Target })
 	switch {
 	case !kind.WithholdsReplies():
@@ -69,6 +76,12 @@ func (r *replyReader) fault(e *history.Event) (over keptReplies, ok bool) {
 		return over, true
 	}
 	return over, false
+}
+
+// goesOn says whether an operation of a client goes on only when a fault is over, whatever replies it has had: one that is held at a message, which need
+// not be on record.
+func (r *replyReader) goesOn(over keptReplies, client string) bool {
+	return over.of(client) && (over.fault == faults.HoldReply || over.fault == faults.Pause && r.held[client])
 }
 
 // arrived is when a reply arrived, of which that was expected earlier.
@@ -99,7 +112,7 @@ func (r *mutexReader) fault(e *history.Event) {
 			for n := range h.asked {
 				a := &h.asked[n]
 				now := r.replies.arrived(over, client, a.reply)
-				if over.fault == faults.HoldReply { // even of a command that is not on record
+				if r.replies.goesOn(over, client) {
 					now = r.replies.expected(client, over.over)
 				}
 				if now != a.reply {
