@@ -14,6 +14,7 @@ import (
 type replyReader struct {
 	kept []keptReplies
 	last map[string]time.Duration // by client: when the latest reply to it was sent
+	held map[string]bool          // clients of which a message is held
 }
 
 // keptReplies are the replies that a fault in effect keeps from a client, or from all of a process.
@@ -53,6 +54,12 @@ func (r *replyReader) fault(e *history.Event) (over keptReplies, ok bool) {
 		return over, false
 	}
 	kind := faults.Kind(f.Name).Of().Kind
+	if kind.Holds() && f.Phase != history.PhaseInject {
+		if r.held == nil {
+			r.held = map[string]bool{}
+		}
+		r.held[f.Target] = f.Phase == history.PhaseEffective
+	}
 	n := slices.IndexFunc(r.kept, func(k keptReplies) bool { return k.fault == kind && k.whose == f.Target })
 	switch {
 	case !kind.WithholdsReplies():
@@ -71,6 +78,12 @@ func (r *replyReader) fault(e *history.Event) (over keptReplies, ok bool) {
 	return over, false
 }
 
+// goesOn says whether an operation of a client goes on only when a fault is over, whatever replies it has had: one that is held at a message, which need
+// not be on record.
+func (r *replyReader) goesOn(over keptReplies, client string) bool {
+	return over.of(client) && (over.fault == faults.HoldReply || over.fault == faults.Pause && r.held[client])
+}
+
 // arrived is when a reply arrived, of which that was expected earlier.
 func (r *replyReader) arrived(k keptReplies, client string, expected time.Duration) time.Duration {
 	switch {
@@ -82,4 +95,50 @@ func (r *replyReader) arrived(k keptReplies, client string, expected time.Durati
 		return expected
 	}
 	return r.expected(client, k.over)
+}
+
+// fault takes in that a fault is over that kept replies: its clients have them now, at the earliest.
+func (r *mutexReader) fault(e *history.Event) {
+	over, ok := r.replies.fault(e)
+	if !ok {
+		return
+	}
+	for _, lock := range r.order {
+		for client, h := range lock.holders {
+			if !over.of(client) || r.session[lock.name] {
+				continue
+			}
+			h.from = r.replies.arrived(over, client, h.from)
+			for n := range h.asked {
+				a := &h.asked[n]
+				now := r.replies.arrived(over, client, a.reply)
+				if r.replies.goesOn(over, client) {
+					now = r.replies.expected(client, over.over)
+				}
+				if now != a.reply {
+					a.reply, a.freed = now, now
+				}
+			}
+		}
+	}
+}
+
+// replied notes that a client got a reply in an operation under way.
+func (r *mutexReader) replied(e *history.Event, arrives time.Duration) {
+	for _, lock := range r.order {
+		if h := lock.holders[e.Client]; h != nil {
+			if n := h.pending(e.ID); n >= 0 {
+				h.asked[n].reply = arrives
+			}
+		}
+	}
+}
+
+// made is when the answer to an operation can have been made at the earliest. Of a lock on several servers the replies say little: those of the others
+// may come later, when the client has its answer already. It goes on with what was kept from it all the same.
+func (r *mutexReader) made(lock string, a asked) time.Duration {
+	if r.spread[lock] {
+		return max(r.events[a.call].At, a.freed)
+	}
+	return max(r.events[a.call].At, a.reply)
 }

@@ -108,7 +108,7 @@ func (r *deadReader) fault(e *history.Event) {
 	for n := range r.asked {
 		switch a := &r.asked[n]; {
 		case r.session[r.events[a.call].Lock]:
-		case ok && over.fault == faults.HoldReply && over.of(a.client):
+		case ok && r.from.goesOn(over, a.client):
 			a.reply = r.from.expected(a.client, over.over)
 		case ok:
 			a.reply = r.from.arrived(over, a.client, a.reply)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -218,32 +217,6 @@ func (r *mutexReader) command(i int, e *history.Event) {
 	}
 }
 
-// fault takes in that a fault is over that kept replies: its clients have them now, at the earliest.
-func (r *mutexReader) fault(e *history.Event) {
-	over, ok := r.replies.fault(e)
-	if !ok {
-		return
-	}
-	for _, lock := range r.order {
-		for client, h := range lock.holders {
-			if !over.of(client) || r.session[lock.name] {
-				continue
-			}
-			h.from = r.replies.arrived(over, client, h.from)
-			for n := range h.asked {
-				a := &h.asked[n]
-				now := r.replies.arrived(over, client, a.reply)
-				if over.fault == faults.HoldReply { // even of a command that is not on record
-					now = r.replies.expected(client, over.over)
-				}
-				if now != a.reply {
-					a.reply, a.freed = now, now
-				}
-			}
-		}
-	}
-}
-
 // taken notes that an acquire under way may have taken its lock by a command.
 func (r *mutexReader) taken(i int, e *history.Event, c *history.Command) {
 	for n := range c.Changes {
@@ -266,26 +239,6 @@ func (r *mutexReader) took(client, lock string, id int64, command int) {
 			h.asked[n].took = command
 		}
 	}
-}
-
-// replied notes that a client got a reply in an operation under way.
-func (r *mutexReader) replied(e *history.Event, arrives time.Duration) {
-	for _, lock := range r.order {
-		if h := lock.holders[e.Client]; h != nil {
-			if n := h.pending(e.ID); n >= 0 {
-				h.asked[n].reply = arrives
-			}
-		}
-	}
-}
-
-// made is when the answer to an operation can have been made at the earliest. Of a lock on several servers the replies say little: those of the others
-// may come later, when the client has its answer already. It goes on with what was kept from it all the same.
-func (r *mutexReader) made(lock string, a asked) time.Duration {
-	if r.spread[lock] {
-		return max(r.events[a.call].At, a.freed)
-	}
-	return max(r.events[a.call].At, a.reply)
 }
 
 // mayGrant says whether a command with an effect may have begun or prolonged the lease.

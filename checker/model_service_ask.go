@@ -114,7 +114,7 @@ func (r *ownerReader) endsOf(l *ownerHistory, a ownersAsk) (o observation) {
 // leftInPlace takes in a command after releases that have left their lock in place: it may find it untouched.
 func (s *serviceHistory) leftInPlace(l *ownerHistory, step *ownerStep, op *asking, before possession, look keyLook) {
 	s.left = slices.DeleteFunc(s.left, func(a ownersAsk) bool {
-		same := (l.spread != nil || look.was && look.value == a.value) && before.client == a.mine.client && before.began == a.mine.began
+		same := (l.spread != nil || look.was && look.value == a.value) && before.client == a.mine.client && before.began == a.mine.began && before.runs(step.at)
 		if same && look.was && look.effect == history.EffectNone && op != nil && op.op == history.OpAcquire && op.back == 0 && !op.failed {
 			s.refusals = append(s.refusals, refusal{a.op, op, before, step.event})
 		}

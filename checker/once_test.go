@@ -51,7 +51,7 @@ func probedTurns(least int) (events []history.Event) {
 		events = append(events, e)
 	}
 	for _, client := range []string{"C1", "C2", "C3"} {
-		record(history.Event{Kind: history.KindOpen, Client: client, Detail: &history.Detail{Leaseless: true}})
+		record(history.Event{Kind: history.KindOpen, Client: client, Detail: &history.Detail{Contract: history.Contract{Leaseless: true}}})
 	}
 	for id := int64(1); len(events) < least; id++ {
 		client := clientName(int(id/2) % 2)

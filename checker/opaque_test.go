@@ -20,7 +20,7 @@ func (u *unread) add(at time.Duration, e history.Event) *unread {
 }
 
 func (u *unread) open(client string, leaseless bool) *unread {
-	return u.add(0, history.Event{Kind: history.KindOpen, Client: client, Detail: &history.Detail{Lease: time.Second, Leaseless: leaseless, Unseen: history.Opaque}})
+	return u.add(0, history.Event{Kind: history.KindOpen, Client: client, Detail: &history.Detail{Lease: time.Second, Contract: history.Contract{Leaseless: leaseless}, Unseen: history.Opaque}})
 }
 
 // asks is an operation from its call to its return, with the validity that it declares.

@@ -88,7 +88,7 @@ func newSeeded(seed uint64) *seeded {
 func (s *seeded) coin() bool { return s.dice.IntN(2) == 0 }
 
 func (s *seeded) opens(c *seededClient) {
-	s.record(history.Event{Client: c.name, Lock: storyLock, Kind: history.KindOpen, Detail: &history.Detail{Lease: s.lease, Leaseless: s.lease == 0}})
+	s.record(history.Event{Client: c.name, Lock: storyLock, Kind: history.KindOpen, Detail: &history.Detail{Lease: s.lease, Contract: history.Contract{Leaseless: s.lease == 0}}})
 }
 
 func (s *seeded) record(e history.Event) int {

@@ -57,7 +57,7 @@ func newFloor(work history.Workload, stock int64) *floor {
 	}
 	for n := range floorClients {
 		f.record(history.Event{Kind: history.KindOpen, Client: clientName(n), Lock: storyLock, Detail: &history.Detail{
-			Leaseless: true, Work: &history.Work{Workload: work, Data: f.data()},
+			Contract: history.Contract{Leaseless: true}, Work: &history.Work{Workload: work, Data: f.data()},
 		}})
 	}
 	return f

@@ -143,9 +143,8 @@ func (e *Event) Fault() *Fault {
 
 // Detail holds the rarer facts about an event. The comments of the kinds say which fields each uses.
 type Detail struct {
+	Contract
 	Lease     time.Duration // time after which the server frees the lock
-	Leaseless bool          // the lock has no lease: only a release frees it
-	Permits   int           // how many clients may hold the lock at a time; zero: one
 	Session   bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
 	Servers   int           // number of lock servers, or of the lock's keys on one: see Part; zero: one
 	Need      int           // on how many of them a client must have the lock; zero: on a majority
@@ -164,6 +163,12 @@ type Detail struct {
 	Command   *Command
 	Fault     *Fault
 	Work      *Work
+}
+
+// Contract is what a lock declares of itself.
+type Contract struct {
+	Leaseless bool // the lock has no lease: only a release frees it
+	Permits   int  // how many clients may hold the lock at a time; zero: one
 }
 
 // Unseen says why no command of a lock is on record.

@@ -11,6 +11,7 @@ const bugStaleEntry = "stale-entry"
 func redisson() Spec {
 	all := []Bug{
 		{Name: bugStaleEntry, What: "a failed renewal stays registered: the next hold of the same thread is not renewed", Apart: true},
+		{Name: bugPublishedFirst, What: "a release publishes before it deletes, and waiters sleep until they are woken: whoever is woken finds the lock there and sleeps on", Apart: true},
 	}
 	return Spec{
 		Card: Card{
@@ -26,7 +27,11 @@ func redisson() Spec {
 			Renews:   true,
 		},
 		New: func(env Env, opts Options) Lock {
-			return &redissonLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			lock := redissonLock{env: env, opts: opts, bugs: shownBy(opts, all)}
+			if lock.bugs.has(bugPublishedFirst) {
+				return &redissonSleeper{lock}
+			}
+			return &lock
 		},
 	}
 }

@@ -9,8 +9,14 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
+// bugUncheckedGrant is what node-redlock does.
+const bugUncheckedGrant = "unchecked-grant"
+
 func watchdog() Spec {
-	bugs := []Bug{wallLeaseBug("")}
+	bugs := []Bug{
+		wallLeaseBug(""),
+		{Name: bugUncheckedGrant, What: "a grant is not compared with its lease: one whose reply comes later is answered ok", Apart: true},
+	}
 	return Spec{
 		Card: Card{
 			Name:   "watchdog",
@@ -55,7 +61,7 @@ func (l *watchdogLock) TryAcquire(ctx context.Context) (bool, error) {
 	if !held {
 		return false, err
 	}
-	if l.clock.now() >= expires { // granted, but the reply came after the lease
+	if l.clock.now() >= expires && !l.clock.bugs.has(bugUncheckedGrant) { // granted, but the reply came after the lease
 		_, err := l.takeBack(ctx, token)
 		return false, err
 	}

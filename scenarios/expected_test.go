@@ -241,3 +241,23 @@ func FuzzParseExpected(f *testing.F) {
 		require.Equal(t, text, written(t, again))
 	})
 }
+
+// TestEveryAnomalyIsInTheMatrix: each anomaly that the checker knows is what a broken lock comes to in some scenario of the reviewed table.
+func TestEveryAnomalyIsInTheMatrix(t *testing.T) {
+	matrix, err := BuiltinExpected()
+	require.NoError(t, err)
+	scripts, err := Builtin()
+	require.NoError(t, err)
+	shown := make(map[checker.Name]bool)
+	for _, s := range scripts {
+		for _, lock := range append(matrix.Locks(s.Name), matrix.Variants(s.Name)...) {
+			expected, _ := matrix.Lookup(s.Name, lock)
+			for _, name := range expected.Verdict.Names() {
+				shown[name] = true
+			}
+		}
+	}
+	for _, d := range checker.Definitions() {
+		assert.True(t, shown[d.Name], "no cell shows %s", d.Name)
+	}
+}

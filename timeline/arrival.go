@@ -63,9 +63,10 @@ func (v *Cursor) letGo(w withholding, at time.Duration) {
 			continue
 		}
 		arrived := v.arrives(client, at)
+		waits := w.kind == faults.HoldReply || w.kind == faults.Pause && v.heldUp(client) // it may be held at what is not on record
 		for n := range v.Ops.Pending {
 			o := &v.Ops.Pending[n]
-			if o.Client == client && !v.Locks[o.Lock].Session && (w.withheld(o.heard, at) || w.kind == faults.HoldReply) { // it may be held at a reply that is not on record
+			if o.Client == client && !v.Locks[o.Lock].Session && (w.withheld(o.heard, at) || waits) {
 				o.heard, o.letGo = arrived, arrived
 			}
 		}
@@ -75,6 +76,13 @@ func (v *Cursor) letGo(w withholding, at time.Duration) {
 			}
 		}
 	}
+}
+
+// heldUp says whether an operation of the client waits for a message that is held: whether that comes or a time-out, it comes after a pause.
+func (v *Cursor) heldUp(client int) bool {
+	return slices.ContainsFunc(v.Faults, func(f FaultSpan) bool {
+		return f.Kind.Holds() && f.InEffect() && f.Target == v.Clients.Name(client)
+	})
 }
 
 // withheld says whether a reply that would have arrived at a time was withheld until the fault ended.

@@ -182,7 +182,7 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 // endsWithholding records that a fault is about to end that keeps replies from the process: they arrive before that has been observed.
 func (p *peer) endsWithholding(kind faults.Kind) {
 	if kind.WithholdsReplies() {
-		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, "")
+		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, "its end is ordered")
 	}
 }
 

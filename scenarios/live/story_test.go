@@ -30,7 +30,7 @@ func faultsAreEvident(t *testing.T, events []history.Event) {
 	held := map[string]int{} // a client can have something late beside what its operation is held by
 	last := map[string]history.Phase{}
 	for _, e := range events {
-		if e.Kind != history.KindFault {
+		if e.Kind != history.KindFault || e.Detail.Fault.Phase == history.PhaseEnding { // that is no effect
 			continue
 		}
 		f := e.Detail.Fault
@@ -98,6 +98,9 @@ func story(events []history.Event) []string {
 		case history.KindCommand:
 			say("%s sends %s", e.Client, commandLine(e.Command()))
 		case history.KindFault:
+			if e.Detail.Fault.Phase == history.PhaseEnding {
+				continue // the model has no such moment
+			}
 			say("%s %s: %s", e.Detail.Fault.Target, e.Detail.Fault.Name, e.Detail.Fault.Phase)
 		case history.KindExit:
 			say("%s exit", e.Client)

@@ -78,6 +78,9 @@ func ended() context.Context {
 
 // paced is a way to wait by which time goes on: a client that tries again at once, and asks nobody, would try for ever in one moment.
 func (p *peer) paced(way waiting.Way) waiting.Way {
+	if way == nil { // the lock waits by itself
+		return nil
+	}
 	return func(env impls.Env, lock impls.Lock) waiting.Waiter {
 		return &pacer{Waiter: way(env, lock), env: env, cell: p.cell, last: -1}
 	}

@@ -94,7 +94,7 @@ func (m *made) record(anomalies ...*checker.Anomaly) *record {
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
 		events = append(events, history.Event{
 			Kind: history.KindOpen, Client: client, Lock: "lock",
-			Detail: &history.Detail{Lease: 1000 * ms, Leaseless: m.leaseless, Servers: m.servers, Need: m.need, Unseen: unseen, Session: m.session},
+			Detail: &history.Detail{Lease: 1000 * ms, Contract: history.Contract{Leaseless: m.leaseless}, Servers: m.servers, Need: m.need, Unseen: unseen, Session: m.session},
 		})
 	}
 	opened := len(events)

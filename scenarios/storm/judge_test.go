@@ -1,6 +1,7 @@
 package storm_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -303,12 +304,12 @@ func TestALockThatIsBeingReleased(t *testing.T) {
 		}
 		s.add(30*ms, history.Event{Kind: history.KindCall, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Bound: 2 * lease}})
 		there := history.State{Type: "string", Value: "C1", TTL: 900 * ms}
-		s.add(1990*ms, history.Event{Kind: history.KindCommand, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Command: &history.Command{
-			Server: "redis", Args: []string{"SET", "lock", "C2"}, Sent: 1989 * ms, Asked: ms, Changes: []history.Change{{Key: "lock", Before: there, After: there}},
+		s.add(2090*ms, history.Event{Kind: history.KindCommand, Client: "C2", Op: history.OpAcquire, ID: 9, Detail: &history.Detail{Command: &history.Command{
+			Server: "redis", Args: []string{"SET", "lock", "C2"}, Sent: 2089 * ms, Asked: ms, Changes: []history.Change{{Key: "lock", Before: there, After: there}},
 		}}})
-		s.add(2030*ms, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 9, Outcome: history.No})
+		s.add(2130*ms, history.Event{Kind: history.KindReturn, Client: "C2", Op: history.OpAcquire, ID: 9, Outcome: history.No})
 		v, told := s.judge(t, "setpx-lua")
-		require.Equal(t, []checker.Name{checker.StuckLock}, v.Names(), v.Reason)
+		require.Equal(t, dies, slices.Contains(v.Names(), checker.StuckLock), v.Reason)
 		require.Equal(t, dies, told.First != nil, "%v", v.Anomalies)
 	}
 }

@@ -388,7 +388,7 @@ func (x *explorer) pass(s *state, m move) error {
 		}
 	} else {
 		x.passServers(s, m.d)
-		x.judge.pass(m.d)
+		x.judge.pass(m.d, false)
 	}
 	for i := range x.clients {
 		if x.judge.releaseWaited(&s.clients[i], m.d) && x.watcher != nil {

@@ -248,8 +248,14 @@ func (t *trial) wait(p pace, passed ms) ms {
 	return min(expiry, left) + 1
 }
 
+// mayAsk says whether a command may ask for a lock that it leaves free.
+func mayAsk(command string) bool {
+	return slices.Contains([]string{"EVAL", "EVALSHA", "FCALL", "EXEC"}, command)
+}
+
 // takes says whether a request gives somebody the lock, or takes it away, whatever its client is told later: then nobody was kept waiting.
-// Of the fresh client's requests it notes which find the lock, and leave it there; with a lock that keeps order, also a client ahead of it.
+// Of the fresh client's requests it notes which find the lock, and leave it there, or ask for it by a script; with a lock that keeps order, also a client
+// ahead of it.
 func (t *trial) takes(m move) bool {
 	x := t.x
 	request := x.numbered(&t.s, x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request)
@@ -270,7 +276,8 @@ func (t *trial) takes(m move) bool {
 		return true
 	}
 	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
-	if int(m.client) == t.fresh && (done.named && x.servers.states[before].lock.Exists() || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
+	asks := x.servers.states[before].lock.Exists() || mayAsk(x.texts.requests[request].commands[0][0])
+	if int(m.client) == t.fresh && (done.named && asks || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
 	return false
@@ -288,8 +295,7 @@ func (t *trial) wouldTell(before, request uint32, client int) bool {
 // patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 
-// keepsMajority says whether locks on so many servers keep others from a majority. A lock that refuses what is free, or asks no server, is
-// of no use, but it is not stuck.
+// keepsMajority says whether locks on so many servers keep others from a majority. A lock that asks no server is of no use, but it is not stuck.
 func (x *explorer) keepsMajority(servers uint8) bool {
 	return bits.OnesCount8(servers) >= x.serverCount-x.serverCount/2
 }
@@ -302,6 +308,6 @@ func (x *explorer) maybeHeld(s *state) bool {
 		}
 	}
 	o := &s.owner
-	return x.judge.leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
+	return x.judge.Leaseless && o.client != 0 && s.clients[o.client-1].phase != crashed &&
 		(o.standing == ownership.Pending || o.leaving)
 }

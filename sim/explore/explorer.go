@@ -18,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/sim/process"
 	"github.com/locklab/locklab/sim/trace"
@@ -348,7 +349,7 @@ func newExplorer(config Config, about traits) *explorer {
 	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
-		leaseless: config.Lock.Leaseless || x.sessions, sessions: x.sessions, permits: max(config.Lock.Permits, 1), nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
+		Contract: history.Contract{Leaseless: config.Lock.Leaseless || x.sessions, Permits: config.Lock.Permits}, nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {

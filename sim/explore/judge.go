@@ -61,13 +61,11 @@ func (a anomalies) names() []checker.Name {
 
 // judge carries the state through what happens to the lock, and gathers the anomalies.
 type judge struct {
-	s         *state
-	clients   int
-	lease     ms
-	margin    ms // how much of a lease of the usual length must be left before it counts; the checker's
-	leaseless bool
-	sessions  bool // the lock lasts as long as its client's session
-	permits   int  // how many clients may hold the lock at a time
+	s       *state
+	clients int
+	lease   ms
+	margin  ms // how much of a lease of the usual length must be left before it counts; the checker's
+	history.Contract
 	nominal   bool // a lock may have no expiry on its server: then its lease counts from the latest command of its operation
 	unlimited bool // one has turned out to have none, see errNominal
 	declares  bool // background tasks declare how long it is held without having asked before; see errDeclares
@@ -295,7 +293,7 @@ func (j *judge) hold(n int, valid time.Duration, limited bool, unasked ms) {
 			others++
 		}
 	}
-	if others >= max(j.permits, 1) {
+	if others >= max(j.Permits, 1) {
 		j.found |= doubleHolder
 	}
 }
@@ -380,8 +378,8 @@ func (j *judge) renewed(n int, valid time.Duration, asked bool) {
 	c.from = 0
 }
 
-// pass lets time pass for what the properties remember.
-func (j *judge) pass(d ms) {
+// pass lets time pass for what the properties remember. session: the lock lasts as long as its client's session.
+func (j *judge) pass(d ms, session bool) {
 	s := j.s
 	for i := range j.clients {
 		c := &s.clients[i]
@@ -393,7 +391,7 @@ func (j *judge) pass(d ms) {
 			c.since = min(c.since+d, j.lease)
 		}
 		if c.phase == acquiring || c.repliedBeside() {
-			c.ageFrom(d, j.lease, j.sessions)
+			c.ageFrom(d, j.lease, session)
 		}
 	}
 	if j.sharing != nil {

@@ -51,7 +51,7 @@ func TestWhenALeaseOfTheClientsBegins(t *testing.T) {
 	c := &j.s.clients[0]
 	c.since = 700 // than the last command of its latest operation
 	j.called(0, history.OpAcquire)
-	j.pass(100)
+	j.pass(100, false)
 	j.commanded(command{sending: sending{client: 0, op: history.OpAcquire}, effect: history.EffectCreated, after: history.State{Type: "string", Value: "v"}})
 	assert.Equal(t, j.lease-100, j.s.owner.ends)
 }
@@ -114,7 +114,7 @@ func TestAHoldersNextAcquire(t *testing.T) {
 		count   uint8
 	}{
 		"granted":                {func(*judge) {}, granted, true, holding, 1, 2},
-		"granted after the end":  {func(j *judge) { j.pass(1000) }, granted, true, holding, 1, 1},
+		"granted after the end":  {func(j *judge) { j.pass(1000, false) }, granted, true, holding, 1, 1},
 		"granted, and over":      {func(*judge) {}, history.Answer{Outcome: history.OK, Limited: true}, false, holding, 1, 0},
 		"refused":                {func(*judge) {}, history.Answer{Outcome: history.No}, true, holding, 1, 1},
 		"refused after its loss": {func(j *judge) { j.lost(0) }, history.Answer{Outcome: history.No}, false, waiting, 0, 0},

@@ -114,11 +114,11 @@ func (j *judge) noteLeft(cmd command, found, acquires bool) {
 func (j *judge) mine(cmd command, acquires bool) owner {
 	c := &j.s.clients[cmd.client]
 	mine := owner{client: uint8(cmd.client) + 1, standing: ownership.Dubious, margin: j.margin, sighting: sighting{there: true}}
-	j.unlimited = j.unlimited || cmd.after.Exists() && cmd.after.TTL <= 0 && !j.leaseless
+	j.unlimited = j.unlimited || cmd.after.Exists() && cmd.after.TTL <= 0 && !j.Leaseless
 	switch {
 	case cmd.after.TTL > 0:
 		mine.ends, mine.margin = fullMS(cmd.after.TTL), fullMS(ownership.LeaseMargin(cmd.after.TTL))
-	case j.leaseless:
+	case j.Leaseless:
 		mine.ends = never
 	case cmd.op != history.OpNone && !cmd.ended:
 		mine.ends = j.lease - c.since

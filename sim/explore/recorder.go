@@ -110,7 +110,7 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Leaseless: card.Leaseless, Permits: card.Permits, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: Lease, Contract: history.Contract{Leaseless: card.Leaseless, Permits: card.Permits}, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
 	}
 	if r.x.serverCount > 1 {

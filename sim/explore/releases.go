@@ -37,7 +37,7 @@ func (j *judge) calledRelease(n int) {
 		return
 	}
 	j.endHold(n)
-	if j.leaseless && int(j.s.owner.client) == n+1 {
+	if j.Leaseless && int(j.s.owner.client) == n+1 {
 		j.s.owner.leaving = true
 	}
 }

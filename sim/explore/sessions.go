@@ -77,7 +77,7 @@ func (x *explorer) passSessions(s *state, d ms) error {
 			x.watcher.passed(part)
 		}
 		x.lapse(s, part, spared)
-		x.judge.pass(part)
+		x.judge.pass(part, true)
 		for i := range x.clients {
 			c := &s.clients[i]
 			switch {
