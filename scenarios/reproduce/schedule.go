@@ -83,7 +83,7 @@ func newSchedule(t *trace.Trace) (*schedule, error) {
 		case history.KindFinal, history.KindEnd:
 			out.epilogue = append(out.epilogue, e)
 		default:
-			if !resumes(e) {
+			if !stepless(e) {
 				rest = append(rest, e)
 			}
 		}
@@ -159,9 +159,12 @@ func (t *schedule) process(who int) int {
 	})
 }
 
-// resumes says whether an event is that a paused client is resumed: its next step says as much.
-func resumes(e history.Event) bool {
-	return e.Kind == history.KindFault && e.Detail.Fault.Phase == history.PhaseRecover && e.Detail.Fault.Name == string(faults.Pause)
+// stepless says whether an event has no step of the trace: a paused client is resumed, as its next step shows, or what is late never arrives.
+func stepless(e history.Event) bool {
+	if e.Kind != history.KindFault || e.Detail.Fault.Phase != history.PhaseRecover {
+		return false
+	}
+	return slices.Contains([]faults.Kind{faults.Pause, faults.LateRequest.Of().Recorded}, faults.Kind(e.Detail.Fault.Name))
 }
 
 // goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
