@@ -161,10 +161,8 @@ func (t *schedule) process(who int) int {
 
 // stepless says whether an event has no step of the trace: a paused client is resumed, as its next step shows, or what is late never arrives.
 func stepless(e history.Event) bool {
-	if e.Kind != history.KindFault || e.Detail.Fault.Phase != history.PhaseRecover {
-		return false
-	}
-	return slices.Contains([]faults.Kind{faults.Pause, faults.LateRequest.Of().Recorded}, faults.Kind(e.Detail.Fault.Name))
+	f, without := e.Fault(), []faults.Kind{faults.Pause, faults.LateRequest.Of().Recorded}
+	return f != nil && f.Phase == history.PhaseRecover && slices.Contains(without, faults.Kind(f.Name))
 }
 
 // goesOnBeside says whether something that runs beside a client's operation comes after all that the operation does: so that it could
