@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/sim/service"
 	"github.com/locklab/locklab/timeline/ownership"
 )
 
@@ -247,8 +248,7 @@ func (t *trial) wait(p pace, passed ms) ms {
 }
 
 // takes says whether a request gives somebody the lock, or takes it away, whatever its client is told later: then nobody was kept waiting.
-// Of the fresh client's requests it notes which find the lock, and leave it there, or ask for it by a script; with a lock that keeps order, also a client
-// ahead of it.
+// Of the fresh client's requests it notes which find the lock, and leave it there, or ask for it and leave it free; with a lock that keeps order, also a client ahead of it.
 func (t *trial) takes(m move) bool {
 	x := t.x
 	request := x.numbered(&t.s, x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request)
@@ -269,8 +269,7 @@ func (t *trial) takes(m move) bool {
 		return true
 	}
 	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
-	asks := x.servers.states[before].lock.Exists() || ownership.RunsScript(x.texts.requests[request].commands[0][0])
-	if int(m.client) == t.fresh && (done.named && asks || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
+	if int(m.client) == t.fresh && (done.named && (x.servers.states[before].lock.Exists() || x.asks(request, done)) || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
 	return false
@@ -288,7 +287,19 @@ func (t *trial) wouldTell(before, request uint32, client int) bool {
 // patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 
-// keepsMajority says whether locks on so many servers keep others from a majority. A lock that asks no server is of no use, but it is not stuck.
+// asks says whether a request asks for the lock for certain, also if that is free: as for the checker, a script that was carried out, or a create.
+func (x *explorer) asks(request uint32, done serving) bool {
+	commands, replies := x.texts.requests[request].commands, x.texts.replies[done.reply].replies
+	for i, reply := range replies[:min(len(replies), len(commands))] {
+		if name := commands[i][0]; (ownership.RunsScript(name) || name == "CREATE") && reply.Kind != service.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsMajority says whether so many servers, of which each was asked or has a lock, keep others from a majority. A lock that asks no server, or
+// only reads what is free, is of no use, but it is not stuck.
 func (x *explorer) keepsMajority(servers uint8) bool {
 	return bits.OnesCount8(servers) >= x.serverCount-x.serverCount/2
 }

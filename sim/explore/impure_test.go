@@ -163,6 +163,27 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 	}
 }
 
+// scriptRefuser is a lock whose script asks for what is free and does not take it.
+type scriptRefuser struct{ refuser }
+
+func (l scriptRefuser) TryAcquire(ctx context.Context) (bool, error) {
+	_, err := l.env.Server().Eval(ctx, &impls.Script{Source: "return redis.call('GET', KEYS[1])"}, []string{lockKey})
+	return false, err
+}
+
+// A script is the whole try: who runs it, and is refused, has asked for a lock that is free, and no client ever gets it.
+func TestFreeLockThatRefusesScriptsIsStuck(t *testing.T) {
+	spec := impls.Spec{
+		Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+		New:  func(env impls.Env, _ impls.Options) impls.Lock { return scriptRefuser{refuser{env: env}} },
+	}
+	result, err := Explore(t.Context(), Config{Lock: spec, Clients: 1, Rounds: 1})
+	require.NoError(t, err)
+	assert.Empty(t, result.Disputed)
+	require.NotNil(t, result.Found)
+	assert.Equal(t, []checker.Name{checker.StuckLock}, result.Found.Anomalies)
+}
+
 // everywhere is a lock without a lease on all servers. An eager one asks all of them, whatever the first have answered.
 type everywhere struct {
 	env   impls.Env
