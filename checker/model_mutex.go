@@ -370,6 +370,7 @@ func (r *mutexReader) exit(i int, client string) {
 			r.lapse(h, lock, r.events[i].At)
 			h.finish(lock, at(i), at(i))
 			h.asked, h.inner, h.release = nil, nil, 0 // they will not return
+			h.before = false                          // who opens the lock next has not held it
 		}
 	}
 }
