@@ -20,10 +20,10 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/sim"
 )
 
 // TestAllAgreeOnStories compares who holds at each event of every history in the repository: by the checker's monitors, by porcupine's

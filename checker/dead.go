@@ -6,8 +6,8 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // deadGrant: an acquire was answered ok, though the validity that it declared was over, and its lock could know that: it looks at its clock

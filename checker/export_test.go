@@ -2,7 +2,7 @@ package checker
 
 import (
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // Holder is a client that holds a lock.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // forks judges a ledger as it was found at the end: each entry must have the next number, and name the one before it.

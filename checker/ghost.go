@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // ghostLock: the service holds the lock for a client that was told, or concluded, that it did not get it; and another client was

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // doubleHolder: two clients held the lock at the same time, or one more than it has permits. A client whose check or renewal is answered ok believes that it holds the lock,

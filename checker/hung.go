@@ -8,7 +8,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // hungOperation: an operation missed its deadline, though from its call on no fault was in effect on its process or on a server. Its client

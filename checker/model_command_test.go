@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // The judges read the effect of a command by arithmetic of their own, and come to the same.

@@ -8,8 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // The model of a market: the second judge of money and items that change hands. The resource's order of the writes is on record. What is not

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // monitor defines one anomaly, or two that are two sides of one thing. It is folded over a history.

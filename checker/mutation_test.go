@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/racing"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // mutation is a mistake in one of the judges: it does not see an anomaly, or reads something of a history in another way.

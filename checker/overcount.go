@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // overcount is unreleasable for a lock that counts: its holder has released it as often as it was told that it got it, and the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // tenure is what was certain when an operation of a lock's holder was called: that the lock was its own.

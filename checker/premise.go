@@ -7,7 +7,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, none that did began a hold, one succeeded though

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // sequence is how the data of a workload is read as a number that grows by one with each update: the counter itself, the number of

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // unasked says why a history in which nothing bad was seen does not show that the lock is safe: commands reached the lock around

@@ -7,8 +7,8 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // unfair: a lock that promises order granted out of order. One client had asked, and was waiting, before another was even told to

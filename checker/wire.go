@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // wire is what the commands of a work operation to the protected resource said: what it read, and what it wrote then. Where it did

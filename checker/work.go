@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/timeline"
-	"github.com/locklab/locklab/timeline/ownership"
+	"github.com/locklab/locklab/internal/timeline"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // staleWrite: the resource accepted a write from a client that no longer held the lock. Order alone decides: whose grant of the lock

@@ -4,7 +4,7 @@
 // It also owns the nouns that fault injection shares: Breakpoint, Direction and LinkFault. It causes no fault: the packages below it (tap,
 // network, process, server) and the model do. It must not know a lock, a script or a history.
 //
-// To add a fault, add a Kind and its entry in All, then its effect in scenarios/live and scenarios/sim.
+// To add a fault, add a Kind and its entry in All, then its effect in internal/scenarios/live and internal/scenarios/sim.
 package faults
 
 import (

@@ -3,7 +3,7 @@ package history
 // Workload names the work under a lock, and its data.
 type Workload string
 
-// The workloads, by their names in histories. Package worker/work implements them.
+// The workloads, by their names in histories. Package internal/worker/work implements them.
 const (
 	Counter        Workload = "counter"          // a counter is read and written back one higher
 	Stock          Workload = "stock"            // a stock is read from a cache, and written to a database and to the cache

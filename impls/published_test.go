@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/internal/waiting"
 )
 
 // on is another lock of the same process, on the key.

@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/locklab/locklab/bench"
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/bench"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // BenchPlan says what to measure. Exactly one of its measurements is not nil.

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/bench"
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/bench"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 )
 
 // brief is a measurement of one lock.

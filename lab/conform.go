@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/locklab/locklab/scenarios/conform"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/conform"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // Conformance is what came of the checks of a foreign client.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/points"
 )
 
 // ExplorePlan says which lock to explore, and how far. Of what is zero, explore.Config.Usual says what it means: with a Lock alone, three

@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 // With a lock alone, a plan has the bounds that lab explore has without a flag.

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 // FuzzRuns: whatever a saved run has in its run.json, in a history and in its pack, check, explain and shrink read it without a panic. Shrinking is

@@ -11,7 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // writeCell leaves what a world leaves of a cell: a history of so many steps, and another file.

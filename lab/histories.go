@@ -18,7 +18,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // PackFile is where, in the directory of a run of many cells, the directories of those cells are packed that came out as expected.

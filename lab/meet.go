@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // ClientError says that a foreign client cannot be used: it could not be started, or did not say hello.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // copied is a cell of a merged run, with the part that has its files.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // askAgain is how often a directory is looked at that another machine fills: it cannot tell this one.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/sim/points"
 )
 
 // PointsPlan says for which locks to find breaking points: how few faults of each kind break them.

@@ -10,10 +10,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // judgedByPromises runs the whole suite in the model, with every lock judged by its promises alone, as a foreign client is. It returns the

@@ -11,12 +11,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/reproduce"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/reproduce"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
 )
 
 // ReplayPlan says which counterexamples are played, where, and how often.

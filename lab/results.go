@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // Results says what is kept of a run. The zero Results keep nothing.

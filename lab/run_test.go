@@ -15,15 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 func TestMain(m *testing.M) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/worker"
 )
 
 // The first argument of this program when it is one of the processes of a run.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/sim"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/sim"
 )
 
 // The worlds that Setting.World can name.
@@ -23,7 +23,7 @@ type Setting struct {
 	World string // Live or Sim; empty: Live
 	// Timeout is after how long a cell is given up as unknown; zero: a minute.
 	Timeout time.Duration
-	// Wait is how clients wait between the tries of an acquire (see impls/waiting); empty: each lock's own way.
+	// Wait is how clients wait between the tries of an acquire (see internal/waiting); empty: each lock's own way.
 	Wait string
 
 	// The rest is about the live world.

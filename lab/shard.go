@@ -11,8 +11,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // Shard is one of several parts into which a whole is split, one for each machine: together they are exactly the whole. The zero Shard is the

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // tries is how often a script is played on a host that stalls before it counts as one that shows nothing.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/scenarios/reproduce"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/trace"
+	"github.com/locklab/locklab/internal/scenarios/reproduce"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // notForced is what the script of a smallest schedule says of itself.

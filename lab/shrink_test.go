@@ -14,10 +14,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // TestSavedStormsShrink: what a saved storm has found becomes a script that shows it in the model.

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // StormPlan says which locks go through which storms. Storms run in the live world.
@@ -26,6 +27,9 @@ type StormPlan struct {
 	Workload history.Workload // zero: a counter
 	Options
 }
+
+// StormFaults are the kinds of fault of the default mixture.
+func StormFaults() []faults.Kind { return storm.Defaults() }
 
 // StormLease is the lease of storms where neither their plan nor the lock says more.
 const StormLease = time.Second

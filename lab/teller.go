@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // progress is told how cells go on, one call at a time. An error keeps further cells from being started.

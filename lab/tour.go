@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 // TourRace is the cell of the tour of which the race is worth telling.

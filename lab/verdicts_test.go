@@ -11,10 +11,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/sim/explore"
 )
 
 // Locks with one mistake each, and their sound counterparts. A script and a lock come to a verdict, in the model and on a server.

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/sim"
-	"github.com/locklab/locklab/scenarios/storm"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/sim"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 )
 
 // Search bounds a search. The zero Search lasts ten seconds, with two clients that take two turns each.

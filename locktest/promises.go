@@ -5,8 +5,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 // Promises are what a lock is measured by.

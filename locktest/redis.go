@@ -4,7 +4,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/locklab/locklab/scenarios/sim"
+	"github.com/locklab/locklab/internal/scenarios/sim"
 )
 
 // poolSize is only a limit: connections are made on demand.

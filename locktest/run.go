@@ -9,12 +9,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/sim"
+	"github.com/locklab/locklab/internal/scenarios/storm"
+	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/scenarios/sim"
-	"github.com/locklab/locklab/scenarios/storm"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // cellTimeout is how long a scenario may take, in virtual time.

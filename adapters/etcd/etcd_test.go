@@ -12,15 +12,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/worker"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/worker"
 )
 
 // asClient is the first argument of this binary when it is a client.

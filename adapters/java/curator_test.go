@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 // cellsAtOnce is how many cells are in flight: a Java process is expensive to start, and serves one cell after another.

@@ -1,6 +1,6 @@
 // A client of the lab for redis-semaphore 5.8.0: Mutex, or with the word majority RedlockMutex.
 import {Mutex, RedlockMutex} from 'redis-semaphore';
-import {serve} from '../../kits/node/locklab.js';
+import {serve} from '../../internal/kits/node/locklab.js';
 import {OnRedis, has, named} from './connect.js';
 
 class Lock extends OnRedis {

@@ -1,6 +1,6 @@
 // A client of the lab for redlock 4.2.0.
 import Redlock from 'redlock4';
-import {serve} from '../../kits/node/locklab.js';
+import {serve} from '../../internal/kits/node/locklab.js';
 import {OnRedis, named} from './connect.js';
 
 class Lock extends OnRedis {

@@ -1,6 +1,6 @@
 // A client of the lab for redlock 5.0.0-beta.2: using, which extends the lock while a routine runs and tells it of a loss by an AbortSignal.
 import Redlock, {ResourceLockedError} from 'redlock5';
-import {serve} from '../../kits/node/locklab.js';
+import {serve} from '../../internal/kits/node/locklab.js';
 import {OnRedis, named} from './connect.js';
 
 class Lock extends OnRedis {

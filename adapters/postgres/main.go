@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/worker"
 )
 
 func main() {

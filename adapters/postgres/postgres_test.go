@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/faults/server"
 	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/live"
 )
 
 // asClient is the first argument of this binary when it is a client.

@@ -4,7 +4,7 @@
 import os
 import sys
 
-KITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kits")
+KITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../internal/kits")
 sys.path[:0] = [KITS + "/shell", KITS + "/python"]
 import client  # noqa: E402
 import locklab  # noqa: E402

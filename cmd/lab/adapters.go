@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/adapters"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
+	"github.com/locklab/locklab/internal/adapters"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
 func newAdapters() *cobra.Command {

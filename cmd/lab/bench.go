@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/bench"
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/internal/bench"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 )
 
 func newBench() *cobra.Command {

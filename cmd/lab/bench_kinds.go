@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/bench"
-	"github.com/locklab/locklab/bench/measure"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/bench"
+	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 // Bounds of measurements.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/faults/clocks"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/faults/clocks"
+	"github.com/locklab/locklab/internal/report"
 )
 
 func newClocks() *cobra.Command {

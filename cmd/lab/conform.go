@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 )
 
 // doctorFlags are the flags of lab doctor as given.

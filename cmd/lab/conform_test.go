@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/play"
-	"github.com/locklab/locklab/worker/protocol"
 )
 
 // TestHeadOfConformance: the screen says once which lock it is about, and in its own words only where hello has some.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/supervise"
-	"github.com/locklab/locklab/report"
 )
 
 // contained carries work out in a child of this process, so that a crash of it ends with an exit code of the lab's, and returns the exit code.

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/adapters"
-	"github.com/locklab/locklab/faults/network"
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/adapters"
+	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
 )
 
 func newDoctor() *cobra.Command {

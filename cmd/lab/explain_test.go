@@ -11,7 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // Ctrl-C while a long history is written as text: nothing is printed, and nobody waits for the rest.

@@ -14,11 +14,11 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 // exploreFlags are the flags of lab explore as given.
@@ -133,7 +133,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and what the result rests on")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
-	shown.BoolVar(&f.update, "update", false, "with --all: write the table to sim/points/breaking.txt, for review")
+	shown.BoolVar(&f.update, "update", false, "with --all: write the table to internal/sim/points/breaking.txt, for review")
 	return []flagGroup{{"What to explore", what}, {"Faults", flags}, {"What to report", shown}}
 }
 

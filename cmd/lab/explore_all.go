@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
 )
 
 // table carries lab explore --all out.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/reproduce"
+	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/reproduce"
-	"github.com/locklab/locklab/sim/points"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/reproduce"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/reproduce"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 // script writes the counterexample as a script for lab run.

@@ -11,10 +11,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/trace"
 )
 
 func TestWriteExploration(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 	"github.com/locklab/locklab/scenarios"
 )
 

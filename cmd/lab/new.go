@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/kits"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/kits"
+	"github.com/locklab/locklab/internal/report"
 )
 
 func newNew() *cobra.Command {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
-	"github.com/locklab/locklab/scenarios/play"
 )
 
 // maxCells is how many cells a run may have; all of them are kept in memory.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/report"
 )
 
 // runFlags are the flags of lab run as given.

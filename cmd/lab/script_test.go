@@ -22,7 +22,7 @@ import (
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -66,7 +66,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("ADAPTERS", adapters)
-	env.Setenv("KITS", filepath.Join(filepath.Dir(adapters), "kits"))
+	env.Setenv("KITS", filepath.Join(filepath.Dir(adapters), "internal", "kits"))
 	matrix, err := filepath.Abs(filepath.Join("..", "..", "scenarios", "expected.txt"))
 	if err != nil {
 		return err

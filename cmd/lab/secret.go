@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/server"
 )
 
 // The variables about the server at an address.

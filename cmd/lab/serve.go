@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker"
+	"github.com/locklab/locklab/internal/worker"
 )
 
 // newWorker is the client process of the lab's own locks.

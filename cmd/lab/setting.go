@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/faults/network"
-	"github.com/locklab/locklab/faults/server"
-	"github.com/locklab/locklab/impls/waiting"
+	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/scenarios/live"
+	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/live"
 )
 
 // settingFlags say where cells run.

@@ -7,7 +7,7 @@ import (
 	"net"
 	"os"
 
-	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
 // stub is a client that behaves in one way badly, which its argument names, and well up to then. What clients do that mean harm is in

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // terminalOptions finds out what the command's output can do. Output that is no file is treated as a pipe.

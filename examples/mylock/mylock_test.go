@@ -9,7 +9,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/lab"
-	"github.com/locklab/locklab/scenarios/storm"
 )
 
 func TestMain(m *testing.M) {
@@ -32,9 +31,9 @@ func TestScenarios(t *testing.T) {
 }
 
 func TestStorm(t *testing.T) {
-	run, err := lab.Storm(t.Context(), lab.StormPlan{
-		Subjects: lab.Subjects(Spec()), Params: storm.Params{Seed: 1, Clients: 3, For: 5 * time.Second, Faults: storm.Defaults()},
-	})
+	plan := lab.StormPlan{Subjects: lab.Subjects(Spec())}
+	plan.Params.Seed, plan.Params.Clients, plan.Params.For, plan.Params.Faults = 1, 3, 5*time.Second, lab.StormFaults()
+	run, err := lab.Storm(t.Context(), plan)
 	require.NoError(t, err)
 	require.NotNil(t, run.Cells[0].Storm.First, "no promise was broken")
 }

@@ -27,8 +27,8 @@ const (
 // tooLarge are the structs that have more, and how many: none may grow, and none be added.
 func tooLarge() map[string]int {
 	return map[string]int{
-		"cmd/lab.stormFlags": 32, "lab.shrinker": 28, "sim/explore.automaton": 40, "sim/explore.client": 44, "sim/explore.explorer": 57, "sim/explore.Result": 27,
-		"sim/explore.whole": 27, "sim/process.Process": 26,
+		"cmd/lab.stormFlags": 32, "lab.shrinker": 28, "internal/sim/explore.automaton": 40, "internal/sim/explore.client": 44, "internal/sim/explore.explorer": 57, "internal/sim/explore.Result": 27,
+		"internal/sim/explore.whole": 27, "internal/sim/process.Process": 26,
 	}
 }
 
@@ -123,32 +123,32 @@ func TestEveryRuleIsEnforced(t *testing.T) {
 		path, text string
 		want       string // empty: nothing to complain about
 	}{
-		"arrow along":            {"worker/a.go", `import "github.com/locklab/locklab/impls"`, ""},
-		"arrow against":          {"impls/a.go", `import "github.com/locklab/locklab/worker"`, "must not import worker"},
+		"arrow along":            {"internal/worker/a.go", `import "github.com/locklab/locklab/impls"`, ""},
+		"arrow against":          {"impls/a.go", `import "github.com/locklab/locklab/internal/worker"`, "must not import internal/worker"},
 		"between the pure":       {"checker/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
-		"protocol knows no lock": {"worker/protocol/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
-		"one world":              {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/play"`, ""},
-		"the other world":        {"scenarios/live/a.go", `import "github.com/locklab/locklab/scenarios/sim"`, "must not import scenarios/sim"},
-		"renderer":               {"scenarios/live/a.go", `import "github.com/locklab/locklab/report"`, "must not import report"},
+		"protocol knows no lock": {"internal/worker/protocol/a.go", `import "github.com/locklab/locklab/impls"`, "must not import impls"},
+		"one world":              {"internal/scenarios/live/a.go", `import "github.com/locklab/locklab/internal/scenarios/play"`, ""},
+		"the other world":        {"internal/scenarios/live/a.go", `import "github.com/locklab/locklab/internal/scenarios/sim"`, "must not import internal/scenarios/sim"},
+		"renderer":               {"internal/scenarios/live/a.go", `import "github.com/locklab/locklab/internal/report"`, "must not import internal/report"},
 		"without a rule":         {"misc/a.go", ``, "has no rule"},
 		"library at home":        {"checker/a.go", `import "github.com/anishathalye/porcupine"`, ""},
-		"library elsewhere":      {"report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
+		"library elsewhere":      {"internal/report/a.go", `import "github.com/redis/go-redis/v9"`, "must not import github.com/redis/go-redis/v9"},
 		"library by prefix":      {"checker/a.go", `import "github.com/anishathalye/porcupinesque"`, "must not import"},
 		"network":                {"checker/a.go", `import "net/http"`, "must not import net/http"},
 		"operating system":       {"impls/a.go", `import "os"`, "must not import os"},
-		"network in its place":   {"worker/a.go", `import "net"`, ""},
+		"network in its place":   {"internal/worker/a.go", `import "net"`, ""},
 		"time as a type":         {"impls/a.go", `import "time"; const lease = 3 * time.Second`, ""},
 		"clock":                  {"checker/a.go", `import "time"; var t = time.Now()`, "uses time.Now"},
 		"clock as a value":       {"impls/a.go", `import "time"; var f = time.Since`, "uses time.Since"},
 		"clock renamed":          {"impls/a.go", `import clock "time"; var f = clock.After`, "uses time.After"},
 		"clock by dot":           {"impls/a.go", `import . "time"`, "by a dot"},
 		"timer in a context":     {"impls/a.go", `import "context"; var f = context.WithTimeout`, "uses context.WithTimeout"},
-		"clock in its place":     {"worker/a.go", `import "time"; var t = time.Now()`, ""},
+		"clock in its place":     {"internal/worker/a.go", `import "time"; var t = time.Now()`, ""},
 		"chance":                 {"impls/a.go", `import "math/rand/v2"`, "must not import math/rand/v2"},
 		"own goroutine":          {"impls/a.go", `func f() { go f() }`, "starts a goroutine"},
 		"goroutine of a judge":   {"checker/a.go", `func f() { go f() }`, ""},
-		"init":                   {"report/a.go", `func init() {}`, "has an init function"},
-		"method named init":      {"report/a.go", `type t struct{}; func (t) init() {}`, ""},
+		"init":                   {"internal/report/a.go", `func init() {}`, "has an init function"},
+		"method named init":      {"internal/report/a.go", `type t struct{}; func (t) init() {}`, ""},
 		"testing":                {"scenarios/a.go", `import "testing"`, "must not import testing"},
 		"testing for others":     {"locktest/a.go", `import "testing"`, ""},
 		"tests are free":         {"checker/a_test.go", `import ("testing"; "time"; "os"); var t = time.Now()`, ""},

@@ -19,108 +19,110 @@ type rule struct {
 // ancestor is an error: a new package has to say where it stands.
 func rules() map[string]rule {
 	return map[string]rule{
-		"history":  {},
-		"timeline": {own: []string{"history", "faults", "timeline/ownership"}, pure: true, scripted: true},
+		"history":           {},
+		"internal/timeline": {own: []string{"history", "faults", "internal/timeline/ownership"}, pure: true, scripted: true},
 		// The rules that checker and explorer share know neither's evidence.
-		"timeline/ownership": {own: []string{"history"}, pure: true, scripted: true},
+		"internal/timeline/ownership": {own: []string{"history"}, pure: true, scripted: true},
 
-		"impls":   {own: []string{"history"}, pure: true, scripted: true},
-		"checker": {own: []string{"history", "faults", "timeline", "timeline/ownership"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
-		"sim":     {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		"impls":        {own: []string{"history"}, pure: true, scripted: true},
+		"checker":      {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		"internal/sim": {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"sim/explore": {own: []string{"history", "timeline/ownership", "faults", "impls", "checker", "sim", "sim/trace", "worker/work"}, pure: true, clock: true},
+		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
 		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
-		"sim/reference":         {own: []string{"history", "faults", "impls", "checker", "timeline/ownership", "sim", "worker/work"}, pure: true},
-		"sim/reference/compare": {own: []string{"faults", "impls", "checker", "sim/explore", "sim/reference"}, pure: true},
-		"sim/points":            {own: []string{"faults", "impls", "checker", "sim/explore", "sim/trace"}, pure: true},
+		"internal/sim/reference":         {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
+		"internal/sim/reference/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/reference"}, pure: true},
+		"internal/sim/points":            {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
-		"sim/trace": {own: []string{"history", "faults", "checker", "sim"}, pure: true},
+		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
 
-		"worker/protocol": {own: []string{"history"}},
-		"worker/work":     {own: []string{"history", "impls"}, pure: true},
-		"worker": {
-			own:      []string{"history", "impls", "worker/protocol", "worker/work"},
+		"internal/worker/protocol": {own: []string{"history"}},
+		"internal/worker/work":     {own: []string{"history", "impls"}, pure: true},
+		"internal/worker": {
+			own:      []string{"history", "impls", "internal/waiting", "internal/worker/protocol", "internal/worker/work"},
 			external: []string{"github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"},
 		},
 
-		"faults":          {},
-		"faults/resp":     {},
-		"faults/jute":     {},
-		"faults/lua":      {},
-		"faults/commands": {own: []string{"faults", "faults/lua"}},
-		"faults/probe":    {own: []string{"history", "faults/resp", "faults/commands"}},
-		"faults/tap":      {own: []string{"history", "faults", "faults/jute", "faults/resp", "faults/commands", "faults/probe"}},
-		"faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
+		"faults":                   {},
+		"internal/faults/resp":     {},
+		"internal/faults/jute":     {},
+		"internal/faults/lua":      {},
+		"internal/faults/commands": {own: []string{"faults", "internal/faults/lua"}},
+		"internal/faults/probe":    {own: []string{"history", "internal/faults/resp", "internal/faults/commands"}},
+		"internal/faults/tap":      {own: []string{"history", "faults", "internal/faults/jute", "internal/faults/resp", "internal/faults/commands", "internal/faults/probe"}},
+		"internal/faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		// The hooks know no more of the lab than a page in memory.
-		"faults/clocks":  {},
-		"faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
-		"faults/server": {
-			own:      []string{"history", "faults", "faults/jute", "faults/network", "faults/resp", "faults/process", "internal/redisclient"},
+		"internal/faults/clocks":  {},
+		"internal/faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"internal/faults/server": {
+			own:      []string{"history", "faults", "internal/faults/jute", "internal/faults/network", "internal/faults/resp", "internal/faults/process", "internal/redisclient"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 
-		"scenarios":      {own: []string{"history", "faults", "checker"}},
-		"scenarios/play": {own: []string{"history", "faults", "faults/jute", "impls", "scenarios", "worker/protocol"}},
-		"scenarios/live": {own: []string{
-			"history", "faults", "faults/clocks", "faults/commands", "faults/jute", "faults/network", "faults/process", "faults/resp", "faults/server", "faults/tap",
-			"scenarios", "scenarios/play", "scenarios/storm", "worker/protocol",
+		"scenarios":               {own: []string{"history", "faults", "checker"}},
+		"internal/scenarios/play": {own: []string{"history", "faults", "internal/faults/jute", "impls", "scenarios", "internal/worker/protocol"}},
+		"internal/scenarios/live": {own: []string{
+			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/server", "internal/faults/tap",
+			"scenarios", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
 		}},
-		"scenarios/conform": {own: []string{"faults", "scenarios/live", "scenarios/play", "worker/protocol"}},
-		"scenarios/sim": {own: []string{
-			"history", "faults", "faults/commands", "faults/jute", "faults/probe", "faults/resp", "impls", "scenarios", "scenarios/play", "sim",
-			"worker/protocol", "worker/work",
+		"internal/scenarios/conform": {own: []string{"faults", "internal/scenarios/live", "internal/scenarios/play", "internal/worker/protocol"}},
+		"internal/scenarios/sim": {own: []string{
+			"internal/waiting",
+			"history", "faults", "internal/faults/commands", "internal/faults/jute", "internal/faults/probe", "internal/faults/resp", "impls", "scenarios", "internal/scenarios/play", "internal/sim",
+			"internal/worker/protocol", "internal/worker/work",
 		}},
-		"scenarios/storm":     {own: []string{"history", "faults", "timeline", "checker", "impls", "scenarios"}, pure: true},
-		"scenarios/reproduce": {own: []string{"history", "faults", "faults/commands", "timeline", "timeline/ownership", "impls", "checker", "scenarios", "sim", "sim/trace"}, pure: true},
+		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/timeline", "checker", "impls", "scenarios"}, pure: true},
+		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
-		"bench":         {pure: true, scripted: true},
-		"bench/measure": {own: []string{"bench", "history", "impls", "faults/process", "faults/server", "worker", "worker/work"}},
+		"internal/bench":         {pure: true, scripted: true},
+		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/worker", "internal/worker/work"}},
 
 		"worker/client": {},
-		"kits":          {own: []string{"worker/client"}},
+		"internal/kits": {own: []string{"worker/client"}},
 
-		"lab": {own: []string{
-			"bench", "bench/measure", "history", "impls", "checker", "report", "worker",
-			"scenarios", "scenarios/conform", "scenarios/live", "scenarios/play", "scenarios/reproduce", "scenarios/sim", "scenarios/storm",
-			"sim/explore", "sim/points", "sim/trace",
+		"lab": {own: []string{"faults",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/report", "internal/worker",
+			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
+			"internal/sim/explore", "internal/sim/points", "internal/sim/trace",
 		}},
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "lab", "report", "scenarios", "scenarios/play", "scenarios/sim", "scenarios/storm", "worker/protocol",
+				"history", "impls", "checker", "lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
 			},
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
-		"report": {own: []string{"bench", "history", "faults", "timeline", "checker", "sim/trace"}},
+		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"adapters", "history", "kits", "lab", "scenarios", "scenarios/live", "scenarios/play", "scenarios/storm", "worker", "report",
+				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"bench", "bench/measure", "impls", "checker", "faults", "faults/clocks", "faults/server", "faults/network",
+				"internal/bench", "internal/bench/measure", "impls", "checker", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
-				"sim/explore", "sim/points", "sim/trace", "scenarios/reproduce",
-				"internal/supervise",
+				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
+				"internal/supervise", "internal/waiting",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.
-		"adapters":    {own: []string{"faults/server"}},
-		"adapters/go": {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+		"internal/adapters": {own: []string{"internal/faults/server"}},
+		"adapters/go":       {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 		"adapters/etcd": {
-			own:      []string{"impls", "worker", "bench/measure"},
+			own:      []string{"impls", "internal/worker", "internal/bench/measure"},
 			external: []string{"go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/api/v3", "go.uber.org/zap", "google.golang.org/grpc"},
 		},
 
-		"adapters/postgres": {own: []string{"impls", "worker", "bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
+		"adapters/postgres": {own: []string{"impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
+		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
-		"internal/adaptertest":   {own: []string{"lab", "scenarios", "scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
-		"internal/hostile":       {own: []string{"faults/resp", "impls", "worker", "worker/protocol"}},
+		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
+		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
-		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "sim/reference/compare"}},
+		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "internal/sim/reference/compare"}},
 	}
 }
 

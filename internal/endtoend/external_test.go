@@ -20,11 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/process"
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/process"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // neighbours are a Redis and a toxiproxy that are none of the lab's, and that others use as well: the wiring of docker-compose.yml.

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // turn is a script in which one client, which is called as an attack, uses the lock once.

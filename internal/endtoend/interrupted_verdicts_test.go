@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults/process"
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/process"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // TestInterruptedStorm interrupts storms of a broken lock, which is to be caught, and of a sound one, when holders have outlived their leases: an

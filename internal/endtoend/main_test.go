@@ -14,7 +14,7 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
-	"github.com/locklab/locklab/faults/process"
+	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/racing"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/certs"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // hush is a password that no file, screen or list of processes may have.

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/faults/server"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/report"
+	"github.com/locklab/locklab/internal/report"
 )
 
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.

@@ -9,8 +9,8 @@ import (
 	"os"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/worker"
-	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/internal/worker"
+	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
 // Run serves the requests on stdin as the lab's own worker does, but for the attack that the client is called by. It returns when the process

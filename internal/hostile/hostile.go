@@ -7,7 +7,7 @@ package hostile
 import (
 	"slices"
 
-	"github.com/locklab/locklab/worker/protocol"
+	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
 // Attack is something that a client does beside, or instead of, what it was asked.

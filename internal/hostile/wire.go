@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/faults/resp"
+	"github.com/locklab/locklab/internal/faults/resp"
 )
 
 // The lab ends the connections of an attack, so most errors here are what the attacker has to expect. He goes on as if nothing had happened.

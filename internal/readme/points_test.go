@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/report"
-	"github.com/locklab/locklab/sim/explore"
-	"github.com/locklab/locklab/sim/points"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/points"
 )
 
 func readPoints(t *testing.T) []points.Line {

@@ -26,7 +26,7 @@ const (
 	// What is generated, and from which reviewed file.
 	fromMatrix    = "scenarios/expected.txt"
 	fromRuns      = "runs in the model"
-	fromPoints    = "sim/points/breaking.txt"
+	fromPoints    = "internal/sim/points/breaking.txt"
 	fromSources   = "scenarios/sources.go"
 	fromChecker   = "checker/verdict.go"
 	fromCatalogue = "faults/catalogue.go"

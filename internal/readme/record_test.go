@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/adapters"
+	"github.com/locklab/locklab/internal/adapters"
 	"github.com/locklab/locklab/scenarios"
 )
 

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/adapters"
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/adapters"
+	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/scenarios"
-	"github.com/locklab/locklab/scenarios/live"
 )
 
 // note says why published libraries show an anomaly that a correct lock with the same promises does not show, read in their sources.

@@ -17,7 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/sim/reference/compare"
+	"github.com/locklab/locklab/internal/sim/reference/compare"
 )
 
 func main() {

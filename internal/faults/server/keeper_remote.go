@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/internal/faults/jute"
+	"github.com/locklab/locklab/internal/faults/resp"
+)
+
+// KeeperScheme is the beginning of the address of a ZooKeeper that the lab does not start.
+const KeeperScheme = "zookeeper://"
+
+// KeeperAddr is the address in a text that begins with KeeperScheme.
+func KeeperAddr(text string) (addr string, ok bool) {
+	addr, ok = strings.CutPrefix(text, KeeperScheme)
+	return addr, ok && CheckAddr(addr) == nil
+}
+
+// RemoteKeeper is a ZooKeeper that runs at an address. The lab neither starts nor ends it.
+type RemoteKeeper struct {
+	addr              string
+	version           string
+	shortest, longest time.Duration
+}
+
+// KeeperAt returns the ZooKeeper at the address, which must answer.
+func KeeperAt(ctx context.Context, addr string) (*RemoteKeeper, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	k := &RemoteKeeper{addr: addr, version: "of unknown version"}
+	for timeout, granted := range map[time.Duration]*time.Duration{time.Millisecond: &k.shortest, 24 * time.Hour: &k.longest} {
+		session, err := firstSession(ctx, addr, timeout)
+		if err != nil {
+			return nil, fmt.Errorf("ZooKeeper at %s: %w", addr, err)
+		}
+		*granted = session.Timeout()
+		if err := session.End(); err != nil {
+			return nil, fmt.Errorf("ZooKeeper at %s: %w", addr, err)
+		}
+	}
+	about, err := fourLetters(ctx, addr, "srvr")
+	if found := regexp.MustCompile(`(?m)^Zookeeper version: ([\d.]+)`).FindStringSubmatch(about); err == nil && found != nil {
+		k.version = found[1]
+	}
+	return k, nil
+}
+
+// firstSession opens a session, and says in words why there is none.
+func firstSession(ctx context.Context, addr string, timeout time.Duration) (*jute.Client, error) {
+	late := fmt.Errorf("it accepts connections, and does not answer like a ZooKeeper within %v", enterTime)
+	bounded, cancel := context.WithTimeoutCause(ctx, enterTime, late)
+	defer cancel()
+	session, err := jute.Dial(bounded, addr, timeout)
+	var refused *net.OpError
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return session, err
+	case errors.As(err, &refused) && refused.Op == "dial":
+		return nil, fmt.Errorf("unreachable: %w", err)
+	case speaksRedis(ctx, addr):
+		return nil, fmt.Errorf("it is a Redis; write %s%s", redisScheme, addr)
+	}
+	return nil, err
+}
+
+// soonest bounds the look at what else a server may be: it has answered, or kept silent, before.
+const soonest = 500 * time.Millisecond
+
+// speaksRedis says whether a server answers PING as a Redis does.
+func speaksRedis(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, soonest)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Write(resp.AppendCommand(nil, "PING")); err != nil {
+		return false
+	}
+	line, err := readLine(conn)
+	return err == nil && (line == "+PONG" || strings.HasPrefix(line, "-NOAUTH") || strings.HasPrefix(line, "-LOADING"))
+}
+
+// speaksKeeper says whether a server opens a session as a ZooKeeper does.
+func speaksKeeper(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, soonest)
+	defer cancel()
+	session, err := jute.Dial(ctx, addr, enterTime)
+	if err != nil {
+		return false
+	}
+	_ = session.End() // it is a ZooKeeper all the same
+	return true
+}
+
+// Addr is its address.
+func (k *RemoteKeeper) Addr() string { return k.addr }
+
+// Describe says what it is, with its version.
+func (k *RemoteKeeper) Describe() string { return fmt.Sprintf("ZooKeeper %s at %s", k.version, k.addr) }
+
+// Sessions are the shortest and the longest time-out that it gives a session.
+func (k *RemoteKeeper) Sessions() (shortest, longest time.Duration) { return k.shortest, k.longest }
+
+// Close does nothing: the server is not the lab's.
+func (k *RemoteKeeper) Close() error { return nil }
+
+// RemoveTree removes a node with the places of locks below it. It says whether the node was there.
+func RemoveTree(ctx context.Context, addr, root string) (found bool, err error) {
+	err = withSession(ctx, addr, "remove", func(c *jute.Client) error {
+		places, err := c.Children(root)
+		if err != nil {
+			return fmt.Errorf("%s: %w", root, err)
+		}
+		for _, place := range places {
+			if err := removeNode(c, path.Join(root, place)); err != nil {
+				return err
+			}
+		}
+		err = settled(c.Ask(jute.OpDelete, root))
+		if found = err == nil; found || errors.Is(err, jute.CodeNoNode) {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", root, err)
+	})
+	return found, err
+}

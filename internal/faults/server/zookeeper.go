@@ -1,0 +1,272 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/locklab/locklab/internal/faults/process"
+)
+
+// jarDir is where Debian's packages put their jars.
+const jarDir = "/usr/share/java"
+
+// jars are those that a ZooKeeper server needs, by Debian's names without a version.
+var jars = [...]string{
+	"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple", "netty-buffer", "netty-codec", "netty-common", "netty-handler", "netty-resolver",
+	"netty-transport", "netty-transport-native-epoll", "netty-transport-native-unix-common", "snappy-java", "metrics-core", "commons-cli",
+}
+
+// installation is a ZooKeeper that this machine has.
+type installation struct {
+	java      string
+	classPath string
+	version   string
+}
+
+// FindZooKeeper looks for ZooKeeper and for a Java to run it, on this machine. The error says what is missing, and how to get it.
+func FindZooKeeper() (path, version string, err error) {
+	found, err := findZooKeeper(jarDir)
+	return found.java, found.version, err
+}
+
+func findZooKeeper(dir string) (found installation, err error) {
+	var missing []string
+	for _, jar := range jars {
+		path := filepath.Join(dir, jar+".jar")
+		if _, err := os.Stat(path); err != nil {
+			missing = append(missing, path)
+		}
+		found.classPath += path + string(os.PathListSeparator)
+	}
+	found.java, err = exec.LookPath("java")
+	switch {
+	case len(missing) == len(jars) || len(missing) > 0 && strings.HasSuffix(missing[0], "/zookeeper.jar"):
+		return found, errors.Join(fmt.Errorf("find ZooKeeper: no %s; install Debian's package zookeeper", missing[0]), needsJava(err))
+	case len(missing) > 0:
+		return found, fmt.Errorf("find ZooKeeper: its jars are incomplete: no %s", strings.Join(missing, ", "))
+	case err != nil:
+		return found, needsJava(err)
+	}
+	found.version = "of unknown version"
+	if target, err := filepath.EvalSymlinks(filepath.Join(dir, "zookeeper.jar")); err == nil {
+		found.version = versionIn(dir, filepath.Base(target))
+	}
+	return found, nil
+}
+
+func needsJava(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("find a Java to run ZooKeeper: %w; install Debian's package default-jre-headless", err)
+}
+
+// versionIn is the version in the name of a jar: Debian links zookeeper-3.8.0.jar to zookeeper.jar, or the other way round.
+func versionIn(dir, jar string) string {
+	named := regexp.MustCompile(`^zookeeper-(\d[\d.]*)\.jar$`)
+	if found := named.FindStringSubmatch(jar); found != nil {
+		return found[1]
+	}
+	entries, _ := os.ReadDir(dir) // without it the version stays unknown
+	for _, e := range entries {
+		if found := named.FindStringSubmatch(e.Name()); found != nil {
+			return found[1]
+		}
+	}
+	return "of unknown version"
+}
+
+// ZooKeeper is a ZooKeeper server that the lab has started. Its methods may be called by several goroutines at once.
+type ZooKeeper struct {
+	guard *process.Guard
+	found installation
+	dir   string
+	log   string
+	addr  string
+	*fate
+
+	mu      sync.Mutex
+	process *process.Process
+	closed  bool
+}
+
+// tick is ZooKeeper's unit of time: a session ends at most so much after its time-out.
+const tick = 100 * time.Millisecond
+
+// StartZooKeeper starts a ZooKeeper on a free loopback port, in a temporary directory of its own, and returns once it answers. It appends
+// its log to the file at the path; empty: one that ends with the server. The context bounds the start only.
+func StartZooKeeper(ctx context.Context, guard *process.Guard, log string) (*ZooKeeper, error) {
+	found, err := findZooKeeper(jarDir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := guard.TempDir("locklab-zookeeper-")
+	if err != nil {
+		return nil, fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	z := &ZooKeeper{guard: guard, found: found, dir: dir, log: log, fate: newFate()}
+	if z.log == "" {
+		z.log = filepath.Join(dir, "log")
+	}
+	err = onFreePort(func(port int) (bool, error) {
+		z.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		return z.start(ctx, port)
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start ZooKeeper: %w", err), guard.RemoveDir(dir))
+	}
+	return z, nil
+}
+
+// settings are the server's. The lab's own is for no one else, and may lose its data with its machine: it need not force them to the disk.
+func (z *ZooKeeper) settings(port int) string {
+	return strings.Join(keeperSettings(filepath.Join(z.dir, "data"), strconv.Itoa(port)), "\n") + "\n"
+}
+
+// keeperSettings are those of each of the lab's ZooKeeper servers.
+func keeperSettings(data, port string) []string {
+	return []string{
+		"tickTime=" + strconv.FormatInt(tick.Milliseconds(), 10),
+		"minSessionTimeout=100",
+		"maxSessionTimeout=3600000",
+		"maxClientCnxns=0",
+		"dataDir=" + data,
+		"clientPort=" + port,
+		"clientPortAddress=127.0.0.1",
+		"admin.enableServer=false",
+		"4lw.commands.whitelist=conf,srvr",
+	}
+}
+
+// start starts the process and waits until it answers. After an error no process is left.
+func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error) {
+	config := filepath.Join(z.dir, "zoo.cfg")
+	if err := os.WriteFile(config, []byte(z.settings(port)), 0o600); err != nil {
+		return false, err
+	}
+	log, err := os.OpenFile(z.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return false, err
+	}
+	defer log.Close()
+	from, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return false, err
+	}
+	cmd := z.found.command(z.dir, config, "-Xmx128m")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = z.dir, log, log
+	p, err := z.guard.Start(cmd)
+	if err != nil {
+		return false, err
+	}
+	if err := z.awaitReady(ctx, p); err != nil {
+		_ = p.Kill(context.WithoutCancel(ctx))
+		taken := strings.Contains(logged(z.log, from), "Address already in use") // above the trace of the call stack
+		return taken, fmt.Errorf("%w%s", err, lastLines(z.log, from))
+	}
+	z.process = p
+	go z.watch(p)
+	return false, nil
+}
+
+// command runs a server with a configuration and options of Java.
+func (i installation) command(dir, config string, options ...string) *exec.Cmd {
+	args := append(options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
+		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-cp", i.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+	return exec.Command(i.java, args...)
+}
+
+// awaitReady asks until this very process answers: another may listen at its address.
+func (z *ZooKeeper) awaitReady(ctx context.Context, p *process.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		about, err := fourLetters(ctx, z.addr, "conf")
+		if err == nil && strings.Contains(about, z.dir) {
+			return nil
+		}
+		select {
+		case <-p.Done():
+			return fmt.Errorf("it ended at once: %s", p.State())
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w", errors.Join(context.Cause(ctx), err))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// fourLettersTime bounds one try: a server that is still starting may answer with an exception in its log only, and leave the connection open.
+const fourLettersTime = 500 * time.Millisecond
+
+// fourLetters sends one of ZooKeeper's commands of four letters, each on a connection of its own.
+func fourLetters(ctx context.Context, addr, word string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fourLettersTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, word); err != nil {
+		return "", err
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, 64<<10))
+	return string(answer), err
+}
+
+// keeperQuestion asks a ZooKeeper at an address.
+func keeperQuestion(addr string) Question {
+	return func(ctx context.Context) error {
+		_, err := fourLetters(ctx, addr, "srvr")
+		return err
+	}
+}
+
+// Questions are one.
+func (z *ZooKeeper) Questions() []Question { return []Question{keeperQuestion(z.addr)} }
+
+// watch notices that the process ends against the lab's will.
+func (z *ZooKeeper) watch(p *process.Process) {
+	<-p.Done()
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if !z.closed {
+		z.meet(p.State())
+	}
+}
+
+// Addr is where it listens.
+func (z *ZooKeeper) Addr() string { return z.addr }
+
+// Describe says what it is, with its version.
+func (z *ZooKeeper) Describe() string {
+	return "ZooKeeper " + z.found.version + " (started by the lab)"
+}
+
+// Close kills the process and removes its directory. Later calls do nothing.
+func (z *ZooKeeper) Close() error {
+	z.mu.Lock()
+	closed := z.closed
+	z.closed = true
+	z.mu.Unlock()
+	if closed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return errors.Join(z.process.Kill(ctx), z.guard.RemoveDir(z.dir))
+}

@@ -1,0 +1,103 @@
+package kits_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/kits"
+	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/lab"
+)
+
+func TestMain(m *testing.M) {
+	lab.Serve()
+	os.Exit(m.Run())
+}
+
+// written writes a kit, has it changed, prepares it, and returns the subject of its client. A machine that lacks something is passed over.
+func written(t *testing.T, kit kits.Kit, changes ...func(dir string)) play.Subject {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "mylock")
+	names, err := kit.Write(dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, change := range changes {
+		change(dir)
+	}
+	switch kit.Name {
+	case "python": // tests install nothing for the machine's Python
+		needs.Part(t, "python", exec.Command("python3", "-c", "import redis").Run())
+	case "shell":
+		needs.Program(t, "python", "python3")
+		needs.Program(t, "redis", "redis-cli")
+	default:
+		prepare := exec.Command("/bin/sh", "-c", kit.Prepare)
+		prepare.Dir = dir
+		if out, err := prepare.CombinedOutput(); err != nil {
+			needs.Part(t, kit.Name, fmt.Errorf("%s: %w\n%s", kit.Prepare, err, out))
+		}
+	}
+	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + fmt.Sprintf(kit.Command, dir)}}
+}
+
+// TestKitsWork: the client of each kit keeps to the protocol, and its lock breaks none of its promises, as they are.
+func TestKitsWork(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the clients are processes without a race detector")
+	}
+	for _, kit := range kits.All() {
+		t.Run(kit.Name, func(t *testing.T) {
+			t.Parallel()
+			subject := written(t, kit)
+			checked, err := lab.Conform(t.Context(), lab.Setting{}, subject)
+			require.NoError(t, err)
+			for _, result := range checked.Results {
+				assert.Nil(t, result.Breach, result.Name)
+			}
+			scripts, err := lab.Scenarios("take-turns", "pause-past-lease", "cut-off-past-lease", "acquire-reply-lost", "redis-restarts-empty")
+			require.NoError(t, err)
+			run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, []play.Subject{checked.Subject}, 1, lab.Expect(nil))})
+			require.NoError(t, err)
+			for _, cell := range run.Cells {
+				assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
+				assert.NotEqual(t, checker.NotApplicable, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
+				assert.False(t, cell.Surprise(), "%s: %s", cell.Scenario, cell.Verdict)
+			}
+		})
+	}
+}
+
+// TestKitsAreSmall: what a user has to read, and what a user has to write, in lines of code.
+func TestKitsAreSmall(t *testing.T) {
+	for _, kit := range kits.All() {
+		dir := t.TempDir()
+		names, err := kit.Write(dir)
+		require.NoError(t, err)
+		lines := 0 // of the kit, in all its sources
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			if strings.HasPrefix(strings.ToLower(name), "client.") || strings.HasPrefix(name, "main.") {
+				assert.LessOrEqual(t, strings.Count(string(text), "\n"), 40, "%s/%s", kit.Name, name)
+			} else if slices.Contains([]string{".go", ".java", ".js", ".py"}, filepath.Ext(name)) {
+				lines += adaptertest.CodeLines(string(text))
+			}
+		}
+		assert.Less(t, lines, 300, kit.Name)
+		assert.Greater(t, lines, 100, kit.Name)
+		_, err = kit.Write(dir)
+		assert.ErrorIs(t, err, kits.ErrThere, "nothing is overwritten")
+	}
+}

@@ -1,0 +1,117 @@
+package live
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/worker/protocol"
+)
+
+// cuts has what the lab must know to end the connections of a client that leaves that to it: hello says "lab_cuts".
+type cuts struct {
+	mu      sync.Mutex
+	under   map[int64]*underway // operations that are not answered
+	cancels map[int64]int64     // the operation of each cancel that is not answered
+}
+
+// underway is an operation.
+type underway struct {
+	handle string
+	cut    bool // its connections were ended, and new ones are not let through
+}
+
+// startRelays puts a relay before each link to a lock server, if the client wants that.
+func (p *peer) startRelays() error {
+	if !p.hello.LabCuts {
+		return nil
+	}
+	p.cuts.under, p.cuts.cancels = make(map[int64]*underway), make(map[int64]int64)
+	for _, l := range p.links {
+		for _, one := range l.servers {
+			var err error
+			if one.relay, err = network.StartRelay(one.link.Addr()); err != nil {
+				return err
+			}
+		}
+		l.address()
+	}
+	return nil
+}
+
+// Addr is where the client connects.
+func (l *lockLink) Addr() string {
+	if l.relay != nil {
+		return l.relay.Addr()
+	}
+	return l.link.Addr()
+}
+
+func (l *lockLink) close() error {
+	if l.relay == nil {
+		return l.link.close()
+	}
+	return errors.Join(l.relay.Close(), l.link.close())
+}
+
+// send sends a request to the client. A reconnect finds the connections ended.
+func (p *peer) send(req protocol.Request) (<-chan protocol.Message, error) {
+	if p.hello.LabCuts {
+		p.cuts.mu.Lock()
+		switch req.Do {
+		case protocol.Acquire, protocol.Release, protocol.Renew, protocol.Check, protocol.Work, protocol.Close:
+			p.cuts.under[req.ID] = &underway{handle: req.Handle}
+		case protocol.Cancel:
+			p.cuts.cancels[req.ID] = req.Op
+		case protocol.Reconnect:
+			for _, l := range p.linksTo(nil) {
+				if len(req.Servers) == 0 || slices.Contains(req.Servers, l.at) {
+					l.relay.Cut(false)
+				}
+			}
+		}
+		p.cuts.mu.Unlock()
+	}
+	return p.conn.Send(req)
+}
+
+// cut takes in an answer. A cancel that was taken ends the connections of its operation's handle, and new ones until the operation is answered.
+func (p *peer) cut(answer protocol.Message) {
+	p.cuts.mu.Lock()
+	defer p.cuts.mu.Unlock()
+	if op := p.cuts.under[answer.ID]; op != nil {
+		delete(p.cuts.under, answer.ID)
+		if !p.cuts.others(op) {
+			for _, l := range p.relayed(op) {
+				l.relay.Open()
+			}
+		}
+	}
+	id, found := p.cuts.cancels[answer.ID]
+	delete(p.cuts.cancels, answer.ID)
+	if op := p.cuts.under[id]; found && op != nil && answer.Outcome == protocol.OK {
+		op.cut = true
+		for _, l := range p.relayed(op) {
+			l.relay.Cut(true)
+		}
+	}
+}
+
+// others says whether connections of an operation's handle are cut for another one, too.
+func (c *cuts) others(op *underway) bool {
+	for _, other := range c.under {
+		if other.cut && other.handle == op.handle {
+			return true
+		}
+	}
+	return false
+}
+
+// relayed are the links of an operation whose connections are cut.
+func (p *peer) relayed(op *underway) []*lockLink {
+	if h := p.named(op.handle); op.cut && h != nil {
+		return p.links[h].servers
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// ownEnsemble starts an ensemble. The cells without a fault of a server share one; to start it takes longer than most cells.
+func (w *World) ownEnsemble(ctx context.Context) (*spare, error) {
+	log, err := w.spares.nextLog(w.cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e, err := server.StartEnsemble(ctx, w.guard, w.replicas, log)
+	if err != nil {
+		return nil, err // e is a nil pointer, and as a Server would not be nil
+	}
+	return &spare{Server: e}, nil // each of its servers has a log
+}
+
+// ensemble is the ensemble of the cell's locks, if the lock server is one.
+func (c *cell) ensemble() (*server.Ensemble, bool) {
+	if len(c.servers) == 0 {
+		return nil, false
+	}
+	e, is := c.servers[0].Server.(*server.Ensemble)
+	return e, is
+}
+
+// meetEnsemble has one tap before the servers of the ensemble: their states are the same, and one request at a time passes.
+func (s *lockServer) meetEnsemble(ctx context.Context) (err error) {
+	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.IsLock, s.cell.keys, false); err != nil {
+		return err
+	}
+	names := scenarios.ServerNames(len(s.ensemble.Members(ctx)))
+	for i, m := range s.ensemble.Members(ctx) {
+		s.members = append(s.members, &member{Member: m, what: names[i], tap: s.tap, server: s})
+	}
+	return nil
+}
+
+// Members are the servers of the ensemble, for scripts that name them.
+func (s *stage) Members() []play.Server {
+	var all []play.Server
+	for _, one := range s.servers {
+		if one.ensemble != nil {
+			for _, m := range one.members {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// Name is the member's in scripts.
+func (m *member) Name() string { return m.what }
+
+// State reads a key of the ensemble.
+func (m *member) State(ctx context.Context, key string) (history.State, error) {
+	return m.server.State(ctx, key)
+}
+
+// Save is for servers that can lose what they have acknowledged.
+func (m *member) Save(context.Context) error { return play.NotApplicable(keepsAll) }
+
+// keepsAll is why an ensemble does not come back without its last writes.
+const keepsAll = "an ensemble elects by itself, and only who has all that was acknowledged"
+
+// Cause causes a fault of a server of the ensemble while no request is in flight.
+func (m *member) Cause(ctx context.Context, f play.ServerFault) (string, error) {
+	e := m.server.ensemble
+	causes := map[faults.Kind]struct {
+		cause    func(context.Context, string) error
+		evidence string
+	}{
+		faults.Down:     {e.StopMember, "the server has ended, and the others serve, if they are enough"},
+		faults.Restart:  {e.EmptyMember, "the server has started empty, and follows the others"},
+		faults.Isolated: {e.CutOff, "the links to and from it hold, and the others serve"},
+	}
+	one, can := causes[f.Kind]
+	if !can {
+		return "", fmt.Errorf("%s is no fault of a server of an ensemble", f.Kind)
+	}
+	if f.Kind == faults.Isolated {
+		return one.evidence, m.do(ctx, one.cause)
+	}
+	return one.evidence, ofGroup(m.server.breaking(ctx, m.tap, m.Addr, func() error { return one.cause(ctx, m.Addr) }))
+}
+
+// ComeBack starts a server that is down.
+func (m *member) ComeBack(ctx context.Context) (string, error) {
+	return "the server answers again, with the data that it had", m.do(ctx, m.server.ensemble.StartMember)
+}
+
+// Rejoin ends that the server is cut off.
+func (m *member) Rejoin(ctx context.Context) (string, error) {
+	return "all servers have the same leader", m.do(ctx, m.server.ensemble.Rejoin)
+}
+
+// do has something happen to the server while no request is in flight.
+func (m *member) do(ctx context.Context, what func(context.Context, string) error) error {
+	return ofGroup(m.tap.Exclusively(ctx, func() error { return what(ctx, m.Addr) }))
+}
+
+// faultsServers says whether a step of the script is a fault of a server.
+func faultsServers(script *scenarios.Script) bool {
+	return slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
+		fault, is := step.Fault()
+		return is && fault.Target == faults.OnServer
+	})
+}
+
+// lacksWithEnsemble says which fault of a server in a script an ensemble does not have, or "".
+func lacksWithEnsemble(script *scenarios.Script) string {
+	for _, step := range script.Steps {
+		switch step.Verb {
+		case scenarios.VerbServerJump, scenarios.VerbOperator:
+			return "the lab changes neither the clock nor the nodes of a ZooKeeper"
+		case scenarios.VerbRestart, scenarios.VerbGoesDown, scenarios.VerbComesBack:
+			if len(step.Servers) == 0 {
+				return "the lab neither stops nor empties all servers of an ensemble: see ensemble-without-quorum"
+			}
+		case scenarios.VerbSave, scenarios.VerbRestartSaved, scenarios.VerbHoldBack, scenarios.VerbTakeOver, scenarios.VerbSplit, scenarios.VerbDemote,
+			scenarios.VerbRequireReplica, scenarios.VerbWaitRefused:
+			return keepsAll
+		}
+		fault, is := step.Fault()
+		if is && fault.Target == faults.OnServer && fault.Kind != faults.Isolated && script.Lease < leastLease {
+			return "an election takes too long for so short a lease"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,406 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/play"
+)
+
+// lockServer is one of a cell's lock servers, behind its tap.
+type lockServer struct {
+	server.Server
+	name string // "redis", or S1 and so on where there are several
+	keys *keys  // of the cell; nil: the server is the lab's own
+	tag  string // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
+	part func() error
+	tap  *tap.Tap // of the primary, if the server is a group
+
+	cell    *cell
+	group   server.Group // nil: the server is one process
+	members []*member    // of the group, or of the ensemble
+	// ensemble is one of a ZooKeeper, with one tap before all of its servers; nil: it is none.
+	ensemble *server.Ensemble
+}
+
+func (s *lockServer) Name() string { return s.name }
+
+// State reads a key on the server.
+func (s *lockServer) State(ctx context.Context, key string) (history.State, error) {
+	if observable, is := s.Server.(server.Observable); is {
+		state, err := observable.State(ctx, key)
+		return state, atServer(err)
+	}
+	state, err := s.stateOf(ctx, key)
+	return state, atServer(err)
+}
+
+// Cause causes a fault of the server while no command is in flight there.
+func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence string, err error) {
+	cause, err := s.effect(f)
+	if err != nil {
+		return "", err
+	}
+	if s.group != nil && f.Kind == faults.SplitBrain {
+		if err := s.separate(ctx, f.Without); err != nil {
+			return "", err
+		}
+	}
+	do := func() error {
+		evidence, err = cause(ctx)
+		return err
+	}
+	defer s.rename()
+	switch {
+	case f.Kind == faults.SplitBrain && s.group != nil: // the servers break none, but links refuse
+		if err = s.tap.Exclusively(ctx, do); err == nil {
+			s.tap.Break()
+		}
+	case f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain:
+		if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
+			err = s.adopt()
+		}
+	default:
+		err = s.tap.Exclusively(ctx, do)
+	}
+	return evidence, ofGroup(err)
+}
+
+// ComeBack starts a server that is down.
+func (s *lockServer) ComeBack(ctx context.Context) (string, error) {
+	stopper, err := s.stopper()
+	if err != nil {
+		return "", err
+	}
+	if err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) }); err == nil {
+		err = s.adopt()
+	}
+	return "the server answers again, with the data that it had", atServer(wrap("starting the server again", err))
+}
+
+// adopt has the keys that the lab has put back at an address expire again.
+func (s *lockServer) adopt() error {
+	if s.keys == nil {
+		return nil
+	}
+	return s.tap.Adopt(s.keys.all())
+}
+
+func (s *lockServer) replicator() (server.Replicator, error) {
+	replicator, ok := s.Server.(server.Replicator)
+	if !ok {
+		return nil, play.NotApplicable(play.NeedsReplicas)
+	}
+	return replicator, nil
+}
+
+// HoldBack has one of the server's replicas get nothing more.
+func (s *lockServer) HoldBack(ctx context.Context) error {
+	replicator, err := s.replicator()
+	if err != nil {
+		return err
+	}
+	return atServer(s.tap.Exclusively(ctx, func() error { return replicator.HoldBack(ctx) }))
+}
+
+// RequireReplica has the server refuse writes while no replica reports.
+func (s *lockServer) RequireReplica(ctx context.Context) error {
+	replicator, err := s.replicator()
+	if err != nil {
+		return err
+	}
+	return atServer(replicator.RequireReplica(ctx))
+}
+
+// RefusesWrites says whether the server does.
+func (s *lockServer) RefusesWrites(ctx context.Context) (bool, error) {
+	replicator, err := s.replicator()
+	if err != nil {
+		return false, err
+	}
+	refuses, err := replicator.RefusesWrites(ctx)
+	return refuses, atServer(err)
+}
+
+func (s *lockServer) migrator() (server.Migrator, error) {
+	migrator, ok := s.Server.(server.Migrator)
+	if !ok {
+		return nil, play.NotApplicable(play.NeedsSlots)
+	}
+	return migrator, nil
+}
+
+// Migrated has the primary that has the keys own their slot.
+func (s *lockServer) Migrated(ctx context.Context) (string, error) {
+	migrator, err := s.migrator()
+	if err != nil {
+		return "", err
+	}
+	err = s.tap.Exclusively(ctx, func() error { return migrator.Migrated(ctx) })
+	return "all nodes name the other primary as the owner of the slot", ofGroup(wrap("migrating the slot", err))
+}
+
+// Demote has the old primary answer nobody any more.
+func (s *lockServer) Demote(ctx context.Context) (string, error) {
+	replicator, err := s.replicator()
+	if err != nil {
+		return "", err
+	}
+	if s.group != nil {
+		return s.demoteGroup(ctx, replicator)
+	}
+	err = s.tap.Exclusively(ctx, func() error {
+		s.tap.Divert(nil, "", "")
+		return replicator.Demote(ctx)
+	})
+	return "the old primary has ended", atServer(err)
+}
+
+func (s *lockServer) stopper() (server.Stopper, error) {
+	stopper, ok := s.Server.(server.Stopper)
+	if !ok {
+		return nil, play.NotApplicable("%s cannot be stopped", s.Describe())
+	}
+	return stopper, nil
+}
+
+// effect returns the function that causes a fault of the server. If the server cannot have it, the script is n/a.
+func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, error), error) {
+	switch f.Kind {
+	case faults.ClockJump:
+		return func(ctx context.Context) (string, error) {
+			_, evidence, err := s.jump(ctx, f.By)
+			return evidence, wrap("the server's clock", err)
+		}, nil
+	case faults.Operator:
+		return func(ctx context.Context) (string, error) { return s.limit(ctx, f.Key, f.By) }, nil
+	case faults.Restart:
+		restarter, ok := s.Server.(server.Restarter)
+		if !ok {
+			return nil, play.NotApplicable("%s cannot be restarted", s.Describe())
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the server answers again, and is empty", wrap("restarting the server", restarter.RestartEmpty(ctx))
+		}, nil
+	case faults.FailOver:
+		saver, err := s.saver()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the server answers again, with what it had saved", wrap("restarting the server", saver.RestartSaved(ctx))
+		}, nil
+	case faults.TakeOver:
+		replicator, err := s.replicator()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the replica answers at the primary's address", wrap("failing over", replicator.TakeOver(ctx, f.Held))
+		}, nil
+	case faults.SplitBrain:
+		replicator, err := s.replicator()
+		if err != nil {
+			return nil, err
+		}
+		if s.group != nil {
+			return func(ctx context.Context) (string, error) {
+				_, err := replicator.Split(ctx)
+				return "the Sentinels have promoted a replica, and both answer as primaries", wrap("splitting", err)
+			}, nil
+		}
+		return func(ctx context.Context) (string, error) {
+			old, err := replicator.Split(ctx)
+			if err != nil {
+				return "", wrap("splitting", err)
+			}
+			s.tap.Divert(func(client string) bool { return slices.Contains(f.Without, history.ProcessOf(client)) }, old, history.OldPrimary)
+			return "both answer as primaries", nil
+		}, nil
+	case faults.SlotMigration:
+		migrator, err := s.migrator()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.IsLock(key) })
+			s.rename() // before a client can follow the slot
+			return fmt.Sprintf("of the slot's keys %d are on another primary and %d on the old one, which answers ASK", moved, left), wrap("migrating the slot", err)
+		}, nil
+	case faults.Down:
+		stopper, err := s.stopper()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (string, error) {
+			return "the server has ended", wrap("stopping the server", stopper.Stop(ctx))
+		}, nil
+	}
+	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
+}
+
+// endpoint is how the lab itself gets to the server.
+func (s *lockServer) endpoint() server.Endpoint {
+	if remote, is := s.Server.(interface{ Endpoint() server.Endpoint }); is {
+		return remote.Endpoint()
+	}
+	return server.Plain(s.Addr())
+}
+
+// jump has the clock jump for the cell's keys.
+func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
+	if s.keys == nil {
+		return server.JumpClock(ctx, s.Addr(), 0, by)
+	}
+	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func (s *lockServer) saver() (server.Saver, error) {
+	saver, ok := s.Server.(server.Saver)
+	if !ok {
+		return nil, play.NotApplicable("%s cannot save its data", s.Describe())
+	}
+	return saver, nil
+}
+
+// Save has the server keep a copy of its data.
+func (s *lockServer) Save(ctx context.Context) error {
+	saver, err := s.saver()
+	if err != nil {
+		return err
+	}
+	return atServer(s.tap.Exclusively(ctx, func() error { return saver.Save(ctx) }))
+}
+
+// startResource has the resource at hand: that of the world, or one of the cell's own.
+func (c *cell) startResource(ctx context.Context) error {
+	if c.own == nil {
+		if c.world.resource != nil {
+			c.mind(ctx, history.Resource, c.world.resource.Server)
+		}
+		return nil
+	}
+	if err := c.own.open(); err != nil {
+		return err
+	}
+	s, part, err := c.startOwn(ctx, filepath.Join(c.dir, serverLog(history.Resource)))
+	if err != nil {
+		return err
+	}
+	c.store.at, c.partResource = server.Plain(s.Addr()), part
+	c.mind(ctx, history.Resource, s)
+	return nil
+}
+
+// startOwn starts a server that only this cell uses. part ends it; embedded ones end with their process.
+func (c *cell) startOwn(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+	s, err := c.own.start(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.own.host != nil {
+		return s.Server, func() error { return nil }, nil
+	}
+	return s.Server, s.Close, nil
+}
+
+// startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
+func (c *cell) startServers(ctx context.Context) error {
+	names := play.ServerNames(c.Script, c.Traits)
+	if c.Traits.Library.Masters {
+		return c.startMasters(ctx, names)
+	}
+	servers := make([]*lockServer, len(names))
+	errs := atOnce(len(names), func(i int) (err error) {
+		s := &lockServer{name: names[i], keys: c.keys, cell: c}
+		log := filepath.Join(c.dir, serverLog(s.name))
+		switch {
+		case c.world.opaque() != "":
+			s.Server, s.part, err = c.world.startOpaque(ctx, log)
+		case c.world.remote != nil && c.world.cfg.Restart != "":
+			remote := s.restartable()
+			s.Server, s.part = remote, remote.Close
+		case c.own != nil && c.world.keeper == nil:
+			s.Server, s.part, err = c.startOwn(ctx, log)
+		default:
+			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.Script))
+		}
+		if err == nil {
+			servers[i] = s
+		}
+		return err
+	})
+	c.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := c.makeNodes(ctx); err != nil {
+		return err
+	}
+	for _, s := range c.servers {
+		var err error
+		c.mind(ctx, s.name, s.Server)
+		if s.ensemble, _ = s.Server.(*server.Ensemble); s.ensemble != nil {
+			if err = s.meetEnsemble(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.group, _ = s.Server.(server.Group); s.group != nil {
+			if err = s.meetGroup(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serverLog is the name of the link to a redis-server's log.
+func serverLog(name string) string {
+	if name == "redis" {
+		return "redis-server.log"
+	}
+	return name + ".log"
+}
+
+// stopServers closes taps and servers.
+func (c *cell) stopServers() error {
+	var errs []error
+	for _, s := range c.servers {
+		if s.tap != nil && s.group == nil {
+			errs = append(errs, s.tap.Close())
+		}
+		for _, m := range s.members {
+			if s.group != nil {
+				errs = append(errs, m.tap.Close())
+			}
+		}
+	}
+	errs = append(errs, c.removeNodes())
+	for _, s := range c.servers {
+		errs = append(errs, s.part())
+	}
+	if c.partResource != nil {
+		errs = append(errs, c.partResource())
+	}
+	return errors.Join(errs...)
+}

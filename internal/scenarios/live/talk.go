@@ -1,0 +1,229 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/worker/protocol"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// Talk is a conversation with clients, request by request and outside of any script. Their links and servers are those of a cell.
+type Talk struct {
+	cell *cell
+	ctx  context.Context
+}
+
+// Talk starts the clients of a subject, each with its further handles ("C1/2"), has them say hello, and calls do. The error is a *ClientError
+// if one of them did not say hello.
+func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Duration, clients, handles []string, dir string, do func(*Talk)) (err error) {
+	full := filepath.Join(w.cfg.Dir, dir)
+	if err := os.MkdirAll(full, 0o755); err != nil {
+		return err
+	}
+	if err := w.awaitTurn(ctx); err != nil {
+		return err
+	}
+	w.serves(&subject.Traits)
+	script := &scenarios.Script{Name: dir, Lease: lease, Clients: clients, Handles: handles}
+	c := w.newCell(subject, script, clients, full)
+	c.Record = play.NewRecorder(c.Now)
+	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("it had %v", w.cfg.CellTimeout))
+	defer cancel()
+	ctx, c.spoil = context.WithCancelCause(ctx)
+	defer c.spoil(nil)
+
+	failed := c.startStage(ctx)
+	w.passTurn()
+	if failed == nil {
+		errs := atOnce(len(clients), func(i int) error { return c.peers[clients[i]].start(ctx) })
+		failed = firstEnding(errs, errors.Join(errs...))
+	}
+	if failed == nil {
+		do(&Talk{c, ctx})
+	}
+	c.End()
+	c.stopClients()
+	return errors.Join(asClientError(failed), c.close())
+}
+
+// Hello is what a client said.
+func (t *Talk) Hello(client string) protocol.Hello { return t.cell.peers[client].hello }
+
+// Counter is the key of the work.
+func (t *Talk) Counter() string { return t.cell.store.prefix + "counter" }
+
+// Keys are those that the lock has on its server, and how many of them its holder needs.
+func (t *Talk) Keys() (keys []string, need int) {
+	set := t.cell.LockKeys.Of(t.cell.LockKey)
+	return set.Keys, set.Need
+}
+
+// Opened takes in the answer to a request that Open made.
+func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Message) error {
+	handles := t.cell.peers[client].client.Handles
+	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return t.cell.peers[client].handle(h) == req.Handle })
+	return t.cell.opened(handles[max(at, 0)], answer)
+}
+
+// Send sends a request, whose number it sets, and returns where its answer comes.
+func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-chan protocol.Message, err error) {
+	req.ID = t.cell.NextID()
+	answer, err = t.cell.peers[client].send(req)
+	return req.ID, answer, err
+}
+
+// Gone says why a client's output has ended.
+func (t *Talk) Gone(client string) string { return t.cell.peers[client].departure() }
+
+// Departed is a client whose connection has ended, "" if there is none.
+func (t *Talk) Departed() string {
+	for _, client := range t.cell.Clients {
+		if closed(t.cell.peers[client.Name].conn.Done()) {
+			return client.Name
+		}
+	}
+	return ""
+}
+
+// Exited waits for the end of a client's process, and says how it ended.
+func (t *Talk) Exited(client string, within time.Duration) (state string, exited bool) {
+	p := t.cell.peers[client]
+	p.client.Doom() // its end is no surprise
+	select {
+	case <-p.proc.Done():
+		return p.proc.State(), true
+	case <-time.After(within):
+		return p.proc.State(), false
+	}
+}
+
+// Open is the request that opens a handle, over the client's own addresses or those of the handle.
+func (t *Talk) Open(handle string) protocol.Request {
+	h := t.cell.Handle(handle)
+	return t.cell.peers[h.Client.Name].openRequest(h)
+}
+
+// Init is the request that begins a conversation.
+func (t *Talk) Init(client string) protocol.Request {
+	p := t.cell.peers[client]
+	return p.initRequest(p.hello.Version)
+}
+
+// Hold holds the next request of a handle: to a lock server, or to the resource.
+func (t *Talk) Hold(handle string, resource bool) play.Armed {
+	at := faults.Breakpoint{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}
+	return t.cell.stage.Arm(at, handle, play.Background, resource)
+}
+
+// lookEvery is how often Until looks.
+const lookEvery = 5 * time.Millisecond
+
+// Until waits until done, for at most d, and returns the last result of done.
+func (t *Talk) Until(d time.Duration, done func() bool) bool {
+	expired := time.After(d)
+	for !done() {
+		select {
+		case <-time.After(lookEvery):
+		case <-expired:
+			return done()
+		case <-t.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Sent is how many commands of a handle about the lock's key have been carried out.
+func (t *Talk) Sent(handle string) int {
+	return t.cell.Record.Count(func(e history.Event) bool {
+		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
+	})
+}
+
+// Touched is about how many keys of the lock a handle's commands have been.
+func (t *Talk) Touched(handle string) int {
+	parts := map[string]bool{}
+	t.cell.Record.Count(func(e history.Event) bool {
+		is := e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
+		if is {
+			parts[e.Command().Server] = true
+		}
+		return is
+	})
+	return len(parts)
+}
+
+// Removal is the name of the first command by which a handle has removed the lock's key since a time; "" if there is none.
+func (t *Talk) Removal(handle string, since time.Duration) (name string) {
+	t.cell.Record.Count(func(e history.Event) bool {
+		c := e.Command()
+		if c == nil || e.Client != handle || e.At < since || c.Server == history.Resource || name != "" {
+			return false
+		}
+		if slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectRemoved }) {
+			name = c.Args[0]
+		}
+		return false
+	})
+	return name
+}
+
+// Told says whether a handle has declared in the background how long its hold is valid, or that it is lost.
+func (t *Talk) Told(handle string) bool {
+	return t.cell.Record.Count(func(e history.Event) bool {
+		return e.Client == handle && (e.Kind == history.KindLost || e.Kind == history.KindValid)
+	}) > 0
+}
+
+// State is the state of the lock's key on the first server.
+func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t.ctx, t.cell.LockKey) }
+
+// Do sends a command to each lock server, past links and taps.
+func (t *Talk) Do(command ...any) (err error) {
+	for _, s := range t.cell.servers {
+		err = errors.Join(err, server.Lay(t.ctx, s.endpoint(), [][]any{command}))
+	}
+	return err
+}
+
+// Disturb injects a fault into a client's links; Heal ends it.
+func (t *Talk) Disturb(client string, fault faults.LinkFault) error {
+	_, err := t.cell.peers[client].Disturb(t.ctx, fault, nil)
+	return err
+}
+
+// Heal ends the faults of a client's links.
+func (t *Talk) Heal(client string) error {
+	_, err := t.cell.peers[client].Heal(t.ctx, nil)
+	return err
+}
+
+// Pause stops a client's process for a while.
+func (t *Talk) Pause(client string, d time.Duration) error {
+	p := t.cell.peers[client]
+	if err := p.Pause(t.ctx); err != nil {
+		return err
+	}
+	return errors.Join(sleep(t.ctx, d), p.proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
+}
+
+// Late says whether a client has said that it was late since a time of the conversation.
+func (t *Talk) Late(since time.Duration) bool {
+	return t.cell.late.longest(t.cell.base.Add(since)) > 0
+}
+
+// Now is the time of the conversation, and Stall the longest host stall since a time.
+func (t *Talk) Now() time.Duration { return t.cell.Now() }
+func (t *Talk) Stall(since time.Duration) time.Duration {
+	return t.cell.world.pulse.longest(t.cell.base.Add(since))
+}

@@ -1,0 +1,131 @@
+package reproduce
+
+import (
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/trace"
+	"github.com/locklab/locklab/internal/timeline"
+)
+
+// hungAcquire is an acquire that goes on trying when its time is over, while a client of another process has the lock.
+type hungAcquire struct {
+	*timeline.OperationSpan
+	owner    *timeline.OperationSpan   // acquired the lock before
+	siblings []*timeline.OperationSpan // acquires of the same process, for which it waited before it sent anything
+	behind   time.Duration             // by how much its clock was set back meanwhile
+	set      int                       // the event by which it was
+}
+
+// hungAcquire finds the acquire that the anomaly is about; nil if it is about something else, or nothing in the history says why.
+func (r *historyReader) hungAcquire() *hungAcquire {
+	called := r.anomaly.Events[0]
+	at := slices.IndexFunc(r.Operations, func(o timeline.OperationSpan) bool { return int(o.From) == called })
+	if r.anomaly.Name != checker.HungOperation || at < 0 || r.Operations[at].Op != history.OpAcquire {
+		return nil
+	}
+	h := &hungAcquire{OperationSpan: &r.Operations[at]}
+	detail := r.Events[called].Detail
+	if len(h.Commands) == 0 || detail == nil {
+		return nil
+	}
+	r.others(h, r.Events[h.Commands[0]].At-h.Began >= detail.Bound)
+	h.behind, h.set = r.setBack(h)
+	if h.owner == nil || len(h.siblings) == 0 && h.behind == 0 {
+		return nil
+	}
+	return h
+}
+
+// others finds the owner of the lock and, if the acquire was starved of what its process shares, those for which it waited.
+func (r *historyReader) others(h *hungAcquire, starved bool) {
+	for n := range r.Operations {
+		o := &r.Operations[n]
+		switch sibling := history.ProcessOf(o.Client) == history.ProcessOf(h.Client); {
+		case o.Op != history.OpAcquire || o.From >= h.To:
+		case !sibling && o.Outcome == history.OK && o.To < h.To:
+			h.owner = o
+		case sibling && starved && o.Client != h.Client && o.To > h.From && r.refusedBefore(o, h.Commands[0]):
+			earlier := func(before *timeline.OperationSpan) bool { return before.Client == o.Client } // a client has one at a time
+			h.siblings = append(slices.DeleteFunc(h.siblings, earlier), o)
+		}
+	}
+}
+
+// refusedBefore says whether an acquire had sent a command before an event, and its client then went on without it.
+func (r *historyReader) refusedBefore(o *timeline.OperationSpan, i int) bool {
+	return len(o.Commands) > 0 && o.Commands[0] < i && !o.Open && r.Events[int(o.To)].Kind == history.KindReturn
+}
+
+// setBack is by how much the clock of an acquire's process was set back in all while it went on, and the last event that did so.
+func (r *historyReader) setBack(h *hungAcquire) (behind time.Duration, set int) {
+	var before, after time.Duration
+	for i := range int(h.To) {
+		f := r.Events[i].Fault()
+		if f == nil || f.Phase != history.PhaseInject || f.Target != history.ProcessOf(h.Client) || faults.Kind(f.Name).Of().Kind != faults.Skew {
+			continue
+		}
+		if after = offsetOf(f.What); i < int(h.From) {
+			before = after
+		}
+		if i > int(h.From) {
+			set = i
+		}
+	}
+	return max(0, before-after), set
+}
+
+// The times of the story, in leases: for how long the acquire may try, when twice that is over, and how long it is watched then. A client
+// may pause for 200 ms between two tries, and three tries count.
+const (
+	hungBound   = 0.2
+	hungOver    = 2.5 * hungBound
+	hungWatched = 0.15
+)
+
+// writeHung writes the story: the owner acquires the lock, siblings wait for it, and so does the acquire. When twice its time is over, its
+// siblings give up; it is refused once more, goes on trying, and is given up.
+func (r *historyReader) writeHung(h *hungAcquire) {
+	leases := func(n float64) time.Duration { return time.Duration(n * float64(r.lease)) }
+	r.call(h.owner, trace.Step{})
+	r.gives(h.owner)
+	for _, o := range h.siblings {
+		r.call(o, trace.Step{Waits: true})
+		r.asks(o)
+	}
+	r.call(h.OperationSpan, trace.Step{Waits: true, Passed: leases(hungBound)})
+	if len(h.siblings) == 0 {
+		r.asks(h.OperationSpan)
+	}
+	if h.behind > 0 {
+		r.step(trace.Step{Kind: trace.Fault, Fault: faults.Skew, Client: r.client(h.Client), Passed: -h.behind}, h.set)
+	}
+	r.pass(leases(hungOver))
+	for _, o := range h.siblings {
+		r.gives(o)
+	}
+	if len(h.siblings) > 0 {
+		r.asks(h.OperationSpan)
+	}
+	r.pass(leases(hungWatched))
+	r.gives(h.OperationSpan)
+}
+
+// call writes that an operation begins, and how.
+func (r *historyReader) call(o *timeline.OperationSpan, how trace.Step) {
+	how.Kind, how.Client, how.Op, how.ID = trace.Call, r.client(o.Client), o.Op, o.ID
+	r.step(how, int(o.From))
+}
+
+// asks writes an operation's first command.
+func (r *historyReader) asks(o *timeline.OperationSpan) {
+	r.step(trace.Step{Kind: trace.Serve, Client: r.client(o.Client), Op: o.Op, ID: o.ID}, o.Commands[0])
+}
+
+// gives writes that an operation ends.
+func (r *historyReader) gives(o *timeline.OperationSpan) {
+	r.step(trace.Step{Kind: trace.Return, Client: r.client(o.Client), Op: o.Op, ID: o.ID, Answer: history.Answer{Outcome: o.Outcome}}, int(o.To))
+}

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/commands"
+	"github.com/locklab/locklab/internal/faults/probe"
+	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/sim/redis"
+	"github.com/locklab/locklab/internal/sim/service"
+)
+
+// labConn is the connection by which the lab itself asks and changes things.
+const labConn = 0
+
+// server is one server of a cell.
+type server struct {
+	cell   *cell
+	name   string // "redis", or S1 and so on where there are several; "resource"
+	model  service.Server
+	nodes  *nodes        // of a ZooKeeper; nil: the server is a Redis
+	saved  *redis.Server // a copy of it; nil: there is none
+	ahead  time.Duration // how far its clock has jumped
+	watch  func(key string) bool
+	queued map[int]*queue // by connection, between MULTI and EXEC
+	subs   []*conn        // that have subscribed
+	starts int            // how often it has been started anew
+	replication
+	old *server // another primary, which this one has replaced; nil: there is none
+}
+
+// queue is what MULTI has queued.
+type queue struct {
+	begun         [][]string
+	keys          []string // the watched ones
+	writes, drops bool
+	refused       bool // one of them was refused
+}
+
+func (c *cell) newServer(name string, watch func(key string) bool) *server {
+	model := c.blank.Clone()
+	model.SetWallClock(time.Duration(c.base.UnixNano()))
+	return &server{cell: c, name: name, model: model, watch: watch, queued: map[int]*queue{}}
+}
+
+// redis is the model of a server that is a Redis. Only these restart, have replicas, and know scripts.
+func (s *server) redis() *redis.Server { return s.model.(*redis.Server) }
+
+// keepTime lets the server's clock go on, which counts in whole milliseconds.
+func (s *server) keepTime(now time.Duration) {
+	if by := now.Truncate(time.Millisecond) + s.ahead - s.model.Now(); by > 0 {
+		s.model.Advance(by)
+		s.nodes.follow()
+	}
+}
+
+// Name is what a history calls the server.
+func (s *server) Name() string { return s.name }
+
+// State is what the server has of a lock.
+func (s *server) State(_ context.Context, lock string) (history.State, error) {
+	set := s.cell.LockKeys.Of(lock)
+	states := make([]history.State, len(set.Keys))
+	for i, key := range set.Keys {
+		states[i] = s.state(key)
+	}
+	return set.Whole(states), nil
+}
+
+// Save keeps a copy of the data.
+func (s *server) Save(context.Context) error {
+	s.hold(replicaCount)
+	return nil
+}
+
+// Cause causes a fault of the server.
+func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, err error) {
+	switch f.Kind {
+	case faults.ClockJump:
+		by := f.By.Round(time.Millisecond)
+		s.ahead += by
+		s.model.Advance(by)
+		if f.By < 0 {
+			return fmt.Sprintf("all that expires does so %v later", -f.By), nil
+		}
+		return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
+	case faults.Operator:
+		limited := false
+		for _, key := range s.cell.LockKeys.Of(f.Key).Keys {
+			limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
+		}
+		if !limited {
+			return "", play.Undecided("an operator would limit the lock while there is none on the server")
+		}
+		return "the lock ends in " + f.By.String(), nil
+	case faults.Restart:
+		s.restart(false)
+		s.breakAll()
+		return "the server answers again, and is empty", nil
+	case faults.FailOver:
+		s.restartSaved()
+		s.breakAll()
+		return "the server answers again, with what it had saved", nil
+	case faults.TakeOver:
+		if f.Held {
+			s.restartSaved()
+		} else {
+			s.restart(true)
+		}
+		s.breakAll()
+		return "the replica answers at the primary's address", nil
+	case faults.SplitBrain:
+		s.split(f.Without)
+		return "both answer as primaries", nil
+	case faults.Down:
+		s.restart(true) // nothing reaches it before its links are whole
+		s.breakAll()
+		return "the server has ended", nil
+	}
+	return "", fmt.Errorf("%s is no fault of a server", f.Kind)
+}
+
+// ComeBack starts a server that is down.
+func (s *server) ComeBack(context.Context) (string, error) {
+	return "the server answers again, with the data that it had", nil
+}
+
+// restart starts the server again, with or without its data.
+func (s *server) restart(keepData bool) {
+	s.redis().Restart(keepData)
+	s.starts++
+	s.queued, s.subs, s.replication = map[int]*queue{}, nil, replication{}
+}
+
+// breakAll breaks the connections of all clients to the server.
+func (s *server) breakAll() {
+	for _, n := range s.cell.nodes {
+		for _, l := range n.linksTo(s) {
+			l.breakAll(s.cell)
+		}
+	}
+}
+
+// restartSaved starts the server again, with the data that it has saved. For these time has gone on, too.
+func (s *server) restartSaved() {
+	now, saved := s.model.Now(), s.saved
+	s.restart(false)
+	s.model, s.saved = saved, nil
+	saved.Restart(true)
+	s.model.Advance(now - s.model.Now())
+}
+
+// hangUp ends a connection, after what is under way on it.
+func (s *server) hangUp(c *conn) {
+	if c.closing = c.busy > 0; c.closing {
+		return
+	}
+	s.model.Close(c.id)
+	delete(s.queued, c.id)
+	s.subs = slices.DeleteFunc(s.subs, func(sub *conn) bool { return sub == c })
+}
+
+// state is what the server has under a key, as a history has it.
+func (s *server) state(key string) history.State {
+	if s.nodes != nil {
+		return s.nodes.state(key)
+	}
+	if state := s.model.State(key); !state.Exists() || state.Type == "string" { // as most locks have it: without commands
+		state.Value = commands.ClipValue(state.Value)
+		return state
+	}
+	states := make([]history.State, 1)
+	_ = probe.States(&asker{server: s}, []string{key}, states) // the model always answers
+	return states[0]
+}
+
+// values is what stands under a key, piece by piece.
+func (s *server) values(key string) []string {
+	values, _ := probe.Values(&asker{server: s}, key)
+	return values
+}
+
+// asker sends the model state probes.
+type asker struct {
+	server *server
+	queued [][]string
+}
+
+func (a *asker) Send(args ...string) { a.queued = append(a.queued, args) }
+
+func (a *asker) Receive() (resp.Value, error) {
+	args := a.queued[0]
+	a.queued = a.queued[1:]
+	return value(a.server.model.Do(labConn, args...)), nil
+}
+
+// knows says whether the server has a script.
+func (s *server) knows(sha string) bool {
+	return s.model.Do(labConn, "SCRIPT", "EXISTS", sha).List[0].Int != 0
+}
+
+// value is a reply of the model as a server would send it.
+func value(r service.Reply) resp.Value {
+	switch r.Kind {
+	case service.Nil:
+		return resp.Value{Null: true}
+	case service.Error:
+		return resp.Value{Kind: resp.KindError, Text: r.Text}
+	case service.Integer:
+		return resp.Value{Kind: resp.KindInteger, Text: strconv.FormatInt(r.Int, 10)}
+	case service.Array:
+		v := resp.Value{Kind: resp.KindArray, List: make([]resp.Value, len(r.List))}
+		for i, element := range r.List {
+			v.List[i] = value(element)
+		}
+		return v
+	}
+	return resp.Value{Kind: resp.KindString, Text: r.Text}
+}
+
+// words are the words of a command.
+func words(command []any) []string {
+	texts := make([]string, len(command))
+	for i, word := range command {
+		texts[i] = fmt.Sprint(word)
+	}
+	return texts
+}

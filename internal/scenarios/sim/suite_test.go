@@ -1,0 +1,83 @@
+package sim_test
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// suite are all scenarios that come with the lab with all locks, and the variants that the matrix has.
+func suite(t *testing.T) []lab.Case {
+	t.Helper()
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	var cases []lab.Case
+	for _, script := range scripts {
+		var subjects []play.Subject
+		for _, spec := range slices.Concat(impls.All(), impls.OnZooKeeper()) {
+			subjects = append(subjects, play.SubjectOf(spec))
+		}
+		for _, name := range matrix.Variants(script.Name) {
+			spec, found := impls.Find(name)
+			require.True(t, found, name)
+			subjects = append(subjects, play.SubjectOf(spec))
+		}
+		cases = append(cases, lab.Cases([]*scenarios.Script{script}, subjects, 1, lab.Expect(matrix))...)
+	}
+	if racing.Enabled {
+		return lab.Shard{Index: 1, Of: 20}.Cases(cases)
+	}
+	return cases
+}
+
+// run runs the suite. It returns its cells and their histories.
+func run(t *testing.T, parallel int, seed int64) (*checker.Run, *lab.Histories) {
+	t.Helper()
+	cases := suite(t)
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
+		Setting: lab.Setting{World: lab.Sim}, Parallel: parallel, Seed: seed, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "run")},
+	}})
+	require.NoError(t, err)
+	require.Len(t, run.Cells, len(cases))
+	histories := lab.HistoriesOf(run)
+	t.Cleanup(func() { require.NoError(t, histories.Close()) })
+	return run, histories
+}
+
+// TestSuite runs the whole suite in the model. The matrix was reviewed for the live world, and holds here with two exceptions: the model has no
+// ensemble and no cluster. A second run, in another order, writes the same histories.
+func TestSuite(t *testing.T) {
+	one, histories := run(t, 2, 1)
+	_, others := run(t, 1, 2)
+	for _, cell := range one.Cells {
+		by := checker.ByMatrix
+		if strings.HasPrefix(cell.Scenario, "ensemble-") || strings.HasPrefix(cell.Scenario, "slot-migrates-") {
+			by = checker.ByNeeds
+		}
+		assert.Equal(t, by, cell.Expected.By, cell.Dir)
+		assert.Empty(t, cell.Failure, cell.Dir)
+		assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", cell.Dir, cell.Verdict)
+		assert.False(t, cell.Surprise(), "%s: %s\nexpected %s", cell.Dir, cell.Verdict, cell.Expected.Verdict)
+		events, err := histories.Read(cell)
+		require.NoError(t, err)
+		again, err := others.Read(cell)
+		require.NoError(t, err)
+		if !reflect.DeepEqual(events, again) {
+			t.Errorf("the two histories of %s differ", cell.Dir)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/process"
+)
+
+// instance is a process with the lock's own code that stands at a node.
+type instance struct {
+	process *process.Process
+	host    *host
+	at      uint32
+	merged  bool            // it has come here by another way than the node's own
+	slots   [mostSlots]slot // what it waited for when it was last described
+	waits   [mostSlots]int  // which waits of the process these were
+	slot    int             // in the pool
+	loss    error           // by which losses are reported; nil: by the usual one
+	atCall  []byte          // what there was beside its tasks when its latest operation was called; nil: no task lived, or that cannot be compared
+	watches map[int]string  // the nodes of a ZooKeeper that are watched, by the numbers of the watches
+}
+
+// host answers what a lock asks in the middle of a step.
+type host struct {
+	client int
+	skew   ms // by so much a clock steps
+	when   circumstances
+	read   bool
+	wall   bool // the wall clock was read
+	asked  bool // the session was asked for
+	drawn  uint16
+	ranOut bool
+	long   bool // see manner
+	booted ms   // by so much longer than in the search its machine has been running; see checkBoots
+	// rename gives tokens other names than in the search; nil: they have those.
+	rename func(string) string
+}
+
+func (h *host) Now() time.Time {
+	h.read, h.wall = true, true
+	return base.Add(duration(h.when.clock + ms(h.when.steps)*h.skew))
+}
+
+// Monotonic is what Now is while no clock has stepped.
+func (h *host) Monotonic() time.Duration {
+	h.read = true
+	return time.Duration(base.Add(duration(h.when.clock + h.booted)).UnixNano())
+}
+
+// Life is the number of the session.
+func (h *host) Life(string) int {
+	h.asked = true
+	return int(h.when.life)
+}
+
+// Lasts is how long the session lasts at least.
+func (h *host) Lasts(string) time.Duration {
+	h.asked = true
+	return duration(h.when.lasts)
+}
+
+// Token is the first that is not in use.
+func (h *host) Token() string {
+	n := bits.TrailingZeros16(^(h.when.used | h.drawn))
+	if n == mostTokens {
+		h.ranOut = true
+		return ""
+	}
+	h.drawn |= 1 << n
+	name := tokenName(h.client, n)
+	if h.long {
+		name = strings.Repeat(name, longToken/tokenLength)
+	}
+	if h.rename != nil {
+		name = h.rename(name)
+	}
+	return name
+}
+
+func (a *automaton) newInstance(client int) *instance {
+	h := &host{client: client, skew: a.skew, long: a.long}
+	p := process.New(h)
+	p.Use(&a.coroutines)
+	p.SendSources()
+	p.Open("lock", a.spec, a.opts, a.servers)
+	return &instance{process: p, host: h, at: uint32(client), watches: map[int]string{}}
+}
+
+// close ends all instances.
+func (a *automaton) close() {
+	a.pool.close()
+	a.coroutines.Close()
+}
+
+// A lock that does not do the same each time is noticed by replaying: the paths to the first executions are replayed from the beginning,
+// the very first several times, and later one in so many. There may be few transitions in which chance plays a part, and it may come out
+// the same more than once.
+const (
+	replayedOften = 16
+	often         = 4
+	replayedFirst = 64
+	replayedLater = 32
+)
+
+// instanceAt is an instance at a node.
+func (a *automaton) instanceAt(at uint32) (*instance, error) {
+	a.executions++
+	if a.executions <= replayedOften {
+		for range often - 1 {
+			s, err := a.goTo(at, true)
+			if err != nil {
+				return nil, err
+			}
+			s.process.Close()
+		}
+	}
+	return a.goTo(at, a.executions <= replayedFirst || a.executions%replayedLater == 0)
+}
+
+// goTo takes an instance to a node on the node's own path, the whole of it or from where there is one already. If it finds another node,
+// the lock is not a function of its inputs.
+func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
+	var s *instance
+	var path []uint32
+	for n := at; s == nil; n = a.nodes[n].before {
+		if !whole {
+			s = a.pool.take(n)
+		}
+		if s == nil && a.nodes[n].before == n {
+			s = a.newInstance(int(a.nodes[at].client))
+		}
+		if s == nil {
+			path = append(path, n)
+		}
+	}
+	for _, n := range slices.Backward(path) {
+		want := &a.nodes[n]
+		if _, err := a.execute(s, want.by, want.when); err != nil {
+			s.process.Close()
+			return nil, a.impure(err)
+		}
+		met, err := a.describe(s)
+		if err != nil {
+			s.process.Close()
+			return nil, err
+		}
+		if met.slots != want.slots || met.idle != want.idle {
+			s.process.Close()
+			if whole && want.direct {
+				return nil, a.impure(errOnce)
+			}
+			return nil, a.impure(errTwice)
+		}
+		if memory, ok := s.process.Memory(); whole && ok && want.memory != 0 && a.memoryNumber(want, string(memory)) != want.memory {
+			s.process.Close()
+			return nil, a.impure(errElsewhere)
+		}
+	}
+	s.at = at
+	return s, nil
+}
+
+// errTwice is of a lock that goes by something that it is not given, or that it was not seen to remember. The search begins again without merging; then
+// it can only be the former.
+var errTwice = errors.New("given the same twice, it did not do the same twice")
+
+// repeats has instances do once more what was done first: before a search begins again what is different then must show.
+func (a *automaton) repeats() error {
+	for at := range uint32(min(len(a.nodes), replayedFirst)) {
+		s, err := a.goTo(at, true)
+		if errors.Is(err, errOnce) {
+			return err
+		}
+		if err == nil {
+			s.process.Close()
+		}
+	}
+	return nil
+}
+
+// errOnce is of a lock that has done something, and does something else after just the same: others in the process have changed what it goes by. In a search
+// that began again it would do the same each time.
+var errOnce = errors.New("given the same twice, it did not do the same twice: it goes by chance, or by what is not its own, such as a variable of its package")
+
+// errElsewhere is of a lock that remembers what it was not given, such as what a real clock shows.
+var errElsewhere = errors.New("given the same twice, it did not remember the same twice")
+
+var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
+
+// errTokens: where this happens the search goes no further, and is not complete.
+var errTokens = fmt.Errorf("it has more than %d tokens in use at a time", mostTokens)
+
+// patience is how long one execution may take in real time. A lock only computes. It is counted in looks, lookEvery apart: a host that
+// stands still for as long, and the lock with it, is looked at once.
+const (
+	lookEvery = 500 * time.Millisecond
+	patience  = 10
+)
+
+// patiently does something that executes the lock's code, and gives it up when one execution takes too long. It watches from outside:
+// to watch each execution by itself takes longer than the execution.
+func (a *automaton) patiently(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // so that the search ends if the lock comes back after all
+	result := make(chan error, 1)
+	go func() { result <- do(ctx) }()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var last int64
+	for looks := 0; ; {
+		select {
+		case err := <-result:
+			return err
+		case <-look.C:
+			began := a.executing.Load()
+			if began == 0 || began != last {
+				last, looks = began, 0
+			} else if looks++; looks >= patience {
+				return a.impure(errNoEnd)
+			}
+		}
+	}
+}
+
+// execute hands an input to an instance and returns what the lock reports.
+func (a *automaton) execute(s *instance, in input, when circumstances) ([]process.Notice, error) {
+	a.steps++
+	s.host.when, s.host.read, s.host.wall, s.host.asked, s.host.drawn = when, false, false, false, 0
+	if in.kind == inputCall {
+		s.atCall, _ = s.process.Beside()
+	}
+	s.give(in, a.texts)
+	a.deadline, a.late = a.deadline || s.process.AskedDeadline(), a.late || s.process.AskedLate()
+	if s.host.ranOut {
+		return nil, errTokens
+	}
+	return s.process.Notices(), s.process.Err()
+}
+
+func (s *instance) give(in input, texts *texts) {
+	switch in.kind {
+	case inputCall:
+		op := history.Op(in.arg)
+		s.process.Call("lock", op, operationOf(op, s.process.ResourceServer()))
+	case inputReply:
+		s.process.Resume(int(in.slot), process.Input{Replies: texts.replies[in.arg].replies})
+	case inputLost:
+		s.process.Resume(int(in.slot), process.Input{Lost: true, Loss: s.loss})
+	case inputExpired:
+		s.process.Resume(int(in.slot), process.Input{Expired: true})
+	case inputWake:
+		s.process.Resume(int(in.slot), process.Input{})
+	}
+}

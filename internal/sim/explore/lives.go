@@ -1,0 +1,221 @@
+package explore
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/service"
+)
+
+// A lock can ask a server how long a key still lives, and compare that with something. Then the time matters at which a server answers, between the
+// ends of leases, too. Such times are found as those of clients' clocks are (see thresholds): what a client does next, and what a server answers, is
+// rehearsed at many times; where it becomes another one, there is a threshold.
+
+// lifeWords match a command, or a script, that asks how long a key lives. A script that is named by its hash may.
+var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
+
+func (t *texts) asksLife(commands [][]string) bool {
+	return slices.ContainsFunc(commands, func(words []string) bool {
+		begin := strings.Join(words[:min(len(words), 2)], " ") // mostly a script that was met before
+		asks, known := t.life[begin]
+		if !known {
+			asks = lifeWords.MatchString(begin)
+			t.life[begin] = asks
+		}
+		return asks
+	})
+}
+
+// namesScripts says whether it names a script by its hash, or loads one.
+func (r *request) namesScripts() bool {
+	return slices.ContainsFunc(r.commands, func(words []string) bool {
+		name := strings.ToUpper(words[0])
+		return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
+	})
+}
+
+// errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
+var errLives = errors.New("the lock asks how long a key lives")
+
+// errHashes: the search has to begin again, because a lock has turned out to name scripts by their hashes. For others, which scripts servers have
+// met makes no difference.
+var errHashes = errors.New("the lock names scripts by their hashes")
+
+// errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
+var errUndated = errors.New("the lock asks a server what time it is")
+
+// errNominal: the search has to begin again, because a lock has turned out to have no expiry on its server. The leases of others count from no command.
+var errNominal = errors.New("the lock has no expiry")
+
+// errDeclares: the search has to begin again, because a background task of a lock has turned out to declare how long it is held without having asked for it.
+var errDeclares = errors.New("the lock declares by itself how long it is held")
+
+// lives is a client's place, with what it can ask about.
+type lives struct {
+	node, reply uint32
+	phase       phase
+	servers     [mostServers]uint32
+	limit       ms
+	shown       reading // if its lock reads clocks
+	skew        int8    // if that is a rate
+}
+
+// instantsOfLives appends the lengths of time, up to a limit, after which some client would learn something else of the servers' keys than before.
+func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
+	if limit = min(limit, farthest); !x.told && (!x.lives || limit == farthest) {
+		return list
+	}
+	for i := range x.clients {
+		c := &s.clients[i]
+		_, calls := x.next(c)
+		if n := &x.automaton.nodes[c.node]; c.phase == crashed || c.phase == finished || n.idle && !calls && c.phase != waiting {
+			continue
+		}
+		key := lives{node: c.node, reply: c.replies[0], phase: c.phase, servers: s.servers, limit: limit}
+		if x.told {
+			key.shown = x.reading(s, i)
+		}
+		if x.slow != 0 {
+			key.skew = c.skew
+		}
+		known, asked := x.lived[key]
+		if !asked {
+			known = x.found.ofLives(x.givenWithServers(s, i, limit), func() []ms { return x.searchLives(s, i, limit) })
+			x.lived[key] = known
+		}
+		for _, d := range known {
+			if !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// searchLives tries times that are evenly spaced, and bisects where a client does something else. Who does not ask cannot do so before the limit.
+func (x *explorer) searchLives(s *state, i int, limit ms) (found []ms) {
+	now, asks := x.doesAfter(s, i, 0)
+	if !x.told && !asks {
+		return nil
+	}
+	apart := x.lease / probesPerLease
+	if !x.told {
+		apart = max(apart, limit/(horizon*probesPerLease))
+	}
+	seen := map[ms]string{0: now}
+	does := func(d ms) string {
+		what, known := seen[d]
+		if !known {
+			what, _ = x.doesAfter(s, i, d)
+			seen[d] = what
+		}
+		return what
+	}
+	for low := ms(0); low < limit; low += apart {
+		if x.told && low >= horizon*x.lease {
+			apart = low
+		}
+		from, to := low, min(low+apart, limit)
+		if does(from) == does(to) {
+			continue
+		}
+		for to-from > 1 {
+			if middle := from + (to-from)/2; does(middle) == does(from) {
+				from = middle
+			} else {
+				to = middle
+			}
+		}
+		for _, d := range [...]ms{to - 1, to} {
+			if d > 0 && d < limit-1 { // to the last millisecond it passes anyway
+				found = append(found, d)
+			}
+		}
+	}
+	return found
+}
+
+// doesAfter is what a client does by itself, and what it is answered, after some time. It also says whether the client asks how long a key lives.
+func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
+	defer x.besides()()
+	var b strings.Builder
+	after := *s
+	for k := range x.serverCount {
+		after.servers[k] = x.servers.tick(after.servers[k], d)
+	}
+	if x.timed {
+		after.now += d
+	}
+	c := &after.clients[i]
+	for made := range mostRehearsed {
+		m := move{kind: moveTake, client: uint8(i)}
+		switch n := &x.automaton.nodes[c.node]; {
+		case n.idle && made > 0, !n.idle && n.slots[0].kind != process.Request:
+			return b.String(), asks
+		case n.idle:
+			m.kind = moveCall
+		case c.replies[0] == 0:
+			m.kind = moveServe
+			asks = asks || x.texts.requests[n.slots[0].request].life
+		}
+		if x.apply(&after, m) != nil {
+			break
+		}
+		x.describe(&b, c)
+	}
+	return b.String(), asks
+}
+
+// describe writes what a client waits for, or was answered, but for numbers that may be times.
+func (x *explorer) describe(b *strings.Builder, c *client) {
+	b.WriteByte('0' + byte(c.phase))
+	if c.replies[0] != 0 {
+		for _, r := range x.texts.replies[c.replies[0]].replies {
+			describeReply(b, r)
+		}
+		return
+	}
+	n := &x.automaton.nodes[c.node]
+	for _, sl := range n.slots[:n.tasks] {
+		b.WriteString(x.texts.outline(sl.request))
+	}
+}
+
+// describeReply leaves out integers that are neither yes nor no, nor say that there is no key or no end.
+func describeReply(b *strings.Builder, r service.Reply) {
+	switch {
+	case r.Kind == service.Integer && (r.Int < -2 || r.Int > 1):
+		b.WriteByte('#')
+	case r.Kind == service.Array:
+		for _, element := range r.List {
+			describeReply(b, element)
+		}
+	default:
+		b.Write(withoutNumbers([]byte(r.String())))
+	}
+}
+
+// asked is the error of a request that the model of Redis does not know, or that the search has to be prepared for. What a real server does with
+// the former is not known.
+func (x *explorer) asked() error {
+	switch {
+	case x.servers.unknown != nil:
+		return x.automaton.impure(x.servers.unknown)
+	case x.servers.undated:
+		return errUndated
+	case x.servers.hashes && !x.servers.scripts:
+		return errHashes
+	case x.servers.lives && !x.lives:
+		return errLives
+	case x.judge.unlimited && !x.judge.nominal:
+		return errNominal
+	case x.automaton.declares && !x.judge.declares:
+		return errDeclares
+	case x.servers.opaque && !x.automaton.opaque:
+		return errOpaque
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package reference
+
+import (
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/sim/reference/programs"
+)
+
+var (
+	randomLocks = flag.Int("seeds", 400, "how many random locks take random paths")
+	randomPaths = flag.Int("paths", 12, "how many paths each takes")
+)
+
+// TestTheCheckersJudgesAgreeOnRandomLocks: on random paths of locks that nobody has thought of, faults and all, the checker's monitors and its
+// models see the same anomalies, and they see no release that leaves its lock in place where this search has no suspicion.
+func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
+	t.Parallel()
+	left, seeds := 0, []uint64{741, 1928, 3249} // these have shown something
+	for seed := range uint64(*randomLocks) {
+		seeds = append(seeds, seed)
+	}
+	if racing.Enabled {
+		seeds = seeds[:min(len(seeds), 20)]
+	}
+	for _, seed := range seeds {
+		spec, text := programs.Make(seed)
+		dice := rand.New(rand.NewPCG(seed, 5))
+		for path := range *randomPaths {
+			config := Config{
+				Lock: spec, Clients: 2 + path%2, Rounds: 2, Tries: 2, Servers: 1, Lease: 2 * time.Second, Skew: 10 * time.Second, Most: path % 3,
+				Budget: map[faults.Kind]int{
+					faults.Pause: 2, faults.LongHold: 2, faults.Crash: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Duplicate: 2,
+					faults.Restart: 2, faults.FailOver: 2,
+				},
+				Grid: time.Second / 2, Horizon: 5 * time.Second, ReleaseAgain: path%4 == 0,
+			}
+			verdict, suspects := wander(t, config, dice)
+			require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
+			if slices.Contains(verdict.Names(), checker.Unreleasable) {
+				left++
+				require.Contains(t, suspects.names(), checker.Unreleasable, "seed %d, path %d, %s: %v", seed, path, text, verdict)
+			}
+		}
+	}
+	require.True(t, left > 0 || len(seeds) < 100, "no release left its lock in place")
+	t.Logf("%d paths of %d locks, %d of them unreleasable", len(seeds)**randomPaths, len(seeds), left)
+}
+
+// wander makes choices by chance, and says what the checker and the search see in the history.
+func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicions) {
+	t.Helper()
+	const longest = 150
+	s := &search{Config: config, timed: true, paths: make([]link, 1)}
+	s.locals = locals{spec: config.Lock, servers: config.Servers, starts: map[int]*moment{}}
+	s.locals.opts.Key, s.locals.opts.Lease = lockKey, config.Lease
+	world, err := s.begin()
+	require.NoError(t, err)
+	var suspects suspicions
+	for range longest {
+		choices := s.choices(nil, world)
+		if len(choices) == 0 {
+			break
+		}
+		chosen := choices[dice.IntN(len(choices))]
+		world = world.clone()
+		require.NoError(t, s.make(world, chosen))
+		s.paths = append(s.paths, link{len(s.paths) - 1, chosen})
+		suspects |= world.monitor.suspects
+	}
+	events, err := s.record(place{world: world, number: len(s.paths) - 1}, false)
+	require.NoError(t, err)
+	return checker.Judge(events, checker.Options{}), suspects
+}

@@ -1,0 +1,214 @@
+package reference
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/service"
+)
+
+// recorder writes the history of a sequence of choices while it is made again. A nil one writes nothing.
+type recorder struct {
+	search *search
+	now    time.Duration
+	events []history.Event
+	ids    map[acquireOf]int64 // operations of clients, as the history numbers them
+	open   []int64             // of each client: the operation under way; 0: none
+	ops    []history.Op
+	trial  int // the client whose acquire is one with many tries; negative: none
+}
+
+// began is when a history begins.
+const began = time.Second
+
+// asked is the time between two state probes. This model needs none.
+const asked = time.Microsecond
+
+// record is the history that leads to a place. A trial is one in which a fresh client tries at the end.
+func (s *search) record(at place, trial bool) ([]history.Event, error) {
+	var path []choice
+	for n := at.number; n != 0; n = s.paths[n].before {
+		path = append(path, s.paths[n].made)
+	}
+	r := &recorder{search: s, now: began, ids: map[acquireOf]int64{}, trial: -1}
+	s.recorder = r
+	defer func() { s.recorder = nil }()
+	w, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Clients {
+		r.opens(i)
+	}
+	for _, o := range slices.Backward(path) {
+		if err := s.make(w, o); err != nil {
+			return nil, err
+		}
+	}
+	if w.monitor.hung {
+		for i := range w.clients {
+			if c := &w.clients[i]; c.late(w) {
+				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
+			}
+		}
+	}
+	if trial {
+		if _, err := s.stuck(w); err != nil {
+			return nil, err
+		}
+	}
+	if s.ended(at.world) {
+		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
+	}
+	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+	return r.events, nil
+}
+
+// counter is what the resource counts.
+func (w *world) counter() int64 {
+	n, _ := strconv.ParseInt(w.resource.model.State(counterKey).Value, 10, 64)
+	return n
+}
+
+func name(i int) string { return "C" + strconv.Itoa(i+1) }
+
+func (r *recorder) server(i int) string {
+	switch {
+	case i == process.Resource:
+		return history.Resource
+	case r.search.Servers == 1:
+		return "redis"
+	}
+	return "S" + strconv.Itoa(i+1)
+}
+
+func (r *recorder) event(e history.Event) {
+	e.At = r.now
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) opens(i int) {
+	card := r.search.Lock.Card
+	d := &history.Detail{
+		Lease: r.search.Lease, Contract: history.Contract{Leaseless: card.Leaseless, Permits: card.Permits}, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
+	}
+	if r.search.Servers > 1 {
+		d.Servers = r.search.Servers
+	}
+	r.open, r.ops = append(r.open, 0), append(r.ops, history.OpNone)
+	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: lockKey, Detail: d})
+}
+
+// choice writes down what nothing else does: time, faults, and the end of a pause.
+func (r *recorder) choice(w *world, o choice) {
+	if r == nil {
+		return
+	}
+	switch o.kind {
+	case passes:
+		for _, i := range o.paused {
+			r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
+		}
+		r.now += duration(o.until - w.now)
+	case strikes:
+		target := name(o.client)
+		if o.fault.OnServer() {
+			target = r.server(o.client)
+		}
+		r.fault(string(o.fault.Of().Recorded), target, history.PhaseEffective, r.drift(o.fault))
+		if o.fault == faults.Crash {
+			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
+		}
+	case arrives, vanishes:
+	default:
+		if w.clients[o.client].paused {
+			r.fault(string(faults.Pause), name(o.client), history.PhaseRecover, "")
+		}
+	}
+}
+
+func (r *recorder) fault(kind, target string, phase history.Phase, what string) {
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{Name: kind, Target: target, Phase: phase, What: what}}})
+}
+
+// drift is how a history says that a client's clock runs at another rate; empty: it does not.
+func (r *recorder) drift(kind faults.Kind) string {
+	if r.search.ClockRate == 0 || kind != faults.ClockAhead && kind != faults.ClockBehind {
+		return ""
+	}
+	var c wrongClocks
+	c.drift(r.search.ClockRate, kind)
+	return faults.ClockSetting(0, float64(c.rate)/1000)
+}
+
+func (r *recorder) called(i, op int, kind history.Op) {
+	if r == nil || i == r.trial && r.open[i] != 0 {
+		return
+	}
+	r.open[i], r.ops[i] = int64(len(r.ids)+1), kind
+	r.ids[acquireOf{i, op}] = r.open[i]
+	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i]}
+	switch {
+	case i == r.trial:
+		e.Detail = &history.Detail{Bound: duration(r.search.trialLength())}
+	case kind == history.OpRelease:
+		e.Detail = &history.Detail{Bound: r.search.Lease * 5 / 4}
+	}
+	r.event(e)
+}
+
+func (r *recorder) returned(i, op int, kind history.Op, a history.Answer) {
+	if r == nil || i == r.trial && a.Outcome != history.OK {
+		return
+	}
+	r.closes(i, kind, a)
+}
+
+func (r *recorder) closes(i int, kind history.Op, a history.Answer) {
+	e := history.Event{Kind: history.KindReturn, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	if a.Limited && a.Outcome == history.OK {
+		e.Valid = max(a.Valid, history.ValidityExpired)
+	}
+	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (kind == history.OpAcquire || kind == history.OpRelease && a.Error == ""), Error: a.Error}
+	r.event(e)
+	r.open[i], r.ops[i] = 0, history.OpNone
+}
+
+func (r *recorder) notice(i int, n process.Notice) {
+	if r == nil {
+		return
+	}
+	e := history.Event{Kind: history.KindLost, Client: name(i), Lock: lockKey, Detail: &history.Detail{Why: n.Why}}
+	if n.Kind == process.Renewed {
+		e = history.Event{Kind: history.KindValid, Client: name(i), Lock: lockKey, Valid: max(n.Valid, history.ValidityExpired)}
+	}
+	r.event(e)
+}
+
+func (r *recorder) served(i int, m message, change history.Change, replies []service.Reply, unheard bool) {
+	named := m.names(change.Key)
+	if r == nil || !named && m.server != process.Resource {
+		return // a tap records no other command
+	}
+	c := &history.Command{
+		Server: r.server(m.server), Conn: int64(i*10 + m.conn + 1), Args: m.commands[len(m.commands)-1],
+		Reply: replies[len(replies)-1].Recorded(), Sent: r.now, Asked: asked, Late: unheard, ReplyDropped: unheard, Again: m.again,
+	}
+	if named {
+		c.Changes = []history.Change{change}
+	}
+	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	if m.op != history.OpNone {
+		e.ID, e.Op = r.ids[acquireOf{i, m.id}], m.op
+		if i == r.trial {
+			e.ID = r.open[i]
+		}
+	}
+	r.event(e)
+}
