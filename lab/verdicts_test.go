@@ -204,6 +204,16 @@ C3  acquire within 5 leases
 C3  release
 `
 
+const waitBoth = `lease    2s
+clients  C1 C2 C3
+
+C1  acquire hold before first GETCHILDREN => held-up
+C2  acquire
+C1  continue
+C3  acquire within 5 leases
+C3  release
+`
+
 func TestStuckLocks(t *testing.T) {
 	setnx, ok := impls.Find("setnx-del")
 	require.True(t, ok)
@@ -218,6 +228,8 @@ func TestStuckLocks(t *testing.T) {
 		"a lease, two tries":              {stuckWithoutWithin, lua, nil},
 		"each has one of two keys":        {partialForever, twoKeys("keeper", true), []checker.Name{checker.StuckLock}},
 		"each gives one of two keys back": {partialForever, twoKeys("giver", false), nil},
+		"each waits for the other's node": {waitBoth, alone("alone", true), []checker.Name{checker.StuckLock, checker.GhostLock}},
+		"each removes its node again":     {waitBoth, alone("shy", false), nil},
 	} {
 		v := verdictOf(t, lab.Sim, script(t, "stuck", test.script), test.lock)
 		assert.Equal(t, test.shows, v.Names(), "%s: %s", name, v)
@@ -274,6 +286,50 @@ func (l *twoKeysLock) free(ctx context.Context, servers []impls.Server) error {
 
 func (l *twoKeysLock) Release(ctx context.Context) (bool, error) {
 	return true, l.free(ctx, l.env.Servers())
+}
+
+// alone is a lock of a ZooKeeper: who is alone below its node has it. One that keeps leaves its own node there when it is refused.
+func alone(name string, keeps bool) impls.Spec {
+	return impls.Spec{
+		Card: impls.Card{
+			Name: name, Idea: "an ephemeral node of which no other may stand beside it", Needs: impls.OneZooKeeper,
+			Promises: []impls.Promise{impls.MutualExclusion}, Sends: impls.Commands{},
+		},
+		New: func(env impls.Env, opts impls.Options) impls.Lock {
+			return &aloneLock{env: env, key: opts.Key, keeps: keeps}
+		},
+	}
+}
+
+type aloneLock struct {
+	env   impls.Env
+	key   string
+	keeps bool
+	own   string
+}
+
+func (l *aloneLock) TryAcquire(ctx context.Context) (_ bool, err error) {
+	if l.own == "" {
+		if l.own, err = l.env.Session().Create(ctx, l.key+"/lock-", true); err != nil {
+			return false, err
+		}
+	}
+	names, err := l.env.Session().Children(ctx, l.key)
+	if err != nil || len(names) == 1 {
+		return err == nil, err
+	}
+	if l.keeps {
+		return false, nil
+	}
+	_, err = l.Release(ctx)
+	return false, err
+}
+
+func (l *aloneLock) Release(ctx context.Context) (bool, error) {
+	own := l.own
+	l.own = ""
+	err := l.env.Session().Delete(ctx, own)
+	return err == nil, err
 }
 
 const twoPermits = `lease    20s

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// root is where the sources begin.
+var root = filepath.Join("..", "..")
+
 // together is how many clients are greeted at a time.
 const together = 4
 
@@ -38,7 +41,7 @@ func TestAdapters(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the clients are processes without a race detector")
 	}
-	t.Chdir(filepath.Join("..", "..")) // paths of the list begin at the root of the sources
+	t.Chdir(root) // paths of the list begin there
 	needs.Program(t, "redis", "redis-server")
 	var mu sync.Mutex
 	subjects := map[string][]play.Subject{} // by server
@@ -131,6 +134,7 @@ func required(t *testing.T, what, why string) string {
 
 // TestList: names are unique, and each command, with what it needs, is there.
 func TestList(t *testing.T) {
+	t.Chdir(filepath.Join(root, "adapters"))
 	names := map[string]bool{}
 	for _, a := range adapters.All() {
 		assert.False(t, names[a.Name], a.Name)
@@ -154,6 +158,7 @@ func TestList(t *testing.T) {
 
 // TestVersions: the list names the versions that are pinned.
 func TestVersions(t *testing.T) {
+	t.Chdir(filepath.Join(root, "adapters"))
 	pins := map[string][2]string{ // where, and what stands before the version there
 		"redsync":         {"go/go.mod", "github.com/go-redsync/redsync/v4 v"},
 		"redislock":       {"go/go.mod", "github.com/bsm/redislock v"},
@@ -182,6 +187,7 @@ func TestVersions(t *testing.T) {
 
 // TestAdaptersAreSmall: what a user has to write is at most 40 lines of code, on a kit.
 func TestAdaptersAreSmall(t *testing.T) {
+	t.Chdir(filepath.Join(root, "adapters"))
 	for _, pattern := range []string{"go/*/*.go", "java/*.java", "node/*.js", "python/*.py", "shell/client.py"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
