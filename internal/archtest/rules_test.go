@@ -92,6 +92,7 @@ func rules() map[string]rule {
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
+		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
 		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{

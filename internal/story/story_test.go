@@ -1,0 +1,81 @@
+package story_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/story"
+	"github.com/locklab/locklab/lab"
+)
+
+// played are the cells of scenarios with all locks, in virtual time, each with its story.
+func played(t *testing.T, names ...string) map[string]*story.Story {
+	t.Helper()
+	scripts, err := lab.Scenarios(names...)
+	require.NoError(t, err)
+	plan := lab.Plan{Cases: lab.Cases(scripts, lab.Subjects(impls.All()...), 1, lab.Expect(nil))}
+	plan.World, plan.Results.Dir = lab.Sim, filepath.Join(t.TempDir(), "run")
+	run, err := lab.Run(t.Context(), plan)
+	require.NoError(t, err)
+	told := map[string]*story.Story{}
+	for _, cell := range run.Cells {
+		if cell.Verdict.Kind == checker.NotApplicable {
+			continue
+		}
+		cell, events, err := lab.ReadCell(t.Context(), run, cell)
+		require.NoError(t, err)
+		told[cell.Lock+"/"+cell.Scenario] = story.Of(cell.Verdict, events)
+	}
+	return told
+}
+
+// TestFindings: cause, consequence and loss, in one sentence that a reader who has not seen the script understands.
+func TestFindings(t *testing.T) {
+	told := played(t, "take-turns", "pause-past-lease", "stopped-between-check-and-delete", "redis-restarts-empty", "cut-off-past-lease", "holder-crashes",
+		"acquire-reply-lost", "late-acquire", "flash-sale-two-instances", "surviving-watchdog", "clock-behind", "one-clock-jumps")
+	for cell, finding := range map[string]string{
+		"setpx-lua/take-turns":                              "safe",
+		"setpx-lua/pause-past-lease":                        "C1 was paused while its lease ended, so C2 got the lock beside it, and C1's late write was accepted; 13 updates were acknowledged, and the counter ended at 1.",
+		"setpx-del/pause-past-lease":                        "C1 was paused while its lease ended, so C2 got the lock beside it, and C1's late write was accepted; C1's DEL removed C2's lock, so C3 got it beside C2; 14 updates were acknowledged, and the counter ended at 2.",
+		"getset-published/stopped-between-check-and-delete": "C1's DEL removed C2's lock, so C3 got it beside C2.",
+		"setpx-lua/redis-restarts-empty":                    "The server restarted, and C2's SET got the lock that C1 still had: both held it; 2 updates were acknowledged, and the counter ended at 1.",
+		"setpx-lua/cut-off-past-lease":                      "C1 was cut off while its lease ended, so C2 got the lock beside it.",
+		"setnx-del/holder-crashes":                          "Nobody held the lock, and C2 was refused all the same: C1 had died with it.",
+		"setpx-lua/acquire-reply-lost":                      "C1 has the lock on the server and does not know it: its acquire had ended without the lock.",
+		"setnx-del/late-acquire":                            "C1 has the lock on the server and does not know it: its acquire had ended without the lock, so C3 was refused though nobody held it.",
+		"setpx-lua/flash-sale-two-instances":                "The stock was 1, and 2 were sold: oversold by 1.",
+		"getset-nil-lost/clock-behind":                      "C2's GETSET overwrote C1's lock, so C2 got it beside C1; 3 updates were acknowledged, and the counter ended at 2.",
+		"redisson-redlock/one-clock-jumps":                  "S3 had its clock moved, and C2's script got the lock that C1 still had: both held it; 2 updates were acknowledged, and the counter ended at 1.",
+	} {
+		if assert.NotNil(t, told[cell], cell) {
+			assert.Equal(t, finding, told[cell].Finding, cell)
+		}
+	}
+	for cell, s := range told {
+		sound(t, cell, s)
+	}
+}
+
+// sound: each broken cell has a cause, from which all else follows, and one sentence of a few lines.
+func sound(t *testing.T, cell string, s *story.Story) {
+	t.Helper()
+	require.NotEmpty(t, s.Finding, cell)
+	assert.LessOrEqual(t, len(s.Finding), 4*80, "%s: %s", cell, s.Finding)
+	assert.NotContains(t, s.Finding, "  ", cell)
+	if len(s.Symptoms) == 0 {
+		return
+	}
+	require.NotEmpty(t, s.Causes(), cell)
+	for i := range s.Symptoms {
+		steps := 0
+		for n := i; n >= 0; n = s.Symptoms[n].Follows {
+			steps++
+			require.LessOrEqual(t, steps, len(s.Symptoms), "%s: symptoms follow from each other", cell)
+		}
+	}
+}
