@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/lab"
 )
@@ -22,10 +23,12 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain DIR [LOCK/SCENARIO]",
 		Short: "Print what happened in a cell, step by step",
-		Long: `Explain prints one cell of a saved run as a table with a column for each client
-and the servers: operations, faults, the commands that reached the server, and
-what each did to the lock. Each anomaly names the events that show it.
+		Long: `Explain prints one cell of a saved run: what went wrong in one sentence, then
+step by step, with a lane for each client, operations, faults, the commands that
+reached the server, and what each did to the lock. Each anomaly names the events
+that show it, and what it follows from.
 
+Without a cell, it prints the one that tells most: a surprise, if there is one.
 Of a cell that was run several times, it prints the first round that was a
 surprise, or else the first.`,
 		Example: `  lab explain runs/latest setpx-del/pause-past-lease
@@ -50,11 +53,38 @@ surprise, or else the first.`,
 				return err
 			}
 			opts := terminalOptions(cmd)
-			return explainUntil(cmd.Context(), cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
+			return explainUntil(cmd.Context(), cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color, Background: backgroundOf(cell)})
 		},
 	}
 	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
 	return cmd
+}
+
+// backgroundOf is what is known of a cell's scenario and lock, if they come with the lab.
+func backgroundOf(cell checker.Cell) (b report.Background) {
+	if scripts, err := lab.Scenarios(cell.Scenario); err == nil {
+		b.Scenario = firstSentences(append([]string{scripts[0].Title}, scripts[0].About...))
+	}
+	if spec, ok := impls.Find(cell.Lock); ok {
+		b.Idea, b.Bug = spec.Idea, spec.Bug
+	}
+	return b
+}
+
+// aboutSentences is how much of a scenario's comment stands before a story: its title, and two sentences.
+const aboutSentences = 3
+
+// firstSentences are the first of a text.
+func firstSentences(lines []string) (first []string) {
+	for text := strings.Join(lines, " "); text != "" && len(first) < aboutSentences; {
+		end := strings.Index(text, ". ") + 1
+		if end == 0 {
+			end = len(text)
+		}
+		first = append(first, text[:end])
+		text = strings.TrimSpace(text[end:])
+	}
+	return first
 }
 
 // explainUntil explains a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
@@ -76,6 +106,23 @@ func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []
 	return err
 }
 
+// mostTelling is the cell of a run that shows most: a surprise before what was expected, then that with the most kinds of anomalies, then the first.
+func mostTelling(cells []checker.Cell) int {
+	tells := func(c checker.Cell) int {
+		if c.Surprise() {
+			return 1000 + len(c.Verdict.Names())
+		}
+		return len(c.Verdict.Names())
+	}
+	best := 0
+	for i, c := range cells {
+		if tells(c) > tells(cells[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
 func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error) {
 	if len(names) > 1 {
@@ -92,7 +139,7 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 		known = append(known, cell.Lock+"/"+cell.Scenario)
 	}
 	if len(names) == 0 {
-		return checker.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
+		names = []string{known[mostTelling(run.Cells)]}
 	}
 	var rounds []checker.Cell
 	for i, name := range known {

@@ -93,7 +93,7 @@ func rules() map[string]rule {
 			tests:    true,
 		},
 		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
-		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/report": {own: []string{"internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",

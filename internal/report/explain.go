@@ -9,68 +9,75 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/story"
 )
 
 // ExplainOptions say how to explain a cell.
 type ExplainOptions struct {
-	// Width is the number of columns; zero means 120. Many clients make it wider than that.
+	// Width is the number of columns; zero means 80. Many clients make it wider than that.
 	Width int
 	// Limit is the greatest number of events that are shown; zero means 400. Those that show anomalies come first.
 	Limit int
 	// Color allows colours. No meaning is carried by colour alone.
 	Color bool
+	// Background is what a reader has to know of the cell beforehand.
+	Background Background
 }
 
-// Explain writes one cell as text: a numbered timeline with a column for each client and one for the servers, the lines of
-// the script as headings, then each anomaly with its reason and the events that show it. Events are numbered from 1; event n
-// is line n+1 of the history's file.
+// Background says what a scenario and a lock are about. Fields of which nothing is known are empty.
+type Background struct {
+	Scenario []string // sentences: the title first
+	Idea     string   // of the lock, in one line
+	Bug      string   // of the lock: what its code gets wrong
+}
+
+// Explain writes one cell as text: what it is about and what went wrong in a sentence, then a numbered timeline with a lane for each client, the lines
+// of the script as headings, then each anomaly with its reason and the events that show it. Events are numbered from 1; event n is line n+1 of the
+// history's file.
 func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts ExplainOptions) error {
 	if opts.Width <= 0 {
-		opts.Width = 120
+		opts.Width = 80
 	}
 	opts.Width = max(opts.Width, leastWidth)
 	if opts.Limit <= 0 {
 		opts.Limit = 400
 	}
-	s := newStory(cell, events, opts)
-	s.head()
-	s.timeline()
-	s.anomalies()
-	_, err := io.WriteString(w, s.b.String())
+	e := newExplanation(cell, events, opts)
+	e.head()
+	e.timeline()
+	e.anomalies()
+	_, err := io.WriteString(w, e.b.String())
 	return err
 }
 
-// story is a chart that is being written as text.
-type story struct {
-	b                       strings.Builder
-	cell                    checker.Cell
-	t                       *chart
-	rows                    []row
-	holds, faults           []span // those that can be seen beside the rows
-	opts                    ExplainOptions
-	paint                   paint
-	shows                   map[int][]int
-	clientWidth, serverWide int
-	marks                   int // columns for the numbers of anomalies
+// explanation is a chart that is being written as text.
+type explanation struct {
+	b             strings.Builder
+	cell          checker.Cell
+	t             *chart
+	story         *story.Story
+	rows          []row
+	holds, faults []span // those that can be seen beside the rows
+	opts          ExplainOptions
+	paint         paint
+	shows         map[int][]int
+	marks         int // columns for the numbers of anomalies
 }
 
 // The fixed columns of the timeline: number and time.
 const (
 	numberWidth = 5
 	stampWidth  = 9
-	leastColumn = 16
 )
 
-func newStory(cell checker.Cell, events []history.Event, opts ExplainOptions) *story {
-	s := &story{cell: cell, t: newChart(events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies)}
+func newExplanation(cell checker.Cell, events []history.Event, opts ExplainOptions) *explanation {
+	s := &explanation{
+		cell: cell, t: newChart(events), story: story.Of(cell.Verdict, events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies),
+	}
 	s.rows = s.t.rowsOf(cell, opts.Limit)
 	for _, numbers := range s.shows {
 		s.marks = max(s.marks, len(markNumbers(numbers)))
 	}
-	room := opts.Width - s.marks - numberWidth - stampWidth - 4
-	s.clientWidth = max(leastColumn, room*3/5/max(1, len(s.t.clients)))
-	s.clientWidth = min(s.clientWidth, 26)
-	s.serverWide = max(2*leastColumn, room-(s.clientWidth+1)*len(s.t.clients))
 	return s
 }
 
@@ -86,8 +93,9 @@ func markNumbers(numbers []int) string {
 	return strings.Join(words, "")
 }
 
-func (s *story) head() {
+func (s *explanation) head() {
 	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(roundName(s.cell, s.cell.Round)), outcome(s.cell))
+	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
 	if s.cell.Storm != nil {
 		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(s.cell))
 	}
@@ -97,17 +105,65 @@ func (s *story) head() {
 	for _, step := range s.cell.Skipped {
 		fmt.Fprintf(&s.b, "skipped %s\n", clean(step))
 	}
-	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
+	s.background()
+	s.finding()
+	s.b.WriteString("\n")
 }
 
-func (s *story) timeline() {
+// background is what scenario and lock are about.
+func (s *explanation) background() {
+	about := s.opts.Background
+	if len(about.Scenario) > 0 {
+		s.b.WriteString("\n")
+		s.indented("", strings.Join(about.Scenario, " "))
+	}
+	if about.Idea != "" {
+		s.indented("lock: ", s.cell.Lock+", "+about.Idea)
+	}
+	if about.Bug != "" {
+		s.indented("bug:  ", about.Bug)
+	}
+}
+
+// finding is what went wrong, what promise that breaks, and what followed from what.
+func (s *explanation) finding() {
+	if len(s.story.Symptoms) == 0 {
+		return
+	}
+	s.b.WriteString("\n")
+	for _, line := range wrap(clean(s.story.Finding), s.opts.Width) {
+		s.b.WriteString(s.paint.bold(line) + "\n")
+	}
+	if s.story.Breaks != "" {
+		fmt.Fprintf(&s.b, "breaks %s\n", clean(s.story.Breaks))
+	}
+	for i, symptom := range s.story.Symptoms[:min(maxListed, len(s.story.Symptoms))] {
+		text := string(symptom.Anomaly.Name)
+		if symptom.Follows >= 0 {
+			text = pad(text, 16) + fmt.Sprintf("  follows from !%d", symptom.Follows+1)
+		}
+		fmt.Fprintf(&s.b, "  %s %s\n", s.paint.alarm(fmt.Sprintf("!%d", i+1)), clean(text))
+	}
+}
+
+// indented writes text behind a word, its lines below one another.
+func (s *explanation) indented(word, text string) {
+	for i, line := range wrap(clean(text), s.opts.Width-len(word)) {
+		if i > 0 {
+			word = blanks(len(word))
+		}
+		s.b.WriteString(word + line + "\n")
+	}
+}
+
+func (s *explanation) timeline() {
 	rows := s.rows
 	s.holds, s.faults = visible(s.t.holds, rows), visible(s.t.faults, rows)
 	if len(rows) == 0 {
 		s.b.WriteString("The history is empty.\n")
 		return
 	}
-	s.b.WriteString("Beside a client: ┃ it holds the lock, │ it does not; z paused, x dead, / cut off, : a message held, ~ clock or link disturbed.\n")
+	s.b.WriteString("Lanes: ┃ the client holds the lock, │ it does not; z paused, x dead, / cut off,\n: a message held, ~ clock or link disturbed.\n")
 	if n := leftOut(rows); n > 0 {
 		fmt.Fprintf(&s.b, "%s left out, to keep this readable.\n", plural(n, "event is", "events are"))
 	}
@@ -118,94 +174,67 @@ func (s *story) timeline() {
 	}
 }
 
-func (s *story) columns() {
-	line := blanks(s.marks) + pad("    #", numberWidth) + pad("       ms", stampWidth) + "  "
+func (s *explanation) columns() {
+	line := blanks(s.marks) + pad("    #", numberWidth) + pad("       ms", stampWidth) + " "
 	for _, client := range s.t.clients {
-		line += pad("   "+clip(clean(client), s.clientWidth-3), s.clientWidth) + " "
+		line += " " + pad(clean(client), laneWidth(client))
 	}
-	servers := make([]string, len(s.t.servers))
-	for i, name := range s.t.servers {
-		servers[i] = clean(name)
-	}
-	s.b.WriteString(s.paint.bold(strings.TrimRight(line+strings.Join(servers, ", "), " ")) + "\n")
+	s.b.WriteString(s.paint.bold(strings.TrimRight(line, " ")) + "\n")
 }
 
-func (s *story) row(r row) {
+// laneWidth is how many columns a client's lane takes.
+func laneWidth(client string) int { return max(2, len([]rune(clean(client)))) }
+
+func (s *explanation) row(r row) {
 	switch {
 	case r.kind == rowGap:
 		fmt.Fprintf(&s.b, "%s… %s left out (%d to %d)\n", blanks(s.marks+numberWidth+1), plural(r.left, "event", "events"), r.event+1, r.event+r.left)
 	case r.kind == rowMoment:
 		m := s.t.moments[r.moment]
-		s.lines(r, "", "", m.Lane, clean(m.Text), "")
+		s.lines(r, "", "", m.Lane+": "+m.Text)
 	case s.t.events[r.event].Kind == history.KindStep:
-		fmt.Fprintf(&s.b, "%s\n", s.paint.bold("── "+s.t.describe(r.event)+" "+strings.Repeat("─", 8)))
+		fmt.Fprintf(&s.b, "%s\n", s.paint.bold("── "+clip(s.t.describe(r.event), s.opts.Width-12)+" "+strings.Repeat("─", 8)))
 	default:
 		s.event(r)
 	}
 }
 
-func (s *story) event(r row) {
+func (s *explanation) event(r row) {
 	e := s.t.events[r.event]
-	number := fmt.Sprint(r.event + 1)
-	sign := markNumbers(s.shows[r.event])
-	if e.Kind != history.KindCommand {
-		s.lines(r, sign, number, s.t.laneOf(e), s.t.describe(r.event), "")
-		return
-	}
 	text := s.t.describe(r.event)
-	if c := e.Command(); c != nil && len(s.t.servers) > 1 {
-		text = clean(c.Server) + ": " + text
+	if c := e.Command(); e.Kind == history.KindCommand && c != nil && (len(s.t.servers) > 1 || c.Server == history.Resource) {
+		text = "→ " + c.Server + ": " + text
 	}
-	s.lines(r, sign, number, e.Client, arrow(e.Command()), text)
+	who := s.t.laneOf(e)
+	if !slices.Contains(s.t.clients, who) && who != "" {
+		who += ":"
+	}
+	s.lines(r, markNumbers(s.shows[r.event]), fmt.Sprint(r.event+1), strings.TrimSpace(who+" "+text))
 }
 
-// arrow is what a client's column shows of a command.
-func arrow(c *history.Command) string {
-	if c == nil || len(c.Args) == 0 {
-		return "→"
+// lines writes a row: the lanes of the clients, and text beside them.
+func (s *explanation) lines(r row, sign, number, text string) {
+	lanes := ""
+	for _, client := range s.t.clients {
+		lanes += " " + pad(s.gutter(client, r.pos), laneWidth(client))
 	}
-	return clip(clean(c.Args[0]), 12) + " →"
-}
-
-// lines writes a row: text in the column of lane, more in that of the servers. A lane that is no client's goes to the servers.
-func (s *story) lines(r row, sign, number, lane, text, more string) {
-	column := slices.Index(s.t.clients, lane)
-	if column < 0 {
-		more = strings.TrimSpace(clean(lane) + after(": ", text))
-		if lane == "" {
-			more = text
-		}
-	}
-	left := wrap(text, s.clientWidth-3)
-	right := wrap(more, s.serverWide)
-	height := len(right)
-	if column >= 0 {
-		height = max(height, len(left))
-	}
-	for i := range height {
-		var line strings.Builder
+	margin := s.marks + numberWidth + stampWidth + 1 + len([]rune(lanes)) + 2
+	for i, line := range wrap(clean(text), max(leastBeside, s.opts.Width-margin-2)) {
+		start := blanks(s.marks + numberWidth + stampWidth)
 		if i == 0 {
-			line.WriteString(s.paint.alarm(sign) + blanks(s.marks-len([]rune(sign))))
-			fmt.Fprintf(&line, "%*s%*s  ", numberWidth, number, stampWidth, stamp(r.at))
+			start = s.paint.alarm(sign) + blanks(s.marks-len([]rune(sign))) + fmt.Sprintf("%*s%*s", numberWidth, number, stampWidth, stamp(r.at))
 		} else {
-			line.WriteString(blanks(s.marks + numberWidth + stampWidth + 2))
+			line = "  " + line
 		}
-		for n, client := range s.t.clients {
-			cell := s.gutter(client, r.pos) + " "
-			if n == column && i < len(left) {
-				cell += left[i]
-			}
-			line.WriteString(pad(cell, s.clientWidth) + " ")
-		}
-		if i < len(right) {
-			line.WriteString(right[i])
-		}
-		s.b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		s.b.WriteString(strings.TrimRight(start+" "+lanes+"  "+line, " ") + "\n")
 	}
 }
+
+// leastBeside is into how few columns text is squeezed beside many clients.
+const leastBeside = 32
 
 // gutter shows the state of a client at a position: whether it holds a lock, and what has hit it.
-func (s *story) gutter(client string, pos float64) string {
+func (s *explanation) gutter(client string, pos float64) string {
 	hold := "│"
 	if covered(s.holds, client, pos) {
 		hold = "┃"
@@ -240,7 +269,7 @@ func stronger(a, b string) string {
 	return a
 }
 
-func (s *story) anomalies() {
+func (s *explanation) anomalies() {
 	list := s.cell.Verdict.Anomalies
 	if len(list) == 0 {
 		s.b.WriteString("\nNo anomalies.\n")
@@ -256,8 +285,9 @@ func (s *story) anomalies() {
 	}
 }
 
-func (s *story) anomaly(n int, a checker.Anomaly) {
-	fmt.Fprintf(&s.b, "\n%s %s at %s: %s\n", s.paint.alarm(fmt.Sprintf("!%d", n)), s.paint.bold(clean(string(a.Name))), inSeconds(a.At), meaning(a.Name))
+func (s *explanation) anomaly(n int, a checker.Anomaly) {
+	fmt.Fprintf(&s.b, "\n%s %s at %s\n", s.paint.alarm(fmt.Sprintf("!%d", n)), s.paint.bold(clean(string(a.Name))), inSeconds(a.At))
+	s.indented("    ", meaning(a.Name))
 	for _, line := range wrap(clean(reason(a)), s.opts.Width-4) {
 		fmt.Fprintf(&s.b, "    %s\n", line)
 	}
@@ -270,7 +300,7 @@ func (s *story) anomaly(n int, a checker.Anomaly) {
 			continue
 		}
 		e := s.t.events[event]
-		fmt.Fprintf(&s.b, "    %*d%*s  %s %s\n", numberWidth-1, event+1, stampWidth, stamp(e.At), clean(s.t.laneOf(e)), s.t.describe(event))
+		s.indented(fmt.Sprintf("    %*d%*s  ", numberWidth-1, event+1, stampWidth, stamp(e.At)), s.t.laneOf(e)+" "+s.t.describe(event))
 	}
 }
 
