@@ -117,11 +117,11 @@ func note(t timeline.Touch, by string) string {
 	}
 	switch t.Effect {
 	case history.EffectCreated:
-		return fmt.Sprintf("creates %s = %s%s", t.Key, clip(after.Value, 24), left(after))
+		return fmt.Sprintf("creates %s = %s%s", brief(t.Key), clip(brief(after.Value), 24), left(after))
 	case history.EffectRemoved:
 		return fmt.Sprintf("removes %s%s", t.Key, theirs)
 	case history.EffectReplaced:
-		return fmt.Sprintf("changes %s%s: %s to %s%s", t.Key, theirs, clip(t.Change.Before.Value, 24), clip(after.Value, 24), left(after))
+		return fmt.Sprintf("changes %s%s: %s to %s%s", brief(t.Key), theirs, clip(brief(t.Change.Before.Value), 24), clip(brief(after.Value), 24), left(after))
 	case history.EffectProlonged:
 		return fmt.Sprintf("prolongs %s%s%s", t.Key, theirs, left(after))
 	case history.EffectShortened:

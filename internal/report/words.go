@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/locklab/locklab/faults"
@@ -120,6 +121,19 @@ func returnWords(e history.Event, d *history.Detail) string {
 	return text + after(": ", d.Error)
 }
 
+// brief is a word of a command as a reader would say it: a token by its beginning, and the counter without the number of its cell.
+func brief(word string) string {
+	if token.MatchString(word) {
+		return clip(word, 7)
+	}
+	return clip(counterOfCell.ReplaceAllString(word, "$1"), 40)
+}
+
+var (
+	token         = regexp.MustCompile(`^([A-Z2-7]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}.*|[0-9A-Za-z+/_-]{22,}={0,2})$`)
+	counterOfCell = regexp.MustCompile(`^\d+:(counter\b)`)
+)
+
 // commandWords is the command as sent, with what was unusual about its way.
 func commandWords(c *history.Command) string {
 	if c == nil {
@@ -127,7 +141,7 @@ func commandWords(c *history.Command) string {
 	}
 	words := make([]string, len(c.Args))
 	for i, arg := range c.Args {
-		words[i] = clip(arg, 40)
+		words[i] = brief(arg)
 	}
 	if len(words) > 1 && strings.EqualFold(words[0], "EVALSHA") {
 		words[1] = clip(words[1], 9) // enough to tell one script from another
