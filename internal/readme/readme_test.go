@@ -55,7 +55,7 @@ func TestLength(t *testing.T) {
 	lines := strings.Split(pageText(t, readme), "\n")
 	require.LessOrEqual(t, len(lines), 201)
 	begin := strings.Join(lines[:40], "\n")
-	for _, needed := range []string{"$ go run ./cmd/lab run\n", "One race: ", "go run ./cmd/lab explore setpx-lua --clients 2 --pauses 1"} {
+	for _, needed := range []string{"$ go run ./cmd/lab run\n", "setpx-lua, pause: C1 was paused", "go run ./cmd/lab explore setpx-lua --clients 2 --pauses 1"} {
 		require.Contains(t, begin, needed)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// raceLines is in how many lines a race has.
-const raceLines = 5
+// raceLines is how many lines a race may have.
+const raceLines = 4
 
 // beat is something that happened in a race, in a few words.
 type beat struct {
@@ -32,7 +32,7 @@ func (b beat) String() string {
 	return b.text
 }
 
-// race shows how a cell came to its worst anomaly, in at most five lines, the last of which is the anomaly.
+// race shows how a cell came to its worst anomaly, in a few lines.
 func race(cell checker.Cell, events []history.Event, width int) []string {
 	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {
 		return nil
@@ -41,19 +41,12 @@ func race(cell checker.Cell, events []history.Event, width int) []string {
 		return cmp.Or(gravity(a.Name)-gravity(b.Name), cmp.Compare(a.At, b.At))
 	})
 	beats := newChart(events).beats(worst)
-	for len(beats) > raceLines-1 {
+	for len(beats) > raceLines {
 		beats = mergeTwo(beats, width-len("   0.000s  ; "))
 	}
-	end := beat{at: worst.At, text: string(worst.Name) + ": " + reason(worst)}
-	line := func(b beat) string {
-		return fmt.Sprintf("%8.3fs  %s", (b.at - events[0].At).Seconds(), clean(b.String()))
-	}
-	if len([]rune(line(end))) > width {
-		end.text = string(worst.Name) + ": " + meaning(worst.Name)
-	}
 	var lines []string
-	for _, b := range append(beats, end) {
-		lines = append(lines, clip(line(b), width))
+	for _, b := range beats {
+		lines = append(lines, clip(fmt.Sprintf("%8.3fs  %s", (b.at-events[0].At).Seconds(), clean(b.String())), width))
 	}
 	return lines
 }
@@ -121,7 +114,7 @@ func faultBeat(who string, f *history.Fault) string {
 	kind := faults.Kind(f.Name)
 	switch {
 	case kind.Holds() && f.Phase == history.PhaseEffective:
-		return fmt.Sprintf("%s: %s (%s)", who, faultWord(f.Name), f.What)
+		return fmt.Sprintf("%s: %s (%s)", who, faultWord(f.Name), briefly(f.What))
 	case f.Phase == history.PhaseEffective:
 		return fmt.Sprintf("%s: %s", who, faultWord(f.Name))
 	case f.Phase == history.PhaseRecover && kind == faults.Pause:

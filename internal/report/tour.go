@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/story"
 )
 
 // Tour says how the run of a newcomer is shown: one screen with a small matrix in words, and one race in a few lines.
@@ -28,11 +29,11 @@ type Tour struct {
 func (t *Terminal) tour(b *strings.Builder, run *checker.Run) {
 	m := newMatrix(run.Cells)
 	width := min(t.opts.Width, 80)
+	t.tourRace(b, run, width)
 	fmt.Fprintf(b, "%s, %s, in %s\n\n", t.paint.bold(fmt.Sprintf("Lock Lab: %d locks, %d situations", len(m.columns()), len(m.scenarios))),
 		t.opts.Tour.Setting, duration(t.took()))
 	t.tourMatrix(b, m)
 	t.tourLegend(b, m, width)
-	t.tourRace(b, run, m, width)
 	n := countCells(run.Cells)
 	fmt.Fprintf(b, "\n%s\n", t.paint.bold(expectedWords(n)))
 	t.list(b, "Surprises", run, m.withStatus(statusSurprise))
@@ -113,8 +114,8 @@ func (t *Terminal) tourLegend(b *strings.Builder, m matrix, width int) {
 	}
 }
 
-// tourRace shows one race.
-func (t *Terminal) tourRace(b *strings.Builder, run *checker.Run, m matrix, width int) {
+// tourRace tells one race: what went wrong, and how.
+func (t *Terminal) tourRace(b *strings.Builder, run *checker.Run, width int) {
 	isBroken := func(c checker.Cell) bool { return c.Verdict.Kind == checker.Broken }
 	i := slices.IndexFunc(run.Cells, func(c checker.Cell) bool { return isBroken(c) && cellName(c) == t.opts.Tour.Race })
 	if i < 0 {
@@ -128,10 +129,14 @@ func (t *Terminal) tourRace(b *strings.Builder, run *checker.Run, m matrix, widt
 	if err != nil {
 		return // the pictures of the report say why
 	}
-	fmt.Fprintf(b, "\n%s: %s, %s\n", t.paint.bold("One race"), clean(c.Lock), t.opts.Tour.Situations[c.Scenario])
+	finding := fmt.Sprintf("%s, %s: %s", c.Lock, t.opts.Tour.Situations[c.Scenario], story.Of(c.Verdict, events).Finding)
+	for _, line := range wrap(clean(finding), width) {
+		b.WriteString(t.paint.bold(line) + "\n")
+	}
 	for _, line := range race(c, events, width-1) {
 		b.WriteString(line + "\n")
 	}
+	b.WriteString("\n")
 }
 
 func (t *Terminal) tourNext(b *strings.Builder) {

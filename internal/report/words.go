@@ -123,14 +123,23 @@ func returnWords(e history.Event, d *history.Detail) string {
 
 // brief is a word of a command as a reader would say it: a token by its beginning, and the counter without the number of its cell.
 func brief(word string) string {
-	if token.MatchString(word) {
+	if token.MatchString(word) && strings.ContainsAny(word, "0123456789") {
 		return clip(word, 7)
 	}
 	return clip(counterOfCell.ReplaceAllString(word, "$1"), 40)
 }
 
+// briefly is a text with its words made brief.
+func briefly(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		words[i] = brief(word)
+	}
+	return strings.Join(words, " ")
+}
+
 var (
-	token         = regexp.MustCompile(`^([A-Z2-7]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}.*|[0-9A-Za-z+/_-]{22,}={0,2})$`)
+	token         = regexp.MustCompile(`^[0-9A-Za-z+/_-]{22,}={0,2}(:\d+)?$`) // also of a thread
 	counterOfCell = regexp.MustCompile(`^\d+:(counter\b)`)
 )
 
@@ -144,7 +153,7 @@ func commandWords(c *history.Command) string {
 		words[i] = brief(arg)
 	}
 	if len(words) > 1 && strings.EqualFold(words[0], "EVALSHA") {
-		words[1] = clip(words[1], 9) // enough to tell one script from another
+		words[1] = clip(c.Args[1], 9) // enough to tell one script from another
 	}
 	text := strings.Join(words, " ")
 	if c.Again {
@@ -173,7 +182,7 @@ func faultWords(f *history.Fault) string {
 	switch f.Phase {
 	case history.PhaseEffective:
 		if faults.Kind(f.Name).Holds() {
-			return faultWord(f.Name) + after(": ", f.What)
+			return faultWord(f.Name) + after(": ", briefly(f.What))
 		}
 		return f.Name + " in effect" + after(": ", f.What)
 	case history.PhaseEnding:
