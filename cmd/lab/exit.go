@@ -8,13 +8,13 @@ import (
 	"syscall"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // The exit codes; the first five are the outcomes of the library. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
 const (
-	codeExpected = int(lab.Expected)
+	codeExpected = int(lab.AsExpected)
 	codeSurprise = int(lab.Surprise)
 	codeUnknown  = int(lab.Unknown)
 	codeFailed   = int(lab.Failed)

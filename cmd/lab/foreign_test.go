@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/lab"
 )
 
 // TestErrorsOfOthersMoveNoCursor: what a server or a client says may reach an error of the lab.

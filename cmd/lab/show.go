@@ -9,7 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -122,7 +122,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	found := f.choose(cell.Verdict)
+	found := lab.AnomaliesToShow(cell.Verdict, f.anomaly)
 	if len(found) == 0 {
 		shows := cell.Verdict.String()
 		if f.anomaly != "" {
@@ -233,22 +233,4 @@ func cellOf(run *checker.Run, dir string, names []string) (checker.Cell, error) 
 		return run.Cells[i], nil
 	}
 	return pickCell(run, names, 0)
-}
-
-// choose lists the anomalies that are to be shown, those that break a promise first.
-func (f *shrinkFlags) choose(v checker.Verdict) []checker.Anomaly {
-	var found, beyond []checker.Anomaly
-	for _, a := range v.Anomalies {
-		switch {
-		case f.anomaly != "" && string(a.Name) != f.anomaly:
-		case a.Beyond == "":
-			found = append(found, a)
-		default:
-			beyond = append(beyond, a)
-		}
-	}
-	if len(found) > 0 {
-		return found
-	}
-	return beyond
 }

@@ -80,14 +80,16 @@ func rules() map[string]rule {
 		"worker/client": {},
 		"internal/kits": {own: []string{"worker/client"}},
 
-		"lab": {own: []string{"faults",
+		// The public library is thin: what it does, internal/lab does.
+		"lab": {own: []string{"history", "faults", "impls", "checker", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/explore", "internal/sim/trace"}},
+		"internal/lab": {own: []string{"faults",
 			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/report", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/explore", "internal/sim/points", "internal/sim/trace",
 		}},
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
+				"history", "impls", "checker", "internal/lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
 			},
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
@@ -95,7 +97,7 @@ func rules() map[string]rule {
 		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/kits", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -118,7 +120,7 @@ func rules() map[string]rule {
 		"internal":               {},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
-		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
+		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},

@@ -25,11 +25,11 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker"
 	"github.com/locklab/locklab/internal/worker/protocol"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
-	"github.com/locklab/locklab/lab"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/histories.sum, for review")

@@ -12,15 +12,15 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // someCases are enough of the suite to be packed when they are run together, with surprises, of which each keeps a directory.
 func someCases(t *testing.T, locks int) []lab.Case {
 	t.Helper()
-	scripts, err := lab.Scenarios("take-turns", "pause-past-lease", "acquire-reply-lost", "clock-ahead")
+	scripts, err := scenarios.Builtin("take-turns", "pause-past-lease", "acquire-reply-lost", "clock-ahead")
 	require.NoError(t, err)
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestMergeAnInterruptedPart(t *testing.T) {
 	alone, err := lab.Check(t.Context(), cut.Dir, nil) // a cell in flight may have left a record
 	require.NoError(t, err)
 	assert.Len(t, checked.Run.Cells, len(alone.Run.Cells)+len(other.Cells))
-	assert.NotEqual(t, lab.Expected, lab.OutcomeOf(checked.Run))
+	assert.NotEqual(t, lab.AsExpected, lab.OutcomeOf(checked.Run))
 }
 
 type sinkFunc func(report.Event) error

@@ -122,7 +122,7 @@ func OutcomeOfBench(record *bench.Record) Outcome {
 	case record.Empty():
 		return Nothing
 	}
-	return Expected
+	return AsExpected
 }
 
 // openBench makes the directory, and claims it for this measurement.

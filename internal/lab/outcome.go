@@ -7,16 +7,16 @@ type Outcome int
 
 // The outcomes; each is the exit code of the command line.
 const (
-	Expected Outcome = iota // everything came out as expected
-	Surprise                // a lock broke that should hold, held where it should break, or an n/a that nobody expected
-	Unknown                 // a cell could not be decided, or was not reached
-	Failed                  // the lab, its checker or a server failed
-	Nothing                 // every cell was n/a
+	AsExpected Outcome = iota // everything came out as expected
+	Surprise                  // a lock broke that should hold, held where it should break, or an n/a that nobody expected
+	Unknown                   // a cell could not be decided, or was not reached
+	Failed                    // the lab, its checker or a server failed
+	Nothing                   // every cell was n/a
 )
 
 // OutcomeOf sums a run up. Surprises that are known are none.
 func OutcomeOf(run *checker.Run) Outcome {
-	worst, applicable := Expected, false
+	worst, applicable := AsExpected, false
 	for _, cell := range run.Cells {
 		applicable = applicable || cell.Verdict.Kind != checker.NotApplicable
 		worst = Worse(worst, OutcomeOfCell(cell))
@@ -24,7 +24,7 @@ func OutcomeOf(run *checker.Run) Outcome {
 	if !run.Finished {
 		worst = Worse(worst, Unknown)
 	}
-	if worst == Expected && !applicable {
+	if worst == AsExpected && !applicable {
 		return Nothing
 	}
 	return worst
@@ -40,12 +40,12 @@ func OutcomeOfCell(cell checker.Cell) Outcome {
 	case cell.Verdict.Kind == checker.Undecided:
 		return Unknown
 	}
-	return Expected
+	return AsExpected
 }
 
 // Worse is the outcome of two cells together.
 func Worse(a, b Outcome) Outcome {
-	rank := [...]int{Expected: 0, Unknown: 1, Surprise: 2, Failed: 3}
+	rank := [...]int{AsExpected: 0, Unknown: 1, Surprise: 2, Failed: 3}
 	if rank[b] > rank[a] {
 		return b
 	}

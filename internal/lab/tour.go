@@ -28,7 +28,7 @@ func Tour() (cases []Case, situations map[string]string, err error) {
 		names = append(names, t.scenario)
 		situations[t.scenario] = t.name
 	}
-	scripts, err := Scenarios(names...)
+	scripts, err := scenarios.Builtin(names...)
 	if err != nil {
 		return nil, nil, err
 	}

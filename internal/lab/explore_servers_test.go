@@ -9,8 +9,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/lab"
 )
 
 // counted is a lock on several servers that has a number of its own for a majority.

@@ -14,8 +14,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 )
 
 // brief is a measurement of one lock.
@@ -41,7 +41,7 @@ func TestBench(t *testing.T) {
 	assert.True(t, record.Finished)
 	assert.Equal(t, filepath.Base(dir), record.ID)
 	assert.Contains(t, record.Server, "miniredis")
-	assert.Equal(t, lab.Expected, lab.OutcomeOfBench(record))
+	assert.Equal(t, lab.AsExpected, lab.OutcomeOfBench(record))
 	kept, err := report.ReadBench(dir)
 	require.NoError(t, err)
 	assert.Equal(t, record.Locks, kept.Locks)

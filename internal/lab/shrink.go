@@ -84,6 +84,24 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 	return out, err
 }
 
+// AnomaliesToShow are those of a verdict that a script may show: those of a name, empty for all; if some of them break a promise, only these.
+func AnomaliesToShow(v checker.Verdict, name string) []checker.Anomaly {
+	var found, beyond []checker.Anomaly
+	for _, a := range v.Anomalies {
+		switch {
+		case name != "" && string(a.Name) != name:
+		case a.Beyond == "":
+			found = append(found, a)
+		default:
+			beyond = append(beyond, a)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return beyond
+}
+
 // shrinker plays scripts.
 type shrinker struct {
 	ShrinkPlan

@@ -182,5 +182,5 @@ func (b *BreakingPoints) Outcome() Outcome {
 	case len(b.Differences) > 0:
 		return Surprise
 	}
-	return Expected
+	return AsExpected
 }

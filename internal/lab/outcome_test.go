@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 func cell(kind checker.Kind) checker.Cell {
@@ -29,11 +29,11 @@ func TestOutcomeOf(t *testing.T) {
 		left  int // cells that did not end
 		want  lab.Outcome
 	}{
-		"as expected":                       {[]checker.Cell{safe, safe}, 0, lab.Expected},
+		"as expected":                       {[]checker.Cell{safe, safe}, 0, lab.AsExpected},
 		"unknown":                           {[]checker.Cell{safe, unknown, safe}, 0, lab.Unknown},
 		"surprise before unknown":           {[]checker.Cell{broken, unknown}, 0, lab.Surprise},
 		"surprise after unknown":            {[]checker.Cell{unknown, broken}, 0, lab.Surprise},
-		"known surprise":                    {[]checker.Cell{known, safe}, 0, lab.Expected},
+		"known surprise":                    {[]checker.Cell{known, safe}, 0, lab.AsExpected},
 		"known surprise and unknown":        {[]checker.Cell{known, unknown}, 0, lab.Unknown},
 		"failure is worse than either":      {[]checker.Cell{failed, broken, unknown}, 0, lab.Failed},
 		"checker at fault":                  {[]checker.Cell{known, atOdds}, 0, lab.Failed},
@@ -42,7 +42,7 @@ func TestOutcomeOf(t *testing.T) {
 		"none has ended":                    {nil, 1, lab.Unknown},
 		"n/a only":                          {[]checker.Cell{expectedSkip, expectedSkip}, 0, lab.Nothing},
 		"n/a only, not all have ended":      {[]checker.Cell{expectedSkip}, 1, lab.Unknown},
-		"n/a, and one that is not":          {[]checker.Cell{expectedSkip, safe}, 0, lab.Expected},
+		"n/a, and one that is not":          {[]checker.Cell{expectedSkip, safe}, 0, lab.AsExpected},
 		"n/a that nobody expected":          {[]checker.Cell{skipped}, 0, lab.Surprise},
 		"n/a only, of which one is a known": {[]checker.Cell{expectedSkip, {Verdict: skipped.Verdict, Expected: safe.Expected, Known: true}}, 0, lab.Nothing},
 	} {

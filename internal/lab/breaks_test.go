@@ -13,10 +13,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -37,7 +37,7 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 		"no promise at all": {"setpx-del", "released-twice", nil, checker.DoubleHolder, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			scripts, err := lab.Scenarios()
+			scripts, err := scenarios.Builtin()
 			require.NoError(t, err)
 			script, _ := scenarios.Find(scripts, test.scenario)
 			spec, _ := impls.Find(test.lock)

@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -227,23 +226,4 @@ func Subjects(locks ...impls.Spec) []play.Subject {
 		subjects[i] = play.SubjectOf(lock)
 	}
 	return subjects
-}
-
-// Scenarios are the scenarios of those names that come with the lab; without names, all of them.
-func Scenarios(names ...string) ([]*scenarios.Script, error) {
-	all, err := scenarios.Builtin()
-	if err != nil || len(names) == 0 {
-		return all, err
-	}
-	var found []*scenarios.Script
-	var wrong []error
-	for _, name := range names {
-		script, ok := scenarios.Find(all, name)
-		if !ok {
-			wrong = append(wrong, fmt.Errorf("no scenario %q comes with the lab", name))
-			continue
-		}
-		found = append(found, script)
-	}
-	return found, errors.Join(wrong...)
 }

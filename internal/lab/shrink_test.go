@@ -14,15 +14,15 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // TestSavedStormsShrink: what a saved storm has found becomes a script that shows it in the model.
 func TestSavedStormsShrink(t *testing.T) {
-	run, err := lab.ReadRun("../cmd/lab/testdata/runs/storm")
+	run, err := lab.ReadRun("../../cmd/lab/testdata/runs/storm")
 	require.NoError(t, err)
 	histories := lab.HistoriesOf(run)
 	defer histories.Close()

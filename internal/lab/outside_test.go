@@ -16,7 +16,7 @@ func TestFromAnotherModule(t *testing.T) {
 		t.Skip("the other module is not built with the race detector")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
-	cmd.Dir = filepath.Join("..", "examples", "mylock")
+	cmd.Dir = filepath.Join("..", "..", "examples", "mylock")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -20,7 +20,7 @@ import (
 // anomalies that nothing excuses, by lock.
 func judgedByPromises(t *testing.T, locks []impls.Spec, promises func(impls.Spec) []impls.Promise) map[string][]string {
 	t.Helper()
-	scripts, err := lab.Scenarios()
+	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	expect := func(_ *scenarios.Script, s play.Subject) checker.Expected {
 		return storm.Contract{Promises: promises(*s.Spec), Renews: s.Spec.Renews}.Expected()

@@ -9,10 +9,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 // With a lock alone, a plan has the bounds that lab explore has without a flag.
@@ -20,7 +20,7 @@ func TestExplore(t *testing.T) {
 	lock, _ := impls.Find("setpx-del")
 	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: lock})
 	require.NoError(t, err)
-	assert.Equal(t, lab.Expected, explored.Outcome())
+	assert.Equal(t, lab.AsExpected, explored.Outcome())
 	assert.Equal(t, points.MustBreak, explored.Expected)
 	assert.Len(t, explored.Found.Faults, 1)
 	assert.Equal(t, 3, explored.Config.Clients)
@@ -58,17 +58,17 @@ func TestExplorationOutcome(t *testing.T) {
 		expected points.Expectation
 		want     lab.Outcome
 	}{
-		"holds":                {explore.Result{Coverage: held}, points.MustHold, lab.Expected},
+		"holds":                {explore.Result{Coverage: held}, points.MustHold, lab.AsExpected},
 		"nobody ever held it":  {explore.Result{Coverage: []string{"refused"}}, points.MustHold, lab.Unknown},
 		"nor should have":      {explore.Result{}, points.MustBreak, lab.Unknown},
-		"broken as expected":   {explore.Result{Found: found}, points.MustBreak, lab.Expected},
+		"broken as expected":   {explore.Result{Found: found}, points.MustBreak, lab.AsExpected},
 		"broken one passes":    {explore.Result{Coverage: held}, points.MustBreak, lab.Surprise},
 		"sound one breaks":     {explore.Result{Found: found}, points.MustHold, lab.Surprise},
 		"breaks a promise":     {explore.Result{Found: found}, points.PerCard, lab.Surprise},
 		"limit":                {explore.Result{Coverage: held, Limit: "5 states"}, points.MustBreak, lab.Unknown},
-		"found before a limit": {explore.Result{Found: found}, points.MayBreak, lab.Expected},
+		"found before a limit": {explore.Result{Found: found}, points.MayBreak, lab.AsExpected},
 		"a fault never struck": {explore.Result{Coverage: held, Passed: explore.Passed{Idle: []faults.Kind{faults.LongHold}}}, points.MustHold, lab.Unknown},
-		"excused":              {explore.Result{Coverage: held, Passed: explore.Passed{Excused: []*trace.Trace{found}}}, points.PerCard, lab.Expected},
+		"excused":              {explore.Result{Coverage: held, Passed: explore.Passed{Excused: []*trace.Trace{found}}}, points.PerCard, lab.AsExpected},
 		"disputed": {
 			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, points.MustBreak, lab.Failed,
 		},

@@ -9,15 +9,15 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // TestCheckAKilledRunWithoutACluster: a lab that was killed has written what the table says of a cell, which was on a cluster, and no verdict. Its
 // history says that there was none.
 func TestCheckAKilledRunWithoutACluster(t *testing.T) {
-	scripts, err := lab.Scenarios("slot-migrates-while-held")
+	scripts, err := scenarios.Builtin("slot-migrates-while-held")
 	require.NoError(t, err)
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)

@@ -15,15 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 )
 
 // FuzzRuns: whatever a saved run has in its run.json, in a history and in its pack, check, explain and shrink read it without a panic. Shrinking is
 // cut short: it may well take minutes.
 func FuzzRuns(f *testing.F) {
-	saved, err := lab.ReadRun(filepath.Join("..", "cmd", "lab", "testdata", "runs", "suite"))
+	saved, err := lab.ReadRun(filepath.Join("..", "..", "cmd", "lab", "testdata", "runs", "suite"))
 	require.NoError(f, err)
 	for _, cell := range saved.Cells {
 		text, err := os.ReadFile(lab.HistoryPath(saved, cell))
